@@ -1,0 +1,179 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package architecture_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "github.com/rke-lm/rke-lm"
+	root   = "../.."
+)
+
+var distros = []string{"transform/rke2", "transform/rke1", "transform/manifest"}
+
+// What reaches outside the process, or writes where the caller did not ask.
+var doesIO = []string{"io/fs", "io/ioutil", "log", "net", "net/http", "os", "syscall"}
+
+func TestTransformDoesNoIO(t *testing.T) {
+	forbid(t, "transform decides and does no I/O",
+		func(f file) bool { return in(f.folder, "transform") && !f.test },
+		// net/url and its like are only strings, so net is not forbidden with all below it.
+		func(imported string) bool {
+			return slices.Contains(doesIO, imported) || in(imported, "os", "log", "net/http")
+		})
+}
+
+func TestTransformImportsNeitherInternalNorCmd(t *testing.T) {
+	forbid(t, "imports point from cmd to internal to transform",
+		func(f file) bool { return in(f.folder, "transform") },
+		func(imported string) bool { return ours(imported, "internal", "cmd") })
+}
+
+func TestInternalDoesNotImportCmd(t *testing.T) {
+	forbid(t, "imports point from cmd to internal to transform",
+		func(f file) bool { return in(f.folder, "internal") },
+		func(imported string) bool { return ours(imported, "cmd") })
+}
+
+func TestInternalKnowsNoDistro(t *testing.T) {
+	forbid(t, "only cmd names the distros",
+		func(f file) bool { return in(f.folder, "internal") },
+		func(imported string) bool { return ours(imported, distros...) })
+}
+
+func TestDistrosDoNotImportEachOther(t *testing.T) {
+	for _, distro := range distros {
+		forbid(t, "the distros do not know each other",
+			func(f file) bool { return in(f.folder, distro) },
+			func(imported string) bool { return ours(imported, distros...) && !ours(imported, distro) })
+	}
+}
+
+func TestYamleditImportsNoOtherPackageOfThisModule(t *testing.T) {
+	const yamledit = "transform/yamledit"
+	forbid(t, "yamledit stands alone",
+		func(f file) bool { return in(f.folder, yamledit) },
+		func(imported string) bool { return in(imported, module) && !ours(imported, yamledit) })
+}
+
+func TestOnlyCmdImportsCobra(t *testing.T) {
+	forbid(t, "the command line is cmd's alone",
+		func(f file) bool { return !in(f.folder, "cmd") },
+		func(imported string) bool { return in(imported, "github.com/spf13/cobra") })
+}
+
+func TestGoCmpIsImportedByTestsOnly(t *testing.T) {
+	forbid(t, "go-cmp may panic and is meant for tests",
+		func(f file) bool { return !f.test },
+		func(imported string) bool { return in(imported, "github.com/google/go-cmp") })
+}
+
+// The tests above would also pass over files they never found.
+func TestEveryLayerIsFound(t *testing.T) {
+	for _, layer := range []string{"cmd", "internal", "transform", "transform/yamledit"} {
+		if !slices.ContainsFunc(files(t), func(f file) bool { return in(f.folder, layer) && !f.test }) {
+			t.Errorf("no Go files found in %s", layer)
+		}
+	}
+}
+
+// A file is one Go file of this module; its folder is relative to the module's, with slashes.
+type file struct {
+	folder, name string
+	test         bool
+	imports      []string
+}
+
+// forbid reports every import that is forbidden in a file the rule governs.
+func forbid(t *testing.T, rule string, governs func(file) bool, forbidden func(string) bool) {
+	t.Helper()
+	for _, f := range files(t) {
+		if !governs(f) {
+			continue
+		}
+		for _, imported := range f.imports {
+			if forbidden(imported) {
+				t.Errorf("%s imports %s; %s", path.Join(f.folder, f.name), imported, rule)
+			}
+		}
+	}
+}
+
+// files parses the imports of every Go file of the module, whatever its build constraints say.
+func files(t *testing.T) []file {
+	t.Helper()
+	var found []file
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != root && notOurs(name):
+			return filepath.SkipDir
+		case entry.IsDir() || filepath.Ext(name) != ".go":
+			return nil
+		}
+		f, err := parse(name)
+		found = append(found, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// notOurs says whether a folder is hidden, holds test data, or is a module of its own.
+func notOurs(folder string) bool {
+	base := filepath.Base(folder)
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "vendor" {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	return err == nil
+}
+
+func parse(name string) (file, error) {
+	syntax, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+	if err != nil {
+		return file{}, err
+	}
+	relative, err := filepath.Rel(root, name)
+	if err != nil {
+		return file{}, err
+	}
+	folder, base := path.Split(filepath.ToSlash(relative))
+	f := file{folder: path.Clean(folder), name: base, test: strings.HasSuffix(base, "_test.go")}
+	for _, spec := range syntax.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return file{}, err
+		}
+		f.imports = append(f.imports, imported)
+	}
+	return f, nil
+}
+
+// ours says whether an import is one of this module's folders, or below one.
+func ours(imported string, folders ...string) bool {
+	relative, ok := strings.CutPrefix(imported, module+"/")
+	return ok && in(relative, folders...)
+}
+
+// in says whether a path is one of the folders, or below one.
+func in(name string, folders ...string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		return name == folder || strings.HasPrefix(name, folder+"/")
+	})
+}

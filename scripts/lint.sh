@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Copyright The rke-lm Authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs every check even when an earlier one fails, so that one run shows all there is to fix.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+failed=0
+
+# check NAME COMMAND... shows what the command printed only when it fails.
+check() {
+  local name=$1 out
+  shift
+  if out=$("$@" 2>&1); then
+    echo "ok    $name"
+  else
+    echo "FAIL  $name"
+    printf '%s\n' "$out" | sed 's/^/      /'
+    failed=1
+  fi
+}
+
+# empty COMMAND... fails when the command does, or when it lists anything.
+empty() {
+  local out
+  out=$("$@") || { printf '%s\n' "$out"; return 1; }
+  [ -z "$out" ] || { printf '%s\n' "$out"; return 1; }
+}
+
+# sources PATTERN... lists the files that are or could be committed and still exist.
+sources() {
+  git ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r file; do
+    [ ! -f "$file" ] || printf '%s\n' "$file"
+  done
+}
+
+unformatted() {
+  sources '*.go' | tr '\n' '\0' | xargs -0 gofmt -l
+}
+
+headless() {
+  local file mark
+  sources '*.go' '*.sh' Makefile '*/Makefile' .ci/run | while IFS= read -r file; do
+    case $file in
+      *.go) mark='//' ;;
+      *) mark='#' ;;
+    esac
+    # Three lines, because a script begins with "#!".
+    head -n 3 "$file" | tr '\n' '|' | grep -qF \
+      "$mark Copyright The rke-lm Authors|$mark SPDX-License-Identifier: Apache-2.0|" ||
+      echo "$file: does not begin with the copyright and SPDX lines"
+  done
+}
+
+# A package is named for what it holds.
+misnamed() {
+  sources '*.go' | while IFS= read -r file; do
+    grep -HnE '^package[[:space:]]+(utils?|common|helpers?)(_test)?([^[:alnum:]_]|$)' "$file" || true
+  done
+}
+
+check gofmt empty unformatted
+check headers empty headless
+check packages empty misnamed
+check vet go vet ./...
+# A module of its own keeps staticcheck out of this one's requirements.
+check staticcheck go tool -modfile=tools/go.mod staticcheck ./...
+exit "$failed"

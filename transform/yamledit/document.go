@@ -1,0 +1,209 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Document is one parsed YAML document: immutable bytes and their node tree.
+type Document struct {
+	chunk Chunk
+	root  *yaml.Node // nil for a document without content
+	json  bool
+	flat  bool // the text of a string on one line: every line is the first
+	lines func() *lineIndex
+	style func() *style
+}
+
+// Parse reads one document. It fails with an *Error for text that is not UTF-8
+// YAML, and for duplicate keys, which readers disagree about.
+func Parse(c Chunk) (*Document, error) {
+	if err := checkText(c); err != nil {
+		return nil, err
+	}
+	root, err := parseTree(c.Bytes)
+	if err != nil {
+		return nil, parseError(c, err)
+	}
+	d := &Document{chunk: c, root: root}
+	d.lines = sync.OnceValue(func() *lineIndex { return indexLines(c.Bytes) })
+	d.style = sync.OnceValue(func() *style { return detectStyle(d) })
+	d.json = root != nil && isJSON(c.Bytes)
+	if n := duplicateKey(root); n != nil {
+		return nil, d.errorAt(n, fmt.Sprintf("the key %q stands twice in one mapping", clip(n.Value)), "remove one of the two; YAML readers disagree on which one counts")
+	}
+	return d, nil
+}
+
+// ParseString parses text that holds one document, for callers without a file.
+func ParseString(file, text string) (*Document, error) {
+	return Parse(Chunk{File: file, Bytes: []byte(text)})
+}
+
+// Bytes returns the document's text. The caller must not change it.
+func (d *Document) Bytes() []byte { return d.chunk.Bytes }
+
+// Chunk returns the document's text and its place in the stream.
+func (d *Document) Chunk() Chunk { return d.chunk }
+
+// File returns the name under which the document was parsed.
+func (d *Document) File() string { return d.chunk.File }
+
+// Root returns the top node; it does not exist in an empty document.
+func (d *Document) Root() Node { return Node{doc: d, y: d.root} }
+
+func (d *Document) errorAt(n *yaml.Node, what, do string) *Error {
+	return &Error{File: d.chunk.File, Line: d.fileLine(n), What: what, Do: do}
+}
+
+// fileLine returns the 1-based line of the file at which n starts.
+func (d *Document) fileLine(n *yaml.Node) int {
+	if n == nil || n.Line == 0 || d.flat {
+		return d.chunk.Line + 1
+	}
+	return d.chunk.Line + n.Line
+}
+
+// checkText refuses what no YAML reader of Kubernetes accepts as text.
+func checkText(c Chunk) error {
+	b := c.Bytes
+	if bytes.HasPrefix(b, []byte("\xff\xfe")) || bytes.HasPrefix(b, []byte("\xfe\xff")) {
+		return &Error{File: c.File, Line: c.Line + 1, What: "the text is UTF-16", Do: "save the file as UTF-8"}
+	}
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return &Error{File: c.File, Line: c.Line + 1 + CountLines(b[:i]), What: "the file is binary: it holds a NUL byte", Do: "name a YAML or JSON file"}
+	}
+	if !utf8.Valid(b) {
+		i := 0
+		for r, n := utf8.DecodeRune(b); r != utf8.RuneError || n != 1; r, n = utf8.DecodeRune(b[i:]) {
+			i += n
+		}
+		return &Error{File: c.File, Line: c.Line + 1 + CountLines(b[:i]), What: "the text is not valid UTF-8", Do: "save the file as UTF-8"}
+	}
+	return nil
+}
+
+var errMoreThanOne = errors.New("line 1: more than one document where one was expected")
+
+// parseTree parses exactly one document; the tree of an empty one is nil. A
+// panic of the parser on hostile input becomes an error.
+func parseTree(b []byte) (root *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			root, err = nil, fmt.Errorf("the YAML parser failed: %v", r)
+		}
+	}()
+	dec := yaml.NewDecoder(bytes.NewReader(b))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var rest yaml.Node
+	if err := dec.Decode(&rest); !errors.Is(err, io.EOF) {
+		if err == nil {
+			err = errMoreThanOne
+		}
+		return nil, err
+	}
+	if len(doc.Content) == 0 || !hasText(doc.Content[0]) {
+		return nil, nil
+	}
+	return doc.Content[0], nil
+}
+
+var parserLine = regexp.MustCompile(`line (\d+): `)
+
+// parseError moves the parser's line number into the file.
+func parseError(c Chunk, err error) *Error {
+	line, what := 1, strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := parserLine.FindStringSubmatch(what); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		what = strings.Replace(what, m[0], "", 1)
+	}
+	return &Error{File: c.File, Line: c.Line + line, What: "not YAML: " + what, Do: "correct the syntax"}
+}
+
+// duplicateKey returns the second of two equal keys of one mapping, or nil.
+func duplicateKey(n *yaml.Node) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.MappingNode {
+		if k := duplicateIn(n); k != nil {
+			return k
+		}
+	}
+	for _, c := range n.Content {
+		if len(c.Content) == 0 {
+			continue
+		}
+		if k := duplicateKey(c); k != nil {
+			return k
+		}
+	}
+	return nil
+}
+
+func duplicateIn(m *yaml.Node) *yaml.Node {
+	const few = 12
+	if len(m.Content) <= 2*few { // no allocation for the usual small mapping
+		for i := 2; i < len(m.Content); i += 2 {
+			for j := 0; j < i; j += 2 {
+				if sameKey(m.Content[i], m.Content[j]) {
+					return m.Content[i]
+				}
+			}
+		}
+		return nil
+	}
+	seen := make(map[string]*yaml.Node, len(m.Content)/2)
+	for i := 0; i < len(m.Content); i += 2 {
+		k := m.Content[i]
+		if k.Kind != yaml.ScalarNode {
+			continue
+		}
+		if _, twice := seen[k.Value]; twice {
+			return k
+		}
+		seen[k.Value] = k
+	}
+	return nil
+}
+
+func sameKey(a, b *yaml.Node) bool {
+	return a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && a.Value == b.Value
+}
+
+// isJSON reports whether the text starts like a JSON object or list; what is
+// inserted is then written as JSON.
+func isJSON(b []byte) bool {
+	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte(bom)), " \t\r\n")
+	if len(b) == 0 || b[0] != '{' && b[0] != '[' {
+		return false
+	}
+	b = bytes.TrimLeft(b[1:], " \t\r\n")
+	return len(b) > 0 && bytes.IndexByte([]byte(`"{[}]`), b[0]) >= 0
+}
+
+// clip keeps a key short in a message.
+func clip(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}

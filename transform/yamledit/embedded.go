@@ -1,0 +1,294 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Embedded is a YAML stream that a string of a document holds: the
+// additionalManifest of a cluster, the valuesContent of a HelmChart in it, and
+// so on to any depth.
+type Embedded struct {
+	node   Node
+	docs   []*Document
+	edits  []*Edit
+	append []string
+}
+
+// Embedded reads the stream in a string scalar. The positions that its
+// documents report are those of the outer file.
+func (n Node) Embedded() (*Embedded, error) {
+	text, ok := n.String()
+	if !ok {
+		return nil, n.Errorf("not a string", "write the manifests as a literal block (|)")
+	}
+	e := &Embedded{node: n}
+	for _, c := range Split(n.doc.File(), []byte(text)) {
+		flat := n.y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0
+		if flat {
+			c.Line = n.doc.chunk.Line + n.y.Line - 1
+		} else {
+			c.Line += n.doc.chunk.Line + n.y.Line
+		}
+		d, err := Parse(c)
+		if err != nil {
+			return nil, err
+		}
+		d.flat = flat
+		e.docs = append(e.docs, d)
+		e.edits = append(e.edits, nil)
+	}
+	return e, nil
+}
+
+// embeddings are the embedded streams of an edit, in the order of use.
+type embeddings struct{ list []*Embedded }
+
+func (es embeddings) of(n Node) *Embedded {
+	for _, in := range es.list {
+		if in.node.y == n.y {
+			return in
+		}
+	}
+	return nil
+}
+
+// Documents returns the documents of the stream; empty ones have no root.
+func (e *Embedded) Documents() []*Document { return e.docs }
+
+// Embedded changes the stream in a string scalar as part of this edit.
+func (e *Edit) Embedded(n Node) (*Embedded, error) {
+	if in := e.inner.of(n); in != nil {
+		return in, nil
+	}
+	if !e.writable(n) {
+		return nil, e.err
+	}
+	in, err := n.Embedded()
+	if err != nil {
+		return nil, err
+	}
+	e.inner.list = append(e.inner.list, in)
+	return in, nil
+}
+
+// Edit returns the change of document i of the stream.
+func (e *Embedded) Edit(i int) *Edit {
+	if e.edits[i] == nil {
+		e.edits[i] = e.docs[i].Edit()
+	}
+	return e.edits[i]
+}
+
+// Append adds a document at the end of the stream. The text has no markers.
+func (e *Embedded) Append(text string) { e.append = append(e.append, strings.Trim(text, "\n")) }
+
+func (e *Embedded) touched() bool {
+	for _, ed := range e.edits {
+		if ed != nil && !ed.Empty() {
+			return true
+		}
+	}
+	return len(e.append) > 0
+}
+
+// embedded turns changes of embedded streams into splices of the document, and
+// promises the new text of the string that holds them.
+func (s *splicer) embedded() error {
+	for _, in := range s.edit.inner.list {
+		if !in.touched() {
+			continue
+		}
+		text, splices, err := in.apply()
+		if err != nil {
+			return err
+		}
+		if err := s.embed(in.node, text, splices); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply returns the stream after the changes, each document proven.
+func (e *Embedded) apply() (string, []Splice, error) {
+	var splices []Splice
+	for i, ed := range e.edits {
+		if ed == nil || ed.Empty() {
+			continue
+		}
+		_, inner, err := ed.Apply()
+		if err != nil {
+			return "", nil, err
+		}
+		offset := e.docs[i].chunk.Offset
+		for _, s := range inner {
+			splices = append(splices, Splice{s.Start + offset, s.End + offset, s.New})
+		}
+	}
+	old, _ := e.node.String()
+	if tail := e.tail(old); tail != "" {
+		splices = append(splices, Splice{len(old), len(old), tail})
+	}
+	splices = order(splices)
+	text, err := Apply([]byte(old), splices)
+	return string(text), splices, err
+}
+
+// tail joins the appended documents to the stream. Whether the text ends with a
+// line break stays as it was: a literal scalar's header decides on that.
+func (e *Embedded) tail(old string) string {
+	if len(e.append) == 0 {
+		return ""
+	}
+	text := strings.Join(e.append, "\n---\n")
+	switch {
+	case strings.TrimSpace(old) == "":
+		return text
+	case e.docs[len(e.docs)-1].root == nil && strings.HasSuffix(strings.TrimRight(old, "\n"), "---"):
+		text = strings.Repeat("\n", 1-trailingBreak(old)) + text // a marker waits for its document
+	default:
+		text = strings.Repeat("\n", 1-trailingBreak(old)) + "---\n" + text
+	}
+	return text + strings.Repeat("\n", trailingBreak(old))
+}
+
+func trailingBreak(s string) int {
+	if strings.HasSuffix(s, "\n") {
+		return 1
+	}
+	return 0
+}
+
+// embed writes the splices of an embedded text into the scalar that holds it.
+func (s *splicer) embed(n Node, text string, inner []Splice) error {
+	c := s.edit.change(n)
+	c.set, c.spliced = &promise{text}, true
+	switch y := n.y; {
+	case strings.TrimSpace(y.Value) == "":
+		c.spliced = false // nothing to keep: a new scalar takes its place
+	case y.Style&yaml.LiteralStyle != 0:
+		l := literal{indexLines([]byte(y.Value)), s.doc.lines(), s.doc.block(y)}
+		for _, sp := range inner {
+			sp = l.splice(sp)
+			s.replace(sp.Start, sp.End, sp.New)
+		}
+	case y.Style&yaml.DoubleQuotedStyle != 0:
+		offsets, ok := s.quotedOffsets(y)
+		if !ok {
+			return n.Errorf("a quoted string of several lines holds YAML", "write it as a literal block (|)")
+		}
+		for _, sp := range inner {
+			s.replace(offsets[sp.Start], offsets[sp.End], escaped(sp.New))
+		}
+	case y.Style&yaml.FoldedStyle != 0:
+		return n.Errorf("a folded scalar (>) holds YAML; folding hides where its lines end", "write it as a literal block (|)")
+	default:
+		return n.Errorf("a string of one line holds YAML", "write it as a literal block (|)")
+	}
+	return nil
+}
+
+// literal maps splices of a literal scalar's value to the document: the value's
+// lines are the content lines without their indentation.
+type literal struct {
+	inner, outer *lineIndex
+	blockText
+}
+
+func (l literal) splice(sp Splice) Splice {
+	pad := strings.Repeat(" ", l.indent)
+	text := indentLines(sp.New, pad)
+	startsLine := l.startsLine(sp.Start)
+	if !startsLine && strings.HasPrefix(text, pad) && !strings.HasPrefix(sp.New, "\n") {
+		text = text[len(pad):] // joins a line that is indented already
+	}
+	atLineStart := strings.HasSuffix(text, "\n") || text == "" && startsLine
+	end := l.place(sp.End)
+	switch endsLine := l.startsLine(sp.End); {
+	case atLineStart && !endsLine:
+		text += pad // the rest of the last line moves to a line of its own
+	case !atLineStart && endsLine && sp.End < len(l.inner.src):
+		end += l.indent // the next line joins the text
+	}
+	return Splice{l.place(sp.Start), end, text}
+}
+
+func (l literal) startsLine(off int) bool { return off == l.inner.start(l.inner.of(off)) }
+
+// place returns where an offset of the value stands; the start of a line is in
+// front of its indentation.
+func (l literal) place(off int) int {
+	line := l.inner.of(off)
+	at := l.outer.start(l.first + line)
+	if column := off - l.inner.start(line); column > 0 {
+		at += l.indent + column
+	}
+	return at
+}
+
+// quotedOffsets maps offsets of the value of a double-quoted scalar on one line
+// to the document.
+func (s *splicer) quotedOffsets(n *yaml.Node) ([]int, bool) {
+	src, i, end := s.doc.Bytes(), s.doc.contentStart(n)+1, s.doc.end(n)-1
+	offsets := make([]int, 0, len(n.Value)+1)
+	var decoded strings.Builder
+	for i < end {
+		r, size, ok := unescape(src[i:end])
+		if !ok {
+			return nil, false
+		}
+		for range utf8.RuneLen(r) {
+			offsets = append(offsets, i)
+		}
+		decoded.WriteRune(r)
+		i += size
+	}
+	return append(offsets, end), decoded.String() == n.Value
+}
+
+// escapes are the one-letter escapes of a double-quoted scalar.
+var escapes = map[byte]rune{
+	'0': 0, 'a': 7, 'b': 8, 't': 9, '\t': 9, 'n': 10, 'v': 11, 'f': 12, 'r': 13, 'e': 27,
+	' ': ' ', '"': '"', '/': '/', '\\': '\\', 'N': 0x85, '_': 0xA0, 'L': 0x2028, 'P': 0x2029,
+}
+
+// hexEscapes are the escapes with digits behind them, and how many.
+var hexEscapes = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+
+// unescape decodes the first character of a double-quoted text.
+func unescape(b []byte) (r rune, size int, ok bool) {
+	if b[0] != '\\' {
+		r, size = utf8.DecodeRune(b)
+		return r, size, breakLen(b) == 0 && r != utf8.RuneError
+	}
+	if len(b) < 2 {
+		return 0, 0, false
+	}
+	if r, ok := escapes[b[1]]; ok {
+		return r, 2, true
+	}
+	digits := hexEscapes[b[1]]
+	if digits == 0 || len(b) < 2+digits {
+		return 0, 0, false
+	}
+	for _, c := range b[2 : 2+digits] {
+		v := strings.IndexByte("0123456789abcdef", c|0x20)
+		if v < 0 {
+			return 0, 0, false
+		}
+		r = r<<4 | rune(v)
+	}
+	return r, 2 + digits, utf8.ValidRune(r)
+}
+
+// escaped writes text as it stands between double quotes.
+func escaped(s string) string {
+	text := jsonText(s)
+	return text[1 : len(text)-1]
+}

@@ -1,0 +1,215 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"bytes"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// blockList is the common view of a block mapping's entries and a block list's
+// items: where each starts and ends, and in which column.
+type blockList struct {
+	*splicer
+	node   Node
+	starts []int
+	column int
+	width  int // from the dash to the item; 0 for a mapping
+}
+
+func (s *splicer) blockList(n Node) (*blockList, error) {
+	b := &blockList{splicer: s, node: n}
+	if n.IsMap() {
+		for i := 0; i < len(n.y.Content); i += 2 {
+			b.starts = append(b.starts, s.doc.start(n.y.Content[i]))
+		}
+	} else {
+		b.starts, b.width = s.doc.dashes(n.y), s.dashWidth(n.y)
+	}
+	if len(b.starts) == 0 {
+		return nil, n.Errorf("the layout of this list is not understood", "write one item a line, each with its own dash")
+	}
+	b.column = s.doc.lines().column(b.starts[0])
+	return b, nil
+}
+
+// dashWidth returns the columns from a dash to its item, as the list has them.
+func (s *splicer) dashWidth(list *yaml.Node) int {
+	for _, c := range list.Content {
+		if plainStart(list) && hasText(c) && s.onDashLine(list, c) {
+			return c.Column - list.Column
+		}
+	}
+	return s.doc.style().width
+}
+
+// onDashLine reports whether nothing but blanks stands between a dash in the
+// list's column and item c.
+func (s *splicer) onDashLine(list, c *yaml.Node) bool {
+	ix := s.doc.lines()
+	dash, item := ix.offset(c.Line, list.Column), s.doc.start(c)
+	return dash < item && s.doc.Bytes()[dash] == '-' && len(bytes.Trim(s.doc.Bytes()[dash+1:item], " \t")) == 0
+}
+
+func (b *blockList) end(i int) int {
+	if b.node.IsMap() {
+		return b.doc.entryEnd(b.node.y, i)
+	}
+	return b.doc.itemEnd(b.node.y, i)
+}
+
+// ownLine reports whether member i is the first thing on its line.
+func (b *blockList) ownLine(i int) bool {
+	ix := b.doc.lines()
+	from := ix.start(ix.of(b.starts[i]))
+	before := bytes.TrimPrefix(b.doc.Bytes()[from:b.starts[i]], []byte(bom))
+	return len(bytes.TrimLeft(before, " ")) == 0
+}
+
+// block changes the members of a block collection.
+func (s *splicer) block(c *change) error {
+	b, err := s.blockList(c.node)
+	if err != nil {
+		return err
+	}
+	if len(c.remove) == len(b.starts) {
+		if len(c.insert) > 0 {
+			return c.node.Errorf("all members would be replaced", "change it by hand")
+		}
+		return b.empty()
+	}
+	b.removeAll(c.remove)
+	for i := 0; i <= len(b.starts); i++ {
+		for _, in := range c.insert[i] {
+			b.insert(i, in)
+		}
+	}
+	return nil
+}
+
+// render writes a member as it stands behind its indentation.
+func (b *blockList) render(in insert) string {
+	w := b.doc.blockWriter(b.node.y)
+	if b.node.IsMap() {
+		w.entry(b.column, Pair{in.key, in.value})
+	} else {
+		w.item(b.column, b.width, in.value)
+	}
+	return w.String()
+}
+
+// insert puts a member in front of member i: behind the content of the one
+// before, so that comments stay with what they are about.
+func (b *blockList) insert(i int, in insert) {
+	text, pad := b.render(in), strings.Repeat(" ", b.column)
+	if i == 0 {
+		b.insertFirst(text, pad)
+		return
+	}
+	ix := b.doc.lines()
+	line := ix.of(b.end(i - 1))
+	if line+1 < ix.count() {
+		at := ix.start(line + 1)
+		b.replace(at, at, pad+text+"\n")
+		return
+	}
+	b.stripLastBlock()
+	at := len(b.doc.Bytes())
+	b.replace(at, at, "\n"+pad+text)
+}
+
+// stripLastBlock keeps the value of a block scalar that ends the file without a
+// line break: once text follows, only "|-" still reads it without one.
+func (b *blockList) stripLastBlock() {
+	n := b.node.y
+	for len(n.Content) > 0 {
+		n = n.Content[len(n.Content)-1]
+	}
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 || n.Value == "" {
+		return
+	}
+	from := b.doc.contentStart(n)
+	indicators, _, _ := bytes.Cut(b.doc.Bytes()[from:b.doc.lines().end(b.doc.lines().of(from))], []byte(" "))
+	switch i := bytes.IndexAny(indicators, "+-"); {
+	case i < 0:
+		b.replace(from+1, from+1, "-")
+	case indicators[i] == '+':
+		b.replace(from+i, from+i+1, "-")
+	}
+}
+
+func (b *blockList) insertFirst(text, pad string) {
+	ix, first := b.doc.lines(), b.starts[0]
+	if !b.ownLine(0) {
+		b.replace(first, first, text+"\n"+pad)
+		return
+	}
+	at := ix.start(ix.of(first))
+	if k := b.node.key; k != nil {
+		at = ix.start(ix.of(b.doc.afterColon(k)) + 1)
+	}
+	if at == 0 && bytes.HasPrefix(b.doc.Bytes(), []byte(bom)) {
+		at = len(bom)
+	}
+	b.replace(at, at, pad+text+"\n")
+}
+
+// empty removes the last members: {} or [] takes their place.
+func (b *blockList) empty() error {
+	brackets := "[]"
+	if b.node.IsMap() {
+		brackets = "{}"
+	}
+	last := len(b.starts) - 1
+	if b.node.key == nil || !b.ownLine(0) {
+		b.replace(b.starts[0], b.end(last), brackets)
+		return nil
+	}
+	colon := b.doc.afterColon(b.node.key)
+	b.replace(colon, colon, " "+brackets)
+	all := map[int]bool{}
+	for i := range b.starts {
+		all[i] = true
+	}
+	b.removeAll(all)
+	return nil
+}
+
+// removeAll takes whole lines, so that comments above and below stay. A first
+// member that shares its line with a dash gives the place to what follows.
+func (b *blockList) removeAll(remove map[int]bool) {
+	ix := b.doc.lines()
+	var cuts []Splice
+	i := 0
+	if remove[0] && !b.ownLine(0) {
+		for ; remove[i]; i++ {
+		}
+		next := ix.of(b.end(i-1)) + 1
+		spaces, _ := ix.indent(next)
+		cuts = append(cuts, Splice{Start: b.starts[0], End: ix.start(next) + spaces})
+	}
+	for ; i < len(b.starts); i++ {
+		if remove[i] {
+			cuts = append(cuts, Splice{Start: ix.start(ix.of(b.starts[i])), End: ix.start(ix.of(b.end(i)) + 1)})
+		}
+	}
+	for _, c := range b.keepLastLineOpen(order(cuts)) {
+		b.replace(c.Start, c.End, "")
+	}
+}
+
+// keepLastLineOpen lets a text without a final line break stay so.
+func (b *blockList) keepLastLineOpen(cuts []Splice) []Splice {
+	src := b.doc.Bytes()
+	if len(cuts) == 0 || endsWithBreak(string(src)) {
+		return cuts
+	}
+	if c := &cuts[len(cuts)-1]; c.End == len(src) && c.Start > 0 {
+		ix := b.doc.lines()
+		c.Start = ix.end(ix.of(c.Start) - 1)
+	}
+	return cuts
+}

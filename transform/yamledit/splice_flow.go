@@ -1,0 +1,136 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import "strings"
+
+// flowList is a flow collection, or a JSON object or array, with members.
+type flowList struct {
+	*splicer
+	node    Node
+	n       int  // members
+	tall    bool // the first member stands on a line of its own
+	column  int  // of the first member
+	closing int  // offset of the closing bracket
+}
+
+// flow changes the members of a flow collection.
+func (s *splicer) flow(c *change) error {
+	start := s.doc.contentStart(c.node.y)
+	if src := s.doc.Bytes(); start >= len(src) || src[start] != '{' && src[start] != '[' {
+		return c.node.Errorf("a pair without braces inside of a list", "put braces around it")
+	}
+	if c.node.Len() == 0 {
+		s.replace(start, s.doc.end(c.node.y), s.flowText(s.lineIndent(c.node), c.fresh()))
+		return nil
+	}
+	f := s.flowList(c.node, start)
+	if len(c.remove) == f.n {
+		if len(c.insert) > 0 {
+			return c.node.Errorf("all members would be replaced", "change it by hand")
+		}
+		s.replace(start+1, f.closing, "")
+		return nil
+	}
+	f.removeAll(c.remove)
+	for i := 0; i <= f.n; i++ {
+		for _, in := range c.insert[i] {
+			f.insert(i, in)
+		}
+	}
+	return nil
+}
+
+func (s *splicer) flowList(n Node, start int) *flowList {
+	ix, first := s.doc.lines(), s.doc.flowChildStart(n.y, 0)
+	f := &flowList{splicer: s, node: n, n: n.Len(), closing: s.doc.end(n.y) - 1}
+	f.tall = ix.of(first) != ix.of(start)
+	f.column = ix.column(first)
+	return f
+}
+
+func (f *flowList) start(i int) int { return f.doc.flowChildStart(f.node.y, i) }
+func (f *flowList) end(i int) int   { return f.doc.flowChildEnd(f.node.y, i) }
+
+func (f *flowList) render(in insert) string {
+	w := flowWriter{style: f.doc.style(), lines: f.tall && f.doc.json}
+	if f.node.IsMap() {
+		w.entry(f.column, Pair{in.key, in.value})
+	} else {
+		w.at(f.column, in.value)
+	}
+	return w.String()
+}
+
+// insert puts a member in front of member i.
+func (f *flowList) insert(i int, in insert) {
+	text, pad := f.render(in), "\n"+strings.Repeat(" ", f.column)
+	switch {
+	case i < f.n && f.tall:
+		f.replace(f.start(i), f.start(i), text+","+pad)
+	case i < f.n:
+		f.replace(f.start(i), f.start(i), text+f.doc.style().comma)
+	case f.tall:
+		f.appendLine(text, pad)
+	default:
+		f.replace(f.end(i-1), f.end(i-1), f.doc.style().comma+text)
+	}
+}
+
+// appendLine adds a last member on a line of its own, behind a comment that
+// follows the member before.
+func (f *flowList) appendLine(text, pad string) {
+	ix, last := f.doc.lines(), f.end(f.n-1)
+	if ix.of(f.closing) == ix.of(last) {
+		f.replace(last, last, ","+pad+text)
+		return
+	}
+	if comma, ok := f.commaAfter(last); ok {
+		at := ix.end(ix.of(comma))
+		f.replace(at, at, pad+text+",")
+		return
+	}
+	f.replace(last, last, ",")
+	at := ix.end(ix.of(last))
+	f.replace(at, at, pad+text)
+}
+
+// commaAfter finds the comma that follows offset i.
+func (f *flowList) commaAfter(i int) (int, bool) {
+	i = skipSeparators(f.doc.Bytes(), i)
+	return i, i < len(f.doc.Bytes()) && f.doc.Bytes()[i] == ','
+}
+
+// removeAll removes some, but not all members.
+func (f *flowList) removeAll(remove map[int]bool) {
+	kept := f.n
+	for kept > 0 && remove[kept-1] {
+		kept--
+	}
+	for i := range kept {
+		if remove[i] {
+			f.replace(f.start(i), f.start(i+1), "")
+		}
+	}
+	if kept < f.n {
+		f.removeTail(kept)
+	}
+}
+
+// removeTail removes the members from i > 0 on. A comma behind the last one
+// stays behind the new last one.
+func (f *flowList) removeTail(i int) {
+	ix, end := f.doc.lines(), f.end(f.n-1)
+	comma, _ := f.commaAfter(f.end(i - 1))
+	if ix.of(comma) == ix.of(f.start(i)) {
+		f.replace(comma, end, "")
+		return
+	}
+	if trailing, ok := f.commaAfter(end); ok {
+		end = trailing + 1
+	} else {
+		f.replace(comma, comma+1, "")
+	}
+	f.replace(ix.end(ix.of(f.start(i))-1), end, "")
+}

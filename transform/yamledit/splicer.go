@@ -1,0 +1,201 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"bytes"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// splicer turns queued changes into splices of the document's bytes.
+type splicer struct {
+	doc     *Document
+	edit    *Edit
+	splices []Splice
+}
+
+// replace queues a splice; "\n" in text becomes the file's own line break.
+func (s *splicer) replace(start, end int, text string) {
+	if eol := s.doc.style().eol; eol != "\n" {
+		text = strings.ReplaceAll(text, "\n", eol)
+	}
+	s.splices = append(s.splices, Splice{start, end, text})
+}
+
+func (s *splicer) change(c *change) error {
+	if c.rename != nil {
+		s.rename(c)
+	}
+	switch {
+	case c.spliced:
+		return nil
+	case c.set != nil:
+		return s.set(c.node, c.set.value)
+	case c.adopted != nil:
+		return s.adopt(c)
+	case len(c.insert)+len(c.remove) == 0:
+		return nil
+	case c.node.Len() == 0 && !s.inFlow(c.node):
+		return s.set(c.node, c.fresh())
+	case s.doc.isFlow(c.node.y) || s.inFlow(c.node):
+		return s.flow(c)
+	}
+	return s.block(c)
+}
+
+// fresh returns the members that are put into an empty collection.
+func (c *change) fresh() any {
+	if c.node.IsList() {
+		var list []any
+		for _, in := range c.insert[0] {
+			list = append(list, in.value)
+		}
+		return list
+	}
+	var m Map
+	for _, in := range c.insert[0] {
+		m = append(m, Pair{in.key, in.value})
+	}
+	return m
+}
+
+// inFlow reports whether the node stands inside of a flow collection.
+func (s *splicer) inFlow(n Node) bool {
+	if s.doc.json {
+		return true
+	}
+	return n.parent != nil && n.parent.y.Style&yaml.FlowStyle != 0
+}
+
+func (s *splicer) rename(c *change) {
+	k := c.node.key
+	s.replace(s.doc.start(k), s.doc.end(k), s.scalarLike(k, *c.rename, s.inFlow(c.node)))
+}
+
+// scalarLike writes a scalar with the quotes that the old one has.
+func (s *splicer) scalarLike(old *yaml.Node, v any, flow bool) string {
+	str, isString := v.(string)
+	switch {
+	case !isString || s.doc.json:
+		return jsonText(v)
+	case old.Style&yaml.DoubleQuotedStyle != 0:
+		return quoted(str, '"')
+	case old.Style&yaml.SingleQuotedStyle != 0:
+		return quoted(str, '\'')
+	}
+	return scalarText(v, s.doc.style().quote, flow)
+}
+
+// set replaces a value.
+func (s *splicer) set(n Node, v any) error {
+	if s.inFlow(n) {
+		return s.setFlow(n, v)
+	}
+	if n.key == nil {
+		return s.setItem(n, v)
+	}
+	w := s.doc.blockWriter(n.parent.y)
+	w.after(s.column(n.key), v)
+	header, body, tall := strings.Cut(w.String(), "\n")
+	switch {
+	case !tall && n.y.Kind == yaml.ScalarNode && hasText(n.y) && isScalar(v):
+		s.replace(s.doc.start(n.y), s.doc.end(n.y), s.scalarLike(n.y, v, false))
+		return nil
+	case !tall:
+		return s.setBehindKey(n, header, "")
+	}
+	return s.setBehindKey(n, header, "\n"+body)
+}
+
+func isScalar(v any) bool {
+	switch v.(type) {
+	case Map, []any:
+		return false
+	}
+	return true
+}
+
+// setBehindKey replaces the value of a block mapping's entry: header goes to
+// the key's line, body below it, and a comment on that line stays.
+func (s *splicer) setBehindKey(n Node, header, body string) error {
+	colon, ix := s.doc.afterColon(n.key), s.doc.lines()
+	if s.doc.Bytes()[colon-1] != ':' {
+		return n.Errorf("the key and its value are written in an unusual way (? key)", "write it as key: value")
+	}
+	end := colon
+	if hasText(n.y) {
+		end = s.doc.end(n.y)
+		if skipSeparators(s.doc.Bytes(), colon) > ix.end(ix.of(colon)) && bytes.IndexByte(s.doc.Bytes()[colon:s.doc.start(n.y)], '#') >= 0 {
+			return n.Errorf("a comment stands between the key and its value", "move the comment above the key")
+		}
+	}
+	s.replace(colon, end, header)
+	if body != "" {
+		lineEnd := ix.end(ix.of(end))
+		s.replace(lineEnd, lineEnd, body)
+	}
+	return nil
+}
+
+// setItem replaces a scalar item of a block list by a scalar.
+func (s *splicer) setItem(n Node, v any) error {
+	if n.parent == nil || !n.IsScalar() || !hasText(n.y) || !isScalar(v) {
+		return n.Errorf("only a scalar can be replaced here", "change it by hand")
+	}
+	s.replace(s.doc.start(n.y), s.doc.end(n.y), s.scalarLike(n.y, v, false))
+	return nil
+}
+
+func (s *splicer) setFlow(n Node, v any) error {
+	if !hasText(n.y) {
+		return n.Errorf("the value is left out", "write null")
+	}
+	text := s.scalarLike(n.y, v, true)
+	if !isScalar(v) {
+		text = s.flowText(s.lineIndent(n), v)
+	}
+	s.replace(s.doc.start(n.y), s.doc.end(n.y), text)
+	return nil
+}
+
+// adopt moves the following siblings below n.
+func (s *splicer) adopt(c *change) error {
+	n, ix := c.node, s.doc.lines()
+	if !n.IsNull() || n.key == nil || s.inFlow(n) || len(c.adopted) == 0 {
+		return n.Errorf("only entries of a block mapping can be moved below a null", "indent them by hand")
+	}
+	if hasText(n.y) {
+		s.replace(s.doc.afterColon(n.key), s.doc.end(n.y), "")
+	}
+	p := n.parent.y
+	last := s.doc.entryEnd(p, c.adopted[len(c.adopted)-1].index)
+	pad := strings.Repeat(" ", s.doc.style().step)
+	for l := ix.of(s.doc.start(n.key)) + 1; l <= ix.of(last); l++ {
+		if _, blank := ix.indent(l); !blank {
+			s.replace(ix.start(l), ix.start(l), pad)
+		}
+	}
+	return nil
+}
+
+// column returns the 0-based column of a node, in runes.
+func (s *splicer) column(n *yaml.Node) int { return n.Column - 1 }
+
+// lineIndent returns the indentation of the line on which a member starts.
+func (s *splicer) lineIndent(n Node) int {
+	at := n.y
+	if n.key != nil {
+		at = n.key
+	}
+	spaces, _ := s.doc.lines().indent(at.Line - 1)
+	return spaces
+}
+
+func (s *splicer) flowText(column int, v any) string {
+	w := flowWriter{style: s.doc.style(), lines: s.doc.json && s.doc.lines().count() > 2}
+	w.at(column, v)
+	return w.String()
+}

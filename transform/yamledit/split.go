@@ -1,0 +1,188 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import "bytes"
+
+// Chunk is the text of one document of a stream, markers and surrounding
+// comments included. The chunks of a stream, joined, are the stream.
+type Chunk struct {
+	File   string // name for messages
+	Index  int    // 0-based number of the document in its stream
+	Line   int    // number of lines before the chunk
+	Offset int    // number of bytes before the chunk
+	Bytes  []byte
+}
+
+// Split cuts a stream into the documents that a YAML parser sees in it.
+func Split(file string, stream []byte) []Chunk {
+	var chunks []Chunk
+	c := Chunk{File: file}
+	for len(stream) > 0 || c.Index == 0 {
+		n := Boundary(stream, true)
+		c.Bytes = stream[:n:n]
+		chunks = append(chunks, c)
+		stream = stream[n:]
+		c = c.next()
+		if n == 0 {
+			break
+		}
+	}
+	return chunks
+}
+
+func (c Chunk) next() Chunk {
+	return Chunk{File: c.File, Index: c.Index + 1, Line: c.Line + CountLines(c.Bytes), Offset: c.Offset + len(c.Bytes)}
+}
+
+// CountLines returns the number of line breaks in b, as the parser counts them.
+func CountLines(b []byte) int {
+	if bytes.IndexByte(b, '\r') < 0 && bytes.IndexByte(b, 0xC2) < 0 && bytes.IndexByte(b, 0xE2) < 0 {
+		return bytes.Count(b, []byte{'\n'})
+	}
+	return indexLines(b).count() - 1
+}
+
+// Boundary returns the length of the first document of stream. With eof false
+// more text may follow: it returns -1 when the end cannot be known yet.
+func Boundary(stream []byte, eof bool) int {
+	s := splitter{src: stream}
+	if bytes.HasPrefix(stream, []byte(bom)) {
+		s.pos = len(bom)
+	}
+	for {
+		s.skipPreamble()
+		end, ok := s.nextMarker()
+		if !ok {
+			if eof {
+				return len(stream)
+			}
+			return -1
+		}
+		if s.isEnd(end) { // "...": the document ends behind this line
+			s.pos = s.lineAfter(end)
+			return s.closeAt(s.pos, eof)
+		}
+		if s.content {
+			return s.closeAt(end, eof)
+		}
+		s.content = true // the first "---" opens the document
+		s.pos = end + 3
+	}
+}
+
+// splitter walks over a stream without parsing it.
+type splitter struct {
+	src     []byte
+	pos     int
+	content bool // a "---" or a content line was seen
+}
+
+// closeAt ends the document at off. Comments and blank lines behind the last
+// document belong to it; -1 says that more text is needed to tell.
+func (s *splitter) closeAt(off int, eof bool) int {
+	rest := splitter{src: s.src, pos: off}
+	switch {
+	case !eof && len(s.src)-off < 4:
+		return -1
+	case !s.content || rest.hasDocument():
+		return off
+	case eof:
+		return len(s.src)
+	}
+	return -1
+}
+
+// hasDocument reports whether anything but blank lines, comments and end
+// markers follows.
+func (s *splitter) hasDocument() bool {
+	for {
+		s.skipPreamble()
+		if s.content || s.isMarker(s.pos, "---") {
+			return true
+		}
+		if s.pos >= len(s.src) {
+			return false
+		}
+		s.pos = s.lineAfter(s.pos)
+	}
+}
+
+// skipPreamble moves over blank lines, comments and directives in front of a
+// document, and sets content when it meets anything else.
+func (s *splitter) skipPreamble() {
+	for !s.content && s.pos < len(s.src) {
+		if s.isMarker(s.pos, "---") || s.isMarker(s.pos, "...") {
+			return
+		}
+		i := s.pos
+		for i < len(s.src) && (s.src[i] == ' ' || s.src[i] == '\t') {
+			i++
+		}
+		if i < len(s.src) && s.src[i] != '#' && s.src[i] != '%' && breakLen(s.src[i:]) == 0 {
+			s.content = true
+			return
+		}
+		s.pos = s.lineAfter(i)
+	}
+}
+
+// nextMarker finds the next line, from pos on, that starts with a marker.
+func (s *splitter) nextMarker() (int, bool) {
+	dash, dots := s.next("---", s.pos), s.next("...", s.pos)
+	for dash < len(s.src) || dots < len(s.src) {
+		i := min(dash, dots)
+		if s.atLineStart(i) && (s.isMarker(i, "---") || s.isMarker(i, "...")) {
+			return i, true
+		}
+		if i == dash {
+			dash = s.next("---", i+1)
+		} else {
+			dots = s.next("...", i+1)
+		}
+	}
+	return 0, false
+}
+
+// next returns the offset of the next m at or behind from, or the end.
+func (s *splitter) next(m string, from int) int {
+	if i := bytes.Index(s.src[from:], []byte(m)); i >= 0 {
+		return from + i
+	}
+	return len(s.src)
+}
+
+func (s *splitter) isEnd(off int) bool { return s.src[off] == '.' }
+
+// isMarker reports whether the three bytes at off are m, followed by a blank, a
+// break or the end.
+func (s *splitter) isMarker(off int, m string) bool {
+	b := s.src[off:]
+	if !bytes.HasPrefix(b, []byte(m)) {
+		return false
+	}
+	return len(b) == 3 || b[3] == ' ' || b[3] == '\t' || breakLen(b[3:]) > 0
+}
+
+func (s *splitter) atLineStart(off int) bool {
+	if off == 0 || off == len(bom) && bytes.HasPrefix(s.src, []byte(bom)) {
+		return true
+	}
+	for n := 1; n <= 3 && n <= off; n++ {
+		if breakLen(s.src[off-n:off]) == n {
+			return true
+		}
+	}
+	return false
+}
+
+// lineAfter returns the start of the line behind the one that holds off.
+func (s *splitter) lineAfter(off int) int {
+	for i := off; i < len(s.src); i++ {
+		if n := breakLen(s.src[i:]); n > 0 {
+			return i + n
+		}
+	}
+	return len(s.src)
+}

@@ -1,0 +1,140 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
+)
+
+// Value returns what a Kubernetes client reads: YAML 1.1 through JSON, so nil,
+// bool, float64, string, []any or map[string]any ("yes" is true, 0644 is 420).
+// A node that does not exist has the value nil. Aliases are followed.
+func (n Node) Value() any {
+	if n.y == nil {
+		return nil
+	}
+	budget := 1 << 20
+	return value(n.y, &budget)
+}
+
+// String returns the value of a string scalar.
+func (n Node) String() (string, bool) {
+	if !n.IsScalar() {
+		return "", false
+	}
+	s, ok := scalarValue(n.y).(string)
+	return s, ok
+}
+
+// value builds the value of n; budget bounds what aliases may multiply.
+func value(n *yaml.Node, budget *int) any {
+	if *budget--; *budget < 0 {
+		return nil
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return value(n.Alias, budget)
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, c := range n.Content {
+			list[i] = value(c, budget)
+		}
+		return list
+	case yaml.MappingNode:
+		m := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			m[keyText(n.Content[i])] = value(n.Content[i+1], budget)
+		}
+		return m
+	}
+	return scalarValue(n)
+}
+
+// keyText returns a key as JSON has it: true, not yes.
+func keyText(k *yaml.Node) string {
+	switch v := scalarValue(k).(type) {
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return k.Value
+}
+
+// scalarValue lets the library decide about every scalar that could be
+// anything but a string.
+func scalarValue(n *yaml.Node) any {
+	if n.Style&yaml.TaggedStyle != 0 {
+		return libraryValue(n.Tag+" "+strconv.Quote(n.Value), n.Value)
+	}
+	if n.Style != 0 || !maybeTyped(n.Value) {
+		return n.Value
+	}
+	return libraryValue(n.Value, n.Value)
+}
+
+func libraryValue(text, fallback string) any {
+	var v any
+	if err := k8syaml.Unmarshal([]byte(text), &v); err != nil {
+		return fallback
+	}
+	return v
+}
+
+// maybeTyped reports whether a plain scalar could resolve to something other
+// than a string: a number, or one of YAML's words.
+func maybeTyped(s string) bool {
+	if s == "" {
+		return true
+	}
+	if strings.IndexByte("0123456789+-.", s[0]) >= 0 {
+		return true
+	}
+	return len(s) <= 5 && strings.IndexByte("~nNtTfFyYoO<=", s[0]) >= 0
+}
+
+// Equal compares a node with the value that was promised for it. A Map must
+// have its keys in order.
+func equalValue(n *yaml.Node, want any) error {
+	switch w := want.(type) {
+	case Map:
+		return equalMap(n, w)
+	case []any:
+		if n.Kind != yaml.SequenceNode || len(n.Content) != len(w) {
+			return fmt.Errorf("a list of %d items was promised", len(w))
+		}
+		for i, c := range n.Content {
+			if err := equalValue(c, w[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if n.Kind != yaml.ScalarNode || n.Anchor != "" || scalarValue(n) != want {
+		return fmt.Errorf("another scalar was promised")
+	}
+	return nil
+}
+
+func equalMap(n *yaml.Node, want Map) error {
+	if n.Kind != yaml.MappingNode || len(n.Content) != 2*len(want) {
+		return fmt.Errorf("a mapping of %d keys was promised", len(want))
+	}
+	for i, p := range want {
+		if keyText(n.Content[2*i]) != p.Key {
+			return fmt.Errorf("the key %q was promised", clip(p.Key))
+		}
+		if err := equalValue(n.Content[2*i+1], p.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
