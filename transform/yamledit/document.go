@@ -44,7 +44,46 @@ func Parse(c Chunk) (*Document, error) {
 	if n := duplicateKey(root); n != nil {
 		return nil, d.errorAt(n, fmt.Sprintf("the key %q stands twice in one mapping", clip(n.Value)), "remove one of the two; YAML readers disagree on which one counts")
 	}
+	if expanded(root, map[*yaml.Node]int{}) > mostNodes {
+		return nil, d.errorAt(root, "its aliases (*) multiply to more than a million values", "write the values out")
+	}
 	return d, nil
+}
+
+// mostNodes bounds what aliases may multiply a document to; no cluster comes
+// near it.
+const mostNodes = 1 << 20
+
+// expanded counts the nodes behind the aliases of a tree, each as often as a
+// reader meets it; seen holds the counts of anchored nodes.
+func expanded(n *yaml.Node, seen map[*yaml.Node]int) int {
+	if n == nil {
+		return 0
+	}
+	if n.Kind == yaml.AliasNode {
+		if _, known := seen[n.Alias]; !known {
+			seen[n.Alias] = mostNodes + 1 // until it is counted: an anchor that holds itself
+			seen[n.Alias] = size(n.Alias, seen)
+		}
+		return seen[n.Alias]
+	}
+	sum := 0
+	for _, c := range n.Content {
+		sum = min(sum+expanded(c, seen), mostNodes+1)
+	}
+	return sum
+}
+
+// size counts a node and all below it, aliases expanded.
+func size(n *yaml.Node, seen map[*yaml.Node]int) int {
+	if n.Kind == yaml.AliasNode {
+		return expanded(n, seen)
+	}
+	sum := 1
+	for _, c := range n.Content {
+		sum = min(sum+size(c, seen), mostNodes+1)
+	}
+	return sum
 }
 
 // ParseString parses text that holds one document, for callers without a file.
@@ -176,16 +215,20 @@ func duplicateIn(m *yaml.Node) *yaml.Node {
 		if k.Kind != yaml.ScalarNode {
 			continue
 		}
-		if _, twice := seen[k.Value]; twice {
+		if _, twice := seen[keyText(k)]; twice {
 			return k
 		}
-		seen[k.Value] = k
+		seen[keyText(k)] = k
 	}
 	return nil
 }
 
+// sameKey compares keys as JSON has them: 7 and 007 are one.
 func sameKey(a, b *yaml.Node) bool {
-	return a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && a.Value == b.Value
+	if a.Kind != yaml.ScalarNode || b.Kind != yaml.ScalarNode {
+		return false
+	}
+	return a.Value == b.Value || maybeTyped(a.Value) && maybeTyped(b.Value) && keyText(a) == keyText(b)
 }
 
 // isJSON reports whether the text starts like a JSON object or list; what is

@@ -314,3 +314,24 @@ func manyKeys(n int) string {
 	}
 	return b.String()
 }
+
+func TestAliasesThatMultiplyAreRefused(t *testing.T) {
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c <= 'h'; c++ {
+		p := string(c - 1)
+		bomb += string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+p+", ", 10), ", ") + "]\n"
+	}
+	if _, err := ParseString("in.yaml", bomb); err == nil || !strings.Contains(err.Error(), "multiply") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := ParseString("in.yaml", "a: &a {b: *a}\n"); err == nil {
+		t.Error("an anchor that holds itself was accepted")
+	}
+	d, err := ParseString("in.yaml", "a: &a {b: [1]}\nc: *a\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := asJSON(d.Root().Value()); got != `{"a":{"b":[1]},"c":{"b":[1]}}` {
+		t.Error(got)
+	}
+}

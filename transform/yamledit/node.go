@@ -222,3 +222,26 @@ func mergeKey(n *yaml.Node) *yaml.Node {
 	}
 	return nil
 }
+
+// Children returns the items of a list or the values of a mapping.
+func (n Node) Children() []Node {
+	ns := make([]Node, n.Len())
+	for i := range ns {
+		ns[i] = n.child(i)
+	}
+	return ns
+}
+
+// HasCollectionKey reports whether a key of the mapping is itself a mapping or
+// a list, as a template's {{ x }} looks to YAML.
+func (n Node) HasCollectionKey() bool {
+	if !n.IsMap() {
+		return false
+	}
+	for i := 0; i < len(n.y.Content); i += 2 {
+		if isCollection(n.y.Content[i]) {
+			return true
+		}
+	}
+	return false
+}

@@ -69,7 +69,9 @@ func (r *random) edit(e *Edit) (name string, model func(any) any) {
 	case n.IsMap() && r.IntN(2) == 0:
 		key := fmt.Sprintf("new-%d", r.IntN(1000))
 		e.Insert(n, key, v)
-		return "insert", func(doc any) any { return at(doc, path, func(m any) any { m.(map[string]any)[key] = plain(v); return m }) }
+		return "insert", func(doc any) any {
+			return at(doc, path, func(m any) any { m.(map[string]any)[key] = plain(v); return m })
+		}
 	case n.IsList() && r.IntN(3) > 0:
 		i := r.IntN(n.Len() + 1)
 		e.InsertItem(n, i, v)

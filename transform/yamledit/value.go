@@ -14,13 +14,13 @@ import (
 
 // Value returns what a Kubernetes client reads: YAML 1.1 through JSON, so nil,
 // bool, float64, string, []any or map[string]any ("yes" is true, 0644 is 420).
-// A node that does not exist has the value nil. Aliases are followed.
+// A node that does not exist has the value nil. Aliases are followed; Parse has
+// made sure that they do not multiply.
 func (n Node) Value() any {
 	if n.y == nil {
 		return nil
 	}
-	budget := 1 << 20
-	return value(n.y, &budget)
+	return value(n.y)
 }
 
 // String returns the value of a string scalar.
@@ -32,24 +32,20 @@ func (n Node) String() (string, bool) {
 	return s, ok
 }
 
-// value builds the value of n; budget bounds what aliases may multiply.
-func value(n *yaml.Node, budget *int) any {
-	if *budget--; *budget < 0 {
-		return nil
-	}
+func value(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.AliasNode:
-		return value(n.Alias, budget)
+		return value(n.Alias)
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, c := range n.Content {
-			list[i] = value(c, budget)
+			list[i] = value(c)
 		}
 		return list
 	case yaml.MappingNode:
 		m := make(map[string]any, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			m[keyText(n.Content[i])] = value(n.Content[i+1], budget)
+			m[keyText(n.Content[i])] = value(n.Content[i+1])
 		}
 		return m
 	}

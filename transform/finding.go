@@ -1,0 +1,68 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Severity tells what a finding stops.
+type Severity string
+
+// An error stops the stage that it guards, a warning and a note do not.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Finding is what a rule says about one place. It never quotes a secret.
+type Finding struct {
+	Rule     string   `json:"rule"`
+	Severity Severity `json:"severity"`
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	Path     string   `json:"path"`
+	Message  string   `json:"message"`
+	Fix      string   `json:"fix"`
+	// Accepted says that the operator acknowledged the rule.
+	Accepted bool `json:"accepted,omitempty"`
+}
+
+// Stops reports whether the finding stops the stage that it guards.
+func (f Finding) Stops() bool { return f.Severity == Error && !f.Accepted }
+
+// FindingAt returns a finding about a node.
+func FindingAt(n yamledit.Node, message, fix string) Finding {
+	return Finding{File: n.Document().File(), Line: n.Line(), Path: n.Path(), Message: message, Fix: fix}
+}
+
+// Rule is one check with a stable id. The table of a distro's rules drives what
+// is checked, how severe it is, what it stops, and the documentation.
+type Rule struct {
+	ID       string
+	Severity Severity
+	// Guards names the stages that an error stops; the rule judges the document
+	// as it stands after the stage.
+	Guards []string
+	// Acceptable says whether --accept may acknowledge an error.
+	Acceptable bool
+	Doc        string // one sentence for docs/rules.md
+}
+
+// Report fills in what the rule knows about its findings. A finding that has a
+// severity of its own keeps it.
+func (r Rule) Report(found []Finding, accepted []string) []Finding {
+	for i := range found {
+		f := &found[i]
+		f.Rule = r.ID
+		if f.Severity == "" {
+			f.Severity = r.Severity
+		}
+		f.Accepted = r.Acceptable && slices.Contains(accepted, r.ID)
+	}
+	return found
+}

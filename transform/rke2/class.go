@@ -1,0 +1,114 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"maps"
+	"strings"
+
+	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
+	"github.com/rancher/wrangler/v3/pkg/name"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// The labels by which Rancher knows a machine's roles and system (rancher
+// pkg/capr).
+const (
+	LabelControlPlane = "rke.cattle.io/control-plane-role"
+	LabelEtcd         = "rke.cattle.io/etcd-role"
+	LabelWorker       = "rke.cattle.io/worker-role"
+	LabelOS           = "cattle.io/os"
+)
+
+// Class is a machine class: all machines that have the same labels and hence
+// get the same configuration.
+type Class struct {
+	Name   string
+	Labels map[string]string // what selectors are matched against
+	Pool   yamledit.Node     // the machine pool; none for a custom cluster
+}
+
+// ControlPlane, Etcd and Worker tell the roles. The planner goes by the labels,
+// and a pool's own labels may say something else than its role fields.
+func (c Class) ControlPlane() bool { return c.Labels[LabelControlPlane] == "true" }
+
+// Etcd reports whether the machines run etcd.
+func (c Class) Etcd() bool { return c.Labels[LabelEtcd] == "true" }
+
+// Worker reports whether the machines run workloads.
+func (c Class) Worker() bool { return c.Labels[LabelWorker] == "true" }
+
+// Server reports whether the machines run rke2-server, as pure etcd machines do.
+func (c Class) Server() bool { return c.ControlPlane() || c.Etcd() }
+
+// Windows reports whether the machines run Windows.
+func (c Class) Windows() bool { return c.Labels[LabelOS] == "windows" }
+
+// customClasses returns the classes of a cluster whose machines were registered
+// by hand: any combination of roles may be there.
+func customClasses() []Class {
+	var classes []Class
+	for _, roles := range []string{
+		"controlplane", "controlplane+worker",
+		"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
+		"worker",
+	} {
+		is := func(role string) bool { return strings.Contains(roles, role) }
+		labels := map[string]string{LabelOS: "linux"}
+		setRoles(labels, is("etcd"), is("controlplane"), is("worker"))
+		classes = append(classes, Class{Name: roles, Labels: labels})
+	}
+	return classes
+}
+
+// poolClasses returns one class per machine pool, empty pools included: they may
+// grow.
+func poolClasses(cluster string, pools []provv1.RKEMachinePool, at yamledit.Node) ([]Class, error) {
+	nodes, seen := at.Items(), map[string]bool{}
+	var classes []Class
+	for i, p := range pools {
+		switch node := nodes[i]; {
+		case p.Name == "":
+			return nil, node.Errorf("the machine pool has no name, and Rancher refuses the whole cluster", "name it")
+		case seen[p.Name]:
+			return nil, node.Get("name").Errorf("another machine pool has the same name, and Rancher refuses the whole cluster", "rename one of the two")
+		default:
+			seen[p.Name] = true
+			classes = append(classes, Class{Name: p.Name, Labels: poolLabels(cluster, p), Pool: node})
+		}
+	}
+	return classes, nil
+}
+
+// poolLabels returns the labels of Rancher's machine template (rancher
+// pkg/controllers/capr/provisioningcluster); machineDeploymentLabels are not
+// among them, and the pool's own labels come last.
+func poolLabels(cluster string, p provv1.RKEMachinePool) map[string]string {
+	labels := map[string]string{
+		"cluster.x-k8s.io/cluster-name":       cluster,
+		"cluster.x-k8s.io/deployment-name":    name.SafeConcatName(cluster, p.Name),
+		"rke.cattle.io/cluster-name":          cluster,
+		"rke.cattle.io/rke-machine-pool-name": p.Name,
+		LabelOS:                               "linux",
+	}
+	if p.MachineOS != "" {
+		labels[LabelOS] = p.MachineOS
+	}
+	if p.ControlPlaneRole {
+		labels["cluster.x-k8s.io/control-plane"] = "true"
+	}
+	setRoles(labels, p.EtcdRole, p.ControlPlaneRole, p.WorkerRole)
+	maps.Copy(labels, p.Labels)
+	return labels
+}
+
+// setRoles leaves out the label of a role that a machine does not have.
+func setRoles(labels map[string]string, etcd, controlPlane, worker bool) {
+	for label, has := range map[string]bool{LabelEtcd: etcd, LabelControlPlane: controlPlane, LabelWorker: worker} {
+		if has {
+			labels[label] = "true"
+		}
+	}
+}

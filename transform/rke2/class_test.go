@@ -1,0 +1,127 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestClustersWithoutPoolsHaveEveryCombinationOfRoles(t *testing.T) {
+	for _, pools := range []string{"", "machinePools:", "machinePools: null", "machinePools: []"} {
+		c := open(t, "v1.26.15+rke2r1", pools)
+		want := []string{
+			"controlplane", "controlplane+worker",
+			"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
+			"worker",
+		}
+		if diff := cmp.Diff(want, names(c)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", pools, diff)
+		}
+		for _, class := range c.Classes {
+			is := func(role string) bool { return strings.Contains(class.Name, role) }
+			if class.Etcd() != is("etcd") || class.ControlPlane() != is("controlplane") || class.Worker() != is("worker") {
+				t.Errorf("%s has the labels %v", class.Name, class.Labels)
+			}
+			if class.Labels[LabelOS] != "linux" || class.Pool.Exists() {
+				t.Errorf("%s: %+v", class.Name, class)
+			}
+		}
+	}
+}
+
+func TestPoolsKeepTheOrderOfTheFile(t *testing.T) {
+	c := open(t, "v1.26.15+rke2r1", `
+machinePools:
+- {name: zeta, workerRole: true}
+- {name: alpha, etcdRole: true, quantity: 0}
+- {name: mid, controlPlaneRole: true}
+`)
+	if diff := cmp.Diff([]string{"zeta", "alpha", "mid"}, names(c)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := c.Classes[1].Pool.Path(); got != "spec.rkeConfig.machinePools[1]" {
+		t.Errorf("alpha is at %s", got)
+	}
+}
+
+func TestPoolLabels(t *testing.T) {
+	for _, c := range []struct {
+		name, pool string
+		want       map[string]string // "" for a label that must be absent
+	}{
+		{
+			"all of Rancher's own",
+			`{name: p, etcdRole: true, controlPlaneRole: true, workerRole: false}`,
+			map[string]string{
+				LabelEtcd: "true", LabelControlPlane: "true", LabelWorker: "", LabelOS: "linux",
+				"rke.cattle.io/rke-machine-pool-name": "p",
+				"rke.cattle.io/cluster-name":          "demo",
+				"cluster.x-k8s.io/cluster-name":       "demo",
+				"cluster.x-k8s.io/deployment-name":    "demo-p",
+				"cluster.x-k8s.io/control-plane":      "true",
+			},
+		},
+		{
+			"workers are no control plane of Cluster API",
+			`{name: p, workerRole: true}`,
+			map[string]string{LabelWorker: "true", LabelControlPlane: "", "cluster.x-k8s.io/control-plane": ""},
+		},
+		{
+			"the system of the machines",
+			`{name: p, workerRole: true, machineOS: windows}`,
+			map[string]string{LabelOS: "windows"},
+		},
+		{
+			"the pool's labels come last",
+			`{name: p, workerRole: true, machineOS: windows, labels: {cattle.io/os: linux, rke.cattle.io/worker-role: "no", rke.cattle.io/rke-machine-pool-name: q, zone: a}}`,
+			map[string]string{LabelOS: "linux", LabelWorker: "no", "rke.cattle.io/rke-machine-pool-name": "q", "zone": "a"},
+		},
+		{
+			"labels of the machine deployment do not reach machines",
+			`{name: p, workerRole: true, machineDeploymentLabels: {zone: a}}`,
+			map[string]string{"zone": ""},
+		},
+		{
+			"a role as a YAML 1.1 boolean",
+			`{name: p, etcdRole: yes, workerRole: off}`,
+			map[string]string{LabelEtcd: "true", LabelWorker: ""},
+		},
+		{
+			"a long name is cut as Rancher cuts it",
+			`{name: ` + strings.Repeat("x", 70) + `, workerRole: true}`,
+			map[string]string{"cluster.x-k8s.io/deployment-name": "demo-" + strings.Repeat("x", 52) + "-2c492"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			labels := open(t, "v1.26.15+rke2r1", "machinePools:\n- "+c.pool).Classes[0].Labels
+			for key, want := range c.want {
+				if got := labels[key]; got != want {
+					t.Errorf("%s is %q, want %q", key, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestRolesGoByLabelsNotByFields(t *testing.T) {
+	c := open(t, "v1.26.15+rke2r1", `
+machinePools:
+- {name: made-server, workerRole: true, labels: {rke.cattle.io/control-plane-role: "true"}}
+- {name: unmade, controlPlaneRole: true, labels: {rke.cattle.io/control-plane-role: "false"}}
+- {name: windows, workerRole: true, labels: {cattle.io/os: windows}}
+`)
+	made, unmade, windows := c.Classes[0], c.Classes[1], c.Classes[2]
+	if !made.ControlPlane() || !made.Server() || !made.Worker() || made.Etcd() || made.Windows() {
+		t.Errorf("made-server: %v", made.Labels)
+	}
+	if unmade.ControlPlane() || unmade.Server() {
+		t.Errorf("unmade: %v", unmade.Labels)
+	}
+	if !windows.Windows() || windows.Server() {
+		t.Errorf("windows: %v", windows.Labels)
+	}
+}

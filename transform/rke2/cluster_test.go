@@ -1,0 +1,281 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// document returns a cluster; the first line of config is line 7.
+func document(version, config string) string {
+	text := "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: demo, namespace: fleet-default}\nspec:\n  kubernetesVersion: " + version + "\n"
+	config = strings.Trim(config, "\n")
+	if config == "" {
+		return text + "  rkeConfig: {}\n"
+	}
+	return text + "  rkeConfig:\n    " + strings.ReplaceAll(config, "\n", "\n    ") + "\n"
+}
+
+func parse(t *testing.T, text string) *yamledit.Document {
+	t.Helper()
+	doc, err := yamledit.ParseString("c.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func open(t *testing.T, version, config string) *Cluster {
+	t.Helper()
+	c, err := Open(parse(t, document(version, config)), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// refuse expects a cluster that cannot be read, with this message.
+func refuse(t *testing.T, text, want string) {
+	t.Helper()
+	_, err := Open(parse(t, text), "")
+	if err == nil || err.Error() != want {
+		t.Errorf("got:  %v\nwant: %s", err, want)
+	}
+	var known *yamledit.Error
+	var not *transform.Refused
+	if !errors.As(err, &known) || errors.As(err, &not) {
+		t.Errorf("the error is a %T", err)
+	}
+}
+
+func names(c *Cluster) []string {
+	var names []string
+	for _, class := range c.Classes {
+		names = append(names, class.Name)
+	}
+	return names
+}
+
+func classOf(t *testing.T, c *Cluster, name string) Class {
+	t.Helper()
+	for _, class := range c.Classes {
+		if class.Name == name {
+			return class
+		}
+	}
+	t.Fatalf("no class %s among %v", name, names(c))
+	return Class{}
+}
+
+func TestOpenReadsNameAndVersion(t *testing.T) {
+	c := open(t, "v1.26.15+rke2r1", "additionalManifest: x")
+	if c.Name != "demo" || c.Namespace != "fleet-default" || c.Version != "v1.26.15+rke2r1" || !c.Release.Known {
+		t.Errorf("%+v", c)
+	}
+	if got := c.RKEConfig().Path(); got != "spec.rkeConfig" {
+		t.Errorf("the configuration is at %q", got)
+	}
+}
+
+func TestVersionThatIsNotStatedIsAssumed(t *testing.T) {
+	for _, c := range []struct {
+		name, stated, assumed, want string
+	}{
+		{"stated", "v1.26.15+rke2r1", "", "v1.26.15+rke2r1"},
+		{"what is stated counts", "v1.26.15+rke2r1", "v1.27.5+rke2r1", "v1.26.15+rke2r1"},
+		{"a release candidate", "v1.26.15-rc2+rke2r1", "", "v1.26.15-rc2+rke2r1"},
+		{"the oldest one", "v1.22.4+rke2r2", "", "v1.22.4+rke2r2"},
+		{"null", "null", "v1.26.15+rke2r1", "v1.26.15+rke2r1"},
+		{"empty", `""`, "v1.26.15+rke2r1", "v1.26.15+rke2r1"},
+		{"a placeholder", "<required>", "v1.26.15+rke2r1", "v1.26.15+rke2r1"},
+		{"without build", "v1.26.15", "v1.26.15+rke2r1", "v1.26.15+rke2r1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Open(parse(t, document(c.stated, "")), c.assumed)
+			if err != nil || got.Version != c.want || got.Release.Version != c.want {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestVersionsThatCannotBeUsed(t *testing.T) {
+	const (
+		absent    = "c.yaml:4: spec: kubernetesVersion is absent; write it, or name it with --assume-version"
+		malformed = "c.yaml:5: spec.kubernetesVersion: not an RKE2 release such as v1.26.15+rke2r1; correct it, or name the release with --assume-version"
+		assumed   = "c.yaml:1: the assumed version is not an RKE2 release; give --assume-version a release such as v1.26.15+rke2r1"
+	)
+	for _, c := range []struct{ stated, assumed, want string }{
+		{"", "", absent},
+		{"null", "", absent},
+		{`""`, "", absent},
+		{"v1.26.15", "", malformed},
+		{"1.26.15+rke2r1", "", malformed},
+		{"v1.26+rke2r1", "", malformed},
+		{"v1.026.15+rke2r1", "", malformed},
+		{"v1.26.15+rke2", "", malformed},
+		{"v1.26.15-beta+rke2r1", "", malformed},
+		{"v1.26.15+rke2r1-custom", "", malformed},
+		{"v1.26.15", "1.26", assumed},
+		{"", "v1.26.15+k3s1", assumed},
+	} {
+		_, err := Open(parse(t, document(c.stated, "")), c.assumed)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("stated %q, assumed %q:\ngot:  %v\nwant: %s", c.stated, c.assumed, err, c.want)
+		}
+	}
+}
+
+func TestClustersThatAreRefused(t *testing.T) {
+	const start = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\n"
+	for _, c := range []struct{ name, text, want string }{
+		{
+			"imported", start + "metadata: {name: a}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n",
+			"c.yaml:4: spec: rkeConfig is absent: the cluster is imported or hosted, and Rancher does not configure its machines; change it where it is configured",
+		},
+		{
+			"imported, with a null", start + "spec:\n  rkeConfig: null\n",
+			"c.yaml:3: spec: rkeConfig is absent: the cluster is imported or hosted, and Rancher does not configure its machines; change it where it is configured",
+		},
+		{
+			"without spec", start,
+			"c.yaml:1: rkeConfig is absent: the cluster is imported or hosted, and Rancher does not configure its machines; change it where it is configured",
+		},
+		{
+			"K3s", document("v1.27.8+k3s2", ""),
+			"c.yaml:5: spec.kubernetesVersion: this is a K3s cluster; name an RKE2 cluster",
+		},
+		{
+			"too old", document("v1.21.14+rke2r1", ""),
+			"c.yaml:5: spec.kubernetesVersion: leader migration needs Kubernetes 1.22; upgrade the cluster first",
+		},
+		{
+			"Rancher's own", start + "metadata:\n  name: local\n  namespace: fleet-local\nspec: {rkeConfig: {}}\n",
+			"c.yaml:4: metadata.name: this is the cluster that Rancher itself runs on; migrate it with the tools of its distribution",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Open(parse(t, c.text), "")
+			var not *transform.Refused
+			if !errors.As(err, &not) || not.Rule != "not-migratable" || err.Error() != c.want {
+				t.Errorf("got:  %v\nwant: %s", err, c.want)
+			}
+			if !errors.Is(err, not.At) {
+				t.Error("the place is out of reach")
+			}
+		})
+	}
+}
+
+func TestAClusterNamedLocalElsewhereIsFine(t *testing.T) {
+	text := strings.Replace(document("v1.26.15+rke2r1", ""), "name: demo", "name: local", 1)
+	if _, err := Open(parse(t, text), ""); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestIsCluster(t *testing.T) {
+	for text, want := range map[string]bool{
+		document("", ""): true,
+		"{apiVersion: provisioning.cattle.io/v1, kind: Cluster}":     true,
+		"apiVersion: provisioning.cattle.io/v1\nkind: ClusterList\n": false,
+		"apiVersion: management.cattle.io/v3\nkind: Cluster\n":       false,
+		"kind: Cluster\n": false,
+		"- Cluster\n":     false,
+		"":                false,
+	} {
+		if got := IsCluster(parse(t, text)); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	refuse(t, "kind: Cluster\n", "c.yaml:1: not a Cluster of provisioning.cattle.io/v1; name a document that is one")
+	refuse(t, "", "c.yaml:1: not a Cluster of provisioning.cattle.io/v1; name a document that is one")
+}
+
+func TestValuesOfAnotherTypeAreRefusedWhereTheyStand(t *testing.T) {
+	const tail = ", and Rancher refuses the whole cluster; correct it"
+	for _, c := range []struct{ name, config, want string }{
+		{"pools are a list", "machinePools: {a: b}", "c.yaml:7: spec.rkeConfig.machinePools: this must be a list"},
+		{"a pool is a mapping", "machinePools: [a]", "c.yaml:7: spec.rkeConfig.machinePools[0]: this must be a mapping"},
+		{"a pool's name is a string", "machinePools:\n- name: a\n- name: 1", "c.yaml:9: spec.rkeConfig.machinePools[1].name: this must be a string"},
+		{"a role is a boolean", "machinePools:\n- name: a\n  etcdRole: 'true'", "c.yaml:9: spec.rkeConfig.machinePools[0].etcdRole: this must be true or false"},
+		{"a quantity is a number", "machinePools:\n- name: a\n  quantity: '3'", "c.yaml:9: spec.rkeConfig.machinePools[0].quantity: this must be a whole number in range"},
+		{"a quantity is whole", "machinePools:\n- name: a\n  quantity: 1.5", "c.yaml:9: spec.rkeConfig.machinePools[0].quantity: this must be a whole number in range"},
+		{"a pool's label is a string", "machinePools:\n- name: a\n  labels:\n    x: b\n    z: true", "c.yaml:11: spec.rkeConfig.machinePools[0].labels.z: this must be a string"},
+		{"the global configuration is a mapping", "machineGlobalConfig: [a]", "c.yaml:7: spec.rkeConfig.machineGlobalConfig: this must be a mapping"},
+		{"the entries are a list", "machineSelectorConfig:\n  config: {}", "c.yaml:7: spec.rkeConfig.machineSelectorConfig: this must be a list"},
+		{"an entry is a mapping", "machineSelectorConfig: [{}, a]", "c.yaml:7: spec.rkeConfig.machineSelectorConfig[1]: this must be a mapping"},
+		{"a configuration is a mapping", "machineSelectorConfig:\n- config: a", "c.yaml:8: spec.rkeConfig.machineSelectorConfig[0].config: this must be a mapping"},
+		{"a label's value is a string", "machineSelectorConfig:\n- machineLabelSelector:\n    matchLabels:\n      a: 'true'\n      b: true", "c.yaml:11: spec.rkeConfig.machineSelectorConfig[0].machineLabelSelector.matchLabels.b: this must be a string"},
+		{"values are strings", "machineSelectorConfig:\n- machineLabelSelector:\n    matchExpressions:\n    - key: a\n      operator: In\n      values: [b, yes]", "c.yaml:12: spec.rkeConfig.machineSelectorConfig[0].machineLabelSelector.matchExpressions[0].values[1]: this must be a string"},
+		{"elsewhere", "upgradeStrategy:\n  workerConcurrency: 1", "c.yaml:8: spec.rkeConfig.upgradeStrategy.workerConcurrency: this must be a string"},
+		{"a duration", "machinePools:\n- name: a\n  unhealthyNodeTimeout: soon", "c.yaml:9: spec.rkeConfig.machinePools[0].unhealthyNodeTimeout: the value cannot be read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			refuse(t, document("v1.26.15+rke2r1", c.config), c.want+tail)
+		})
+	}
+	refuse(t, document("1.26", ""), "c.yaml:5: spec.kubernetesVersion: this must be a string"+tail)
+	refuse(t, "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nspec: []\n", "c.yaml:3: spec: this must be a mapping"+tail)
+}
+
+func TestEmptyEntriesAndNamesAreRefused(t *testing.T) {
+	for config, want := range map[string]string{
+		"machineSelectorConfig:\n- config: {}\n-": "c.yaml:9: spec.rkeConfig.machineSelectorConfig[1]: the entry is empty; remove it, or give it a config",
+		"machinePools:\n- etcdRole: true":         "c.yaml:8: spec.rkeConfig.machinePools[0]: the machine pool has no name, and Rancher refuses the whole cluster; name it",
+		"machinePools:\n- {name: a}\n- {name: a}": "c.yaml:9: spec.rkeConfig.machinePools[1].name: another machine pool has the same name, and Rancher refuses the whole cluster; rename one of the two",
+	} {
+		refuse(t, document("v1.26.15+rke2r1", config), want)
+	}
+}
+
+func TestSharedConfigurationIsRefused(t *testing.T) {
+	const head = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\n"
+	for _, c := range []struct {
+		name, text string
+		line       string
+	}{
+		{"an anchor", document("v1.26.15+rke2r1", "machineGlobalConfig:\n  kubelet-arg: &args [v=2]"), "c.yaml:8:"},
+		{"an alias", document("v1.26.15+rke2r1", "x: &args [v=2]\nmachineSelectorConfig:\n- config:\n    kubelet-arg: *args"), "c.yaml:10:"},
+		{"a merge key", document("v1.26.15+rke2r1", "x: &p {etcdRole: true}\nmachinePools:\n- <<: *p\n  name: a"), "c.yaml:9:"},
+		{"the directories", document("v1.26.15+rke2r1", "x: &p {k8sDistro: /a}\ndataDirectories: *p"), "c.yaml:8:"},
+		{"all of rkeConfig", head + "x: &c {machineGlobalConfig: {cni: calico}}\nspec:\n  rkeConfig: *c\n", "c.yaml:5:"},
+		{"merged into rkeConfig", head + "x: &c {machineGlobalConfig: {cni: calico}}\nspec:\n  rkeConfig:\n    <<: *c\n", "c.yaml:6:"},
+		{"merged into spec", head + "x: &c {rkeConfig: {}}\nspec:\n  <<: *c\n", "c.yaml:5:"},
+		{"merged into the metadata", head + "x: &m {name: a}\nmetadata: {<<: *m}\nspec: {rkeConfig: {}}\n", "c.yaml:4:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Open(parse(t, c.text), "v1.26.15+rke2r1")
+			if err == nil || !strings.HasPrefix(err.Error(), c.line) || !strings.Contains(err.Error(), "anchor") {
+				t.Errorf("got %v, want %s… anchor", err, c.line)
+			}
+		})
+	}
+}
+
+func TestSharedValuesElsewhereAreFine(t *testing.T) {
+	c := open(t, "&version v1.26.15+rke2r1", "registries: {configs: &r {}, mirrors: *r}\nmachineGlobalConfig: {cni: calico}")
+	if c.Version != "v1.26.15+rke2r1" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestRefusalsDoNotQuoteValues(t *testing.T) {
+	for _, config := range []string{
+		"machinePools:\n- {name: a, quantity: 31415926535}",
+		"machinePools:\n- {name: a, unhealthyNodeTimeout: s3cr3t-31415926535}",
+		"machineSelectorConfig:\n- machineLabelSelector: {matchLabels: {a: 's3cr3t 31415926535'}}",
+		"additionalManifest: 31415926535",
+	} {
+		_, err := Open(parse(t, document("v1.26.15+rke2r1", config)), "")
+		if err == nil || strings.Contains(err.Error(), "31415926535") {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Config is what Rancher hands a machine from the user's configuration, before
+// it adds its own arguments.
+type Config map[string]Setting
+
+// Setting is an argument's value and where it comes from.
+type Setting struct {
+	Value      any             // as handed over: a string, bool or []any
+	Origin     yamledit.Node   // the value that won
+	Overridden []yamledit.Node // what set the argument before it, in the order of the merge
+}
+
+// Values returns the configuration without its origins.
+func (c Config) Values() map[string]any {
+	values := make(map[string]any, len(c))
+	for key, s := range c {
+		values[key] = s.Value
+	}
+	return values
+}
+
+// Effective returns what machines of a class get: the last matching layer wins
+// per key, and the filter sees only the winner, so what it drops there also
+// erases the good values before it (rancher pkg/capr/planner, addUserConfig).
+func (c *Cluster) Effective(class Class) Config {
+	config := Config{}
+	merged := c.merge(class)
+	for key, s := range merged {
+		if v, ok := c.Release.Keep(class.Server(), key, s.Value); ok {
+			s.Value = v
+			config[key] = s
+		}
+	}
+	// Rancher sets this one behind the filter, which never lets it through.
+	if c.dataDir != "" {
+		s := merged[dataDirKey].overriddenBy(c.RKEConfig().Get("dataDirectories", "k8sDistro"))
+		s.Value = c.dataDir
+		config[dataDirKey] = s
+	}
+	return config
+}
+
+const dataDirKey = "data-dir"
+
+// Candidates returns the locations that set a key for a class, in the order of
+// the merge: the last one wins.
+func (c *Cluster) Candidates(class Class, key string) []yamledit.Node {
+	var found []yamledit.Node
+	for _, l := range c.Layers {
+		if n := l.Get(key); n.Exists() && l.Matches(class) {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// Reason says why a key that was set does not reach a machine.
+type Reason string
+
+// The reasons. The last three speak of the value that won; it erased those
+// before it.
+const (
+	UnknownKey  Reason = "the release does not know the key"
+	ServerKey   Reason = "workers do not take the key"
+	NullValue   Reason = "null is dropped"
+	NumberValue Reason = "a number is dropped"
+	MapValue    Reason = "a mapping is dropped"
+)
+
+// Drop is a key that is set for a class and does not reach it.
+type Drop struct {
+	Key        string
+	Reason     Reason
+	Origin     yamledit.Node
+	Overridden []yamledit.Node
+}
+
+// Dropped returns the keys that do not reach machines of a class, sorted.
+func (c *Cluster) Dropped(class Class) []Drop {
+	merged := c.merge(class)
+	var drops []Drop
+	for _, key := range slices.Sorted(maps.Keys(merged)) {
+		s := merged[key]
+		if why := c.Release.reason(class.Server(), key, s.Value); why != "" {
+			drops = append(drops, Drop{Key: key, Reason: why, Origin: s.Origin, Overridden: s.Overridden})
+		}
+	}
+	return drops
+}
+
+// merge lays the matching layers over each other; nothing is dropped yet.
+func (c *Cluster) merge(class Class) Config {
+	merged := Config{}
+	for _, l := range c.Layers {
+		if !l.Matches(class) {
+			continue
+		}
+		for _, e := range l.Config.Entries() {
+			merged[e.Key] = merged[e.Key].overriddenBy(e.Value)
+		}
+	}
+	return merged
+}
+
+// overriddenBy returns the setting that n makes after s.
+func (s Setting) overriddenBy(n yamledit.Node) Setting {
+	before := s.Overridden
+	if s.Origin.Exists() {
+		before = append(before, s.Origin)
+	}
+	return Setting{Value: n.Value(), Origin: n, Overridden: before}
+}
+
+// reason returns why Keep drops a key, and "" when it does not.
+func (r Release) reason(server bool, key string, v any) Reason {
+	if _, ok := r.argument(server, key); ok {
+		return unfit(v)
+	}
+	if r.ServerOnly(key) {
+		return ServerKey
+	}
+	return UnknownKey
+}
+
+// unfit returns why Rancher drops a value whatever its key, or "".
+func unfit(v any) Reason {
+	switch v.(type) {
+	case string, bool, []any:
+		return ""
+	case nil:
+		return NullValue
+	case map[string]any:
+		return MapValue
+	}
+	return NumberValue
+}

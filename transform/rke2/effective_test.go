@@ -1,0 +1,301 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// A pair is a cluster and what Rancher's own planner made of each class.
+func TestEffectiveConfigurationEqualsRanchersPlanner(t *testing.T) {
+	folder := os.Getenv("RKE_LM_PLANNER")
+	if folder == "" {
+		t.Skip("RKE_LM_PLANNER does not name a folder of pairs")
+	}
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip(err)
+	}
+	pairs, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil || len(pairs) == 0 {
+		t.Fatalf("no pairs in %s: %v", folder, err)
+	}
+	for _, file := range pairs {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) { comparePair(t, file) })
+	}
+}
+
+func comparePair(t *testing.T, file string) {
+	doc, err := yamledit.ParseString(file, string(readFile(t, file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := readFile(t, strings.TrimSuffix(file, ".yaml")+".json")
+	c, err := Open(doc, "")
+	if refused := strings.HasPrefix(string(planned), "{"); refused {
+		if err == nil {
+			t.Errorf("opened, though the planner says %s", planned)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []map[string]any
+	for _, class := range c.Classes {
+		got = append(got, map[string]any{"class": class.Name, "labels": class.Labels, "user": c.Effective(class).Values()})
+	}
+	if diff := cmp.Diff(throughJSON(t, json.RawMessage(planned)), throughJSON(t, got)); diff != "" {
+		t.Errorf("(-planner +rke2):\n%s", diff)
+	}
+}
+
+func readFile(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func throughJSON(t *testing.T, v any) any {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plain any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+func TestEffective(t *testing.T) {
+	const onControlPlanes = "machineLabelSelector: {matchLabels: {rke.cattle.io/control-plane-role: 'true'}}"
+	for _, c := range []struct {
+		name, config string
+		class        string // default controlplane
+		version      string // default v1.26.15+rke2r1
+		want         string // JSON
+	}{
+		{name: "no configuration at all", want: `{}`},
+		{
+			name:   "the global configuration reaches all machines",
+			config: "machineGlobalConfig: {kubelet-arg: [v=2]}", class: "worker",
+			want: `{"kubelet-arg":["v=2"]}`,
+		},
+		{
+			name:   "a later list replaces an earlier one and is not appended",
+			config: "machineGlobalConfig: {kubelet-arg: [a=1, b=2]}\nmachineSelectorConfig:\n- config: {kubelet-arg: [c=3]}",
+			want:   `{"kubelet-arg":["c=3"]}`,
+		},
+		{
+			name:   "keys are replaced one by one",
+			config: "machineGlobalConfig: {cni: calico, debug: true}\nmachineSelectorConfig:\n- config: {cni: canal}",
+			want:   `{"cni":"canal","debug":true}`,
+		},
+		{
+			name:   "the last match wins, not the most specific one",
+			config: "machineSelectorConfig:\n- " + onControlPlanes + "\n  config: {cni: first}\n- config: {cni: last}",
+			want:   `{"cni":"last"}`,
+		},
+		{
+			name:   "the global configuration comes first wherever it stands",
+			config: "machineSelectorConfig:\n- config: {cni: entry}\nmachineGlobalConfig: {cni: global}",
+			want:   `{"cni":"entry"}`,
+		},
+		{
+			name:   "an entry that does not match changes nothing",
+			config: "machineGlobalConfig: {kubelet-arg: [v=2]}\nmachineSelectorConfig:\n- " + onControlPlanes + "\n  config: {kubelet-arg: [v=9]}",
+			class:  "worker", want: `{"kubelet-arg":["v=2"]}`,
+		},
+		{
+			name:   "a machine of several roles gets every entry",
+			config: "machineSelectorConfig:\n- " + onControlPlanes + "\n  config: {cni: cp, debug: true}\n- machineLabelSelector: {matchLabels: {rke.cattle.io/worker-role: 'true'}}\n  config: {cni: worker}",
+			class:  "controlplane+worker", want: `{"cni":"worker","debug":true}`,
+		},
+		{name: "a later null erases", config: "machineGlobalConfig: {cni: calico}\nmachineSelectorConfig:\n- config: {cni: null}", want: `{}`},
+		{name: "a later empty value erases", config: "machineGlobalConfig: {cni: calico}\nmachineSelectorConfig:\n- config:\n    cni:", want: `{}`},
+		{name: "a later number erases", config: "machineGlobalConfig: {cni: calico}\nmachineSelectorConfig:\n- config: {cni: 1}", want: `{}`},
+		{name: "a later mapping erases", config: "machineGlobalConfig: {kubelet-arg: [v=2]}\nmachineSelectorConfig:\n- config: {kubelet-arg: {v: 3}}", want: `{}`},
+		{name: "a later empty list overrides", config: "machineGlobalConfig: {kubelet-arg: [v=2]}\nmachineSelectorConfig:\n- config: {kubelet-arg: []}", want: `{"kubelet-arg":[]}`},
+		{name: "a later empty string overrides", config: "machineGlobalConfig: {kubelet-arg: [v=2]}\nmachineSelectorConfig:\n- config: {kubelet-arg: ''}", want: `{"kubelet-arg":""}`},
+		{name: "a good value after a null counts", config: "machineGlobalConfig: {cni: null}\nmachineSelectorConfig:\n- config: {cni: calico}", want: `{"cni":"calico"}`},
+		{name: "a string may stand for a list", config: "machineGlobalConfig: {kube-controller-manager-arg: enable-leader-migration}", want: `{"kube-controller-manager-arg":"enable-leader-migration"}`},
+		{name: "a null configuration sets nothing", config: "machineGlobalConfig: {cni: calico}\nmachineSelectorConfig:\n- config:\n  cni: canal", want: `{"cni":"calico"}`},
+		{name: "NotIn matches machines without the label", config: "machineSelectorConfig:\n- machineLabelSelector: {matchExpressions: [{key: rke.cattle.io/worker-role, operator: NotIn, values: ['true']}]}\n  config: {debug: true}", class: "etcd", want: `{"debug":true}`},
+		{name: "a misspelt selector widens", config: "machineSelectorConfig:\n- machineLabelSelectors: {matchLabels: {rke.cattle.io/etcd-role: 'true'}}\n  config: {debug: true}", class: "worker", want: `{"debug":true}`},
+		{name: "booleans are converted", config: "machineGlobalConfig: {protect-kernel-defaults: 'on', etcd-expose-metrics: ' T ', disable-cloud-controller: 'true'}", want: `{"protect-kernel-defaults":false,"etcd-expose-metrics":true,"disable-cloud-controller":"true"}`},
+		{name: "YAML 1.1 words are booleans", config: "machineGlobalConfig: {disable-cloud-controller: yes, selinux: off, cni: 'no'}", want: `{"disable-cloud-controller":true,"selinux":false,"cni":"no"}`},
+		{name: "0644 is a number", config: "machineGlobalConfig: {resolv-conf: 0644, pause-image: 2024-10-04}", want: `{"pause-image":"2024-10-04"}`},
+		{name: "workers lose server keys", config: "machineGlobalConfig: {kube-apiserver-arg: [v=2], disable-cloud-controller: true, cloud-provider-name: aws}", class: "worker", want: `{"cloud-provider-name":"aws"}`},
+		{name: "pure etcd machines keep server keys", config: "machineGlobalConfig: {kube-apiserver-arg: [v=2], disable-cloud-controller: true}", class: "etcd", want: `{"kube-apiserver-arg":["v=2"],"disable-cloud-controller":true}`},
+		{name: "unknown keys are dropped", config: "machineGlobalConfig: {kubeapi-server-arg: [v=2], node-name: n, token: t, 'kubelet-arg+': [v=2], Kubelet-Arg: [v=2], profile: cis}", want: `{"profile":"cis"}`},
+		{name: "keys of later releases are dropped", config: "machineGlobalConfig: {tls-san-security: true}", version: "v1.24.16+rke2r1", want: `{}`},
+		{name: "an unlisted release knows the keys of all", config: "machineGlobalConfig: {tls-san-security: 'y', embedded-registry: true, node-name: n}", version: "v1.24.99+rke2r1", want: `{"tls-san-security":true,"embedded-registry":true}`},
+		{name: "data-dir is dropped", config: "machineGlobalConfig: {data-dir: /a}", want: `{}`},
+		{name: "data-dir comes from the data directories", config: "machineGlobalConfig: {data-dir: /a}\ndataDirectories: {k8sDistro: /b}", class: "worker", want: `{"data-dir":"/b"}`},
+		{name: "an empty data directory sets nothing", config: "dataDirectories: {k8sDistro: '', provisioning: /c}", want: `{}`},
+		{name: "a pool's label makes a server", config: "machineGlobalConfig: {kube-apiserver-arg: [v=2]}\nmachinePools:\n- {name: odd, workerRole: true, labels: {rke.cattle.io/etcd-role: 'true'}}", class: "odd", want: `{"kube-apiserver-arg":["v=2"]}`},
+		{name: "a pool's label takes the role away", config: "machineGlobalConfig: {kube-apiserver-arg: [v=2]}\nmachinePools:\n- {name: odd, etcdRole: true, labels: {rke.cattle.io/etcd-role: 'false'}}", class: "odd", want: `{}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.class == "" {
+				c.class = "controlplane"
+			}
+			if c.version == "" {
+				c.version = "v1.26.15+rke2r1"
+			}
+			cluster := open(t, c.version, c.config)
+			got := cluster.Effective(classOf(t, cluster, c.class)).Values()
+			if diff := cmp.Diff(throughJSON(t, json.RawMessage(c.want)), throughJSON(t, got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+const layered = `
+machineGlobalConfig:
+  # the arguments
+  kubelet-arg:
+    # of the kubelet
+    - v=2
+  cni: calico
+  data-dir: /a
+machineSelectorConfig:
+- machineLabelSelector: {matchLabels: {rke.cattle.io/worker-role: "true"}}
+  config:
+    kubelet-arg: [v=3]
+- config: {cni: null, kubelet-arg: [v=4]}
+- machineLabelSelector: {matchLabels: {rke.cattle.io/control-plane-role: "true"}}
+  config:
+    kubelet-arg: {v: 5}
+    kube-apiserver-arg: 6
+- config: {kube-scheduler-arg: [v=7], no-such-key: 8}
+dataDirectories: {k8sDistro: /b}
+`
+
+func places(nodes ...yamledit.Node) []string {
+	var places []string
+	for _, n := range nodes {
+		places = append(places, fmt.Sprintf("%d %s", n.Line(), strings.TrimPrefix(n.Path(), "spec.rkeConfig.")))
+	}
+	return places
+}
+
+func TestEffectiveNamesTheOriginAndWhatItOverrides(t *testing.T) {
+	c := open(t, "v1.26.15+rke2r1", layered)
+	for _, test := range []struct {
+		class, key string
+		want       []string // the origin, then what it overrides
+	}{
+		{"worker", "kubelet-arg", []string{"18 machineSelectorConfig[1].config.kubelet-arg", "9 machineGlobalConfig.kubelet-arg", "17 machineSelectorConfig[0].config.kubelet-arg"}},
+		{"etcd", "kubelet-arg", []string{"18 machineSelectorConfig[1].config.kubelet-arg", "9 machineGlobalConfig.kubelet-arg"}},
+		{"etcd", "kube-scheduler-arg", []string{"23 machineSelectorConfig[3].config.kube-scheduler-arg"}},
+		{"etcd", "data-dir", []string{"24 dataDirectories.k8sDistro", "13 machineGlobalConfig.data-dir"}},
+	} {
+		s, ok := c.Effective(classOf(t, c, test.class))[test.key]
+		if !ok {
+			t.Errorf("%s does not get %s", test.class, test.key)
+			continue
+		}
+		got := append(places(s.Origin), places(s.Overridden...)...)
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s of %s (-want +got):\n%s", test.key, test.class, diff)
+		}
+	}
+}
+
+func TestLinesCountFromTheStartOfTheStream(t *testing.T) {
+	doc, err := yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(document("v1.26.15+rke2r1", layered))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(doc, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Effective(classOf(t, c, "etcd"))["kubelet-arg"].Origin.Line(); got != 118 {
+		t.Errorf("line %d", got)
+	}
+}
+
+func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
+	c := open(t, "v1.26.15+rke2r1", layered)
+	for class, want := range map[string][]string{
+		"worker":       {"9 machineGlobalConfig.kubelet-arg", "17 machineSelectorConfig[0].config.kubelet-arg", "18 machineSelectorConfig[1].config.kubelet-arg"},
+		"controlplane": {"9 machineGlobalConfig.kubelet-arg", "18 machineSelectorConfig[1].config.kubelet-arg", "21 machineSelectorConfig[2].config.kubelet-arg"},
+	} {
+		if diff := cmp.Diff(want, places(c.Candidates(classOf(t, c, class), "kubelet-arg")...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", class, diff)
+		}
+	}
+	if got := c.Candidates(c.Classes[0], "debug"); got != nil {
+		t.Errorf("debug is set at %v", places(got...))
+	}
+}
+
+func TestDroppedNamesKeyPlaceAndReason(t *testing.T) {
+	c := open(t, "v1.26.15+rke2r1", layered)
+	type drop struct {
+		Key        string
+		Reason     Reason
+		Origin     string
+		Overridden []string
+	}
+	const config = "machineSelectorConfig"
+	null := drop{"cni", NullValue, "18 " + config + "[1].config.cni", []string{"12 machineGlobalConfig.cni"}}
+	unknown := drop{"no-such-key", UnknownKey, "23 " + config + "[3].config.no-such-key", nil}
+	dir := drop{"data-dir", UnknownKey, "13 machineGlobalConfig.data-dir", nil}
+	for class, want := range map[string][]drop{
+		"controlplane": {
+			null, dir,
+			{"kube-apiserver-arg", NumberValue, "22 " + config + "[2].config.kube-apiserver-arg", nil},
+			{"kubelet-arg", MapValue, "21 " + config + "[2].config.kubelet-arg", []string{"9 machineGlobalConfig.kubelet-arg", "18 " + config + "[1].config.kubelet-arg"}},
+			unknown,
+		},
+		"etcd": {null, dir, unknown},
+		"worker": {
+			{"cni", ServerKey, null.Origin, null.Overridden}, dir,
+			{"kube-scheduler-arg", ServerKey, "23 " + config + "[3].config.kube-scheduler-arg", nil},
+			unknown,
+		},
+	} {
+		var got []drop
+		for _, d := range c.Dropped(classOf(t, c, class)) {
+			got = append(got, drop{d.Key, d.Reason, places(d.Origin)[0], places(d.Overridden...)})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", class, diff)
+		}
+	}
+}
+
+// A key either reaches a machine or is dropped with a reason.
+func TestEveryKeyIsKeptOrDropped(t *testing.T) {
+	c := open(t, "v1.26.15+rke2r1", strings.ReplaceAll(layered, "dataDirectories", "ignored"))
+	for _, class := range c.Classes {
+		kept, dropped, all := c.Effective(class), c.Dropped(class), c.merge(class)
+		if len(kept)+len(dropped) != len(all) {
+			t.Errorf("%s: %d kept, %d dropped of %d", class.Name, len(kept), len(dropped), len(all))
+		}
+		for _, d := range dropped {
+			if _, both := kept[d.Key]; both {
+				t.Errorf("%s: %s is kept and dropped", class.Name, d.Key)
+			}
+		}
+	}
+}

@@ -1,0 +1,150 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	_ "embed"
+	"iter"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rancher/wrangler/v3/pkg/data/convert"
+	"golang.org/x/mod/semver"
+)
+
+// ArgType is the type that Rancher's metadata gives an argument. Rancher
+// enforces none of them; it only converts ArgBoolean.
+type ArgType string
+
+// The types that occur.
+const (
+	ArgString  ArgType = "string"
+	ArgBool    ArgType = "bool" // unlike ArgBoolean, "true" stays a string
+	ArgBoolean ArgType = "boolean"
+	ArgArray   ArgType = "array" // a string passes, too
+	ArgEnum    ArgType = "enum"
+)
+
+// Release is an RKE2 release, and the arguments that Rancher lets through to it.
+type Release struct {
+	Version string
+	Known   bool // listed by a Rancher version; see LookupRelease
+
+	server, agent map[string]ArgType
+}
+
+// LookupRelease returns the arguments of a release. One that no Rancher lists
+// gets all arguments of all releases: dropping what it may know would be worse
+// than keeping what it may not.
+func LookupRelease(version string) Release {
+	m := metadata()
+	set, known := m.sets[version]
+	r := Release{Version: version, Known: known, server: map[string]ArgType{}, agent: map[string]ArgType{}}
+	for _, a := range m.arguments {
+		switch {
+		case known && !strings.Contains(a.sets, set):
+		case a.server:
+			r.server[a.name] = a.typ
+		default:
+			r.agent[a.name] = a.typ
+		}
+	}
+	return r
+}
+
+// Keep returns what is left of a value in Rancher's filter (rancher
+// pkg/capr/planner, filterField), and whether anything is. Only the value itself
+// is looked at, not the members of a list.
+func (r Release) Keep(server bool, key string, v any) (any, bool) {
+	t, ok := r.argument(server, key)
+	if !ok || unfit(v) != "" {
+		return nil, false
+	}
+	if t == ArgBoolean {
+		return convert.ToBool(v), true
+	}
+	return v, true
+}
+
+// Type returns the type of an argument, whatever machines take it.
+func (r Release) Type(key string) (ArgType, bool) { return r.argument(true, key) }
+
+// ServerOnly reports whether pure workers lose the key.
+func (r Release) ServerOnly(key string) bool {
+	_, agent := r.agent[key]
+	_, server := r.server[key]
+	return server && !agent
+}
+
+// Keys returns all arguments, sorted.
+func (r Release) Keys() []string {
+	keys := slices.Sorted(maps.Keys(r.server))
+	keys = slices.AppendSeq(keys, maps.Keys(r.agent))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func (r Release) argument(server bool, key string) (ArgType, bool) {
+	t, ok := r.agent[key]
+	if !ok && server {
+		t, ok = r.server[key]
+	}
+	return t, ok
+}
+
+var releaseForm = regexp.MustCompile(`^v\d+\.\d+\.\d+(-rc\d+)?\+rke2r\d+$`)
+
+func isRelease(version string) bool {
+	return releaseForm.MatchString(version) && semver.IsValid(version)
+}
+
+func isK3s(version string) bool { return strings.Contains(version, "+k3s") }
+
+// An argument is a line of arguments.tsv.
+type argument struct {
+	name   string
+	typ    ArgType
+	server bool
+	sets   string // letters
+}
+
+var (
+	//go:embed releases.tsv
+	releasesTSV string
+	//go:embed arguments.tsv
+	argumentsTSV string
+)
+
+type tables struct {
+	sets      map[string]string // the letter of a release's set
+	arguments []argument
+}
+
+var metadata = sync.OnceValue(func() tables {
+	m := tables{sets: map[string]string{}}
+	for row := range rows(releasesTSV) {
+		m.sets[row[0]] = row[1]
+	}
+	for row := range rows(argumentsTSV) {
+		m.arguments = append(m.arguments, argument{name: row[0], typ: ArgType(row[1]), server: row[2] == "server", sets: row[3]})
+	}
+	return m
+})
+
+// rows yields the cells of each line that is not a comment.
+func rows(table string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(table) {
+			if strings.HasPrefix(line, "#") {
+				continue
+			}
+			if !yield(strings.Fields(line)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,167 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReleaseKnowsItsArguments(t *testing.T) {
+	for _, c := range []struct {
+		name, version, key string
+		want               bool
+	}{
+		{"an argument of every release", "v1.21.4+rke2r2", "kube-controller-manager-arg", true},
+		{"v1.24.16 does not know tls-san-security", "v1.24.16+rke2r1", "tls-san-security", false},
+		{"v1.24.17 gains tls-san-security", "v1.24.17+rke2r1", "tls-san-security", true},
+		{"v1.25.13 has it, too", "v1.25.13+rke2r1", "tls-san-security", true},
+		{"v1.25.12 does not", "v1.25.12+rke2r1", "tls-san-security", false},
+		{"v1.26.8 does not know arguments for RKE2's own cloud controller manager", "v1.26.8+rke2r1", "kube-cloud-controller-manager-arg", false},
+		{"v1.26.10 does", "v1.26.10+rke2r2", "kube-cloud-controller-manager-arg", true},
+		{"v1.27.16 knows datastore-endpoint", "v1.27.16+rke2r1", "datastore-endpoint", true},
+		{"v1.28.8 is newer and lacks it", "v1.28.8+rke2r1", "datastore-endpoint", false},
+		{"v1.28.9 has it again", "v1.28.9+rke2r1", "datastore-endpoint", true},
+		{"v1.28.9 lacks supervisor-metrics", "v1.28.9+rke2r1", "supervisor-metrics", false},
+		{"v1.27.15 is older and has it", "v1.27.15+rke2r1", "supervisor-metrics", true},
+		{"v1.34.1 appears in later metadata only", "v1.34.1+rke2r1", "embedded-registry", true},
+		{"v1.20.15 is listed without arguments", "v1.20.15+rke2r2", "kubelet-arg", false},
+		{"a misspelt argument", "v1.26.15+rke2r1", "kubeapi-server-arg", false},
+		{"an argument with plus", "v1.26.15+rke2r1", "kubelet-arg+", false},
+		{"another spelling of case", "v1.26.15+rke2r1", "Kubelet-Arg", false},
+		{"what Rancher sets itself", "v1.26.15+rke2r1", "node-name", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := LookupRelease(c.version)
+			if _, got := r.Type(c.key); got != c.want || !r.Known {
+				t.Errorf("%s knows %s: %v, want %v; listed: %v", c.version, c.key, got, c.want, r.Known)
+			}
+		})
+	}
+}
+
+func TestUnlistedReleaseKnowsTheArgumentsOfAll(t *testing.T) {
+	r := LookupRelease("v1.26.99+rke2r1")
+	if r.Known {
+		t.Error("v1.26.99 is said to be listed")
+	}
+	if keys := r.Keys(); len(keys) != 64 || !slices.IsSorted(keys) {
+		t.Errorf("%d keys, want all 64, sorted: %v", len(keys), keys)
+	}
+	for version := range metadata().sets {
+		for _, key := range LookupRelease(version).Keys() {
+			if _, ok := r.Type(key); !ok {
+				t.Errorf("%s knows %s, the union does not", version, key)
+			}
+		}
+	}
+}
+
+func TestReleaseTellsTypesAndMachines(t *testing.T) {
+	r := LookupRelease("v1.26.15+rke2r1")
+	for _, c := range []struct {
+		key        string
+		typ        ArgType
+		serverOnly bool
+	}{
+		{"kube-apiserver-arg", ArgArray, true},
+		{"disable-cloud-controller", ArgBool, true},
+		{"disable-kube-proxy", ArgBoolean, true},
+		{"cloud-provider-name", ArgEnum, false},
+		{"kubelet-arg", ArgArray, false},
+		{"kube-proxy-arg", ArgArray, false}, // listed for both
+		{"audit-policy-file", ArgString, false},
+		{"kube-apiserver-extra-mount", ArgArray, false},
+		{"selinux", ArgBool, false},
+		{"no-such-key", "", false},
+	} {
+		if typ, _ := r.Type(c.key); typ != c.typ || r.ServerOnly(c.key) != c.serverOnly {
+			t.Errorf("%s: type %q, of servers only: %v", c.key, typ, r.ServerOnly(c.key))
+		}
+	}
+}
+
+func TestKeepConvertsBooleansAndNothingElse(t *testing.T) {
+	const (
+		server = true
+		worker = false
+	)
+	list := []any{"a", 1.0, nil, map[string]any{}}
+	r := LookupRelease("v1.30.5+rke2r1")
+	for _, c := range []struct {
+		name   string
+		server bool
+		key    string
+		value  any
+		want   any
+		kept   bool
+	}{
+		{"true stays", server, "disable-kube-proxy", true, true, true},
+		{"a string becomes a boolean", server, "disable-kube-proxy", "true", true, true},
+		{"trimmed and in any case", server, "disable-kube-proxy", " YES ", true, true},
+		{"t is true", server, "disable-kube-proxy", "t", true, true},
+		{"on is false", server, "disable-kube-proxy", "on", false, true},
+		{"1 is false", server, "disable-kube-proxy", "1", false, true},
+		{"an empty string is false", server, "disable-kube-proxy", "", false, true},
+		{"of a list the first member counts", server, "disable-kube-proxy", []any{"y", "n"}, true, true},
+		{"an empty list is false", server, "disable-kube-proxy", []any{}, false, true},
+		{"a bool is not converted", server, "disable-cloud-controller", "true", "true", true},
+		{"an array may be a string", server, "kube-controller-manager-arg", "v=2", "v=2", true},
+		{"an array may be empty", server, "kube-controller-manager-arg", []any{}, []any{}, true},
+		{"a string may be a boolean", server, "resolv-conf", false, false, true},
+		{"members of a list are not looked at", server, "kubelet-arg", list, list, true},
+		{"null is dropped", server, "kubelet-arg", nil, nil, false},
+		{"null is dropped even where it could be converted", server, "disable-kube-proxy", nil, nil, false},
+		{"a number is dropped", server, "etcd-expose-metrics", 1.0, nil, false},
+		{"a mapping is dropped", server, "kubelet-arg", map[string]any{"v": "2"}, nil, false},
+		{"workers lose what is the servers'", worker, "kube-apiserver-arg", []any{"v=2"}, nil, false},
+		{"workers lose disable-cloud-controller", worker, "disable-cloud-controller", true, nil, false},
+		{"workers keep what is an agent's", worker, "kube-apiserver-extra-mount", []any{"/a:/a"}, []any{"/a:/a"}, true},
+		{"unknown keys are dropped", server, "node-name", "n", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, kept := r.Keep(c.server, c.key, c.value)
+			if kept != c.kept || !cmp.Equal(got, c.want) {
+				t.Errorf("got %#v, kept %v; want %#v, kept %v", got, kept, c.want, c.kept)
+			}
+		})
+	}
+}
+
+// The facts are what the tables were made from.
+func TestReleasesEqualTheFacts(t *testing.T) {
+	folder := os.Getenv("RKE_LM_FACTS")
+	if folder == "" {
+		t.Skip("RKE_LM_FACTS does not name the folder that holds rke2-args.json")
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "rke2-args.json"))
+	if err != nil {
+		t.Skip(err)
+	}
+	var facts []struct {
+		Versions      []string
+		Server, Agent map[string]ArgType
+	}
+	if err := json.Unmarshal(text, &facts); err != nil {
+		t.Fatal(err)
+	}
+	releases := 0
+	for _, f := range facts {
+		for _, version := range f.Versions {
+			releases++
+			want := Release{Version: version, Known: true, server: f.Server, agent: f.Agent}
+			if diff := cmp.Diff(want, LookupRelease(version), cmp.AllowUnexported(Release{})); diff != "" {
+				t.Errorf("%s (-facts +tables):\n%s", version, diff)
+			}
+		}
+	}
+	if got := len(metadata().sets); releases == 0 || got != releases {
+		t.Errorf("the facts list %d releases, the tables %d", releases, got)
+	}
+}

@@ -1,0 +1,69 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Layer is one location of machine configuration: machineGlobalConfig, or an
+// entry of machineSelectorConfig.
+type Layer struct {
+	Config yamledit.Node // the mapping of arguments; may be null or not exist
+	Entry  yamledit.Node // the entry of machineSelectorConfig; does not exist for the global layer
+
+	selector  labels.Selector
+	selective bool
+}
+
+// Global reports whether the layer is machineGlobalConfig.
+func (l Layer) Global() bool { return !l.Entry.Exists() }
+
+// Matches reports whether machines of the class get the layer.
+func (l Layer) Matches(c Class) bool { return l.selector.Matches(labels.Set(c.Labels)) }
+
+// Selective reports whether the layer has a selector that asks for anything. A
+// selector whose fields are all misspelt does not: the API prunes them.
+func (l Layer) Selective() bool { return l.selective }
+
+// Get returns the value of an argument; it may not exist.
+func (l Layer) Get(key string) yamledit.Node { return l.Config.Get(key) }
+
+func globalLayer(config yamledit.Node) Layer {
+	return Layer{Config: config, selector: labels.Everything()}
+}
+
+// selectorLayers returns a layer for every entry of machineSelectorConfig.
+func selectorLayers(entries []rkev1.RKESystemConfig, at yamledit.Node) ([]Layer, error) {
+	nodes := at.Items()
+	var layers []Layer
+	for i, entry := range entries {
+		if !nodes[i].IsMap() {
+			return nil, nodes[i].Errorf("the entry is empty", "remove it, or give it a config")
+		}
+		l := Layer{Config: nodes[i].Get("config"), Entry: nodes[i]}
+		var err error
+		if l.selector, l.selective, err = selector(entry.MachineLabelSelector); err != nil {
+			return nil, nodes[i].Get("machineLabelSelector").Errorf(
+				"the selector is invalid, and Rancher refuses the whole cluster",
+				"use In and NotIn with values, Exists and DoesNotExist without, and well-formed labels")
+		}
+		layers = append(layers, l)
+	}
+	return layers, nil
+}
+
+// selector reads an absent selector as Rancher does: it matches all machines,
+// where Kubernetes would match none.
+func selector(s *metav1.LabelSelector) (matches labels.Selector, selective bool, err error) {
+	if s == nil {
+		return labels.Everything(), false, nil
+	}
+	matches, err = metav1.LabelSelectorAsSelector(s)
+	return matches, len(s.MatchLabels)+len(s.MatchExpressions) > 0, err
+}

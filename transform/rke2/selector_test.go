@@ -1,0 +1,119 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSelectorMatches(t *testing.T) {
+	all := []string{"cp", "etcd", "w1", "w2"}
+	for _, c := range []struct {
+		name, entry string
+		want        []string
+		selective   bool
+	}{
+		{"no selector", `config: {debug: true}`, all, false},
+		{"null", `machineLabelSelector: null`, all, false},
+		{"left out behind its key", `machineLabelSelector:`, all, false},
+		{"empty", `machineLabelSelector: {}`, all, false},
+		{"empty fields", `machineLabelSelector: {matchLabels: {}, matchExpressions: []}`, all, false},
+		{"one label", `machineLabelSelector: {matchLabels: {rke.cattle.io/worker-role: "true"}}`, []string{"w1", "w2"}, true},
+		{"two labels must both be there", `machineLabelSelector: {matchLabels: {rke.cattle.io/worker-role: "true", zone: a}}`, []string{"w1"}, true},
+		{"a label without value", `machineLabelSelector: {matchLabels: {zone: }}`, nil, true},
+		{"In", `machineLabelSelector: {matchExpressions: [{key: zone, operator: In, values: [a, c]}]}`, []string{"w1"}, true},
+		{"NotIn matches where the label is absent", `machineLabelSelector: {matchExpressions: [{key: zone, operator: NotIn, values: [a]}]}`, []string{"cp", "etcd", "w2"}, true},
+		{"Exists ignores the value", `machineLabelSelector: {matchExpressions: [{key: zone, operator: Exists}]}`, []string{"w1", "w2"}, true},
+		{"DoesNotExist", `machineLabelSelector: {matchExpressions: [{key: zone, operator: DoesNotExist}]}`, []string{"cp", "etcd"}, true},
+		{"expressions are joined by and", `machineLabelSelector: {matchExpressions: [{key: zone, operator: Exists}, {key: zone, operator: NotIn, values: [b]}]}`, []string{"w1"}, true},
+		{"labels and expressions are joined by and", `machineLabelSelector: {matchLabels: {zone: a}, matchExpressions: [{key: zone, operator: NotIn, values: [a]}]}`, nil, true},
+		{"the pool's name", `machineLabelSelector: {matchLabels: {rke.cattle.io/rke-machine-pool-name: etcd}}`, []string{"etcd"}, true},
+		{"the misspelling machineLabelSelectors widens", `machineLabelSelectors: {matchLabels: {zone: a}}`, all, false},
+		{"the misspelling labelSelector widens", `labelSelector: {matchLabels: {zone: a}}`, all, false},
+		{"another case widens", `machinelabelselector: {matchLabels: {zone: a}}`, all, false},
+		{"the misspelling matchExpression widens", `machineLabelSelector: {matchExpression: [{key: zone, operator: Exists}]}`, all, false},
+		{"the misspelling matchLabel leaves the rest", `machineLabelSelector: {matchLabel: {zone: a}, matchLabels: {zone: b}}`, []string{"w2"}, true},
+		{"another case inside widens", `machineLabelSelector: {matchlabels: {zone: a}}`, all, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster := open(t, "v1.26.15+rke2r1", `
+machinePools:
+- {name: cp, controlPlaneRole: true}
+- {name: etcd, etcdRole: true}
+- {name: w1, workerRole: true, labels: {zone: a}}
+- {name: w2, workerRole: true, labels: {zone: b}}
+machineSelectorConfig:
+- `+c.entry)
+			layer := cluster.Layers[1]
+			var got []string
+			for _, class := range cluster.Classes {
+				if layer.Matches(class) {
+					got = append(got, class.Name)
+				}
+			}
+			if !slices.Equal(got, c.want) || layer.Selective() != c.selective {
+				t.Errorf("matches %v, want %v; selective: %v, want %v", got, c.want, layer.Selective(), c.selective)
+			}
+		})
+	}
+}
+
+func TestInvalidSelectorsAreRefused(t *testing.T) {
+	for name, selector := range map[string]string{
+		"an unknown operator":             `{matchExpressions: [{key: a, operator: Equals, values: [b]}]}`,
+		"another spelling of an operator": `{matchExpressions: [{key: a, operator: in, values: [b]}]}`,
+		"no operator":                     `{matchExpressions: [{key: a}]}`,
+		"In without values":               `{matchExpressions: [{key: a, operator: In}]}`,
+		"NotIn with an empty list":        `{matchExpressions: [{key: a, operator: NotIn, values: []}]}`,
+		"Exists with values":              `{matchExpressions: [{key: a, operator: Exists, values: [b]}]}`,
+		"DoesNotExist with values":        `{matchExpressions: [{key: a, operator: DoesNotExist, values: [b]}]}`,
+		"a key that is no label":          `{matchLabels: {"a b": c}}`,
+		"a value that is no label value":  `{matchLabels: {a: "b c"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			const want = "c.yaml:9: spec.rkeConfig.machineSelectorConfig[1].machineLabelSelector: the selector is invalid, and Rancher refuses the whole cluster; use In and NotIn with values, Exists and DoesNotExist without, and well-formed labels"
+			refuse(t, document("v1.26.15+rke2r1", "machineSelectorConfig:\n- config: {}\n- machineLabelSelector: "+selector), want)
+		})
+	}
+}
+
+func TestLayersAreGlobalFirstThenTheEntries(t *testing.T) {
+	c := open(t, "v1.26.15+rke2r1", `
+machineSelectorConfig:
+- config: {debug: true}
+- config:
+machineGlobalConfig: {debug: false}
+`)
+	if len(c.Layers) != 3 {
+		t.Fatalf("%d layers", len(c.Layers))
+	}
+	type layer struct {
+		Global      bool
+		Entry, Path string
+	}
+	var got []layer
+	for _, l := range c.Layers {
+		got = append(got, layer{l.Global(), l.Entry.Path(), l.Get("debug").Path()})
+	}
+	want := []layer{
+		{true, "", "spec.rkeConfig.machineGlobalConfig.debug"},
+		{false, "spec.rkeConfig.machineSelectorConfig[0]", "spec.rkeConfig.machineSelectorConfig[0].config.debug"},
+		{false, "spec.rkeConfig.machineSelectorConfig[1]", ""},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestClustersWithoutConfigurationHaveAGlobalLayer(t *testing.T) {
+	for _, config := range []string{"", "machineGlobalConfig: null", "machineSelectorConfig: null", "machineSelectorConfig: []"} {
+		c := open(t, "v1.26.15+rke2r1", config)
+		if len(c.Layers) != 1 || !c.Layers[0].Global() || c.Layers[0].Selective() || c.Layers[0].Get("cni").Exists() {
+			t.Errorf("%q: %+v", config, c.Layers)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Parse parses one document and refuses what must not be edited as text:
+// templates, whose values are not there yet, and encrypted files, whose
+// checksum an edit would break.
+func Parse(c yamledit.Chunk) (*yamledit.Document, error) {
+	doc, err := yamledit.Parse(c)
+	if err != nil {
+		if line := templateLine(c.Bytes); line > 0 {
+			return nil, templated(c, line)
+		}
+		return nil, err
+	}
+	if n, found := templateNode(doc.Root()); found {
+		return nil, templated(c, n.Line()-c.Line)
+	}
+	if n, found := sopsNode(doc.Root()); found {
+		return nil, &Refused{Rule: "encrypted", At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff inside of sops"}}
+	}
+	return doc, nil
+}
+
+func templated(c yamledit.Chunk, line int) error {
+	return &Refused{Rule: "templated", At: &yamledit.Error{File: c.File, Line: c.Line + line, What: "the file is a template ({{ }}), not a cluster", Do: "render it first and name the result, then carry the diff over to the template"}}
+}
+
+// templateLine returns the 1-based line of the first unquoted {{ of a text that
+// does not parse, or 0.
+func templateLine(text []byte) int {
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		at := bytes.Index(line, []byte("{{"))
+		if at < 0 {
+			continue
+		}
+		before := string(line[:at])
+		if strings.Count(before, `"`)%2 == 0 && strings.Count(before, `'`)%2 == 0 && !strings.Contains(before, "#") {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// templateNode finds {{ x }} where YAML takes it for a mapping with a mapping
+// as its key.
+func templateNode(n yamledit.Node) (yamledit.Node, bool) {
+	if n.HasCollectionKey() {
+		return n, true
+	}
+	for _, c := range n.Children() {
+		if t, found := templateNode(c); found {
+			return t, true
+		}
+	}
+	return n, false
+}
+
+// sopsNode finds the metadata that SOPS writes at the root.
+func sopsNode(root yamledit.Node) (yamledit.Node, bool) {
+	sops := root.Get("sops")
+	return sops, sops.Get("mac").Exists() || sops.Get("lastmodified").Exists()
+}
