@@ -12,7 +12,7 @@ import (
 
 func TestClustersWithoutPoolsHaveEveryCombinationOfRoles(t *testing.T) {
 	for _, pools := range []string{"", "machinePools:", "machinePools: null", "machinePools: []"} {
-		c := open(t, "v1.26.15+rke2r1", pools)
+		c := opened(t, "v1.26.15+rke2r1", pools)
 		want := []string{
 			"controlplane", "controlplane+worker",
 			"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
@@ -34,7 +34,7 @@ func TestClustersWithoutPoolsHaveEveryCombinationOfRoles(t *testing.T) {
 }
 
 func TestPoolsKeepTheOrderOfTheFile(t *testing.T) {
-	c := open(t, "v1.26.15+rke2r1", `
+	c := opened(t, "v1.26.15+rke2r1", `
 machinePools:
 - {name: zeta, workerRole: true}
 - {name: alpha, etcdRole: true, quantity: 0}
@@ -97,7 +97,7 @@ func TestPoolLabels(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			labels := open(t, "v1.26.15+rke2r1", "machinePools:\n- "+c.pool).Classes[0].Labels
+			labels := opened(t, "v1.26.15+rke2r1", "machinePools:\n- "+c.pool).Classes[0].Labels
 			for key, want := range c.want {
 				if got := labels[key]; got != want {
 					t.Errorf("%s is %q, want %q", key, got, want)
@@ -108,7 +108,7 @@ func TestPoolLabels(t *testing.T) {
 }
 
 func TestRolesGoByLabelsNotByFields(t *testing.T) {
-	c := open(t, "v1.26.15+rke2r1", `
+	c := opened(t, "v1.26.15+rke2r1", `
 machinePools:
 - {name: made-server, workerRole: true, labels: {rke.cattle.io/control-plane-role: "true"}}
 - {name: unmade, controlPlaneRole: true, labels: {rke.cattle.io/control-plane-role: "false"}}

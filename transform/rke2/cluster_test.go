@@ -31,7 +31,7 @@ func parse(t *testing.T, text string) *yamledit.Document {
 	return doc
 }
 
-func open(t *testing.T, version, config string) *Cluster {
+func opened(t *testing.T, version, config string) *Cluster {
 	t.Helper()
 	c, err := Open(parse(t, document(version, config)), "")
 	if err != nil {
@@ -74,7 +74,7 @@ func classOf(t *testing.T, c *Cluster, name string) Class {
 }
 
 func TestOpenReadsNameAndVersion(t *testing.T) {
-	c := open(t, "v1.26.15+rke2r1", "additionalManifest: x")
+	c := opened(t, "v1.26.15+rke2r1", "additionalManifest: x")
 	if c.Name != "demo" || c.Namespace != "fleet-default" || c.Version != "v1.26.15+rke2r1" || !c.Release.Known {
 		t.Errorf("%+v", c)
 	}
@@ -260,7 +260,7 @@ func TestSharedConfigurationIsRefused(t *testing.T) {
 }
 
 func TestSharedValuesElsewhereAreFine(t *testing.T) {
-	c := open(t, "&version v1.26.15+rke2r1", "registries: {configs: &r {}, mirrors: *r}\nmachineGlobalConfig: {cni: calico}")
+	c := opened(t, "&version v1.26.15+rke2r1", "registries: {configs: &r {}, mirrors: *r}\nmachineGlobalConfig: {cni: calico}")
 	if c.Version != "v1.26.15+rke2r1" {
 		t.Errorf("%+v", c)
 	}

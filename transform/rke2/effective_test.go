@@ -158,7 +158,7 @@ func TestEffective(t *testing.T) {
 			if c.version == "" {
 				c.version = "v1.26.15+rke2r1"
 			}
-			cluster := open(t, c.version, c.config)
+			cluster := opened(t, c.version, c.config)
 			got := cluster.Effective(classOf(t, cluster, c.class)).Values()
 			if diff := cmp.Diff(throughJSON(t, json.RawMessage(c.want)), throughJSON(t, got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -197,7 +197,7 @@ func places(nodes ...yamledit.Node) []string {
 }
 
 func TestEffectiveNamesTheOriginAndWhatItOverrides(t *testing.T) {
-	c := open(t, "v1.26.15+rke2r1", layered)
+	c := opened(t, "v1.26.15+rke2r1", layered)
 	for _, test := range []struct {
 		class, key string
 		want       []string // the origin, then what it overrides
@@ -234,7 +234,7 @@ func TestLinesCountFromTheStartOfTheStream(t *testing.T) {
 }
 
 func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
-	c := open(t, "v1.26.15+rke2r1", layered)
+	c := opened(t, "v1.26.15+rke2r1", layered)
 	for class, want := range map[string][]string{
 		"worker":       {"9 machineGlobalConfig.kubelet-arg", "17 machineSelectorConfig[0].config.kubelet-arg", "18 machineSelectorConfig[1].config.kubelet-arg"},
 		"controlplane": {"9 machineGlobalConfig.kubelet-arg", "18 machineSelectorConfig[1].config.kubelet-arg", "21 machineSelectorConfig[2].config.kubelet-arg"},
@@ -249,7 +249,7 @@ func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
 }
 
 func TestDroppedNamesKeyPlaceAndReason(t *testing.T) {
-	c := open(t, "v1.26.15+rke2r1", layered)
+	c := opened(t, "v1.26.15+rke2r1", layered)
 	type drop struct {
 		Key        string
 		Reason     Reason
@@ -286,7 +286,7 @@ func TestDroppedNamesKeyPlaceAndReason(t *testing.T) {
 
 // A key either reaches a machine or is dropped with a reason.
 func TestEveryKeyIsKeptOrDropped(t *testing.T) {
-	c := open(t, "v1.26.15+rke2r1", strings.ReplaceAll(layered, "dataDirectories", "ignored"))
+	c := opened(t, "v1.26.15+rke2r1", strings.ReplaceAll(layered, "dataDirectories", "ignored"))
 	for _, class := range c.Classes {
 		kept, dropped, all := c.Effective(class), c.Dropped(class), c.merge(class)
 		if len(kept)+len(dropped) != len(all) {

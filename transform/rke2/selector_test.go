@@ -40,7 +40,7 @@ func TestSelectorMatches(t *testing.T) {
 		{"another case inside widens", `machineLabelSelector: {matchlabels: {zone: a}}`, all, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster := open(t, "v1.26.15+rke2r1", `
+			cluster := opened(t, "v1.26.15+rke2r1", `
 machinePools:
 - {name: cp, controlPlaneRole: true}
 - {name: etcd, etcdRole: true}
@@ -82,7 +82,7 @@ func TestInvalidSelectorsAreRefused(t *testing.T) {
 }
 
 func TestLayersAreGlobalFirstThenTheEntries(t *testing.T) {
-	c := open(t, "v1.26.15+rke2r1", `
+	c := opened(t, "v1.26.15+rke2r1", `
 machineSelectorConfig:
 - config: {debug: true}
 - config:
@@ -111,7 +111,7 @@ machineGlobalConfig: {debug: false}
 
 func TestClustersWithoutConfigurationHaveAGlobalLayer(t *testing.T) {
 	for _, config := range []string{"", "machineGlobalConfig: null", "machineSelectorConfig: null", "machineSelectorConfig: []"} {
-		c := open(t, "v1.26.15+rke2r1", config)
+		c := opened(t, "v1.26.15+rke2r1", config)
 		if len(c.Layers) != 1 || !c.Layers[0].Global() || c.Layers[0].Selective() || c.Layers[0].Get("cni").Exists() {
 			t.Errorf("%q: %+v", config, c.Layers)
 		}

@@ -5,6 +5,7 @@ package yamledit
 
 import (
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -97,17 +98,26 @@ func (e *Edit) Rename(n Node, key string) {
 
 // Insert adds a key to a mapping: in its place where three or more keys are
 // sorted, else at the end.
-func (e *Edit) Insert(m Node, key string, v any) {
+func (e *Edit) Insert(m Node, key string, v any) { e.insertKey(m, m.Len(), key, v) }
+
+// InsertAfter adds a key to the mapping of the given entry: in its place where
+// three or more keys are sorted, else behind the entry.
+func (e *Edit) InsertAfter(sibling Node, key string, v any) {
+	e.insertKey(sibling.Parent(), sibling.index+1, key, v)
+}
+
+func (e *Edit) insertKey(m Node, i int, key string, v any) {
 	if m.Exists() && m.Get(key).Exists() {
 		e.fail(m.Errorf("the key "+key+" is there already", "remove it first"))
 		return
 	}
-	e.insert(m, sortedPlace(m, key), key, v)
-}
-
-// InsertAfter adds a key behind the given entry of its mapping.
-func (e *Edit) InsertAfter(sibling Node, key string, v any) {
-	e.insert(sibling.Parent(), sibling.index+1, key, v)
+	if sorted, ok := sortedPlace(m, key); ok {
+		i = sorted
+	}
+	if text, ok := v.(string); ok && strings.Contains(text, "\n") {
+		i = e.doc.clearOfComments(m, i)
+	}
+	e.insert(m, i, key, v)
 }
 
 // InsertItem adds an item to a list in front of item i.
@@ -272,22 +282,41 @@ func what(err error) string {
 	return err.Error()
 }
 
-// sortedPlace returns the index at which key keeps a sorted mapping sorted, or
-// its end.
-func sortedPlace(m Node, key string) int {
+// sortedPlace returns the index at which key keeps a mapping of three or more
+// sorted keys sorted.
+func sortedPlace(m Node, key string) (int, bool) {
 	es := m.Entries()
-	byKey := func(a, b Entry) int {
-		switch {
-		case a.Key < b.Key:
-			return -1
-		case a.Key > b.Key:
-			return 1
-		}
-		return 0
-	}
+	byKey := func(a, b Entry) int { return strings.Compare(a.Key, b.Key) }
 	if len(es) < 3 || !slices.IsSortedFunc(es, byKey) {
-		return len(es)
+		return 0, false
 	}
 	i, _ := slices.BinarySearchFunc(es, Entry{Key: key}, byKey)
+	return i, true
+}
+
+// clearOfComments returns the last index up to i in front of which a literal
+// block can stand without swallowing a comment that is indented like its text.
+func (d *Document) clearOfComments(m Node, i int) int {
+	if !m.IsMap() || m.Len() == 0 || m.y.Style&yaml.FlowStyle != 0 {
+		return i
+	}
+	textColumn := m.y.Content[0].Column - 1 + d.style().step
+	for at := i; at > 0; at-- {
+		if !d.commentAt(d.lines().of(d.entryEnd(m.y, at-1))+1, textColumn) {
+			return at
+		}
+	}
 	return i
+}
+
+// commentAt reports whether the first line from l on that is not blank is a
+// comment, in the given column or behind it.
+func (d *Document) commentAt(l, column int) bool {
+	for ix := d.lines(); l < ix.count(); l++ {
+		spaces, blank := ix.indent(l)
+		if !blank {
+			return spaces >= column && ix.text(l)[spaces] == '#'
+		}
+	}
+	return false
 }

@@ -151,6 +151,8 @@ func TestInsertAddsAKeyWhereItBelongs(t *testing.T) {
 		{"behind a given entry", "a: 1\nc: 3\n", func(e *Edit, n Node) { e.InsertAfter(n.Get("a"), "b", true) }, "a: 1\nb: true\nc: 3\n"},
 		{"a literal block in the middle", "m:\n  a: 1\nz: 1\n", add("b", "x: 1\ny: 2", "m"), "m:\n  a: 1\n  b: |-\n    x: 1\n    y: 2\nz: 1\n"},
 		{"two keys in the order of the calls", "a: 1\n", func(e *Edit, n Node) { e.Insert(n, "x", "1"); e.Insert(n, "v", true) }, "a: 1\nx: \"1\"\nv: true\n"},
+		{"behind a given entry, unless the keys are sorted", "a: 1\nc: 3\nd: 4\n", func(e *Edit, n Node) { e.InsertAfter(n.Get("d"), "b", true) }, "a: 1\nb: true\nc: 3\nd: 4\n"},
+		{"a literal block, where it swallows no comment", "m:\n  b: 1\n  a: 2\n    # deep\nz: 1\n", add("c", "x\ny", "m"), "m:\n  b: 1\n  c: |-\n    x\n    y\n  a: 2\n    # deep\nz: 1\n"},
 		{"in a mapping with a tag", "m: !!map\n  a: 1\nz: 1\n", add("b", "x", "m"), "m: !!map\n  a: 1\n  b: x\nz: 1\n"},
 	})
 }

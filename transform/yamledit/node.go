@@ -245,3 +245,6 @@ func (n Node) HasCollectionKey() bool {
 	}
 	return false
 }
+
+// Same reports whether two nodes are one place.
+func (n Node) Same(o Node) bool { return n.y == o.y }

@@ -1,0 +1,81 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package args
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestTheLastOccurrenceCounts(t *testing.T) {
+	list := Of([]any{"--v=2", "enable-leader-migration", "v=4", float64(7)})
+	if a, _ := Last(list, "v"); a.Value != "4" {
+		t.Errorf("v is %q", a.Value)
+	}
+	if a, ok := Last(list, "enable-leader-migration"); !ok || !a.True() {
+		t.Error("a bare flag is not true")
+	}
+	if _, ok := Last(list, "absent"); ok {
+		t.Error("an absent flag was found")
+	}
+	if n := len(Without(list, "v")); n != 2 {
+		t.Errorf("%d arguments without v", n)
+	}
+}
+
+func TestOneFlagIsEditedInEverySpelling(t *testing.T) {
+	on := func(e *yamledit.Edit, n yamledit.Node) error { return Switch(e, n, "f") }
+	off := func(e *yamledit.Edit, n yamledit.Node) error { Remove(e, n, "f"); return nil }
+	aws := func(e *yamledit.Edit, n yamledit.Node) error { Replace(e, n, "cloud-provider", "external"); return nil }
+	for _, c := range []struct {
+		name, in, want string
+		change         func(*yamledit.Edit, yamledit.Node) error
+	}{
+		{"a list gains the flag", "a:\n  - v=2\n", "a:\n  - v=2\n  - f\n", on},
+		{"a list of dashed arguments gains it with dashes", "a: [--v=2]\n", "a: [--v=2, --f]\n", on},
+		{"an empty list gains it", "a: []\n", "a:\n  - f\n", on},
+		{"a string becomes a list", "a: v=2\n", "a:\n  - v=2\n  - f\n", on},
+		{"an empty string becomes a list", "a: \"\"\n", "a:\n  - f\n", on},
+		{"a null becomes a list", "a:\n", "a:\n  - f\n", on},
+		{"a flag that is on stays", "a: [--f=true]\n", "a: [--f=true]\n", on},
+		{"a bare flag in a string stays", "a: f\n", "a: f\n", on},
+		{"a flag that is off is switched on in place", "a: [f=false, v=2]\n", "a: [f=true, v=2]\n", on},
+		{"the flag leaves a list, in all spellings", "a: [v=2, f, --f=false]\n", "a: [v=2]\n", off},
+		{"the flag leaves a string", "a: f\n", "a: \"\"\n", off},
+		{"another flag that starts alike stays", "a: [ff, f-g=1]\n", "a: [ff, f-g=1]\n", off},
+		{"a value is replaced and keeps its dashes", "a:\n  - --cloud-provider=aws # why\n", "a:\n  - --cloud-provider=external # why\n", aws},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := yamledit.ParseString("in.yaml", c.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := d.Edit()
+			if err := c.change(e, d.Root().Get("a")); err != nil {
+				t.Fatal(err)
+			}
+			after, _, err := e.Apply()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(after.Bytes()); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestArgumentsThatRancherDropsAreRefused(t *testing.T) {
+	for _, in := range []string{"a: {v: 2}\n", "a: 7\n"} {
+		d, err := yamledit.ParseString("in.yaml", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Switch(d.Edit(), d.Root().Get("a"), "f"); err == nil || !strings.Contains(err.Error(), "in.yaml:1: a: ") {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package leadermigration knows the migration lease and who may lock it.
+//
+// Invariant: rights are read as the RBAC authorizer reads them, never by the
+// name of a role.
+package leadermigration
+
+import (
+	_ "embed"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	// Lease is the name of the migration lease (k8s.io/controller-manager).
+	Lease = "cloud-provider-extraction-migration"
+	// Namespace holds the managers and their leases.
+	Namespace = "kube-system"
+	// ManagerUser is the identity of a kube-controller-manager with a client
+	// certificate. Up to Kubernetes 1.30 its bootstrap rules grant get and
+	// update on its main lease only.
+	ManagerUser = "system:kube-controller-manager"
+)
+
+// Grant is a Role and a RoleBinding that let both managers lock the migration
+// lease. They add to what is there, where the published patch of the bootstrap
+// role replaces its rules.
+//
+//go:embed lease-rbac.yaml
+var Grant string
+
+// Granted reports whether the documents let user ManagerUser lock the migration
+// lease.
+func Granted(docs []*yamledit.Document) bool {
+	var rules []yamledit.Node
+	for _, d := range docs {
+		if binds(d.Root()) {
+			rules = append(rules, rulesOf(docs, d.Root())...)
+		}
+	}
+	for _, verb := range []string{"get", "create", "update"} {
+		if !slices.ContainsFunc(rules, func(r yamledit.Node) bool { return allows(r, verb) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Conflict returns a document that has the kind and name of one in Grant.
+func Conflict(docs []*yamledit.Document) (yamledit.Node, bool) {
+	for _, d := range docs {
+		switch text(d.Root(), "kind") {
+		case "Role", "RoleBinding":
+			if text(d.Root(), "metadata", "name") == Lease && text(d.Root(), "metadata", "namespace") == Namespace {
+				return d.Root(), true
+			}
+		}
+	}
+	return yamledit.Node{}, false
+}
+
+// binds reports whether a binding is for ManagerUser and covers the namespace.
+func binds(b yamledit.Node) bool {
+	switch text(b, "kind") {
+	case "ClusterRoleBinding":
+	case "RoleBinding":
+		if text(b, "metadata", "namespace") != Namespace {
+			return false
+		}
+	default:
+		return false
+	}
+	return slices.ContainsFunc(b.Get("subjects").Items(), func(s yamledit.Node) bool {
+		return text(s, "kind") == "User" && text(s, "name") == ManagerUser
+	})
+}
+
+// rulesOf returns the rules of the role that a binding refers to.
+func rulesOf(docs []*yamledit.Document, binding yamledit.Node) []yamledit.Node {
+	ref := binding.Get("roleRef")
+	for _, d := range docs {
+		role := d.Root()
+		if text(role, "kind") != text(ref, "kind") || text(role, "metadata", "name") != text(ref, "name") {
+			continue
+		}
+		if text(role, "kind") == "ClusterRole" || text(role, "kind") == "Role" && text(role, "metadata", "namespace") == Namespace {
+			return role.Get("rules").Items()
+		}
+	}
+	return nil
+}
+
+// allows reports whether a rule allows a verb on the lease. A create request
+// has no name yet, so a rule with resourceNames never matches it.
+func allows(rule yamledit.Node, verb string) bool {
+	if !has(rule, "apiGroups", "coordination.k8s.io") || !has(rule, "resources", "leases") || !has(rule, "verbs", verb) {
+		return false
+	}
+	names := rule.Get("resourceNames")
+	if names.Len() == 0 {
+		return true
+	}
+	return verb != "create" && has(rule, "resourceNames", Lease)
+}
+
+func has(rule yamledit.Node, field, want string) bool {
+	return slices.ContainsFunc(rule.Get(field).Items(), func(n yamledit.Node) bool {
+		s, _ := n.String()
+		return s == want || s == "*" && field != "resourceNames"
+	})
+}
+
+func text(n yamledit.Node, keys ...string) string {
+	s, _ := n.Get(keys...).String()
+	return s
+}

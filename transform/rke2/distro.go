@@ -1,0 +1,101 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Name is the distro's name.
+const Name = "rke2"
+
+// Distro returns RKE2 in the shape of all distros.
+func Distro() transform.Distro {
+	return transform.Distro{
+		Name:    Name,
+		Marker:  "provisioning.cattle.io/v1",
+		Owns:    IsCluster,
+		Open:    open,
+		Explain: explain,
+		Rules:   ruleTable(),
+	}
+}
+
+// migration is a cluster and what its operator wants.
+type migration struct {
+	*Cluster
+	target transform.Target
+}
+
+func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := Open(doc, target.AssumeVersion)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkProvider(); err != nil {
+		return nil, err
+	}
+	return &migration{c, target}, nil
+}
+
+// checkProvider refuses clusters whose control planes are not on AWS.
+func (c *Cluster) checkProvider() error {
+	for _, class := range c.Classes {
+		if !class.ControlPlane() {
+			continue
+		}
+		s := c.Effective(class)[providerKey]
+		switch name, _ := s.Value.(string); {
+		case name == inTree || name == external:
+		case name != "":
+			return transform.NotMigratable(s.Origin, "the cloud provider is "+name+", not aws", "migrate it with the procedure of that provider")
+		default:
+			return transform.NotMigratable(c.RKEConfig(), "no cloud-provider-name reaches the machines of class "+class.Name, "only clusters with cloud-provider-name: aws are migrated")
+		}
+	}
+	return nil
+}
+
+// Identity implements transform.Cluster.
+func (m *migration) Identity() transform.Identity {
+	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
+}
+
+// Document implements transform.Cluster.
+func (m *migration) Document() *yamledit.Document { return m.Doc }
+
+// Stages implements transform.Cluster. This list is the architecture.
+func (m *migration) Stages() []transform.Stage {
+	return []transform.Stage{
+		m.grantMigrationLease(),
+		m.enableLeaderMigration(),
+		m.switchToExternal(),
+	}
+}
+
+// explain lists the effective configuration of every class.
+func explain(doc *yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
+	c, err := Open(doc, target.AssumeVersion)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]transform.MachineClass, 0, len(c.Classes))
+	for _, class := range c.Classes {
+		m := transform.MachineClass{Name: class.Name, Labels: class.Labels}
+		config := c.Effective(class)
+		for _, key := range slices.Sorted(maps.Keys(config)) {
+			s := config[key]
+			m.Settings = append(m.Settings, transform.Setting{Key: key, Value: s.Value, Origin: s.Origin, Overridden: s.Overridden})
+		}
+		for _, d := range c.Dropped(class) {
+			m.Dropped = append(m.Dropped, transform.Dropped{Key: d.Key, Origin: d.Origin, Reason: string(d.Reason)})
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
