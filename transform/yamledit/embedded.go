@@ -168,30 +168,43 @@ func trailingBreak(s string) int {
 // embed writes the splices of an embedded text into the scalar that holds it.
 func (s *splicer) embed(n Node, text string, inner []Splice) error {
 	c := s.edit.change(n)
-	c.set, c.spliced = &promise{text}, true
-	switch y := n.y; {
-	case strings.TrimSpace(y.Value) == "":
-		c.spliced = false // nothing to keep: a new scalar takes its place
-	case y.Style&yaml.LiteralStyle != 0:
-		l := literal{indexLines([]byte(y.Value)), s.doc.lines(), s.doc.block(y)}
-		for _, sp := range inner {
-			sp = l.splice(sp)
-			s.replace(sp.Start, sp.End, sp.New)
-		}
-	case y.Style&yaml.DoubleQuotedStyle != 0:
-		offsets, ok := s.quotedOffsets(y)
-		if !ok {
-			return n.Errorf("a quoted string of several lines holds YAML", "write it as a literal block (|)")
-		}
-		for _, sp := range inner {
-			s.replace(offsets[sp.Start], offsets[sp.End], escaped(sp.New))
-		}
-	case y.Style&yaml.FoldedStyle != 0:
-		return n.Errorf("a folded scalar (>) holds YAML; folding hides where its lines end", "write it as a literal block (|)")
-	default:
-		return n.Errorf("a string of one line holds YAML", "write it as a literal block (|)")
+	c.set = &promise{text}
+	if strings.TrimSpace(n.y.Value) == "" {
+		return nil // nothing to keep: a new scalar takes its place
 	}
-	return nil
+	c.spliced = true
+	splices, err := n.outer(inner)
+	for _, sp := range splices {
+		s.replace(sp.Start, sp.End, sp.New)
+	}
+	return err
+}
+
+// Outer turns splices of the embedded stream into splices of the document that
+// holds it. It fails for scalars whose bytes are not those of their value.
+func (e *Embedded) Outer(inner []Splice) ([]Splice, error) { return e.node.outer(inner) }
+
+func (n Node) outer(inner []Splice) ([]Splice, error) {
+	var move func(Splice) Splice
+	switch y := n.y; {
+	case y.Style&yaml.LiteralStyle != 0:
+		move = literal{indexLines([]byte(y.Value)), n.doc.lines(), n.doc.block(y)}.splice
+	case y.Style&yaml.DoubleQuotedStyle != 0:
+		offsets, ok := n.doc.quotedOffsets(y)
+		if !ok {
+			return nil, n.Errorf("a quoted string of several lines holds YAML", "write it as a literal block (|)")
+		}
+		move = func(sp Splice) Splice { return Splice{offsets[sp.Start], offsets[sp.End], escaped(sp.New)} }
+	case y.Style&yaml.FoldedStyle != 0:
+		return nil, n.Errorf("a folded scalar (>) holds YAML; folding hides where its lines end", "write it as a literal block (|)")
+	default:
+		return nil, n.Errorf("a string of one line holds YAML", "write it as a literal block (|)")
+	}
+	out := make([]Splice, len(inner))
+	for i, sp := range inner {
+		out[i] = move(sp)
+	}
+	return out, nil
 }
 
 // literal maps splices of a literal scalar's value to the document: the value's
@@ -234,8 +247,8 @@ func (l literal) place(off int) int {
 
 // quotedOffsets maps offsets of the value of a double-quoted scalar on one line
 // to the document.
-func (s *splicer) quotedOffsets(n *yaml.Node) ([]int, bool) {
-	src, i, end := s.doc.Bytes(), s.doc.contentStart(n)+1, s.doc.end(n)-1
+func (d *Document) quotedOffsets(n *yaml.Node) ([]int, bool) {
+	src, i, end := d.Bytes(), d.contentStart(n)+1, d.end(n)-1
 	offsets := make([]int, 0, len(n.Value)+1)
 	var decoded strings.Builder
 	for i < end {

@@ -1,0 +1,79 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func redacted(t *testing.T, text string) string {
+	t.Helper()
+	d, err := yamledit.ParseString("in.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := Document(d)
+	if bytes.Count(out, []byte("\n")) != strings.Count(text, "\n") {
+		t.Errorf("the lines changed:\n%s", out)
+	}
+	return string(out)
+}
+
+func TestDocumentHidesSecretsAndKeepsTheRest(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"a password by its key", "password: hunter2 # why\n", "password: <redacted> # why\n"},
+		{"quotes stay", "a:\n  secretKey: \"x y\"\n", "a:\n  secretKey: \"<redacted>\"\n"},
+		{"the name of a secret is none", "cloudCredentialSecretName: cattle:cc-x\n", "cloudCredentialSecretName: cattle:cc-x\n"},
+		{"a switch is none", "automountServiceAccountToken: false\n", "automountServiceAccountToken: false\n"},
+		{"a block of lines", "privateKey: |\n  one\n  two\nb: 1\n", "privateKey: |\n  <redacted>\n  <redacted>\nb: 1\n"},
+		{"an environment variable by its name", "env:\n  - name: MY_TOKEN\n    value: abc\n  - name: LEVEL\n    value: info\n", "env:\n  - name: MY_TOKEN\n    value: <redacted>\n  - name: LEVEL\n    value: info\n"},
+		{"an assignment in a list of arguments", "a: [LEVEL=info, AWS_SECRET_ACCESS_KEY=abc]\n", "a: [LEVEL=info, AWS_SECRET_ACCESS_KEY=<redacted>]\n"},
+		{"an assignment in a comment", "a: 1 # old token: abcdef\n", "a: 1 # old token: <redacted>\n"},
+		{"an access key by its shape", "a: x=AKIAEXAMPLEEXAMPLE00\n", "a: x=<redacted>\n"},
+		{"the password of a URL", "a: https://u:pw@example.com/x\n", "a: https://u:<redacted>@example.com/x\n"},
+		{"a private key", "a: |\n  -----BEGIN RSA PRIVATE KEY-----\n  abc\n  -----END RSA PRIVATE KEY-----\nb: 1\n", "a: |\n  <redacted>\n  <redacted>\n  <redacted>\nb: 1\n"},
+		{"the data of an embedded Secret, and nothing else of it", "m: |-\n  kind: ConfigMap\n  data:\n    a: b\n  ---\n  kind: Secret\n  metadata:\n    name: n\n  data:\n    a: b\n", "m: |-\n  kind: ConfigMap\n  data:\n    a: b\n  ---\n  kind: Secret\n  metadata:\n    name: n\n  data:\n    a: <redacted>\n"},
+		{"an embedded Secret in a quoted line", `m: "kind: Secret\ndata:\n  a: b\n"` + "\n", `m: "kind: Secret\ndata:\n  a: <redacted>\n"` + "\n"},
+		{"a folded string with a Secret, as a whole", "m: >\n  kind: Secret\n\n  data: {a: b}\nb: 1\n", "m: >\n  <redacted>\n\n  <redacted>\nb: 1\n"},
+		{"a provider's configuration", "cloud-provider-config: |\n  [Global]\n  Zone = a\n", "cloud-provider-config: |\n  <redacted>\n  <redacted>\n"},
+		{"a reference to a provider's configuration is none", "cloud-provider-config: secret://ns:name\n", "cloud-provider-config: secret://ns:name\n"},
+		{"a path is none", "a: [service-account-signing-key-file=/etc/x.key, token-auth-file=/etc/t]\n", "a: [service-account-signing-key-file=/etc/x.key, token-auth-file=/etc/t]\n"},
+		{"a hash in hex is none", "image: x@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n", "image: x@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"},
+		{"RBAC on secrets and tokens is none", "rules:\n  - resources: [secrets, tokenreviews]\n    verbs: [get]\n", "rules:\n  - resources: [secrets, tokenreviews]\n    verbs: [get]\n"},
+		{"JSON", `{"token": "abc", "b": "c"}`, `{"token": "<redacted>", "b": "c"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := redacted(t, c.in); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestValueHidesSecretsInConfiguration(t *testing.T) {
+	for _, c := range []struct {
+		key  string
+		v    any
+		want any
+	}{
+		{"token", "abc", Mark},
+		{"cloud-provider-config", "[Global]", Mark},
+		{"cloud-provider-config", "secret://a:b", "secret://a:b"},
+		{"datastore-endpoint", "postgres://u:pw@db/x", "postgres://u:" + Mark + "@db/x"},
+		{"kubelet-arg", "v=2", "v=2"},
+		{"protect-kernel-defaults", true, true},
+	} {
+		if got := Value(c.key, c.v); got != c.want {
+			t.Errorf("%s: %v becomes %v, not %v", c.key, c.v, got, c.want)
+		}
+	}
+	list := Value("etcd-extra-env", []any{"AWS_SECRET_ACCESS_KEY=abc", "A=b"}).([]any)
+	if list[0] != "AWS_SECRET_ACCESS_KEY="+Mark || list[1] != "A=b" {
+		t.Errorf("got %v", list)
+	}
+}
