@@ -141,7 +141,7 @@ func (m *migration) overrides(judge func(key string, earlier, later yamledit.Nod
 			for _, entry := range l.Config.Entries() {
 				earlier, ok := m.before(class, l, entry.Key)
 				p := pair{earlier.Path(), entry.Value.Path()}
-				if !ok || seen[p] {
+				if !ok || seen[p] || !m.reaches(class, entry.Key) {
 					continue
 				}
 				seen[p] = true
@@ -154,6 +154,14 @@ func (m *migration) overrides(judge func(key string, earlier, later yamledit.Nod
 		}
 	}
 	return found
+}
+
+// reaches reports whether a key means anything on machines of a class.
+func (m *migration) reaches(class Class, key string) bool {
+	if key == managerArgs {
+		return class.ControlPlane()
+	}
+	return class.Server() || !m.Release.ServerOnly(key)
 }
 
 // before returns the location that a layer overrides for a class.

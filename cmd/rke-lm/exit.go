@@ -1,0 +1,72 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Exit codes; docs/exit-codes.md explains them.
+const (
+	exitDone    = 0
+	exitFound   = 1 // errors that guard a stage, or stages left to do
+	exitInput   = 2 // wrong usage, or an input that cannot be read or safely edited
+	exitRefused = 4 // not a cluster to migrate, a conflict
+)
+
+// failure is an error with the exit code that it asks for. A silent one only
+// sets the code: what there is to say was said.
+type failure struct {
+	code   int
+	err    error
+	silent bool
+}
+
+func (f *failure) Error() string {
+	if f.err == nil {
+		return ""
+	}
+	return f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// withCode lets a run end with a code after its errors were printed.
+func withCode(code int) error {
+	if code == exitDone {
+		return nil
+	}
+	return &failure{code: code, silent: true}
+}
+
+// report prints an error and returns the exit code for it.
+func report(w io.Writer, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	var f *failure
+	if errors.As(err, &f) && f.silent {
+		return f.code
+	}
+	fmt.Fprintln(w, "error:", err)
+	return exitCode(err)
+}
+
+// exitCode maps an error to its code.
+func exitCode(err error) int {
+	var f *failure
+	if errors.As(err, &f) {
+		return f.code
+	}
+	var r *transform.Refused
+	if errors.As(err, &r) && r.Rule == transform.RuleNotMigratable || errors.Is(err, atomicfile.ErrChanged) {
+		return exitRefused
+	}
+	return exitInput
+}

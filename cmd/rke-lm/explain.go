@@ -1,0 +1,125 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// explainOptions are the flags of explain.
+type explainOptions struct {
+	*options
+	key  string
+	diff string
+}
+
+func newExplain(o *options) *cobra.Command {
+	e := &explainOptions{options: o}
+	c := &cobra.Command{
+		Use:   "explain PATH...",
+		Short: "Show the effective configuration of every machine class, and which line won",
+		Example: `  rke-lm explain clusters/harbour.yaml
+  rke-lm explain --key kube-controller-manager-arg clusters/harbour.yaml
+  rke-lm explain --diff switch-to-external clusters/harbour.yaml`,
+		RunE: func(c *cobra.Command, args []string) error { return e.run(c.Context(), args) },
+	}
+	o.inputFlags(c.Flags())
+	o.targetFlags(c.Flags())
+	o.outputFlag(c, "text", "json")
+	c.Flags().StringVar(&e.key, "key", "", "show this key only")
+	c.Flags().StringVar(&e.diff, "diff", "", "show what this stage changes in it")
+	complete(c, "diff", transform.StageNames())
+	return c
+}
+
+func (e *explainOptions) run(ctx context.Context, paths []string) error {
+	if err := checkOneOf("output", e.output, "text", "json"); err != nil {
+		return err
+	}
+	if e.diff != "" {
+		if err := checkOneOf("diff", e.diff, transform.StageNames()...); err != nil {
+			return err
+		}
+		if e.output != "text" {
+			return errors.New("--diff is text; leave out -o json, or compare two explain -o json")
+		}
+	}
+	result := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}, Errors: []outputs.Problem{}}
+	code, err := e.eachCluster(ctx, paths, func(f found, t transform.Target) error {
+		if e.diff != "" {
+			return e.writeDiff(f, t)
+		}
+		config, err := e.effective(f.distro, f.doc, t)
+		if err != nil {
+			return err
+		}
+		if e.output == "text" {
+			outputs.WriteEffective(e.out, e.palette(e.out), config)
+		} else {
+			result.Clusters = append(result.Clusters, config)
+		}
+		return nil
+	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
+	if err != nil {
+		return err
+	}
+	if e.output == "json" {
+		if err := outputs.WriteJSON(e.out, result); err != nil {
+			return err
+		}
+	}
+	return withCode(code)
+}
+
+func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t transform.Target) (outputs.EffectiveConfig, error) {
+	name, _ := doc.Root().Get("metadata", "name").String()
+	namespace, _ := doc.Root().Get("metadata", "namespace").String()
+	config := outputs.EffectiveConfig{
+		Name: name, Namespace: namespace, Distro: d.Name,
+		Source: outputs.Source{File: doc.File(), Document: doc.Chunk().Index, Line: doc.Root().Line()},
+	}
+	classes, err := d.Explain(doc, t)
+	for _, c := range classes {
+		config.Classes = append(config.Classes, outputs.NewClass(c, e.key))
+	}
+	return config, err
+}
+
+// writeDiff shows a stage's effect on every class.
+func (e *explainOptions) writeDiff(f found, t transform.Target) error {
+	p, err := transform.Build(f.distro, f.doc, t)
+	if err != nil {
+		return err
+	}
+	step, _ := p.Step(e.diff)
+	before, err := e.effective(f.distro, step.Before, t)
+	if err != nil {
+		return err
+	}
+	after, err := e.effective(f.distro, step.After, t)
+	if err != nil {
+		return err
+	}
+	changed := false
+	for i, c := range before.Classes {
+		name := fmt.Sprintf("%s/%s class %s", before.Namespace, before.Name, c.Name)
+		if d := udiff.Unified(name+" before "+e.diff, name+" after "+e.diff, c.Lines(), after.Classes[i].Lines()); d != "" {
+			outputs.WriteDiff(e.out, e.palette(e.out), d)
+			changed = true
+		}
+	}
+	if !changed {
+		fmt.Fprintf(e.err, "%s: %s changes nothing that reaches a machine\n", f.doc.File(), e.diff)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+)
+
+// version is set by the linker.
+var version = ""
+
+// build describes the program.
+type build struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Version    string `json:"version"`
+	Revision   string `json:"revision,omitempty"`
+	Go         string `json:"go"`
+	Platform   string `json:"platform"`
+}
+
+func newVersion(o *options) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := checkOneOf("output", o.output, "text", "json"); err != nil {
+				return err
+			}
+			b := currentBuild()
+			if o.output == "json" {
+				return outputs.WriteJSON(o.out, b)
+			}
+			fmt.Fprintf(o.out, "rke-lm %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			return nil
+		},
+	}
+	o.outputFlag(c, "text", "json")
+	return c
+}
+
+func currentBuild() build {
+	b := build{APIVersion: outputs.APIVersion, Kind: "Version", Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			b.Revision = s.Value
+		}
+	}
+	return b
+}

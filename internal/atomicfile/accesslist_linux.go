@@ -1,0 +1,49 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package atomicfile
+
+import (
+	"errors"
+	"syscall"
+)
+
+// accessList is the attribute that holds a POSIX access control list.
+const accessList = "system.posix_acl_access"
+
+// copyAccessList gives the file to the access list of from, or takes away the
+// one it got from its folder. Without that, a mode that is kept would grant
+// more: beside a list, its group bits are only the list's mask.
+func copyAccessList(from, to string) error {
+	list, err := readAccessList(from)
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		err = syscall.Removexattr(to, accessList)
+	} else {
+		err = syscall.Setxattr(to, accessList, list, 0)
+	}
+	if none(err) && list == nil {
+		return nil
+	}
+	return err
+}
+
+// readAccessList returns nil for a file without a list.
+func readAccessList(path string) ([]byte, error) {
+	list := make([]byte, 64<<10) // the largest attribute there can be
+	n, err := syscall.Getxattr(path, accessList, list)
+	switch {
+	case none(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return list[:n], nil
+}
+
+// none reports whether there is no list, or can be none.
+func none(err error) bool {
+	return errors.Is(err, syscall.ENODATA) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOSYS)
+}

@@ -1,0 +1,16 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package atomicfile
+
+import "io/fs"
+
+// identity is empty where files have neither inodes nor numbered owners.
+type identity struct {
+	device, inode, links uint64
+	uid, gid             int
+}
+
+func identify(fs.FileInfo) identity { return identity{links: 1} }

@@ -1,0 +1,28 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package atomicfile
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// identity is what a Unix file system knows of a file besides fs.FileInfo.
+type identity struct {
+	device, inode, links uint64
+	uid, gid             int
+}
+
+func identify(info fs.FileInfo) identity {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return identity{links: 1}
+	}
+	return identity{
+		device: uint64(s.Dev), inode: uint64(s.Ino), links: uint64(s.Nlink), // of other sizes elsewhere
+		uid: int(s.Uid), gid: int(s.Gid),
+	}
+}

@@ -1,0 +1,115 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package atomicfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// The dot keeps other programs that watch the folder, a kubelet for one, from
+// reading a file that is not complete.
+const temporary = ".rke-lm-*.tmp"
+
+// Replace gives the file at path the content that write produces. Links are
+// followed and stay. It refuses, with an error that wraps [ErrChanged], a file
+// that is not as it was seen; errors about permissions wrap [fs.ErrPermission].
+//
+// When it returns an error, or write panics, the file is as it was and nothing
+// is left beside it.
+func Replace(path string, seen Seen, write func(io.Writer) error) error {
+	t, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	if err := t.replaceable(seen); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(t.folder(), temporary)
+	if err != nil {
+		return fmt.Errorf("%s: no file can be made in the folder %s: %w; make the folder writable, or work on a copy of the file", path, t.folder(), cause(err))
+	}
+	defer discard(f) // on a panic too; after the rename nothing has this name
+	if err := errors.Join(t.fill(f, write), f.Close()); err != nil {
+		return fmt.Errorf("%s: left as it was: %w", path, err)
+	}
+	// Again, because writing may have taken long. Between this look and the
+	// rename a change would be lost; no system call does both.
+	if err := t.unchanged(seen); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), t.real); err != nil {
+		return fmt.Errorf("%s: left as it was: it cannot be replaced: %w; work on a copy of the file", path, cause(err))
+	}
+	syncFolder(t.folder())
+	return nil
+}
+
+// discard removes a temporary file that was not renamed.
+func discard(f *os.File) {
+	f.Close()
+	os.Remove(f.Name())
+}
+
+// fill completes the temporary file: when it returns, all of it is on the disk.
+// The owner comes first, for a change of owner takes bits off the mode, and the
+// mode last, for writing does too.
+func (t target) fill(f *os.File, write func(io.Writer) error) error {
+	if err := t.keepOwner(f); err != nil {
+		return err
+	}
+	if err := copyAccessList(t.real, f.Name()); err != nil {
+		return fmt.Errorf("its access list cannot be kept: %w; work on a copy of the file", cause(err))
+	}
+	if err := writeAll(f, write); err != nil {
+		return err
+	}
+	if err := f.Chmod(t.info.Mode()); err != nil {
+		return fmt.Errorf("its mode cannot be kept: %w; work on a copy of the file", cause(err))
+	}
+	return cause(f.Sync())
+}
+
+// writeAll hands write a buffer that remembers an error of the file even if
+// write does not.
+func writeAll(f *os.File, write func(io.Writer) error) error {
+	b := bufio.NewWriterSize(nameless{f}, 256<<10)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// nameless is a file whose errors do not name it: it is gone when they are read.
+type nameless struct{ f *os.File }
+
+func (w nameless) Write(p []byte) (int, error) {
+	n, err := w.f.Write(p)
+	return n, cause(err)
+}
+
+// syncFolder makes the rename last. There is no way back if that fails, and
+// some file systems cannot do it, so an error says nothing the user could use.
+func syncFolder(folder string) {
+	if d, err := os.Open(folder); err == nil {
+		d.Sync()
+		d.Close()
+	}
+}
+
+// cause takes from an error of the os package the name of the file, which is a
+// temporary one or is said already.
+func cause(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	if link := (*os.LinkError)(nil); errors.As(err, &link) {
+		return link.Err
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package atomicfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// asUser calls f on a thread that accesses files as another user.
+func asUser(t *testing.T, uid int, f func()) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root becomes another user")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	syscall.Setfsuid(uid)
+	defer syscall.Setfsuid(0)
+	f()
+}
+
+// open makes the folders of a file accessible to other users.
+func open(t *testing.T, path string) {
+	t.Helper()
+	for _, folder := range []string{filepath.Dir(filepath.Dir(path)), filepath.Dir(path)} {
+		if err := os.Chmod(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAFolderThatIsNotWritableIsAnErrorThatNamesIt(t *testing.T) {
+	path := make1(t, "a.yaml")
+	open(t, path)
+	if err := errors.Join(os.Chown(path, 1234, 0), os.Chmod(filepath.Dir(path), 0o755)); err != nil {
+		t.Skip(err)
+	}
+	asUser(t, 1234, func() {
+		checkError(t, Replace(path, look(t, path), never), fs.ErrPermission, path, "in the folder "+filepath.Dir(path))
+	})
+	checkContent(t, path, old)
+	checkAlone(t, path)
+}
+
+func TestAFileOfAnotherOwnerIsRefusedByWhoCannotKeepTheOwner(t *testing.T) {
+	path := make1(t, "a.yaml")
+	open(t, path)
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	asUser(t, 1234, func() {
+		checkError(t, Replace(path, look(t, path), text("new")), fs.ErrPermission, path, "left as it was", "owner (user 0, group 0)")
+	})
+	checkContent(t, path, old)
+	checkAlone(t, path)
+}
+
+func TestAFullDiskIsAnErrorEvenIfWriteDoesNotSayIt(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, size := range []int{1, 1 << 20} {
+		err := writeAll(full, func(w io.Writer) error {
+			w.Write(make([]byte, size))
+			return nil
+		})
+		if !errors.Is(err, syscall.ENOSPC) || err.Error() != syscall.ENOSPC.Error() {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
+// acl makes an access list as the kernel keeps it: user::rw-, user:1234:rw-,
+// group::---, mask::rw-, other::---. With it the file's mode reads 0660.
+func acl() []byte {
+	b := binary.LittleEndian.AppendUint32(nil, 2) // version
+	const nobody = 0xFFFFFFFF
+	for _, e := range []struct {
+		tag, perm uint16
+		id        uint32
+	}{{1, 6, nobody}, {2, 6, 1234}, {4, 0, nobody}, {0x10, 6, nobody}, {0x20, 0, nobody}} {
+		b = binary.LittleEndian.AppendUint16(b, e.tag)
+		b = binary.LittleEndian.AppendUint16(b, e.perm)
+		b = binary.LittleEndian.AppendUint32(b, e.id)
+	}
+	return b
+}
+
+func setACL(t *testing.T, path, attribute string) {
+	t.Helper()
+	err := syscall.Setxattr(path, attribute, acl(), 0)
+	if none(err) {
+		t.Skip("no access lists here")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheAccessListIsKept(t *testing.T) {
+	path := make1(t, "a.yaml")
+	setACL(t, path, accessList)
+	if err := Replace(path, look(t, path), text("new")); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := readAccessList(path); err != nil || !bytes.Equal(list, acl()) {
+		t.Errorf("the list is %x, %v", list, err)
+	}
+	if info, _ := os.Stat(path); info.Mode() != 0o660 {
+		t.Errorf("the mode is %v", info.Mode())
+	}
+}
+
+func TestTheAccessListOfTheFolderIsNotTakenOver(t *testing.T) {
+	path := make1(t, "a.yaml")
+	setACL(t, filepath.Dir(path), "system.posix_acl_default")
+	if err := Replace(path, look(t, path), text("new")); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := readAccessList(path); err != nil || list != nil {
+		t.Errorf("the list is %x, %v", list, err)
+	}
+	if info, _ := os.Stat(path); info.Mode() != 0o644 {
+		t.Errorf("the mode is %v", info.Mode())
+	}
+}

@@ -1,0 +1,330 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const old = "name: prod\r\nlast line without a break"
+
+// make1 makes a file that holds the old text in a folder of its own.
+func make1(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(old), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// look is what a caller knows of a file that it has read.
+func look(t *testing.T, path string) Seen {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return See(info)
+}
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+// never is a write that must not be reached.
+func never(io.Writer) error { panic("write was called") }
+
+func checkContent(t *testing.T, path, want string) {
+	t.Helper()
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("%s holds %q, %v; want %q", path, got, err, want)
+	}
+}
+
+// checkAlone fails unless the file is the only one in its folder.
+func checkAlone(t *testing.T, path string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != filepath.Base(path) {
+			t.Errorf("%s was left behind", e.Name())
+		}
+	}
+}
+
+func checkError(t *testing.T, err error, is error, holds ...string) {
+	t.Helper()
+	if err == nil || is != nil && !errors.Is(err, is) {
+		t.Errorf("error %v is not %v", err, is)
+		return
+	}
+	for _, text := range append(holds, "; ") { // what is wrong; what to do
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("error %q does not hold %q", err, text)
+		}
+	}
+	if strings.Contains(err.Error(), ".tmp") {
+		t.Errorf("error %q names the temporary file", err)
+	}
+}
+
+func TestAFileIsReplacedByteForByte(t *testing.T) {
+	for _, content := range []string{"", "a", "a\r\nb\r\n", "\xef\xbb\xbfa\n", "\x00\xff\xfe", strings.Repeat("0123456789", 100_000)} {
+		path := make1(t, "a.yaml")
+		if err := Replace(path, look(t, path), text(content)); err != nil {
+			t.Fatal(err)
+		}
+		checkContent(t, path, content)
+		checkAlone(t, path)
+	}
+}
+
+func TestAFileWithALongNameIsReplaced(t *testing.T) {
+	path := make1(t, strings.Repeat("n", 255))
+	if err := Replace(path, look(t, path), text("new")); err != nil {
+		t.Fatal(err)
+	}
+	checkContent(t, path, "new")
+}
+
+func TestAFileMayBeReplacedAgainAsItIsNow(t *testing.T) {
+	path := make1(t, "a.yaml")
+	for i := range 3 {
+		if err := Replace(path, look(t, path), text(strings.Repeat("x", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkContent(t, path, "xx")
+}
+
+func TestAFileInTheCurrentFolderIsReplaced(t *testing.T) {
+	path := make1(t, "a.yaml")
+	t.Chdir(filepath.Dir(path))
+	if err := Replace("a.yaml", look(t, path), text("new")); err != nil {
+		t.Fatal(err)
+	}
+	checkContent(t, path, "new")
+	checkAlone(t, path)
+}
+
+func TestTheOldContentIsThereUntilTheNewIsComplete(t *testing.T) {
+	path := make1(t, "a.yaml")
+	err := Replace(path, look(t, path), func(w io.Writer) error {
+		for range 100 {
+			if _, err := w.Write(make([]byte, 10_000)); err != nil {
+				return err
+			}
+			checkContent(t, path, old)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheTemporaryFileIsHiddenAndPrivate(t *testing.T) {
+	path := make1(t, "a.yaml")
+	err := Replace(path, look(t, path), func(io.Writer) error {
+		entries, err := os.ReadDir(filepath.Dir(path))
+		if err != nil || len(entries) != 2 {
+			return fmt.Errorf("%v, %v", entries, err)
+		}
+		info, err := entries[0].Info()
+		if err != nil || !strings.HasPrefix(info.Name(), ".") || filepath.Ext(info.Name()) == ".yaml" || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+			t.Errorf("%v %v, %v", info.Name(), info.Mode(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// faults are what may go wrong while the new content is written.
+var faults = map[string]func(t *testing.T, path string, w io.Writer) error{
+	"write fails at once": func(*testing.T, string, io.Writer) error {
+		return errFull
+	},
+	"write fails midway": func(_ *testing.T, _ string, w io.Writer) error {
+		w.Write(make([]byte, 1<<20))
+		return errFull
+	},
+	"the disk is full": func(_ *testing.T, path string, w io.Writer) error {
+		src := strings.NewReader(strings.Repeat(old, 100))
+		return Splice(io.MultiWriter(w, &fullWriter{room: 1000}), src, src.Size(), nil)
+	},
+	"the source is cut short": func(_ *testing.T, path string, w io.Writer) error {
+		return Splice(w, strings.NewReader(old), int64(len(old))+1, nil)
+	},
+	"the rename fails, for the temporary file is removed": func(t *testing.T, path string, w io.Writer) error {
+		removeHidden(t, filepath.Dir(path))
+		return nil
+	},
+}
+
+func removeHidden(t *testing.T, folder string) {
+	t.Helper()
+	hidden, err := filepath.Glob(filepath.Join(folder, ".*"))
+	if err != nil || len(hidden) != 1 {
+		t.Fatalf("hidden files: %q, %v", hidden, err)
+	}
+	if err := os.Remove(hidden[0]); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAfterAnErrorTheFileIsAsItWasAndAlone(t *testing.T) {
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			path := make1(t, "a.yaml")
+			seen := look(t, path)
+			err := Replace(path, seen, func(w io.Writer) error { return fault(t, path, w) })
+			if err == nil || !strings.HasPrefix(err.Error(), path+": left as it was: ") {
+				t.Errorf("error: %v", err)
+			}
+			checkContent(t, path, old)
+			checkAlone(t, path)
+			if look(t, path) != seen {
+				t.Error("the file was touched")
+			}
+		})
+	}
+}
+
+func TestTheErrorOfWriteIsKept(t *testing.T) {
+	path := make1(t, "a.yaml")
+	err := Replace(path, look(t, path), func(io.Writer) error {
+		return fmt.Errorf("reading: %w", &fs.PathError{Op: "open", Path: "source.yaml", Err: errFull})
+	})
+	if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "reading: open source.yaml: no space left") {
+		t.Errorf("error: %v", err)
+	}
+}
+
+func TestAfterAPanicTheFileIsAsItWasAndAlone(t *testing.T) {
+	path := make1(t, "a.yaml")
+	func() {
+		defer func() {
+			if r := recover(); r != "oh" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		Replace(path, look(t, path), func(w io.Writer) error {
+			w.Write(make([]byte, 1<<20))
+			panic("oh")
+		})
+	}()
+	checkContent(t, path, old)
+	checkAlone(t, path)
+}
+
+func TestAFolderThatIsRemovedMeanwhileIsAnError(t *testing.T) {
+	path := make1(t, "a.yaml")
+	err := Replace(path, look(t, path), func(io.Writer) error { return os.RemoveAll(filepath.Dir(path)) })
+	if err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestAFolderInThePlaceOfTheFileIsRefused(t *testing.T) {
+	path := make1(t, "a.yaml")
+	seen := look(t, path)
+	swap := func() error {
+		return errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
+	}
+	checkError(t, Replace(path, seen, func(io.Writer) error { return swap() }), ErrChanged, path)
+	checkAlone(t, path)
+	checkError(t, Replace(path, seen, never), nil, path, "not a regular file")
+	checkAlone(t, path)
+}
+
+// changes are what others may do to a file.
+var changes = map[string]func(path string) error{
+	"longer": func(path string) error {
+		return os.WriteFile(path, []byte(old+"\n"), 0o644)
+	},
+	"the same size at another time": func(path string) error {
+		return os.Chtimes(path, time.Time{}, time.Unix(1, 1))
+	},
+	"another file of the same size and time": func(path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			os.WriteFile(path+".new", []byte(strings.ToUpper(old)), 0o644),
+			os.Chtimes(path+".new", time.Time{}, info.ModTime()),
+			os.Rename(path+".new", path))
+	},
+	"removed": os.Remove,
+}
+
+func TestAFileThatChangedSinceItWasReadIsRefused(t *testing.T) {
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			path := make1(t, "a.yaml")
+			seen := look(t, path)
+			if err := change(path); err != nil {
+				t.Fatal(err)
+			}
+			now, _ := os.ReadFile(path)
+			checkError(t, Replace(path, seen, never), ErrChanged, path, "run the command again")
+			checkAlone(t, path)
+			if left, _ := os.ReadFile(path); string(left) != string(now) {
+				t.Errorf("the file holds %q", left)
+			}
+		})
+	}
+}
+
+func TestAFileThatChangesWhileItIsReplacedIsRefused(t *testing.T) {
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			path := make1(t, "a.yaml")
+			var now []byte
+			err := Replace(path, look(t, path), func(w io.Writer) error {
+				err := change(path)
+				now, _ = os.ReadFile(path)
+				return err
+			})
+			checkError(t, err, ErrChanged, path, "run the command again")
+			checkAlone(t, path)
+			if left, _ := os.ReadFile(path); string(left) != string(now) {
+				t.Errorf("the file holds %q", left)
+			}
+		})
+	}
+}
+
+func TestAFileThatWasNeverSeenIsRefused(t *testing.T) {
+	path := make1(t, "a.yaml")
+	checkError(t, Replace(path, Seen{}, never), ErrChanged, path)
+	checkContent(t, path, old)
+}
+
+func TestAReadOnlyFileIsRefused(t *testing.T) {
+	path := make1(t, "a.yaml")
+	if err := os.Chmod(path, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	checkError(t, Replace(path, look(t, path), never), fs.ErrPermission, path, "read-only", "chmod u+w")
+	checkContent(t, path, old)
+	checkAlone(t, path)
+}

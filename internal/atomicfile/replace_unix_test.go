@@ -1,0 +1,160 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package atomicfile
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func link(t *testing.T, target, name string) {
+	t.Helper()
+	if err := os.Symlink(target, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkLink fails unless name is still a link to target.
+func checkLink(t *testing.T, name, target string) {
+	t.Helper()
+	if got, err := os.Readlink(name); err != nil || got != target {
+		t.Errorf("%s leads to %q, %v; want %q", name, got, err, target)
+	}
+}
+
+func TestALinkStaysAndItsTargetIsReplaced(t *testing.T) {
+	path := make1(t, "a.yaml")
+	at := t.TempDir()
+	near, err := filepath.Rel(at, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	absolute, relative, chain := filepath.Join(at, "absolute"), filepath.Join(at, "relative"), filepath.Join(at, "chain")
+	link(t, path, absolute)
+	link(t, near, relative)
+	link(t, "relative", chain)
+	for i, name := range []string{absolute, relative, chain} {
+		content := strings.Repeat("new", i+1)
+		if err := Replace(name, look(t, name), text(content)); err != nil {
+			t.Fatal(err)
+		}
+		checkContent(t, path, content)
+		checkContent(t, name, content)
+		checkAlone(t, path)
+	}
+	checkLink(t, absolute, path)
+	checkLink(t, relative, near)
+	checkLink(t, chain, "relative")
+	if entries, _ := os.ReadDir(at); len(entries) != 3 {
+		t.Errorf("beside the links: %v", entries)
+	}
+}
+
+func TestAFileBehindALinkedFolderIsReplaced(t *testing.T) {
+	path := make1(t, "a.yaml")
+	at := filepath.Join(t.TempDir(), "folder")
+	link(t, filepath.Dir(path), at)
+	if err := Replace(filepath.Join(at, "a.yaml"), look(t, path), text("new")); err != nil {
+		t.Fatal(err)
+	}
+	checkContent(t, path, "new")
+	checkLink(t, at, filepath.Dir(path))
+}
+
+func TestALinkToNothingIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	link(t, "nowhere.yaml", path)
+	checkError(t, Replace(path, Seen{}, never), ErrChanged, path, "a link to none")
+	checkLink(t, path, "nowhere.yaml")
+	checkAlone(t, path)
+}
+
+func TestALinkToItselfIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	link(t, "a.yaml", path)
+	checkError(t, Replace(path, Seen{}, never), nil, path, "links")
+	checkAlone(t, path)
+}
+
+func TestALinkThatIsTurnedElsewhereMeanwhileIsRefused(t *testing.T) {
+	path, other := make1(t, "a.yaml"), make1(t, "b.yaml")
+	name := filepath.Join(t.TempDir(), "link")
+	link(t, path, name)
+	err := Replace(name, look(t, name), func(w io.Writer) error {
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+		return os.Symlink(other, name)
+	})
+	checkError(t, err, ErrChanged, name)
+	checkContent(t, path, old)
+	checkContent(t, other, old)
+	checkAlone(t, path)
+}
+
+func TestAFileWithSeveralNamesIsRefused(t *testing.T) {
+	path := make1(t, "a.yaml")
+	second := filepath.Join(t.TempDir(), "b.yaml")
+	if err := os.Link(path, second); err != nil {
+		t.Fatal(err)
+	}
+	checkError(t, Replace(path, look(t, path), never), nil, path, "2 names (hard links)")
+	checkContent(t, second, old)
+	checkAlone(t, path)
+}
+
+func TestTheModeIsKeptWhateverTheUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	for _, mode := range []fs.FileMode{0o600, 0o640, 0o644, 0o666, 0o200, 0o755, 0o777 | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky} {
+		path := make1(t, "a.yaml")
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := Replace(path, look(t, path), text("new")); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
+			t.Errorf("mode %v became %v, %v", mode, info.Mode(), err)
+		}
+	}
+}
+
+func TestAPipeIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	if err := syscall.Mkfifo(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	checkError(t, Replace(path, look(t, path), never), nil, path, "not a regular file")
+}
+
+// The owner can only be another one for root.
+func TestTheOwnerIsKept(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root makes files of others")
+	}
+	path := make1(t, "a.yaml")
+	if err := os.Chown(path, 1234, 5678); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o640|fs.ModeSetgid); err != nil { // lost if set before the owner
+		t.Fatal(err)
+	}
+	if err := Replace(path, look(t, path), text("new")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := identify(info); id.uid != 1234 || id.gid != 5678 || info.Mode() != 0o640|fs.ModeSetgid {
+		t.Errorf("the file is now %v of %d:%d", info.Mode(), id.uid, id.gid)
+	}
+}

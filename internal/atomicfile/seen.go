@@ -1,0 +1,39 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// ErrChanged says that a file is not the one that was read.
+var ErrChanged = errors.New("changed since it was read")
+
+// Seen is what a file looked like when it was read. The zero Seen matches no
+// file.
+type Seen struct {
+	device, inode uint64
+	size          int64
+	modified      time.Time
+}
+
+// See notes what a file looks like. Take info from the open file before the
+// first byte is read, so that a change while reading shows as well.
+func See(info fs.FileInfo) Seen {
+	id := identify(info)
+	return Seen{device: id.device, inode: id.inode, size: info.Size(), modified: info.ModTime()}
+}
+
+func (s Seen) check(path string, info fs.FileInfo) error {
+	now := See(info)
+	same := now.modified.Equal(s.modified)
+	now.modified = s.modified
+	if same && now == s {
+		return nil
+	}
+	return fmt.Errorf("%s: %w; run the command again", path, ErrChanged)
+}

@@ -1,0 +1,59 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package atomicfile
+
+import (
+	"fmt"
+	"io"
+)
+
+// Part says what stands in the place of Length bytes at Offset.
+type Part struct {
+	Offset, Length int64
+	New            []byte
+}
+
+// Splice copies the first size bytes of src to dst with parts of them replaced.
+// The parts must be in order and must not overlap; those that replace nothing
+// may share an offset. Nothing is written before that is known. It takes the
+// same memory whatever the size.
+func Splice(dst io.Writer, src io.ReaderAt, size int64, parts []Part) error {
+	if err := checkParts(size, parts); err != nil {
+		return err
+	}
+	at := int64(0)
+	for _, p := range parts {
+		if err := copyRange(dst, src, at, p.Offset); err != nil {
+			return err
+		}
+		if _, err := dst.Write(p.New); err != nil {
+			return err
+		}
+		at = p.Offset + p.Length
+	}
+	return copyRange(dst, src, at, size)
+}
+
+func checkParts(size int64, parts []Part) error {
+	at := int64(0)
+	for i, p := range parts {
+		switch {
+		case p.Offset < at:
+			return fmt.Errorf("part %d starts at byte %d, but cannot before byte %d", i, p.Offset, at)
+		case p.Length < 0 || p.Offset > size || p.Length > size-p.Offset:
+			return fmt.Errorf("part %d replaces %d bytes at byte %d of %d", i, p.Length, p.Offset, size)
+		}
+		at = p.Offset + p.Length
+	}
+	return nil
+}
+
+// copyRange fails if src ends early: what is missing would be missing for good.
+func copyRange(dst io.Writer, src io.ReaderAt, from, to int64) error {
+	n, err := io.Copy(dst, io.NewSectionReader(src, from, to-from))
+	if err == nil && n < to-from {
+		err = fmt.Errorf("the source ends at byte %d: %w", from+n, io.ErrUnexpectedEOF)
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// target is the file that is replaced.
+type target struct {
+	path string // as given, for messages
+	real string // behind all links
+	info fs.FileInfo
+}
+
+// resolve follows links. A file that is gone has changed since it was seen.
+func resolve(path string) (target, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return target{}, missing(path, err)
+	}
+	info, err := os.Lstat(real)
+	if err != nil {
+		return target{}, missing(path, err)
+	}
+	return target{path: path, real: real, info: info}, nil
+}
+
+func missing(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w: there is no such file, or it is a link to none; check the path and run the command again", path, ErrChanged)
+	}
+	return fmt.Errorf("%s: cannot be replaced: %w; check the path", path, cause(err))
+}
+
+func (t target) folder() string { return filepath.Dir(t.real) }
+
+// replaceable refuses what a rename would do and a write in place would not.
+func (t target) replaceable(seen Seen) error {
+	mode, links := t.info.Mode(), identify(t.info).links
+	switch {
+	case !mode.IsRegular():
+		return fmt.Errorf("%s: is not a regular file and cannot be replaced; name a file", t.path)
+	case mode&0o200 == 0:
+		return fmt.Errorf("%s: the file is read-only: %w; make it writable first (chmod u+w)", t.path, fs.ErrPermission)
+	case links > 1:
+		return fmt.Errorf("%s: the file has %d names (hard links), and the others would keep the old content; make it a file of its own, or work on a copy", t.path, links)
+	}
+	return seen.check(t.path, t.info)
+}
+
+// unchanged looks at the file again.
+func (t target) unchanged(seen Seen) error {
+	now, err := resolve(t.path)
+	if err != nil {
+		return err
+	}
+	return seen.check(t.path, now.info)
+}
+
+// keepOwner gives the new file the owner of the old one. It leaves alone what is
+// right already: only root may give files away.
+func (t target) keepOwner(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return cause(err)
+	}
+	old, made := identify(t.info), identify(info)
+	if old.uid == made.uid && old.gid == made.gid {
+		return nil
+	}
+	if err := f.Chown(old.uid, old.gid); err != nil {
+		return fmt.Errorf("its owner (user %d, group %d) cannot be kept: %w; run the command as that user, or work on a copy of the file", old.uid, old.gid, cause(err))
+	}
+	return nil
+}

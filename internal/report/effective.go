@@ -1,0 +1,149 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// EffectiveConfigs is the output of explain for programs; its fields are
+// documented in docs/json.md.
+type EffectiveConfigs struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Clusters   []EffectiveConfig `json:"clusters"`
+	Errors     []Problem         `json:"errors"`
+}
+
+// EffectiveConfig is what Rancher hands each machine class of a cluster.
+type EffectiveConfig struct {
+	Name      string  `json:"name"`
+	Namespace string  `json:"namespace"`
+	Distro    string  `json:"distro"`
+	Source    Source  `json:"source"`
+	Classes   []Class `json:"classes"`
+}
+
+// Class is one machine class.
+type Class struct {
+	Name       string              `json:"name"`
+	Labels     map[string]string   `json:"labels"`
+	Config     map[string]any      `json:"config"`
+	Origins    map[string]Origin   `json:"origins"`
+	Overridden map[string][]Origin `json:"overridden"`
+	Dropped    []Dropped           `json:"dropped"`
+	keys       []string
+}
+
+// Origin is where a value stands.
+type Origin struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Path string `json:"path"`
+}
+
+// Dropped is a value that does not reach the machines.
+type Dropped struct {
+	Key    string `json:"key"`
+	Reason string `json:"reason"`
+	Origin
+}
+
+// NewClass turns a machine class into its form for programs. With key only that
+// key is kept.
+func NewClass(m transform.MachineClass, key string) Class {
+	c := Class{Name: m.Name, Labels: m.Labels, Config: map[string]any{}, Origins: map[string]Origin{}, Overridden: map[string][]Origin{}, Dropped: []Dropped{}}
+	for _, s := range m.Settings {
+		if key != "" && s.Key != key {
+			continue
+		}
+		c.keys = append(c.keys, s.Key)
+		c.Config[s.Key] = redact.Value(s.Key, s.Value)
+		c.Origins[s.Key] = originOf(s.Origin)
+		for _, o := range s.Overridden {
+			c.Overridden[s.Key] = append(c.Overridden[s.Key], originOf(o))
+		}
+	}
+	for _, d := range m.Dropped {
+		if key == "" || d.Key == key {
+			c.Dropped = append(c.Dropped, Dropped{d.Key, d.Reason, originOf(d.Origin)})
+		}
+	}
+	return c
+}
+
+func originOf(n yamledit.Node) Origin {
+	return Origin{File: n.Document().File(), Line: n.Line(), Path: n.Path()}
+}
+
+// WriteEffective writes a cluster's effective configuration for people.
+func WriteEffective(w io.Writer, p Palette, e EffectiveConfig) {
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title(Plan{Distro: e.Distro, Namespace: e.Namespace, Name: e.Name})), p.paint(dim, place(e.Source)))
+	for _, c := range e.Classes {
+		fmt.Fprintf(w, "\n%s %s\n", p.paint(bold, "class "+c.Name), p.paint(dim, roles(c)))
+		for _, key := range c.keys {
+			writeSetting(w, p, c, key)
+		}
+		for _, d := range c.Dropped {
+			fmt.Fprintf(w, "  %s\n", p.paint(dim, fmt.Sprintf("%s: dropped, %s (line %d)", d.Key, d.Reason, d.Line)))
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+func writeSetting(w io.Writer, p Palette, c Class, key string) {
+	o := c.Origins[key]
+	fmt.Fprintf(w, "  %s: %s\n", p.paint(cyan, key), compact(c.Config[key]))
+	fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("from %s:%d %s", o.File, o.Line, o.Path)))
+	for _, lost := range c.Overridden[key] {
+		fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path)))
+	}
+}
+
+// roles lists the roles by which Rancher knows the machines.
+func roles(c Class) string {
+	var out []string
+	for _, r := range []string{"control-plane", "etcd", "worker"} {
+		if c.Labels["rke.cattle.io/"+r+"-role"] == "true" {
+			out = append(out, r)
+		}
+	}
+	if os := c.Labels["cattle.io/os"]; os != "" && os != "linux" {
+		out = append(out, os)
+	}
+	return "(" + strings.Join(out, ", ") + ")"
+}
+
+func compact(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "?"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Lines returns a class's configuration as sorted lines, for a comparison.
+func (c Class) Lines() string {
+	var b strings.Builder
+	for _, key := range c.keys {
+		if list, ok := c.Config[key].([]any); ok {
+			fmt.Fprintf(&b, "%s:\n", key)
+			for _, m := range list {
+				fmt.Fprintf(&b, "  - %s\n", compact(m))
+			}
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s\n", key, compact(c.Config[key]))
+	}
+	return b.String()
+}

@@ -1,0 +1,45 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import "github.com/rke-lm/rke-lm/transform"
+
+// Palette colours text for a terminal; the zero Palette does not.
+type Palette struct{ On bool }
+
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+func (p Palette) paint(code, text string) string {
+	if !p.On || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p Palette) state(s transform.State, text string) string {
+	switch s {
+	case transform.Done:
+		return p.paint(green, text)
+	case transform.Blocked:
+		return p.paint(red, text)
+	}
+	return p.paint(yellow, text)
+}
+
+func (p Palette) severity(s transform.Severity) string {
+	switch s {
+	case transform.Error:
+		return p.paint(red, string(s))
+	case transform.Warning:
+		return p.paint(yellow, string(s))
+	}
+	return p.paint(cyan, string(s))
+}

@@ -1,0 +1,178 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// APIVersion is that of everything written for programs.
+const APIVersion = "rke-lm/v1"
+
+// Plans is the output of plan for programs; its fields are documented in
+// docs/json.md.
+type Plans struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Clusters   []Plan    `json:"clusters"`
+	Errors     []Problem `json:"errors"`
+}
+
+// Plan is one cluster's plan.
+type Plan struct {
+	Name      string  `json:"name"`
+	Namespace string  `json:"namespace"`
+	Distro    string  `json:"distro"`
+	Version   string  `json:"version"`
+	Source    Source  `json:"source"`
+	SHA256    string  `json:"sha256"`
+	Stages    []Stage `json:"stages"`
+}
+
+// Source is where a cluster was found.
+type Source struct {
+	File     string `json:"file"`
+	Document int    `json:"document"` // 0-based
+	Line     int    `json:"line"`
+}
+
+// Stage is one stage of a plan.
+type Stage struct {
+	Name     string              `json:"name"`
+	State    transform.State     `json:"state"`
+	Why      string              `json:"why"`
+	Edits    []transform.Place   `json:"edits"`
+	Actions  []Action            `json:"actions"`
+	Findings []transform.Finding `json:"findings"`
+	Diff     string              `json:"diff"`
+}
+
+// Action is what a stage needs besides its edit.
+type Action struct {
+	Purpose string `json:"purpose"`
+	Command string `json:"command"`
+}
+
+// Problem is a document that was refused.
+type Problem struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Message string `json:"message"`
+}
+
+// NewPlan turns a plan into its form for programs. With stage only that stage is
+// kept.
+func NewPlan(p *transform.Plan, stage string) Plan {
+	sum := sha256.Sum256(p.Start.Bytes())
+	out := Plan{
+		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
+		Source: sourceOf(p), SHA256: hex.EncodeToString(sum[:]), Stages: []Stage{},
+	}
+	for _, s := range p.Steps {
+		if stage == "" || s.Stage.Name == stage {
+			out.Stages = append(out.Stages, newStage(s))
+		}
+	}
+	return out
+}
+
+func sourceOf(p *transform.Plan) Source {
+	return Source{File: p.Start.File(), Document: p.Start.Chunk().Index, Line: p.Start.Root().Line()}
+}
+
+func newStage(s transform.Step) Stage {
+	out := Stage{
+		Name: s.Stage.Name, State: s.State, Why: s.Stage.Why,
+		Edits: append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: append([]transform.Finding{}, s.Findings...),
+	}
+	if s.Changes() {
+		out.Diff = Diff(s.Before, s.After)
+	}
+	if s.State != transform.Done {
+		for _, a := range s.Stage.Actions {
+			out.Actions = append(out.Actions, Action{a.Purpose(), a.Command()})
+		}
+	}
+	return out
+}
+
+// WritePlan writes a plan for people.
+func WritePlan(w io.Writer, p Palette, plan Plan) {
+	fmt.Fprintf(w, "%s  %s  %s\n\n", p.paint(bold, title(plan)), plan.Version, p.paint(dim, place(plan.Source)))
+	width := 0
+	for _, s := range plan.Stages {
+		width = max(width, len(s.Name))
+	}
+	for _, s := range plan.Stages {
+		fmt.Fprintf(w, "  %-*s  %s\n", width, s.Name, p.state(s.State, string(s.State)))
+	}
+	fmt.Fprintln(w)
+	for _, s := range plan.Stages {
+		if s.State != transform.Done {
+			writeStage(w, p, s)
+		}
+	}
+}
+
+func title(p Plan) string {
+	name := p.Name
+	if name == "" {
+		name = "(no name)"
+	}
+	if p.Namespace != "" {
+		name = p.Namespace + "/" + name
+	}
+	return p.Distro + " " + name
+}
+
+func place(s Source) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+
+func writeStage(w io.Writer, p Palette, s Stage) {
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s.State, string(s.State)))
+	fmt.Fprintln(w, wrap(s.Why, "  "))
+	WriteFindings(w, p, s.Findings, "  ")
+	for _, a := range s.Actions {
+		fmt.Fprintln(w, wrap(a.Purpose+":", "  "))
+		fmt.Fprintf(w, "    %s\n", p.paint(bold, a.Command))
+	}
+	fmt.Fprintln(w)
+	WriteDiff(w, p, s.Diff)
+	fmt.Fprintln(w)
+}
+
+// WriteFindings writes findings for people.
+func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent string) {
+	for _, f := range findings {
+		accepted := ""
+		if f.Accepted {
+			accepted = ", accepted"
+		}
+		fmt.Fprintf(w, "%s%s %s%s  %s:%d\n", indent, p.severity(f.Severity), f.Rule, accepted, f.File, f.Line)
+		fmt.Fprintln(w, wrap(f.Message, indent+"  "))
+		if f.Fix != "" {
+			fmt.Fprintln(w, wrap("→ "+f.Fix, indent+"  "))
+		}
+	}
+}
+
+// wrap breaks text into lines of at most 100 columns.
+func wrap(text, indent string) string {
+	const columns = 100
+	var lines []string
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if len(line)+len(word) >= columns && strings.TrimSpace(line) != "" {
+			lines, line = append(lines, strings.TrimRight(line, " ")), indent
+		}
+		line += word + " "
+	}
+	return strings.Join(append(lines, strings.TrimRight(line, " ")), "\n")
+}

@@ -1,0 +1,153 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// extensions are those of the files looked for in a folder; a file that is
+// named may have any.
+var extensions = []string{".yaml", ".yml", ".json"}
+
+// Find returns the files that paths name and those in the folders they name, in
+// the order given and by name within a folder. A file is returned once, however
+// often and under however many names it is reached. The path "-" is stdin.
+//
+// An error does not end the search: what was found is returned with it.
+func Find(paths []string, stdin io.Reader) ([]Source, error) {
+	f := finder{stdin: stdin, at: map[string]int{}}
+	for _, p := range paths {
+		f.path(p)
+	}
+	return f.found, errors.Join(f.errs...)
+}
+
+type finder struct {
+	stdin io.Reader
+	found []Source
+	at    map[string]int // position in found of each real path
+	errs  []error
+}
+
+// path adds what was given on the command line.
+func (f *finder) path(path string) {
+	if path == "-" {
+		f.add("-", FromReader("<stdin>", f.stdin))
+		return
+	}
+	info, err := os.Stat(path)
+	switch {
+	case path == "":
+		f.fail("a path is empty; name a file, a folder, or - for standard input")
+	case errors.Is(err, fs.ErrNotExist):
+		f.fail("%s: no such file or folder; check the path", path)
+	case err != nil:
+		f.errs = append(f.errs, unreadable(path, err))
+	case info.IsDir():
+		f.folder(path)
+	case !info.Mode().IsRegular():
+		f.fail("%s: is %s, neither a file nor a folder; name a file, or pipe the text in and name -", path, kind(info.Mode()))
+	default:
+		f.add(realPath(path), Source{Name: path, Path: path, Named: true})
+	}
+}
+
+func (f *finder) fail(format string, args ...any) {
+	f.errs = append(f.errs, fmt.Errorf(format, args...))
+}
+
+// add keeps the first name of a file; named once is named.
+func (f *finder) add(key string, s Source) {
+	if i, twice := f.at[key]; twice {
+		f.found[i].Named = f.found[i].Named || s.Named
+		return
+	}
+	f.at[key] = len(f.found)
+	f.found = append(f.found, s)
+}
+
+// folder adds the files below a folder. Only the entries below it are hidden by
+// a dot: the folder itself was asked for.
+func (f *finder) folder(root string) {
+	real := realPath(root)
+	// The separator makes the walk enter a root that is a link.
+	top := root + string(filepath.Separator)
+	visit := func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			f.errs = append(f.errs, unreadable(path, err))
+		case path != top && strings.HasPrefix(e.Name(), "."):
+			return skip(e)
+		case slices.Contains(extensions, filepath.Ext(path)):
+			f.entry(root, real, path, e)
+		}
+		return nil
+	}
+	if err := filepath.WalkDir(top, visit); err != nil {
+		f.errs = append(f.errs, unreadable(root, err))
+	}
+}
+
+// skip leaves out an entry and what is below it, but not what stands beside it.
+func skip(e fs.DirEntry) error {
+	if e.IsDir() {
+		return filepath.SkipDir
+	}
+	return nil
+}
+
+// entry adds a file, or a link to one. A link to nothing is added too: opening
+// it fails with its name, where leaving it out could hide a cluster.
+func (f *finder) entry(root, real, path string, e fs.DirEntry) {
+	s := Source{Name: path, Path: path}
+	switch {
+	case e.Type().IsRegular():
+		f.add(below(root, real, path), s)
+	case e.Type()&fs.ModeSymlink != 0:
+		if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+			f.add(realPath(path), s)
+		}
+	}
+}
+
+// below is realPath for a file that no link below root leads to, without the
+// system calls.
+func below(root, real, path string) string {
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return realPath(path)
+	}
+	return filepath.Join(real, rel)
+}
+
+// realPath identifies a file whatever links lead to it.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return path
+}
+
+func kind(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	}
+	return "something special"
+}

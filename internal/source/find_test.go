@@ -1,0 +1,173 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tree makes files that hold their own name, and makes their folder the current one.
+func tree(t *testing.T, names ...string) {
+	t.Helper()
+	folder := t.TempDir()
+	t.Chdir(folder)
+	for _, name := range names {
+		write(t, folder, name, name)
+	}
+}
+
+// names lists the sources found; "!" marks those that were named.
+func names(found []Source) []string {
+	var list []string
+	for _, s := range found {
+		name := filepath.ToSlash(s.Name)
+		if s.Named {
+			name = "!" + name
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+// checkFound fails unless Find returns exactly the sources wanted.
+func checkFound(t *testing.T, paths []string, want ...string) {
+	t.Helper()
+	found, err := Find(paths, strings.NewReader(""))
+	if err != nil {
+		t.Errorf("Find(%q): %v", paths, err)
+	}
+	if got := names(found); !slices.Equal(got, want) {
+		t.Errorf("Find(%q):\ngot  %q\nwant %q", paths, got, want)
+	}
+}
+
+// checkRefused fails unless Find returns an error that holds the text, and
+// still finds the file named behind the bad path.
+func checkRefused(t *testing.T, path string, holds ...string) {
+	t.Helper()
+	good := write(t, t.TempDir(), "good.yaml", "")
+	found, err := Find([]string{path, good}, nil)
+	if err == nil {
+		t.Fatalf("Find(%q) returned no error", path)
+	}
+	for _, text := range append(holds, path) {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("Find(%q): error %q does not hold %q", path, err, text)
+		}
+	}
+	if len(found) != 1 || found[0].Name != good {
+		t.Errorf("Find(%q, good) found %q", path, names(found))
+	}
+}
+
+func TestAFolderIsSearchedForYAMLAndJSON(t *testing.T) {
+	tree(t, "b.yaml", "a.yml", "c.json", "d.txt", "yaml", "e.yaml.bak", "sub/deep/f.yaml", "sub/README.md")
+	checkFound(t, []string{"."}, "a.yml", "b.yaml", "c.json", "sub/deep/f.yaml")
+}
+
+func TestFilesAreFoundInOrder(t *testing.T) {
+	tree(t, "z/b.yaml", "z/a.yaml", "z/a/c.yaml", "y.yaml", "x.yaml")
+	checkFound(t, []string{"y.yaml", "z", "x.yaml"}, "!y.yaml", "z/a/c.yaml", "z/a.yaml", "z/b.yaml", "!x.yaml")
+}
+
+func TestHiddenFilesAndFoldersAreSkippedInAFolder(t *testing.T) {
+	tree(t, "a.yaml", ".b.yaml", ".yaml", ".git/c.yaml", "sub/.d/e.yaml", "sub/..data/f.yaml")
+	checkFound(t, []string{"."}, "a.yaml")
+}
+
+func TestWhatIsNamedIsTakenEvenIfHiddenOrOfAnotherExtension(t *testing.T) {
+	tree(t, ".b.yaml", ".hidden/c.yaml", "cluster.txt", "dir.yaml/d.json")
+	checkFound(t, []string{".b.yaml", ".hidden", "cluster.txt", "dir.yaml"},
+		"!.b.yaml", ".hidden/c.yaml", "!cluster.txt", "dir.yaml/d.json")
+}
+
+func TestAFolderIsSearchedUnderTheNameGiven(t *testing.T) {
+	tree(t, "sub/a.yaml", "sub/deep/b.yaml")
+	checkFound(t, []string{"./sub/"}, "sub/a.yaml", "sub/deep/b.yaml")
+	t.Chdir("sub")
+	checkFound(t, []string{"../sub"}, "../sub/a.yaml", "../sub/deep/b.yaml")
+	checkFound(t, []string{"deep/.."}, "a.yaml", "deep/b.yaml")
+}
+
+func TestAFileIsFoundOnceAndNamedOnceIsNamed(t *testing.T) {
+	tree(t, "a.yaml", "sub/b.yaml")
+	absolute, err := filepath.Abs("a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFound(t, []string{".", "./a.yaml", absolute, "sub", "sub/../sub/b.yaml"}, "!a.yaml", "!sub/b.yaml")
+	checkFound(t, []string{"a.yaml", "."}, "!a.yaml", "sub/b.yaml")
+}
+
+func TestADashIsStandardInput(t *testing.T) {
+	tree(t, "a.yaml")
+	found, err := Find([]string{"-", "a.yaml", "-"}, strings.NewReader("b: 1\n"))
+	if err != nil || !slices.Equal(names(found), []string{"!<stdin>", "!a.yaml"}) {
+		t.Fatalf("found %q, error %v", names(found), err)
+	}
+	if found[0].IsFile() || found[0].Path != "" || !found[1].IsFile() {
+		t.Errorf("found %+v", found)
+	}
+	chunks, _, err := collect(found[0], nil)
+	if err != nil || len(chunks) != 1 || string(chunks[0].Bytes) != "b: 1\n" {
+		t.Errorf("chunks %+v, error %v", chunks, err)
+	}
+}
+
+func TestAFileCalledDashCanBeReached(t *testing.T) {
+	tree(t, "-")
+	checkFound(t, []string{"./-"}, "!./-")
+}
+
+func TestAFolderWithoutFilesIsNoError(t *testing.T) {
+	tree(t, "sub/a.txt")
+	checkFound(t, []string{"."})
+	checkFound(t, nil)
+}
+
+func TestAMissingPathIsAnErrorThatNamesIt(t *testing.T) {
+	tree(t)
+	checkRefused(t, "missing.yaml", "no such file or folder", "check the path")
+	checkRefused(t, filepath.Join("missing", "folder"), "no such file or folder")
+	checkRefused(t, "", "a path is empty")
+}
+
+func TestEveryBadPathIsReported(t *testing.T) {
+	tree(t, "a.yaml")
+	found, err := Find([]string{"one", "a.yaml", "two"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "one: ") || !strings.Contains(err.Error(), "two: ") || len(found) != 1 {
+		t.Errorf("found %q, error %v", names(found), err)
+	}
+}
+
+func TestAPathThroughAFileIsAnErrorThatNamesIt(t *testing.T) {
+	tree(t, "a.yaml")
+	path := filepath.Join("a.yaml", "b.yaml")
+	_, err := Find([]string{path}, nil)
+	if err == nil || strings.Count(err.Error(), path) != 1 {
+		t.Errorf("error: %v", err)
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	folder := b.TempDir()
+	for i := range 2000 {
+		name := filepath.Join(folder, strings.Repeat("x", i%50+1), strings.Repeat("y", i/50+1)+".yaml")
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(name, nil, 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if found, err := Find([]string{folder}, nil); err != nil || len(found) != 2000 {
+			b.Fatal(len(found), err)
+		}
+	}
+}

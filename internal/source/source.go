@@ -1,0 +1,55 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Source is one file, or one stream that is read once.
+type Source struct {
+	Name  string // for messages: as given, or as found in a given folder
+	Path  string // to open the file; empty for a stream
+	Named bool   // given by the user, not found in a folder
+
+	stream io.Reader
+}
+
+// FromReader returns a source that is not a file. It can be scanned once.
+func FromReader(name string, r io.Reader) Source {
+	return Source{Name: name, Named: true, stream: r}
+}
+
+// IsFile reports whether the source can be opened again and replaced.
+func (s Source) IsFile() bool { return s.stream == nil }
+
+// open returns what is known of a file before its first byte is read, so that a
+// later change shows; a stream has no such info.
+func (s Source) open() (io.ReadCloser, fs.FileInfo, error) {
+	if !s.IsFile() {
+		return io.NopCloser(s.stream), nil, nil
+	}
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return nil, nil, unreadable(s.Name, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, unreadable(s.Name, err)
+	}
+	return f, info, nil
+}
+
+// unreadable names the source once: errors of the os package name the path too.
+func unreadable(name string, err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		err = path.Err
+	}
+	return fmt.Errorf("%s: cannot be read: %w; check the path and its permissions", name, err)
+}
