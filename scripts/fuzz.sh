@@ -25,5 +25,5 @@ fi
 
 printf '%s\n' "$targets" | while read -r package target; do
   echo "== $package $target"
-  go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package" </dev/null
+  go test -run "^$" -fuzzminimizetime 1s -fuzz "^$target\$" -fuzztime "$time" "$package" </dev/null
 done

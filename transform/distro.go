@@ -57,7 +57,8 @@ type Setting struct {
 	Key        string
 	Value      any // string, bool or []any
 	Origin     yamledit.Node
-	Overridden []yamledit.Node
+	Why        string          // which machines the origin is for
+	Overridden []yamledit.Node // earlier values for the same machines
 }
 
 // Dropped is a value that was set and does not reach the machines.

@@ -48,6 +48,7 @@ type Origin struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 	Path string `json:"path"`
+	Why  string `json:"why,omitempty"` // for which machines the winner is set
 }
 
 // Dropped is a value that does not reach the machines.
@@ -67,7 +68,9 @@ func NewClass(m transform.MachineClass, key string) Class {
 		}
 		c.keys = append(c.keys, s.Key)
 		c.Config[s.Key] = redact.Value(s.Key, s.Value)
-		c.Origins[s.Key] = originOf(s.Origin)
+		won := originOf(s.Origin)
+		won.Why = s.Why
+		c.Origins[s.Key] = won
 		for _, o := range s.Overridden {
 			c.Overridden[s.Key] = append(c.Overridden[s.Key], originOf(o))
 		}
@@ -102,7 +105,7 @@ func WriteEffective(w io.Writer, p Palette, e EffectiveConfig) {
 func writeSetting(w io.Writer, p Palette, c Class, key string) {
 	o := c.Origins[key]
 	fmt.Fprintf(w, "  %s: %s\n", p.paint(cyan, key), compact(c.Config[key]))
-	fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("from %s:%d %s", o.File, o.Line, o.Path)))
+	fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("from %s:%d %s, %s", o.File, o.Line, o.Path, o.Why)))
 	for _, lost := range c.Overridden[key] {
 		fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path)))
 	}

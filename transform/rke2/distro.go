@@ -90,7 +90,7 @@ func explain(doc *yamledit.Document, target transform.Target) ([]transform.Machi
 		config := c.Effective(class)
 		for _, key := range slices.Sorted(maps.Keys(config)) {
 			s := config[key]
-			m.Settings = append(m.Settings, transform.Setting{Key: key, Value: s.Value, Origin: s.Origin, Overridden: s.Overridden})
+			m.Settings = append(m.Settings, transform.Setting{Key: key, Value: s.Value, Origin: s.Origin, Why: c.why(s.Origin), Overridden: s.Overridden})
 		}
 		for _, d := range c.Dropped(class) {
 			m.Dropped = append(m.Dropped, transform.Dropped{Key: d.Key, Origin: d.Origin, Reason: string(d.Reason)})
@@ -98,4 +98,14 @@ func explain(doc *yamledit.Document, target transform.Target) ([]transform.Machi
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// why says for which machines a value was set.
+func (c *Cluster) why(origin yamledit.Node) string {
+	for _, l := range c.Layers {
+		if l.Get(origin.Key()).Same(origin) {
+			return l.Why()
+		}
+	}
+	return "for all machines"
 }

@@ -205,6 +205,19 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 		{"two entries", "a: 1\nb: 2\nc: 3\n", func(e *Edit, n Node) { e.Remove(n.Get("a")); e.Remove(n.Get("c")) }, "b: 2\n"},
 		{"the last two entries without a final break", "a: 1\nb: 2\nc: 3", func(e *Edit, n Node) { e.Remove(n.Get("b")); e.Remove(n.Get("c")) }, "a: 1"},
 		{"an entry, while another is added", "m:\n  a: 1\n  b: 2\n", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Insert(n.Get("m"), "c", "x") }, "m:\n  a: 1\n  c: x\n"},
+		{"all items, while another is added", "a:\n  - w\n  - x # why\nb: 1\n", func(e *Edit, n Node) {
+			for _, i := range n.Get("a").Items() {
+				e.Remove(i)
+			}
+			e.Append(n.Get("a"), "z")
+		}, "a:\n  - z\nb: 1\n"},
+		{"the only item at the end of a file without a break, while another is added", "a:\n  - x", func(e *Edit, n Node) { e.Remove(n.Get("a").Items()[0]); e.Append(n.Get("a"), "z") }, "a:\n  - z"},
+		{"all items of a flow list, while another is added", "a: [w, x] # c\n", func(e *Edit, n Node) {
+			for _, i := range n.Get("a").Items() {
+				e.Remove(i)
+			}
+			e.Append(n.Get("a"), "z")
+		}, "a: [z] # c\n"},
 		{"an item in the middle of JSON", `["a", "b", "c"]`, func(e *Edit, n Node) { e.Remove(n.Items()[1]) }, `["a", "c"]`},
 	})
 }
@@ -271,6 +284,7 @@ func TestEditsThatAreNotSafeAreRefused(t *testing.T) {
 		{"an anchored value", "a: &x aws\nb: *x\n", set("external", "a"), "in.yaml:1: a: an anchor, alias or merge key (<<) stands in the way; write the values out"},
 		{"an alias", "a: &x aws\nb: *x\n", set("external", "b"), "in.yaml:2: b: an anchor, alias"},
 		{"something below an anchor", "a: &x\n  b: aws\nc: *x\n", set("external", "a", "b"), "in.yaml:1: a: an anchor, alias"},
+		{"a merge key", "b: &b {c: aws}\na:\n  <<: *b\n  d: 1\n", set("x", "a", "<<"), "in.yaml:3: a.<<: an anchor, alias or merge key"},
 		{"a folded manifest", "x: 1\nm: >\n  a: 1\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:2: m: a folded scalar (>) holds YAML"},
 		{"a manifest in single quotes", "m: 'a: 1'\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:1: m: a string of one line holds YAML"},
 		{"a manifest in double quotes over several lines", "m: \"a: 1\\n\\\n  b: 2\"\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:1: m: a quoted string of several lines"},

@@ -76,10 +76,12 @@ func (s *splicer) block(c *change) error {
 		return err
 	}
 	if len(c.remove) == len(b.starts) {
-		if len(c.insert) > 0 {
-			return c.node.Errorf("all members would be replaced", "change it by hand")
+		if len(c.insert) == 0 {
+			return b.empty()
 		}
-		return b.empty()
+		if !b.ownLine(0) {
+			return c.node.Errorf("all members would be replaced behind a dash", "change it by hand")
+		}
 	}
 	b.removeAll(c.remove)
 	for i := 0; i <= len(b.starts); i++ {

@@ -27,10 +27,7 @@ func (s *splicer) flow(c *change) error {
 	}
 	f := s.flowList(c.node, start)
 	if len(c.remove) == f.n {
-		if len(c.insert) > 0 {
-			return c.node.Errorf("all members would be replaced", "change it by hand")
-		}
-		s.replace(start+1, f.closing, "")
+		s.replace(start+1, f.closing, f.renderAll(c.insert))
 		return nil
 	}
 	f.removeAll(c.remove)
@@ -61,6 +58,17 @@ func (f *flowList) render(in insert) string {
 		w.at(f.column, in.value)
 	}
 	return w.String()
+}
+
+// renderAll writes the members that take the place of all others, on one line.
+func (f *flowList) renderAll(inserts map[int][]insert) string {
+	var members []string
+	for i := 0; i <= f.n; i++ {
+		for _, in := range inserts[i] {
+			members = append(members, f.render(in))
+		}
+	}
+	return strings.Join(members, f.doc.style().comma)
 }
 
 // insert puts a member in front of member i.
