@@ -241,7 +241,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 	if err := p.embedded(); err != nil {
 		return nil, nil, err
 	}
-	for _, c := range e.order {
+	for _, c := range innermostFirst(e.order) {
 		if err := p.change(c); err != nil {
 			return nil, nil, err
 		}
@@ -261,6 +261,19 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 		return nil, nil, e.refuse(err)
 	}
 	return after, splices, nil
+}
+
+// innermostFirst sorts changes so that what is added at the end of a collection
+// comes before what is added behind that collection: both stand at one place.
+func innermostFirst(changes []*change) []*change {
+	return slices.SortedStableFunc(slices.Values(changes), func(a, b *change) int { return b.node.depth() - a.node.depth() })
+}
+
+func (n Node) depth() int {
+	if n.parent == nil {
+		return 0
+	}
+	return n.parent.depth() + 1
 }
 
 // refuse says that the proof failed, and where a hand has to do it.

@@ -222,6 +222,28 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 	})
 }
 
+func TestSeveralChangesOfOneEditStandSideBySide(t *testing.T) {
+	runEdits(t, []editCase{
+		{"a key behind a mapping, and an item at the end of its last list", "m:\n  l:\n    - x\nz: 1\n", func(e *Edit, n Node) {
+			e.Insert(n.Get("m"), "k", true)
+			e.Append(n.Get("m", "l"), "w")
+		}, "m:\n  l:\n    - x\n    - w\n  k: true\nz: 1\n"},
+		{"a key in the place of one that goes", "b: 1\na: 2\nc: 3\n", func(e *Edit, n Node) {
+			e.Remove(n.Get("a"))
+			e.InsertAfter(n.Get("b"), "k", true)
+		}, "b: 1\nk: true\nc: 3\n"},
+		{"a value, a key behind it and its list", "a: aws # c\nl: [x]\n", func(e *Edit, n Node) {
+			e.Set(n.Get("a"), "external")
+			e.InsertAfter(n.Get("a"), "k", true)
+			e.Set(n.Get("l").Items()[0], "w")
+		}, "a: external # c\nk: true\nl: [w]\n"},
+		{"an item at the end of a list, and one at the end of the list around it", "- a:\n    - x\n- b: 1\n", func(e *Edit, n Node) {
+			e.InsertItem(n, 1, Map{{"c", true}})
+			e.Append(n.Items()[0].Get("a"), "w")
+		}, "- a:\n    - x\n    - w\n- c: true\n- b: 1\n"},
+	})
+}
+
 func TestRenameAndAdopt(t *testing.T) {
 	runEdits(t, []editCase{
 		{"a key is renamed and keeps its quotes", "m:\n  \"kubeapi-server-arg\": # c\n    - x\n", func(e *Edit, n Node) { e.Rename(n.Get("m", "kubeapi-server-arg"), "kube-apiserver-arg") }, "m:\n  \"kube-apiserver-arg\": # c\n    - x\n"},

@@ -59,14 +59,15 @@ func checkSplices(size int, splices []Splice) error {
 	return nil
 }
 
-// order sorts splices by place, those of one place as they were queued, and
-// joins insertions at one place, so that the reverse is unambiguous.
+// order sorts splices by place, insertions in front of what replaces the same
+// place, and those of one place as they were queued. It joins neighbours, so that
+// the reverse is unambiguous.
 func order(splices []Splice) []Splice {
 	slices.SortStableFunc(splices, func(a, b Splice) int {
 		if a.Start != b.Start {
 			return a.Start - b.Start
 		}
-		return 0
+		return min(a.End-a.Start, 1) - min(b.End-b.Start, 1)
 	})
 	var out []Splice
 	for _, s := range splices {
