@@ -63,7 +63,7 @@ func newStrictErrors(before, after yamledit.Node) error {
 	}
 	for field := range now {
 		if !old[field] {
-			return fmt.Errorf("Rancher's schema does not allow the result: %s", field)
+			return fmt.Errorf("the result has a field that the schema of Rancher does not allow: %s", field)
 		}
 	}
 	return nil

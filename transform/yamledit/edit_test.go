@@ -134,6 +134,7 @@ func TestInsertAddsAKeyWhereItBelongs(t *testing.T) {
 		{"behind a null that is left out", "m:\n  a: # none\nz: 1\n", add("b", "x", "m"), "m:\n  a: # none\n  b: x\nz: 1\n"},
 		{"behind a quoted scalar of several lines", "m:\n  a: \"x\n    y\" # c\nz: 1\n", add("b", "x", "m"), "m:\n  a: \"x\n    y\" # c\n  b: x\nz: 1\n"},
 		{"behind a flow collection of several lines", "m:\n  a: [x, # 1\n    y\n  ] # c\nz: 1\n", add("b", "x", "m"), "m:\n  a: [x, # 1\n    y\n  ] # c\n  b: x\nz: 1\n"},
+		{"two keys behind a clipped block at the end of a file without a break", "a: |\n  x", func(e *Edit, n Node) { e.Insert(n, "b", "v"); e.Insert(n, "c", "w") }, "a: |-\n  x\nb: v\nc: w"},
 		{"behind an alias", "x: &x 1\nm:\n  a: *x # c\nz: 1\n", add("b", "v", "m"), "x: &x 1\nm:\n  a: *x # c\n  b: v\nz: 1\n"},
 		{"in four-space style", "m:\n    a:\n        b: 1\n", add("c", Map{{"d", "x"}}, "m"), "m:\n    a:\n        b: 1\n    c:\n        d: x\n"},
 		{"a list in compact style", "m:\n  a:\n  - 1\n", add("c", []string{"x"}, "m"), "m:\n  a:\n  - 1\n  c:\n  - x\n"},

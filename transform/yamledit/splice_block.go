@@ -84,6 +84,9 @@ func (s *splicer) block(c *change) error {
 		}
 	}
 	b.removeAll(c.remove)
+	if len(c.insert[len(b.starts)]) > 0 {
+		b.stripLastBlock()
+	}
 	for i := 0; i <= len(b.starts); i++ {
 		for _, in := range c.insert[i] {
 			b.insert(i, in)
@@ -118,7 +121,6 @@ func (b *blockList) insert(i int, in insert) {
 		b.replace(at, at, pad+text+"\n")
 		return
 	}
-	b.stripLastBlock()
 	at := len(b.doc.Bytes())
 	b.replace(at, at, "\n"+pad+text)
 }
@@ -126,6 +128,9 @@ func (b *blockList) insert(i int, in insert) {
 // stripLastBlock keeps the value of a block scalar that ends the file without a
 // line break: once text follows, only "|-" still reads it without one.
 func (b *blockList) stripLastBlock() {
+	if endsWithBreak(string(b.doc.Bytes())) {
+		return
+	}
 	n := b.node.y
 	for len(n.Content) > 0 {
 		n = n.Content[len(n.Content)-1]
