@@ -21,8 +21,8 @@ func Parse(c yamledit.Chunk) (*yamledit.Document, error) {
 		}
 		return nil, err
 	}
-	if n, found := templateNode(doc.Root()); found {
-		return nil, templated(c, n.Line()-c.Line)
+	if line, found := doc.Unquoted("{{"); found {
+		return nil, templated(c, line-c.Line)
 	}
 	if n, found := sopsNode(doc.Root()); found {
 		return nil, &Refused{Rule: "encrypted", At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff inside of sops"}}
@@ -48,20 +48,6 @@ func templateLine(text []byte) int {
 		}
 	}
 	return 0
-}
-
-// templateNode finds {{ x }} where YAML takes it for a mapping with a mapping
-// as its key.
-func templateNode(n yamledit.Node) (yamledit.Node, bool) {
-	if n.HasCollectionKey() {
-		return n, true
-	}
-	for _, c := range n.Children() {
-		if t, found := templateNode(c); found {
-			return t, true
-		}
-	}
-	return n, false
 }
 
 // sopsNode finds the metadata that SOPS writes at the root.

@@ -123,14 +123,14 @@ func checkSmallChunks(t *testing.T, stream string, seed uint64, limit int) {
 
 func TestChunksAreThoseOfSplitHoweverTheStreamIsRead(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
-	for seed := range uint64(rounds(100_000)) {
+	for seed := range uint64(rounds(40_000)) {
 		checkAllChunks(t, randomStream(rnd, 40), seed)
 	}
 }
 
 func TestDocumentsAboveTheLimitAreLeftOutAndTheOthersKeepTheirPlace(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
-	for seed := range uint64(rounds(100_000)) {
+	for seed := range uint64(rounds(40_000)) {
 		checkSmallChunks(t, randomStream(rnd, 120), seed, 32+rnd.IntN(200))
 	}
 }
@@ -147,9 +147,8 @@ func FuzzChunksAreThoseOfSplit(f *testing.F) {
 		f.Add(p+"a\n...\n\n\n\n\n..."+p+"\n# c\n---\n"+p, uint64(i), uint8(i))
 	}
 	f.Fuzz(func(t *testing.T, stream string, seed uint64, limit uint8) {
-		head := stream[:min(len(stream), 8<<10)]
-		if len(stream) > 16<<10 || strings.Contains(head, "\x00") || strings.HasPrefix(head, "\xff\xfe") || strings.HasPrefix(head, "\xfe\xff") {
-			t.Skip()
+		if len(stream) > 16<<10 {
+			t.Skip("Split takes time quadratic in the size")
 		}
 		checkAllChunks(t, stream, seed)
 		checkSmallChunks(t, stream, seed, 32+int(limit))
@@ -226,7 +225,7 @@ func TestADocumentOfTheLargestSizeIsReadAndALargerOneIsNot(t *testing.T) {
 }
 
 func TestCommentsBehindAnEndMarkerDoNotCostTheLastDocument(t *testing.T) {
-	stream := "a: 1\n...\n" + strings.Repeat("# comment\n", MaxDocument/5)
+	stream := "a: 1\n...\n" + strings.Repeat("# comment\n", MaxDocument/9)
 	chunks, stats, err := collect(FromReader("s", strings.NewReader(stream)), nil)
 	if err != nil || len(chunks) != 1 || string(chunks[0].Bytes) != "a: 1\n...\n" || stats.Oversize != 1 {
 		t.Errorf("%d chunks, %+v, %v", len(chunks), stats, err)

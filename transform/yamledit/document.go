@@ -164,7 +164,10 @@ func parseTree(b []byte) (root *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
-var parserLine = regexp.MustCompile(`line (\d+): `)
+var (
+	parserLine = regexp.MustCompile(`line (\d+): `)
+	anchorName = regexp.MustCompile(`anchor '.*?'`) // a value that starts with an asterisk, for one
+)
 
 // parseError moves the parser's line number into the file.
 func parseError(c Chunk, err error) *Error {
@@ -173,6 +176,7 @@ func parseError(c Chunk, err error) *Error {
 		line, _ = strconv.Atoi(m[1])
 		what = strings.Replace(what, m[0], "", 1)
 	}
+	what = anchorName.ReplaceAllString(what, "anchor")
 	return &Error{File: c.File, Line: c.Line + line, What: "not YAML: " + what, Do: "correct the syntax"}
 }
 
@@ -250,3 +254,10 @@ func clip(s string) string {
 	}
 	return s[:most] + "…"
 }
+
+// LineStart returns the offset in the document at which a line of the file
+// starts.
+func (d *Document) LineStart(line int) int { return d.lines().start(max(line-1-d.chunk.Line, 0)) }
+
+// LineOf returns the line of the file that holds an offset of the document.
+func (d *Document) LineOf(off int) int { return d.chunk.Line + 1 + d.lines().of(off) }

@@ -112,6 +112,7 @@ func TestSetReplacesOneValueAndNothingElse(t *testing.T) {
 		{"an empty string becomes a literal block", "m:\n  a: \"\"\nb: 1\n", set("x: 1\n---\ny: 2", "m", "a"), "m:\n  a: |-\n    x: 1\n    ---\n    y: 2\nb: 1\n"},
 		{"text with a final break is clipped, not stripped", "a: ''\nb: 1\n", set("x\ny\n", "a"), "a: |\n  x\n  y\nb: 1\n"},
 		{"text with more final breaks keeps them", "a: ''\nb: 1\n", set("x\ny\n\n", "a"), "a: |+\n  x\n  y\n\nb: 1\n"},
+		{"text with a final break at the end of a file without one", "m: x", set("x: 1\ny: 2\n", "m"), "m: |\n  x: 1\n  y: 2\n"},
 		{"an item of a list is replaced", "a:\n  - one # 1\n  - two\n", func(e *Edit, n Node) { e.Set(n.Get("a").Items()[0], "x=y") }, "a:\n  - x=y # 1\n  - two\n"},
 		{"JSON stays JSON", `{"a": "aws", "b": 1}`, set("external", "a"), `{"a": "external", "b": 1}`},
 		{"JSON on one line gets a list on one line", `{"a":"x","b":1}`, set([]string{"x", "y"}, "a"), `{"a":["x","y"],"b":1}`},
@@ -131,9 +132,11 @@ func TestInsertAddsAKeyWhereItBelongs(t *testing.T) {
 		{"behind white space that is content of a literal block", "m:\n  a: |\n    x\n      \nz: 1\n", add("b", "x", "m"), "m:\n  a: |\n    x\n      \n  b: x\nz: 1\n"},
 		{"behind a folded block", "m:\n  a: >-\n    x\n    y\nz: 1\n", add("b", "x", "m"), "m:\n  a: >-\n    x\n    y\n  b: x\nz: 1\n"},
 		{"behind a clipped block at the end of a file without a break", "a: |\n  x", add("b", "v"), "a: |-\n  x\nb: v"},
+		{"a block that ends with a break, without a final break", "a: 1", add("b", "x\ny\n"), "a: 1\nb: |\n  x\n  y\n"},
 		{"behind a null that is left out", "m:\n  a: # none\nz: 1\n", add("b", "x", "m"), "m:\n  a: # none\n  b: x\nz: 1\n"},
 		{"behind a quoted scalar of several lines", "m:\n  a: \"x\n    y\" # c\nz: 1\n", add("b", "x", "m"), "m:\n  a: \"x\n    y\" # c\n  b: x\nz: 1\n"},
 		{"behind a flow collection of several lines", "m:\n  a: [x, # 1\n    y\n  ] # c\nz: 1\n", add("b", "x", "m"), "m:\n  a: [x, # 1\n    y\n  ] # c\n  b: x\nz: 1\n"},
+		{"behind a clipped block in the middle of a file without a break", "m:\n  a: |\n    x\nz: 1", add("b", "v", "m"), "m:\n  a: |\n    x\n  b: v\nz: 1"},
 		{"two keys behind a clipped block at the end of a file without a break", "a: |\n  x", func(e *Edit, n Node) { e.Insert(n, "b", "v"); e.Insert(n, "c", "w") }, "a: |-\n  x\nb: v\nc: w"},
 		{"behind an alias", "x: &x 1\nm:\n  a: *x # c\nz: 1\n", add("b", "v", "m"), "x: &x 1\nm:\n  a: *x # c\n  b: v\nz: 1\n"},
 		{"in four-space style", "m:\n    a:\n        b: 1\n", add("c", Map{{"d", "x"}}, "m"), "m:\n    a:\n        b: 1\n    c:\n        d: x\n"},
@@ -204,6 +207,7 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 		{"a key of JSON", "{\n  \"a\": 1,\n  \"b\": [\n    2\n  ]\n}\n", drop("b"), "{\n  \"a\": 1\n}\n"},
 		{"a first key of JSON", `{"a": 1, "b": 2}`, drop("a"), `{"b": 2}`},
 		{"two entries", "a: 1\nb: 2\nc: 3\n", func(e *Edit, n Node) { e.Remove(n.Get("a")); e.Remove(n.Get("c")) }, "b: 2\n"},
+		{"the last entry without a final break, behind a block that keeps its own", "a: |\n  x\nb: 2", drop("b"), "a: |\n  x\n"},
 		{"the last two entries without a final break", "a: 1\nb: 2\nc: 3", func(e *Edit, n Node) { e.Remove(n.Get("b")); e.Remove(n.Get("c")) }, "a: 1"},
 		{"an entry, while another is added", "m:\n  a: 1\n  b: 2\n", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Insert(n.Get("m"), "c", "x") }, "m:\n  a: 1\n  c: x\n"},
 		{"all items, while another is added", "a:\n  - w\n  - x # why\nb: 1\n", func(e *Edit, n Node) {
@@ -233,6 +237,26 @@ func TestSeveralChangesOfOneEditStandSideBySide(t *testing.T) {
 			e.Remove(n.Get("a"))
 			e.InsertAfter(n.Get("b"), "k", true)
 		}, "b: 1\nk: true\nc: 3\n"},
+		{"a key in the place of the last one of a file without a break", "a: 1\nb: 2", func(e *Edit, n Node) {
+			e.Remove(n.Get("b"))
+			e.InsertAfter(n.Get("a"), "k", true)
+		}, "a: 1\nk: true"},
+		{"a key in the place of the last one of a mapping", "m:\n  a: 1\n  b: 2\nz: 1\n", func(e *Edit, n Node) {
+			e.Remove(n.Get("m", "b"))
+			e.InsertAfter(n.Get("m", "a"), "k", true)
+		}, "m:\n  a: 1\n  k: true\nz: 1\n"},
+		{"a key in the place of the last one of a flow mapping", "m: {a: 1, b: 2}\n", func(e *Edit, n Node) {
+			e.Remove(n.Get("m", "b"))
+			e.InsertAfter(n.Get("m", "a"), "k", true)
+		}, "m: {a: 1, k: true}\n"},
+		{"a key in the place of the last one of a JSON object", "{\n  \"a\": 1,\n  \"b\": 2\n}\n", func(e *Edit, n Node) {
+			e.Remove(n.Get("b"))
+			e.InsertAfter(n.Get("a"), "k", true)
+		}, "{\n  \"a\": 1,\n  \"k\": true\n}\n"},
+		{"a key in the place of the last one of a flow mapping with a trailing comma", "m: {\n  a: 1, # one\n  b: 2, # two\n}\n", func(e *Edit, n Node) {
+			e.Remove(n.Get("m", "b"))
+			e.InsertAfter(n.Get("m", "a"), "k", true)
+		}, "m: {\n  a: 1, # one\n  k: true, # two\n}\n"},
 		{"a value, a key behind it and its list", "a: aws # c\nl: [x]\n", func(e *Edit, n Node) {
 			e.Set(n.Get("a"), "external")
 			e.InsertAfter(n.Get("a"), "k", true)

@@ -5,6 +5,7 @@ package yamledit
 
 import (
 	"strconv"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -232,18 +233,32 @@ func (n Node) Children() []Node {
 	return ns
 }
 
-// HasCollectionKey reports whether a key of the mapping is itself a mapping or
-// a list, as a template's {{ x }} looks to YAML.
-func (n Node) HasCollectionKey() bool {
-	if !n.IsMap() {
-		return false
+// Unquoted finds text in a plain scalar, key or value, and also a mapping or list
+// in the place of a key, as a template's {{ x }} looks to YAML. It returns the
+// 1-based line in the file.
+func (d *Document) Unquoted(text string) (line int, found bool) {
+	if n := unquoted(d.root, text); n != nil {
+		return d.fileLine(n), true
 	}
-	for i := 0; i < len(n.y.Content); i += 2 {
-		if isCollection(n.y.Content[i]) {
-			return true
+	return 0, false
+}
+
+func unquoted(n *yaml.Node, text string) *yaml.Node {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == yaml.ScalarNode && n.Style == 0 && strings.Contains(n.Value, text):
+		return n
+	}
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && isCollection(c) {
+			return c
+		}
+		if f := unquoted(c, text); f != nil {
+			return f
 		}
 	}
-	return false
+	return nil
 }
 
 // Same reports whether two nodes are one place.

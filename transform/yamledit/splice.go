@@ -79,3 +79,20 @@ func order(splices []Splice) []Splice {
 	}
 	return out
 }
+
+// Origin returns where an offset of Apply(src, splices) stands in src. Text that
+// a splice brought in stems from the last byte in front of it.
+func Origin(splices []Splice, off int) int {
+	shift := 0
+	for _, s := range splices {
+		start := s.Start + shift
+		switch end := start + len(s.New); {
+		case off < start:
+			return off - shift
+		case off < end:
+			return max(s.Start-1, 0)
+		}
+		shift += len(s.New) - (s.End - s.Start)
+	}
+	return off - shift
+}

@@ -84,15 +84,29 @@ func (s *splicer) block(c *change) error {
 		}
 	}
 	b.removeAll(c.remove)
-	if len(c.insert[len(b.starts)]) > 0 {
+	if len(c.insert[len(b.starts)]) > 0 && !c.remove[len(b.starts)-1] {
 		b.stripLastBlock()
 	}
+	kept := b.kept(c.remove)
 	for i := 0; i <= len(b.starts); i++ {
 		for _, in := range c.insert[i] {
-			b.insert(i, in)
+			if i >= kept && kept > 0 {
+				b.insert(len(b.starts), in) // the members in between go, perhaps with the last line break
+			} else {
+				b.insert(i, in)
+			}
 		}
 	}
 	return nil
+}
+
+// kept returns the number of members up to the last one that stays.
+func (b *blockList) kept(remove map[int]bool) int {
+	n := len(b.starts)
+	for n > 0 && remove[n-1] {
+		n--
+	}
+	return n
 }
 
 // render writes a member as it stands behind its indentation.
@@ -121,20 +135,35 @@ func (b *blockList) insert(i int, in insert) {
 		b.replace(at, at, pad+text+"\n")
 		return
 	}
+	if endsInBreak(in.value) {
+		text += "\n"
+	}
 	at := len(b.doc.Bytes())
 	b.replace(at, at, "\n"+pad+text)
+}
+
+// endsInBreak reports whether the last thing written of a value is a literal
+// block whose text ends with a line break; at the end of a file that takes one.
+func endsInBreak(v any) bool {
+	switch v := v.(type) {
+	case Map:
+		return len(v) > 0 && endsInBreak(v[len(v)-1].Value)
+	case []any:
+		return len(v) > 0 && endsInBreak(v[len(v)-1])
+	case string:
+		_, literal := literalBlock(v, 0, 2)
+		return literal && strings.HasSuffix(v, "\n")
+	}
+	return false
 }
 
 // stripLastBlock keeps the value of a block scalar that ends the file without a
 // line break: once text follows, only "|-" still reads it without one.
 func (b *blockList) stripLastBlock() {
-	if endsWithBreak(string(b.doc.Bytes())) {
-		return
+	if ix := b.doc.lines(); ix.of(b.end(len(b.starts)-1))+1 < ix.count() {
+		return // a line break follows
 	}
-	n := b.node.y
-	for len(n.Content) > 0 {
-		n = n.Content[len(n.Content)-1]
-	}
+	n := lastLeaf(b.node.y)
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 || n.Value == "" {
 		return
 	}
@@ -203,15 +232,19 @@ func (b *blockList) removeAll(remove map[int]bool) {
 			cuts = append(cuts, Splice{Start: ix.start(ix.of(b.starts[i])), End: ix.start(ix.of(b.end(i)) + 1)})
 		}
 	}
-	for _, c := range b.keepLastLineOpen(order(cuts)) {
+	for _, c := range b.keepLastLineOpen(order(cuts), remove) {
 		b.replace(c.Start, c.End, "")
 	}
 }
 
-// keepLastLineOpen lets a text without a final line break stay so.
-func (b *blockList) keepLastLineOpen(cuts []Splice) []Splice {
+// keepLastLineOpen lets a text without a final line break stay so, unless the
+// break is part of the block scalar that is the last to stay.
+func (b *blockList) keepLastLineOpen(cuts []Splice, remove map[int]bool) []Splice {
 	src := b.doc.Bytes()
 	if len(cuts) == 0 || endsWithBreak(string(src)) {
+		return cuts
+	}
+	if kept := b.kept(remove); kept > 0 && lastLeaf(b.member(kept-1)).Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return cuts
 	}
 	if c := &cuts[len(cuts)-1]; c.End == len(src) && c.Start > 0 {
@@ -219,4 +252,19 @@ func (b *blockList) keepLastLineOpen(cuts []Splice) []Splice {
 		c.Start = ix.end(ix.of(c.Start) - 1)
 	}
 	return cuts
+}
+
+// member returns the value of entry i, or item i.
+func (b *blockList) member(i int) *yaml.Node {
+	if b.node.IsMap() {
+		return b.node.y.Content[2*i+1]
+	}
+	return b.node.y.Content[i]
+}
+
+func lastLeaf(n *yaml.Node) *yaml.Node {
+	for len(n.Content) > 0 {
+		n = n.Content[len(n.Content)-1]
+	}
+	return n
 }

@@ -10,6 +10,7 @@ type flowList struct {
 	*splicer
 	node    Node
 	n       int  // members
+	kept    int  // members up to the last one that stays
 	tall    bool // the first member stands on a line of its own
 	column  int  // of the first member
 	closing int  // offset of the closing bracket
@@ -71,36 +72,36 @@ func (f *flowList) renderAll(inserts map[int][]insert) string {
 	return strings.Join(members, f.doc.style().comma)
 }
 
-// insert puts a member in front of member i.
+// insert puts a member in front of member i; behind the last one that stays it
+// is appended.
 func (f *flowList) insert(i int, in insert) {
 	text, pad := f.render(in), "\n"+strings.Repeat(" ", f.column)
 	switch {
-	case i < f.n && f.tall:
+	case i < f.kept && f.tall:
 		f.replace(f.start(i), f.start(i), text+","+pad)
-	case i < f.n:
+	case i < f.kept:
 		f.replace(f.start(i), f.start(i), text+f.doc.style().comma)
 	case f.tall:
 		f.appendLine(text, pad)
 	default:
-		f.replace(f.end(i-1), f.end(i-1), f.doc.style().comma+text)
+		f.replace(f.end(f.kept-1), f.end(f.kept-1), f.doc.style().comma+text)
 	}
 }
 
 // appendLine adds a last member on a line of its own, behind a comment that
-// follows the member before.
+// follows the member before. A comma behind the last member stays the style.
 func (f *flowList) appendLine(text, pad string) {
-	ix, last := f.doc.lines(), f.end(f.n-1)
+	ix, last := f.doc.lines(), f.end(f.kept-1)
 	if ix.of(f.closing) == ix.of(last) {
 		f.replace(last, last, ","+pad+text)
 		return
 	}
-	if comma, ok := f.commaAfter(last); ok {
-		at := ix.end(ix.of(comma))
+	at := ix.end(ix.of(last))
+	if _, trailing := f.commaAfter(f.end(f.n - 1)); trailing {
 		f.replace(at, at, pad+text+",")
 		return
 	}
 	f.replace(last, last, ",")
-	at := ix.end(ix.of(last))
 	f.replace(at, at, pad+text)
 }
 
@@ -112,17 +113,16 @@ func (f *flowList) commaAfter(i int) (int, bool) {
 
 // removeAll removes some, but not all members.
 func (f *flowList) removeAll(remove map[int]bool) {
-	kept := f.n
-	for kept > 0 && remove[kept-1] {
-		kept--
+	for f.kept = f.n; remove[f.kept-1]; {
+		f.kept--
 	}
-	for i := range kept {
+	for i := range f.kept {
 		if remove[i] {
 			f.replace(f.start(i), f.start(i+1), "")
 		}
 	}
-	if kept < f.n {
-		f.removeTail(kept)
+	if f.kept < f.n {
+		f.removeTail(f.kept)
 	}
 }
 

@@ -107,6 +107,9 @@ func (s *splicer) set(n Node, v any) error {
 	case !tall:
 		return s.setBehindKey(n, header, "")
 	}
+	if endsInBreak(v) && !endsWithBreak(string(s.doc.Bytes())) && s.doc.lines().of(s.doc.end(n.y))+1 == s.doc.lines().count() {
+		body += "\n"
+	}
 	return s.setBehindKey(n, header, "\n"+body)
 }
 

@@ -130,24 +130,31 @@ func (s *splitter) skipPreamble() {
 
 // nextMarker finds the next line, from pos on, that starts with a marker.
 func (s *splitter) nextMarker() (int, bool) {
-	dash, dots := s.next("---", s.pos), s.next("...", s.pos)
+	dash := s.next("---", s.pos, len(s.src))
+	dots := s.next("...", s.pos, dash)
 	for dash < len(s.src) || dots < len(s.src) {
 		i := min(dash, dots)
 		if s.atLineStart(i) && (s.isMarker(i, "---") || s.isMarker(i, "...")) {
 			return i, true
 		}
 		if i == dash {
-			dash = s.next("---", i+1)
+			dash = s.next("---", i+1, len(s.src))
+			dots = s.next("...", i+1, dash)
 		} else {
-			dots = s.next("...", i+1)
+			dots = s.next("...", i+1, dash)
 		}
 	}
 	return 0, false
 }
 
-// next returns the offset of the next m at or behind from, or the end.
-func (s *splitter) next(m string, from int) int {
-	if i := bytes.Index(s.src[from:], []byte(m)); i >= 0 {
+// next returns the offset of the next m from one offset up to another, or the
+// end of the text. The search is bounded, or a stream without m would be
+// searched to its end for every document.
+func (s *splitter) next(m string, from, to int) int {
+	if from >= to {
+		return len(s.src)
+	}
+	if i := bytes.Index(s.src[from:to], []byte(m)); i >= 0 {
 		return from + i
 	}
 	return len(s.src)

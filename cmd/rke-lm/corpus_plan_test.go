@@ -1,0 +1,198 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// outcome is a plan with the values of its documents, read without yamledit.
+type outcome struct {
+	*transform.Plan
+	values  []any          // before each step, and behind the last
+	changes [][]difference // of each step
+}
+
+func outcomeOf(plan *transform.Plan) (*outcome, error) {
+	value, err := valueOf(plan.Start.Bytes())
+	o := &outcome{Plan: plan, values: []any{value}}
+	for i, s := range plan.Steps {
+		if s.Changes() && err == nil {
+			value, err = valueOf(s.After.Bytes())
+		}
+		o.values = append(o.values, value)
+		o.changes = append(o.changes, differences(o.values[i], value))
+	}
+	return o, err
+}
+
+// last returns the document behind all stages.
+func (o *outcome) last() *yamledit.Document { return o.Steps[len(o.Steps)-1].After }
+
+func checkPlan(plan *transform.Plan) error {
+	o, err := outcomeOf(plan)
+	if err != nil {
+		return err
+	}
+	errs := []error{stepsFollowEachOther(o), undoingAllRestores(o), machinesEndExternal(o)}
+	for i, s := range o.Steps {
+		if !s.Changes() {
+			continue
+		}
+		for _, property := range []func(*outcome, int) error{
+			splicesGoBothWays, applyingAgainChangesNothing, onlyPromisedValuesDiffer, commentsAreKept,
+			controlPlanesGainTheFlag, flagStaysOffOtherMachines, newEntriesOverrideNothing,
+		} {
+			if err := property(o, i); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", s.Stage.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func stepsFollowEachOther(o *outcome) error {
+	doc := o.Start
+	for _, s := range o.Steps {
+		if s.Before != doc {
+			return fmt.Errorf("%s does not start where the step before it ends", s.Stage.Name)
+		}
+		if !s.Changes() && !bytes.Equal(s.Before.Bytes(), s.After.Bytes()) {
+			return fmt.Errorf("%s changes bytes without a splice", s.Stage.Name)
+		}
+		doc = s.After
+	}
+	return nil
+}
+
+func undoingAllRestores(o *outcome) error {
+	text := o.last().Bytes()
+	for _, s := range slices.Backward(o.Steps) {
+		var err error
+		if text, err = yamledit.Apply(text, s.Reverse); err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(text, o.Start.Bytes()) {
+		return errors.New("undoing all stages does not restore the start")
+	}
+	return nil
+}
+
+func splicesGoBothWays(o *outcome, i int) error {
+	s := o.Steps[i]
+	forth, err := yamledit.Apply(s.Before.Bytes(), s.Splices)
+	if err != nil {
+		return err
+	}
+	back, err := yamledit.Apply(s.After.Bytes(), s.Reverse)
+	switch {
+	case err != nil:
+		return err
+	case !bytes.Equal(forth, s.After.Bytes()):
+		return errors.New("the splices do not lead to the document after the stage")
+	case !bytes.Equal(back, s.Before.Bytes()):
+		return errors.New("the reverse does not lead to the document before the stage")
+	}
+	return nil
+}
+
+// applyingAgainChangesNothing plans from the bytes after a stage: all up to it
+// is done, and the rest ends in the same bytes.
+func applyingAgainChangesNothing(o *outcome, i int) error {
+	doc, err := transform.Parse(o.Steps[i].After.Chunk())
+	if err != nil {
+		return fmt.Errorf("the result does not parse: %w", err)
+	}
+	again, err := transform.Build(rke2.Distro(), doc, corpusTarget)
+	if err != nil {
+		return fmt.Errorf("the result cannot be planned: %w", err)
+	}
+	for _, s := range again.Steps[:i+1] {
+		if s.State != transform.Done || s.Changes() {
+			return fmt.Errorf("planned again, %s is %s with %d splices", s.Stage.Name, s.State, len(s.Splices))
+		}
+	}
+	if !bytes.Equal((&outcome{Plan: again}).last().Bytes(), o.last().Bytes()) {
+		return errors.New("planned again, the last stage ends in other bytes")
+	}
+	return nil
+}
+
+// commentsAreKept lets only those comments go that stand inside of a removed
+// key or entry.
+func commentsAreKept(o *outcome, i int) error {
+	s := o.Steps[i]
+	left := commentsOf(s.After.Bytes())
+	for _, d := range o.changes[i] {
+		if d.after == absent {
+			addTo(left, commentsOf(linesOf(s.Before, d.was)))
+		}
+	}
+	for comment, n := range commentsOf(s.Before.Bytes()) {
+		if left[comment] < n {
+			return fmt.Errorf("a comment is lost: %s", comment)
+		}
+	}
+	return nil
+}
+
+func addTo(sum, more map[string]int) {
+	for comment, n := range more {
+		sum[comment] += n
+	}
+}
+
+// linesOf returns the lines that hold a node.
+func linesOf(doc *yamledit.Document, way []any) []byte {
+	n := doc.Root()
+	for _, next := range way {
+		switch next := next.(type) {
+		case string:
+			n = n.Get(next)
+		case int:
+			n = n.Items()[next]
+		}
+	}
+	from, to := lineRange(n)
+	return bytes.Join(bytes.SplitAfter(doc.Bytes(), []byte("\n"))[from:to], nil)
+}
+
+// lineRange returns the 0-based line at which a node starts, and the one behind
+// its last descendant.
+func lineRange(n yamledit.Node) (from, to int) {
+	before := n.Document().Chunk().Line
+	return n.Line() - before - 1, lastLine(n) - before
+}
+
+func lastLine(n yamledit.Node) int {
+	last := n.Line()
+	for _, c := range n.Children() {
+		last = max(last, lastLine(c))
+	}
+	return last
+}
+
+// commentsOf counts what follows a # at the start of a line or behind a blank,
+// in text that is no comment too.
+func commentsOf(text []byte) map[string]int {
+	found := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		for i := range line {
+			if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+				found[strings.TrimRight(line[i:], "\r\n")]++
+				break
+			}
+		}
+	}
+	return found
+}

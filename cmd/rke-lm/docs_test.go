@@ -1,0 +1,387 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestDocsSessionsAreWhatHappens(t *testing.T) {
+	for _, file := range documents(t) {
+		if file != "README.md" && sessionBlock.MatchString(readDoc(t, file)) {
+			t.Run(file, func(t *testing.T) { checkSessions(t, file) })
+		}
+	}
+}
+
+// TestRulesAreDocumented holds docs/rules.md to the tables of the rules.
+func TestRulesAreDocumented(t *testing.T) {
+	const file = "docs/rules.md"
+	is := readDoc(t, file)
+	should := between(t, is, "rules", ruleRows())
+	should = between(t, should, "refusals", refusalRows())
+	checkDoc(t, file, is, should)
+}
+
+// between puts text between <!-- name --> and <!-- /name -->.
+func between(t *testing.T, doc, name, text string) string {
+	t.Helper()
+	head, rest, found := strings.Cut(doc, "<!-- "+name+" -->\n")
+	_, tail, ended := strings.Cut(rest, "<!-- /"+name+" -->\n")
+	if !found || !ended {
+		t.Fatalf("there is nothing between <!-- %s --> and <!-- /%[1]s -->", name)
+	}
+	return head + "<!-- " + name + " -->\n" + text + "<!-- /" + name + " -->\n" + tail
+}
+
+func ruleRows() string {
+	var b strings.Builder
+	b.WriteString("| Rule | Severity | Stages | `--accept` | What it finds |\n|---|---|---|---|---|\n")
+	for _, d := range distros() {
+		for _, r := range d.Rules {
+			accept := "no"
+			if r.Acceptable {
+				accept = "yes"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Severity, guarded(r), accept, cell(r.Doc))
+		}
+	}
+	return b.String()
+}
+
+// guarded names the stages at which a rule speaks.
+func guarded(r transform.Rule) string {
+	if slices.Equal(r.Guards, transform.StageNames()) {
+		return "all"
+	}
+	return "`" + strings.Join(r.Guards, "`, `") + "`"
+}
+
+// cell keeps a text in its cell of a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// refusal is a rule that ends the reading of a document. Its golden case shows it.
+type refusal struct {
+	rule, golden string
+	code         int
+	doc          string
+}
+
+var documentedRefusals = []refusal{
+	{"templated", "refused-helm-template", exitInput, "The file is a template: `{{ }}` stands outside of quotes. Render it, plan the result, and carry the diff over to the template."},
+	{"encrypted", "refused-sops", exitInput, "SOPS encrypted the file, and an edit would break its checksum. Decrypt it first, or make the printed change inside of `sops`."},
+	{transform.RuleNotMigratable, "refused-k3s", exitRefused, "The document is understood, but holds no cluster that can be migrated."},
+}
+
+func refusalRows() string {
+	var b strings.Builder
+	b.WriteString("| Rule | Exit code | What it means, and what to do |\n|---|---|---|\n")
+	for _, r := range documentedRefusals {
+		fmt.Fprintf(&b, "| `%s` | %d | %s |\n", r.rule, r.code, cell(r.doc))
+	}
+	return b.String()
+}
+
+func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
+	for _, r := range documentedRefusals {
+		got := runHere(t, "", "plan", "-o", "json", filepath.Join("testdata/golden", r.golden, "input.yaml"))
+		var plans outputs.Plans
+		if err := json.Unmarshal([]byte(got.stdout), &plans); err != nil {
+			t.Fatal(err)
+		}
+		if got.code != r.code || len(plans.Errors) == 0 || plans.Errors[0].Rule != r.rule {
+			t.Errorf("%s: exit code %d and %+v; documented are %d and %s", r.golden, got.code, plans.Errors, r.code, r.rule)
+		}
+	}
+}
+
+func TestDocsListEveryExitCode(t *testing.T) {
+	doc := readDoc(t, "docs/exit-codes.md")
+	for _, code := range []int{exitDone, exitFound, exitInput, exitRefused} {
+		if !strings.Contains(doc, "\n## "+strconv.Itoa(code)+": ") {
+			t.Errorf("docs/exit-codes.md has no section on %d", code)
+		}
+	}
+}
+
+// TestDocsListEveryJSONField compares the tables of docs/json.md with the types.
+func TestDocsListEveryJSONField(t *testing.T) {
+	for section, v := range map[string]any{"plan": outputs.Plans{}, "explain": outputs.EffectiveConfigs{}, "version": build{}} {
+		documented := documentedFields(t, section)
+		fields := map[string]string{}
+		jsonFields(fields, "", reflect.TypeOf(v))
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if got, found := documented[name]; !found || got != fields[name] {
+				t.Errorf("docs/json.md, %s -o json: the row for %s should begin\n| `%s` | %s |\nand has %q", section, name, name, fields[name], got)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(documented)) {
+			if fields[name] == "" {
+				t.Errorf("docs/json.md, %s -o json: there is no field %s", section, name)
+			}
+		}
+	}
+}
+
+// documentedFields returns the types of a section's fields, as its table has them.
+func documentedFields(t *testing.T, section string) map[string]string {
+	t.Helper()
+	_, text, found := strings.Cut(readDoc(t, "docs/json.md"), "\n## "+section+" -o json\n")
+	if !found {
+		t.Fatalf("docs/json.md has no section on %s -o json", section)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	fields := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(text, -1) {
+		fields[m[1]] = m[2]
+	}
+	return fields
+}
+
+// jsonFields adds the fields of a struct by their paths.
+func jsonFields(fields map[string]string, prefix string, of reflect.Type) {
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			jsonFields(fields, prefix, f.Type)
+		case f.IsExported():
+			kind := jsonType(f.Type)
+			if option == "omitempty" {
+				kind += ", optional"
+			}
+			fields[prefix+name] = kind
+			within(fields, prefix+name, f.Type)
+		}
+	}
+}
+
+// within adds the fields of what a value holds.
+func within(fields map[string]string, name string, of reflect.Type) {
+	switch of.Kind() {
+	case reflect.Slice:
+		within(fields, name+"[]", of.Elem())
+	case reflect.Map:
+		within(fields, name+".<key>", of.Elem())
+	case reflect.Struct:
+		jsonFields(fields, name+".", of)
+	}
+}
+
+func jsonType(of reflect.Type) string {
+	switch of.Kind() {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int:
+		return "integer"
+	case reflect.Slice:
+		return "array of " + plural(jsonType(of.Elem()))
+	case reflect.Map:
+		return "object of " + plural(jsonType(of.Elem()))
+	case reflect.Struct:
+		return "object"
+	case reflect.Interface:
+		return "any value"
+	}
+	return of.Kind().String()
+}
+
+func plural(kind string) string {
+	if head, rest, found := strings.Cut(kind, " of "); found {
+		return head + "s of " + rest
+	}
+	return kind + "s"
+}
+
+func TestDocsAreRightThatNoJSONFieldIsNull(t *testing.T) {
+	for _, verb := range []string{"plan", "explain"} {
+		if got := runHere(t, "", verb, "-o", "json", "../../examples"); got.code != exitDone || strings.Contains(got.stdout, ": null") {
+			t.Errorf("%s -o json: exit code %d, or a null in it", verb, got.code)
+		}
+	}
+}
+
+func TestDocsNameMakeTargetsThatExist(t *testing.T) {
+	targets := makeTargets(t)
+	for _, file := range documents(t) {
+		for _, code := range codeOf(readDoc(t, file)) {
+			if m := regexp.MustCompile(`^(?:\$ )?make ([a-z0-9-]+)`).FindStringSubmatch(code); m != nil && !slices.Contains(targets, m[1]) {
+				t.Errorf("%s: the Makefile has no target %s", file, m[1])
+			}
+		}
+	}
+}
+
+// pathInCode is a path from the root of the repository on.
+var pathInCode = regexp.MustCompile(`(?:^|[\s"'(=])(?:\./)?((?:cmd|transform|internal|examples|docs|scripts|tools|\.ci)/[^\s"'),:;]*)`)
+
+func TestDocsNamePathsThatExist(t *testing.T) {
+	placeholder := regexp.MustCompile(`<[^>]*>`)
+	for _, file := range documents(t) {
+		for _, code := range codeOf(readDoc(t, file)) {
+			for _, m := range pathInCode.FindAllStringSubmatch(code, -1) {
+				pattern := placeholder.ReplaceAllString(strings.TrimSuffix(m[1], "/..."), "*")
+				if found, err := filepath.Glob(filepath.Join("../..", pattern)); err != nil || len(found) == 0 {
+					t.Errorf("%s names %s, which does not exist", file, m[1])
+				}
+			}
+		}
+	}
+}
+
+func TestDocsNameFlagsThatExist(t *testing.T) {
+	root := newRoot(streams{})
+	for _, file := range documents(t) {
+		for _, code := range codeOf(readDoc(t, file)) {
+			command, isCommand := strings.CutPrefix(strings.TrimPrefix(code, "$ "), "rke-lm ")
+			if !isCommand {
+				continue
+			}
+			words := strings.Fields(command)
+			c, _, err := root.Find(words)
+			if err != nil {
+				t.Errorf("%s: %s: %v", file, code, err)
+				continue
+			}
+			for _, w := range words {
+				flag, _, _ := strings.Cut(w, "=")
+				if name, isFlag := strings.CutPrefix(flag, "--"); isFlag && c.Flag(name) == nil {
+					t.Errorf("%s: %s: there is no flag %s", file, code, flag)
+				}
+			}
+		}
+	}
+}
+
+func TestDocsGuideThroughEveryStage(t *testing.T) {
+	doc := readDoc(t, "docs/guide.md")
+	for _, stage := range transform.StageNames() {
+		if !regexp.MustCompile(`(?m)^### .*\b` + stage + `$`).MatchString(doc) {
+			t.Errorf("docs/guide.md has no section on %s", stage)
+		}
+	}
+}
+
+func TestDocsMapEveryPackage(t *testing.T) {
+	doc := readDoc(t, "ARCHITECTURE.md")
+	for _, root := range []string{"cmd", "internal", "transform"} {
+		walk(t, root, func(file string) {
+			folder := path.Dir(file)
+			if strings.HasSuffix(file, ".go") && !strings.Contains(doc, "`"+folder+"`") {
+				t.Errorf("ARCHITECTURE.md does not name `%s`", folder)
+			}
+		})
+	}
+}
+
+// link is the target of a Markdown link.
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, file := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(readDoc(t, file), -1) {
+			u, err := url.Parse(m[1])
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			if u.Scheme != "" {
+				continue
+			}
+			target := file
+			if u.Path != "" {
+				target = path.Join(path.Dir(file), u.Path)
+			}
+			if _, err := os.Stat(filepath.Join("../..", target)); err != nil {
+				t.Errorf("%s links to %s, which does not exist", file, m[1])
+			} else if u.Fragment != "" && !slices.Contains(anchors(readDoc(t, target)), u.Fragment) {
+				t.Errorf("%s links to %s, where no heading is called that", file, m[1])
+			}
+		}
+	}
+}
+
+// anchors returns the names by which the headings of a document can be linked to.
+func anchors(doc string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(doc, -1) {
+		name := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
+
+// codeOf returns the code spans of a document and the lines of its fenced blocks.
+func codeOf(doc string) []string {
+	var code []string
+	fenced := false
+	for line := range strings.Lines(doc) {
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(line), "```"):
+			fenced = !fenced
+		case fenced:
+			code = append(code, strings.TrimSpace(line))
+		default:
+			for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(line, -1) {
+				code = append(code, m[1])
+			}
+		}
+	}
+	return code
+}
+
+// documents lists the Markdown files of the repository.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	walk(t, ".", func(file string) {
+		if path.Ext(file) == ".md" {
+			found = append(found, file)
+		}
+	})
+	return found
+}
+
+// walk calls visit for the files below a folder, but not for hidden ones, those
+// of test data, nor those of another module.
+func walk(t *testing.T, folder string, visit func(file string)) {
+	t.Helper()
+	root := os.DirFS("../..")
+	err := fs.WalkDir(root, folder, func(file string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !e.IsDir():
+			visit(file)
+			return nil
+		case file == ".":
+			return nil
+		}
+		_, err = fs.Stat(root, path.Join(file, "go.mod"))
+		if strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || err == nil {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

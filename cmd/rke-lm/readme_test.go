@@ -1,0 +1,146 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+)
+
+const updateDocs = "go test ./cmd/rke-lm -run 'TestReadme|TestRules|TestDocs' -update"
+
+func TestReadmeSessionsAreWhatHappens(t *testing.T) {
+	checkSessions(t, "README.md")
+}
+
+func TestReadmeNamesTwoSetUpCommands(t *testing.T) {
+	block := regexp.MustCompile("(?s)\n## Set up\n.*?\n```sh\n(.*?)```\n").FindStringSubmatch(readDoc(t, "README.md"))
+	if block == nil {
+		t.Fatal("README.md has no block of commands below ## Set up")
+	}
+	targets := makeTargets(t)
+	commands := strings.Split(strings.TrimSpace(block[1]), "\n")
+	for _, c := range commands {
+		if target, isMake := strings.CutPrefix(c, "make "); !isMake || !slices.Contains(targets, target) {
+			t.Errorf("the set-up command %q is not a target of the Makefile", c)
+		}
+	}
+	if len(commands) != 2 {
+		t.Errorf("README.md has %d set-up commands, not 2", len(commands))
+	}
+}
+
+// readDoc returns a file that is named from the root of the repository on.
+func readDoc(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// checkDoc requires that a file is as it should be, or makes it so.
+func checkDoc(t *testing.T, file, is, should string) {
+	t.Helper()
+	switch {
+	case is == should:
+	case !*update:
+		t.Errorf("%s differs from what is true; if the change is right, run: %s\n%s", file, updateDocs, udiff.Unified("written/"+file, "true/"+file, is, should))
+	default:
+		if err := os.WriteFile(filepath.Join("../..", file), []byte(should), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// makeTargets lists the targets of the Makefile.
+func makeTargets(t *testing.T) []string {
+	t.Helper()
+	var targets []string
+	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9-]+):`).FindAllStringSubmatch(readDoc(t, "Makefile"), -1) {
+		targets = append(targets, m[1])
+	}
+	return targets
+}
+
+// sessionBlock is a block of commands behind "$ " with what they print.
+var sessionBlock = regexp.MustCompile("(?s)(<!-- session -->\n```console\n)(.*?)(```\n<!-- /session -->)")
+
+// checkSessions runs the sessions of a document one after another in one folder
+// that holds a copy of examples/, and compares what is printed.
+func checkSessions(t *testing.T, file string) {
+	t.Helper()
+	is := readDoc(t, file)
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shell{t: t}
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "examples"), os.DirFS("../../examples")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(folder)
+	should := sessionBlock.ReplaceAllStringFunc(is, func(block string) string {
+		parts := sessionBlock.FindStringSubmatch(block)
+		return parts[1] + s.replay(parts[2]) + parts[3]
+	})
+	t.Chdir(home)
+	if s.commands == 0 {
+		t.Errorf("%s: no session was found", file)
+	}
+	checkDoc(t, file, is, should)
+}
+
+// shell knows the few commands of sessions.
+type shell struct {
+	t        *testing.T
+	commands int
+	code     int // of the last command
+}
+
+// replay runs the commands of a session and returns it as it went.
+func (s *shell) replay(session string) string {
+	var out strings.Builder
+	for line := range strings.Lines(session) {
+		if command, found := strings.CutPrefix(line, "$ "); found {
+			out.WriteString(line + s.execute(strings.Fields(command)))
+			s.commands++
+		}
+	}
+	return out.String()
+}
+
+// execute returns what a command shows on a terminal.
+func (s *shell) execute(words []string) string {
+	switch {
+	case words[0] == "rke-lm":
+		var out bytes.Buffer // for both, so that the lines come in their order
+		s.code = run(context.Background(), words[1:], streams{strings.NewReader(""), &out, &out})
+		return out.String()
+	case words[0] == "cp" && len(words) == 3:
+		text, err := os.ReadFile(words[1])
+		if err == nil {
+			err = os.WriteFile(words[2], text, 0o644)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return ""
+	case slices.Equal(words, []string{"echo", "$?"}):
+		return fmt.Sprintln(s.code)
+	}
+	s.t.Fatalf("a session cannot run %q; it knows rke-lm, cp FILE FILE and echo $?", words)
+	return ""
+}

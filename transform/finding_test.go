@@ -1,0 +1,65 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestFindingsPointAtTheirNode(t *testing.T) {
+	doc, err := yamledit.Parse(yamledit.Chunk{File: "l.yaml", Line: 10, Bytes: []byte("a:\n  b: [1, 2]\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Finding{File: "l.yaml", Line: 12, Path: "a.b[1]", Message: "wrong", Fix: "right it"}
+	if diff := cmp.Diff(want, FindingAt(doc.Root().Get("a", "b").Items()[1], "wrong", "right it")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReportFillsInWhatTheRuleKnows(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rule   Rule
+		own    Severity
+		accept []string
+		want   Finding
+		stops  bool
+	}{
+		{"an error", Rule{ID: "r", Severity: Error, Acceptable: true}, "", nil, Finding{Rule: "r", Severity: Error}, true},
+		{"an error that is accepted", Rule{ID: "r", Severity: Error, Acceptable: true}, "", []string{"q", "r"}, Finding{Rule: "r", Severity: Error, Accepted: true}, false},
+		{"another one is accepted", Rule{ID: "r", Severity: Error, Acceptable: true}, "", []string{"q"}, Finding{Rule: "r", Severity: Error}, true},
+		{"an error that may not be", Rule{ID: "r", Severity: Error}, "", []string{"r"}, Finding{Rule: "r", Severity: Error}, true},
+		{"a warning", Rule{ID: "r", Severity: Warning}, "", nil, Finding{Rule: "r", Severity: Warning}, false},
+		{"a warning that is an error here", Rule{ID: "r", Severity: Warning}, Error, nil, Finding{Rule: "r", Severity: Error}, true},
+		{"a note", Rule{ID: "r", Severity: Note}, "", nil, Finding{Rule: "r", Severity: Note}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := c.rule.Report([]Finding{{Severity: c.own}}, c.accept)
+			if diff := cmp.Diff([]Finding{c.want}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got[0].Stops() != c.stops {
+				t.Errorf("stops: %v", got[0].Stops())
+			}
+		})
+	}
+}
+
+func TestRefusalsNameRuleAndPlace(t *testing.T) {
+	err := NotMigratable(document(t, "a: b\n").Root().Get("a"), "no cluster", "name one")
+	var refused *Refused
+	var place *yamledit.Error
+	if !errors.As(err, &refused) || refused.Rule != RuleNotMigratable || !errors.As(err, &place) || place.Line != 1 {
+		t.Errorf("%#v", err)
+	}
+	if want := "l.yaml:1: a: no cluster; name one"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}

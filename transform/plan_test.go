@@ -1,0 +1,275 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// lamps is a cluster of the simplest kind: a mapping whose values stages set.
+type lamps struct {
+	doc      *yamledit.Document
+	stages   func(*yamledit.Document) []Stage
+	findings func(doc *yamledit.Document, stage string) []Finding
+}
+
+func (l lamps) Identity() Identity           { return Identity{Distro: "lamps"} }
+func (l lamps) Document() *yamledit.Document { return l.doc }
+func (l lamps) Stages() []Stage              { return l.stages(l.doc) }
+func (l lamps) Findings(s string) []Finding  { return l.findings(l.doc, s) }
+
+// light returns a stage that is done when its lamp is on.
+func light(doc *yamledit.Document, lamp string, supersededBy ...string) Stage {
+	return Stage{
+		Name:         lamp,
+		SupersededBy: supersededBy,
+		Edit: func() (*yamledit.Edit, error) {
+			e := doc.Edit()
+			if doc.Root().Get(lamp).Value() != "on" {
+				e.Set(doc.Root().Get(lamp), "on")
+			}
+			return e, nil
+		},
+		Check: func(Cluster) error { return nil },
+	}
+}
+
+// lit returns a stage that is done.
+func lit(name string) func(*yamledit.Document) Stage {
+	return func(doc *yamledit.Document) Stage {
+		return Stage{Name: name, Edit: func() (*yamledit.Edit, error) { return doc.Edit(), nil }}
+	}
+}
+
+func distro(stages func(*yamledit.Document) []Stage) Distro {
+	quiet := func(*yamledit.Document, string) []Finding { return nil }
+	return warning(stages, quiet)
+}
+
+func warning(stages func(*yamledit.Document) []Stage, findings func(*yamledit.Document, string) []Finding) Distro {
+	return Distro{Name: "lamps", Open: func(doc *yamledit.Document, _ Target) (Cluster, error) {
+		if doc.Root().Get("broken").Value() == "on" {
+			return nil, doc.Root().Errorf("broken", "mend it")
+		}
+		return lamps{doc, stages, findings}, nil
+	}}
+}
+
+func twoLamps(doc *yamledit.Document) []Stage {
+	return []Stage{light(doc, "a", "b"), light(doc, "b")}
+}
+
+func document(t *testing.T, text string) *yamledit.Document {
+	t.Helper()
+	doc, err := yamledit.ParseString("l.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
+	p, err := Build(distro(twoLamps), document(t, "a: off # dark\nb: 'off'\n"), Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"a: 'on' # dark\nb: 'off'\n", "a: 'on' # dark\nb: 'on'\n"}
+	last := p.Start
+	for i, s := range p.Steps {
+		if s.State != Todo || s.Before != last || string(s.After.Bytes()) != want[i] || !s.Changes() {
+			t.Errorf("step %d is %s: %s", i, s.State, s.After.Bytes())
+		}
+		if diff := cmp.Diff([]Place{{Path: s.Stage.Name, Line: i + 1}}, s.Edits); diff != "" {
+			t.Errorf("step %d (-want +got):\n%s", i, diff)
+		}
+		there, err := yamledit.Apply(s.Before.Bytes(), s.Splices)
+		if err != nil || string(there) != want[i] {
+			t.Errorf("the splices of step %d make %q (%v)", i, there, err)
+		}
+		back, err := yamledit.Apply(s.After.Bytes(), s.Reverse)
+		if err != nil || string(back) != string(s.Before.Bytes()) {
+			t.Errorf("the reverse of step %d makes %q (%v)", i, back, err)
+		}
+		last = s.After
+	}
+	if !p.Left() || p.Cluster.Distro != "lamps" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestStagesThatHoldAreDone(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []State
+		left       bool
+	}{
+		{"none", "a: 'off'\nb: 'off'\n", []State{Todo, Todo}, true},
+		{"the first", "a: 'on'\nb: 'off'\n", []State{Done, Todo}, true},
+		{"a later one supersedes", "a: 'off'\nb: 'on'\n", []State{Done, Done}, false},
+		{"all", "a: 'on'\nb: 'on'\n", []State{Done, Done}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := warning(twoLamps, func(*yamledit.Document, string) []Finding { return []Finding{{Severity: Warning}} })
+			p, err := Build(d, document(t, c.text), Target{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range p.Steps {
+				if s.State != c.want[i] || s.Changes() != (s.State == Todo) || len(s.Findings) > 0 != s.Changes() {
+					t.Errorf("%s is %s: %+v", s.Stage.Name, s.State, s)
+				}
+			}
+			if p.Left() != c.left {
+				t.Errorf("left: %v", p.Left())
+			}
+		})
+	}
+}
+
+func TestOnlyLaterStagesSupersede(t *testing.T) {
+	stages := func(doc *yamledit.Document) []Stage {
+		return []Stage{lit("first")(doc), light(doc, "a", "first", "none"), lit("last")(doc)}
+	}
+	p, err := Build(distro(stages), document(t, "a: 'off'\n"), Target{})
+	if err != nil || p.Steps[1].State != Todo {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestFindingsJudgeTheDocumentAfterTheStage(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		finding Finding
+		want    State
+	}{
+		{"an error", Finding{Severity: Error}, Blocked},
+		{"an error that is accepted", Finding{Severity: Error, Accepted: true}, Todo},
+		{"a warning", Finding{Severity: Warning}, Todo},
+		{"a note", Finding{Severity: Note}, Todo},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := warning(twoLamps, func(doc *yamledit.Document, stage string) []Finding {
+				if doc.Root().Get(stage).Value() != "on" {
+					t.Errorf("%s is judged before it is applied", stage)
+				}
+				if stage == "b" {
+					return nil
+				}
+				return []Finding{{Severity: Note}, c.finding, {Severity: Note}}
+			})
+			p, err := Build(d, document(t, "a: 'off'\nb: 'off'\n"), Target{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := p.Steps[0], p.Steps[1]; a.State != c.want || len(a.Findings) != 3 || b.State != Todo {
+				t.Errorf("a is %s, b is %s", a.State, b.State)
+			}
+		})
+	}
+}
+
+func TestStepIsFoundByName(t *testing.T) {
+	p, err := Build(distro(twoLamps), document(t, "a: 'on'\nb: 'off'\n"), Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, ok := p.Step("b"); !ok || s.Stage.Name != "b" || s.State != Todo {
+		t.Errorf("%+v, %v", s, ok)
+	}
+	if _, ok := p.Step("c"); ok {
+		t.Error("c is no stage")
+	}
+}
+
+func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
+	fail := errors.New("no edit")
+	change := func(f func(*yamledit.Document, *Stage)) func(*yamledit.Document) []Stage {
+		return func(doc *yamledit.Document) []Stage {
+			stages := []Stage{light(doc, "a", "b"), light(doc, "b")}
+			f(doc, &stages[0])
+			return stages
+		}
+	}
+	for _, c := range []struct {
+		name, text string
+		stages     func(*yamledit.Document) []Stage
+		want       string
+	}{
+		{"a cluster that does not open", "broken: 'on'\n", twoLamps, "l.yaml:1: broken; mend it"},
+		{"a result that does not open", "broken: 'off'\n", func(doc *yamledit.Document) []Stage { return []Stage{light(doc, "broken")} }, "l.yaml:1: broken; mend it"},
+		{"an edit that cannot be queued", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *Stage) {
+			s.Edit = func() (*yamledit.Edit, error) { return nil, fail }
+		}), "no edit"},
+		{"an edit that cannot be applied", "a: &x 'off'\nb: *x\n", twoLamps, "l.yaml:1: a: an anchor"},
+		{"a superseding stage that cannot be edited", "a: 'off'\nb: 'off'\n", func(doc *yamledit.Document) []Stage {
+			b := light(doc, "b")
+			b.Edit = func() (*yamledit.Edit, error) { return nil, fail }
+			return []Stage{light(doc, "a", "b"), b}
+		}, "no edit"},
+		{"a check that fails", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *Stage) {
+			s.Check = func(Cluster) error { return errors.New("it is still dark") }
+		}), "l.yaml:1: stage a cannot be planned: it is still dark; make this change by hand"},
+		{"an edit that never ends", "a: 'off'\nb: 'off'\n", change(func(doc *yamledit.Document, s *Stage) {
+			s.Edit = func() (*yamledit.Edit, error) {
+				e := doc.Edit()
+				text, _ := doc.Root().Get("a").String()
+				e.Set(doc.Root().Get("a"), text+"!")
+				return e, nil
+			}
+		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change by hand"},
+		{"an edit that fails the second time", "a: 'off'\nb: 'off'\n", change(func(doc *yamledit.Document, s *Stage) {
+			edit := s.Edit
+			if doc.Root().Get("a").Value() == "on" {
+				edit = func() (*yamledit.Edit, error) { return doc.Edit(), fail }
+			}
+			s.Edit = edit
+		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change by hand"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := Build(distro(c.stages), document(t, c.text), Target{})
+			if p != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %+v, %v\nwant %s", p, err, c.want)
+			}
+		})
+	}
+}
+
+func TestTheCheckSeesTheClusterAfterTheStage(t *testing.T) {
+	stages := func(doc *yamledit.Document) []Stage {
+		s := light(doc, "a")
+		s.Check = func(after Cluster) error {
+			if doc.Root().Get("a").Value() != "off" || after.Document().Root().Get("a").Value() != "on" {
+				return errors.New("the check sees the wrong clusters")
+			}
+			return nil
+		}
+		return []Stage{s}
+	}
+	if _, err := Build(distro(stages), document(t, "a: 'off'\n"), Target{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStagesHaveNamesOfTheirOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range StageNames() {
+		if seen[name] || name == "" {
+			t.Errorf("%q stands twice", name)
+		}
+		seen[name] = true
+	}
+}
+
+func TestRolloutIsACommand(t *testing.T) {
+	var a Action = RolloutDone{Namespace: "n", DaemonSet: "d", Why: "before the edit"}
+	if a.Purpose() != "before the edit" || a.Command() != "kubectl -n n rollout status daemonset/d" {
+		t.Errorf("%q: %q", a.Purpose(), a.Command())
+	}
+}

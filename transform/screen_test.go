@@ -1,0 +1,143 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// screened parses a document that starts in line 11, and returns the rule that
+// refuses it and the line.
+func screened(t *testing.T, text string) (rule string, line int) {
+	t.Helper()
+	doc, err := Parse(yamledit.Chunk{File: "c.yaml", Line: 10, Bytes: []byte(text)})
+	if err == nil {
+		if string(doc.Bytes()) != text {
+			t.Errorf("the document holds %q", doc.Bytes())
+		}
+		return "", 0
+	}
+	var refused *Refused
+	if !errors.As(err, &refused) {
+		return "not YAML", 0
+	}
+	if refused.At.File != "c.yaml" || refused.At.Do == "" {
+		t.Errorf("%#v", refused.At)
+	}
+	return refused.Rule, refused.At.Line
+}
+
+func TestTemplatesAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		line       int
+	}{
+		{"as a value", "a: b\nc: {{ .Values.c }}\n", 12},
+		{"trimmed", "a: b\nc: {{- .Values.c -}}\n", 12},
+		{"empty", "a: {{}}\n", 11},
+		{"below a mapping", "a:\n  b:\n    c: {{ .c }}\n", 13},
+		{"in a list", "a:\n- b\n- {{ .c }}\n", 13},
+		{"in a flow list", "a: [b, {{ .c }}]\n", 11},
+		{"in JSON", "{\"a\": {{ .c }} }\n", 11},
+		{"as a key", "a: b\n{{ .c }}: d\n", 12},
+		{"as a line", "a: b\n{{- if .c }}\nd: e\n{{- end }}\n", 12},
+		{"as a block", "a:\n{{ toYaml .a | indent 2 }}\n", 12},
+		{"two in a row", "a: {{ .b }}-{{ .c }}\n", 11},
+		{"behind a quoted one", "a: '{{ .b }}'\nc: {{ .d }} e\n", 12},
+		{"behind text", "a: b\nc: prod-{{ .Values.c }}\n", 12},
+		{"in the middle of text", "a: b {{ .c }} d\n", 11},
+		{"behind text in a list", "a:\n- b=x{{ .c }}\n", 12},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if rule, line := screened(t, c.text); rule != "templated" || line != c.line {
+				t.Errorf("got %q in line %d, want line %d", rule, line, c.line)
+			}
+		})
+	}
+}
+
+func TestBracesAreNoTemplateWhereYAMLQuotesThem(t *testing.T) {
+	for name, text := range map[string]string{
+		"single quotes":               "a: '{{ .b }}'\n",
+		"double quotes":               "a: \"x {{ .b }}\"\n",
+		"quotes of several lines":     "a: \"x\n  {{ .b }}\"\n",
+		"a quoted key":                "'{{ .a }}': b\n",
+		"a comment":                   "# {{ .a }}\na: b\n",
+		"a comment behind a value":    "a: b # {{ .c }}\n",
+		"a literal block":             "a: |\n  {{ .b }}\n",
+		"a folded block":              "a: >-\n  x {{ .b }}\n",
+		"a literal block in a list":   "a:\n- |\n  {{- range .b }}\n  {{- end }}\n",
+		"JSON":                        "{\"a\": \"{{ .b }}\"}\n",
+		"single braces":               "a: {b: {c: d}}\n",
+		"braces that do not go first": "a: ${b}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if rule, line := screened(t, text); rule != "" {
+				t.Errorf("%q in line %d", rule, line)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotYAMLIsNoTemplateForBracesElsewhere(t *testing.T) {
+	for name, text := range map[string]string{
+		"none":           "a: [\n",
+		"a comment":      "# {{ .a }}\na: [\n",
+		"single quotes":  "a: '{{ .b }}'\nc: [\n",
+		"double quotes":  "a: \"{{ .b }}\"\nc: [\n",
+		"duplicate keys": "a: 1\na: 2\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if rule, _ := screened(t, text); rule != "not YAML" {
+				t.Errorf("%q", rule)
+			}
+		})
+	}
+}
+
+func TestEncryptedFilesAreRefused(t *testing.T) {
+	const value = "spec:\n  token: ENC[AES256_GCM,data:aaaa,iv:bbbb,tag:cccc,type:str]\n"
+	for _, c := range []struct {
+		name, text string
+		line       int
+	}{
+		{"by SOPS", value + "sops:\n  kms: []\n  lastmodified: '2024-01-01T00:00:00Z'\n  mac: ENC[AES256_GCM,data:dddd]\n", 13},
+		{"the checksum alone", "sops: {mac: ENC}\n" + value, 11},
+		{"the time alone", value + "sops:\n  lastmodified: '2024-01-01T00:00:00Z'\n", 13},
+		{"in JSON", "{\"sops\": {\"mac\": \"ENC\"}}\n", 11},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if rule, line := screened(t, c.text); rule != "encrypted" || line != c.line {
+				t.Errorf("got %q in line %d, want line %d", rule, line, c.line)
+			}
+		})
+	}
+}
+
+func TestOtherThingsNamedSopsAreFine(t *testing.T) {
+	for name, text := range map[string]string{
+		"a string":     "sops: mac\n",
+		"other fields": "sops: {version: 3.8.1}\n",
+		"not the root": "spec:\n  sops: {mac: a}\n",
+		"a list":       "- sops: {mac: a}\n",
+		"nothing":      "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if rule, _ := screened(t, text); rule != "" {
+				t.Errorf("%q", rule)
+			}
+		})
+	}
+}
+
+func TestRefusalsOfTemplatesSayWhatToDo(t *testing.T) {
+	_, err := Parse(yamledit.Chunk{File: "c.yaml", Bytes: []byte("a: {{ .s3cr3t }}\n")})
+	const want = "c.yaml:1: the file is a template ({{ }}), not a cluster; render it first and name the result, then carry the diff over to the template"
+	if err == nil || err.Error() != want {
+		t.Errorf("got:  %v\nwant: %s", err, want)
+	}
+}
