@@ -3,7 +3,11 @@
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 CORPUS ?= ../shared/corpus
+PLANNER ?= ../shared/planner
+FACTS ?= ../shared/domain
 FUZZTIME ?= 30s
+BENCH_CLUSTERS ?= 10000
+BENCH_ROUNDS ?= 3
 SIZE_LIMIT_MB ?= 40
 
 BIN := bin/rke-lm
@@ -24,7 +28,7 @@ demo: build ## Plan the clusters in examples/
 	$(BIN) plan examples/
 
 test: ## Run all tests
-	go test ./...
+	go test -timeout 30m ./...
 
 golden: ## Rewrite the golden files
 	go test ./cmd/rke-lm -run TestGolden -update
@@ -37,19 +41,23 @@ goldens-clean: golden ## Fail if rewriting the golden files changes or adds one
 lint: ## Check formatting, vet, staticcheck, license headers, package names
 	scripts/lint.sh
 
-bench: ## Run all benchmarks
+bench: ## Run all benchmarks, then compare with one parse and with yq
 	go test -run '^$$' -bench . -benchmem ./...
+	cd bench && go run . -clusters $(BENCH_CLUSTERS) -rounds $(BENCH_ROUNDS)
 
 fuzz: ## Run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
-# A test runs in the folder of its package, so it is given an absolute path.
-corpus: ## Run over the YAML files in CORPUS and print counts
-	@if [ -d "$(CORPUS)" ]; then \
-		RKE_LM_CORPUS="$(abspath $(CORPUS))" go test ./cmd/rke-lm -run TestCorpus -count=1 -v; \
-	else \
-		echo "skipped: no folder $(CORPUS); name one with CORPUS=DIR"; \
-	fi
+# Tests run in the folder of their package, so they are given absolute paths.
+FACTS_FROM = RKE_LM_CORPUS="$(abspath $(CORPUS))" RKE_LM_PLANNER="$(abspath $(PLANNER))" RKE_LM_FACTS="$(abspath $(FACTS))"
+
+corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own results) and print counts
+	@for dir in "$(CORPUS)" "$(PLANNER)" "$(FACTS)"; do \
+		[ -d "$$dir" ] || echo "skipped: no folder $$dir; name one with CORPUS=DIR, PLANNER=DIR or FACTS=DIR"; \
+	done
+	$(FACTS_FROM) go test ./transform/rke2 -run 'Planner|Facts' -count=1 -v
+	$(FACTS_FROM) go test ./transform/yamledit -run TestRandomEdits -count=1 -v
+	$(FACTS_FROM) go test ./cmd/rke-lm -run TestCorpus -count=1 -v
 
 e2e: ## Run the command line scripts
 	go test ./cmd/rke-lm -run TestScript -count=1

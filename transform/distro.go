@@ -14,9 +14,15 @@ type Distro struct {
 	Marker string
 	// Owns reports whether the document describes a cluster of this distro.
 	Owns func(*yamledit.Document) bool
+	// Identify names the cluster of a document, migratable or not, without its
+	// version.
+	Identify func(*yamledit.Document) Identity
 	// Open reads a cluster. It fails with *Refused for one that is not to be
 	// migrated, and with *yamledit.Error for one that cannot be read safely.
 	Open func(*yamledit.Document, Target) (Cluster, error)
+	// Lint reads a cluster for its findings alone, migratable or not. It may
+	// return both a cluster and what of it cannot be read. nil stands for Open.
+	Lint func(*yamledit.Document, Target) (Cluster, error)
 	// Explain returns the effective configuration of a cluster, migratable or
 	// not; nil where a distro has no such thing.
 	Explain func(*yamledit.Document, Target) ([]MachineClass, error)
@@ -37,10 +43,26 @@ type Cluster interface {
 
 // Identity names a cluster.
 type Identity struct {
-	Distro    string
-	Namespace string
-	Name      string
-	Version   string
+	Distro    string `json:"distro"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Version   string `json:"version"`
+}
+
+// Title is how people call the cluster.
+func (i Identity) Title() string {
+	switch {
+	case i.Name == "":
+		return "(no name)"
+	case i.Namespace == "":
+		return i.Name
+	}
+	return i.Namespace + "/" + i.Name
+}
+
+// Is reports whether both name the same cluster, whatever its version.
+func (i Identity) Is(o Identity) bool {
+	return i.Distro == o.Distro && i.Namespace == o.Namespace && i.Name == o.Name
 }
 
 // MachineClass is the effective configuration of all machines with one set of

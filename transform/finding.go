@@ -50,7 +50,9 @@ type Rule struct {
 	Guards []string
 	// Acceptable says whether --accept may acknowledge an error.
 	Acceptable bool
-	Doc        string // one sentence for docs/rules.md
+	// Fixable says that lint --fix can correct what the rule finds.
+	Fixable bool
+	Doc     string // one sentence for docs/rules.md
 }
 
 // Report fills in what the rule knows about its findings. A finding that has a

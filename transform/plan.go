@@ -5,6 +5,7 @@ package transform
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -13,16 +14,19 @@ import (
 type State string
 
 // A stage is done when its result holds or a later stage supersedes it; it is
-// blocked when an error guards it.
+// blocked when an error guards it. A document does not show how far a stage of
+// actions alone has come: it never counts as left to do.
 const (
-	Done    State = "done"
-	Todo    State = "todo"
-	Blocked State = "blocked"
+	Done       State = "done"
+	Todo       State = "todo"
+	Blocked    State = "blocked"
+	ActionOnly State = "action"
 )
 
 // Plan is the stages of one cluster, applied one after another.
 type Plan struct {
 	Cluster Identity
+	Target  Target
 	Start   *yamledit.Document
 	Steps   []Step
 }
@@ -37,9 +41,24 @@ type Step struct {
 	Reverse  []yamledit.Splice // After → Before
 	Edits    []Place
 	Findings []Finding
+
+	result Cluster // behind the stage, where it edits the document
 }
 
-// Place is where a stage changes its document, as the document was before.
+// Files returns what a person needs for the stage beside the document.
+func (s Step) Files() ([]File, error) {
+	if s.result == nil {
+		return nil, nil
+	}
+	stage, found := stageOf(s.result.Stages(), s.Stage.Name)
+	if !found || stage.Files == nil {
+		return nil, nil
+	}
+	return stage.Files()
+}
+
+// Place is where a stage changes its document. The line is that of the file as it
+// stands, before any stage.
 type Place struct {
 	Path string `json:"path"`
 	Line int    `json:"line"`
@@ -48,15 +67,11 @@ type Place struct {
 // Changes reports whether the step edits the document.
 func (s Step) Changes() bool { return len(s.Splices) > 0 }
 
+// Left reports whether the stage's edit is left to do.
+func (s Step) Left() bool { return s.State == Todo || s.State == Blocked }
+
 // Left reports whether an edit is left to do.
-func (p *Plan) Left() bool {
-	for _, s := range p.Steps {
-		if s.State != Done {
-			return true
-		}
-	}
-	return false
-}
+func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, Step.Left) }
 
 // Step returns the step of a stage.
 func (p *Plan) Step(stage string) (Step, bool) {
@@ -76,11 +91,15 @@ func Build(d Distro, doc *yamledit.Document, target Target) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Cluster: c.Identity(), Start: doc}
+	p := &Plan{Cluster: c.Identity(), Target: target, Start: doc}
+	var way trail
 	for i := range c.Stages() {
-		step, next, err := build(d, c, i, target)
+		step, next, err := build(d, c, i, target, way)
 		if err != nil {
 			return nil, err
+		}
+		if step.Changes() {
+			way = append(way, leg{step.Before, step.After, step.Splices})
 		}
 		p.Steps = append(p.Steps, step)
 		c = next
@@ -88,10 +107,15 @@ func Build(d Distro, doc *yamledit.Document, target Target) (*Plan, error) {
 	return p, nil
 }
 
-// build applies stage i to a cluster and returns the cluster behind it.
-func build(d Distro, c Cluster, i int, target Target) (Step, Cluster, error) {
+// build applies stage i to a cluster and returns the cluster behind it. way leads
+// from the file to the cluster.
+func build(d Distro, c Cluster, i int, target Target, way trail) (Step, Cluster, error) {
 	stages := c.Stages()
 	step := Step{Stage: stages[i], State: Done, Before: c.Document(), After: c.Document()}
+	if step.Stage.Edit == nil {
+		step.State = ActionOnly
+		return step, c, nil
+	}
 	superseded, err := supersededBy(stages, i)
 	if err != nil || superseded {
 		return step, c, err
@@ -103,9 +127,7 @@ func build(d Distro, c Cluster, i int, target Target) (Step, Cluster, error) {
 	if edit.Empty() {
 		return step, c, nil
 	}
-	for _, n := range edit.Nodes() {
-		step.Edits = append(step.Edits, Place{Path: n.Path(), Line: n.Line()})
-	}
+	step.Edits = way.places(edit.Nodes())
 	if step.After, step.Splices, err = edit.Apply(); err != nil {
 		return step, nil, err
 	}
@@ -116,10 +138,12 @@ func build(d Distro, c Cluster, i int, target Target) (Step, Cluster, error) {
 	if err != nil {
 		return step, nil, err
 	}
+	step.result = after
 	if err := prove(step, c, after); err != nil {
 		return step, nil, err
 	}
-	step.Findings = after.Findings(step.Stage.Name)
+	way = append(way[:len(way):len(way)], leg{step.Before, step.After, step.Splices})
+	step.Findings = way.findings(after.Findings(step.Stage.Name))
 	step.State = Todo
 	for _, f := range step.Findings {
 		if f.Stops() {
@@ -155,7 +179,7 @@ func broken(c Cluster, stage, what string) error {
 func supersededBy(stages []Stage, i int) (bool, error) {
 	for _, name := range stages[i].SupersededBy {
 		for _, s := range stages[i+1:] {
-			if s.Name != name {
+			if s.Name != name || s.Early != nil && s.Early() {
 				continue
 			}
 			edit, err := s.Edit()

@@ -3,13 +3,18 @@
 
 package transform
 
-import "github.com/rke-lm/rke-lm/transform/yamledit"
+import (
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // Refused says that a document is not one to migrate, or not one to edit, and
-// which rule says so: not-migratable, templated or encrypted.
+// which rule says so.
 type Refused struct {
 	Rule string
 	At   *yamledit.Error
+	Path string // of the node that is to blame, if it is one
 }
 
 func (e *Refused) Error() string { return e.At.Error() }
@@ -18,11 +23,27 @@ func (e *Refused) Error() string { return e.At.Error() }
 // yamledit.Error.
 func (e *Refused) Unwrap() error { return e.At }
 
-// RuleNotMigratable is the rule of documents that were understood, but hold no
-// cluster to migrate.
-const RuleNotMigratable = "not-migratable"
+// The rules of documents that no verb works on.
+const (
+	// RuleNotMigratable is for documents that were understood, but hold no
+	// cluster to migrate.
+	RuleNotMigratable = "not-migratable"
+	RuleTemplated     = "templated"
+	RuleEncrypted     = "encrypted"
+)
 
 // NotMigratable refuses a cluster because of a node.
 func NotMigratable(at yamledit.Node, what, do string) error {
-	return &Refused{Rule: RuleNotMigratable, At: at.Errorf(what, do)}
+	return Refuse(RuleNotMigratable, at, what, do)
+}
+
+// Refuse refuses a document because of a node and for a rule.
+func Refuse(rule string, at yamledit.Node, what, do string) error {
+	return &Refused{Rule: rule, At: at.Errorf(what, do), Path: at.Path()}
+}
+
+// Finding returns the refusal as an error that its rule finds.
+func (e *Refused) Finding() Finding {
+	message := strings.TrimPrefix(e.At.What, e.Path+": ")
+	return Finding{Rule: e.Rule, Severity: Error, File: e.At.File, Line: e.At.Line, Path: e.Path, Message: message, Fix: e.At.Do}
 }

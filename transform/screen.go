@@ -25,13 +25,13 @@ func Parse(c yamledit.Chunk) (*yamledit.Document, error) {
 		return nil, templated(c, line-c.Line)
 	}
 	if n, found := sopsNode(doc.Root()); found {
-		return nil, &Refused{Rule: "encrypted", At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff inside of sops"}}
+		return nil, &Refused{Rule: RuleEncrypted, At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff inside of sops"}}
 	}
 	return doc, nil
 }
 
 func templated(c yamledit.Chunk, line int) error {
-	return &Refused{Rule: "templated", At: &yamledit.Error{File: c.File, Line: c.Line + line, What: "the file is a template ({{ }}), not a cluster", Do: "render it first and name the result, then carry the diff over to the template"}}
+	return &Refused{Rule: RuleTemplated, At: &yamledit.Error{File: c.File, Line: c.Line + line, What: "the file is a template ({{ }}), not a cluster", Do: "render it first and name the result, then carry the diff over to the template"}}
 }
 
 // templateLine returns the 1-based line of the first unquoted {{ of a text that

@@ -7,15 +7,28 @@ import "github.com/rke-lm/rke-lm/transform/yamledit"
 
 // The stages of a leader migration, by the names that every distro uses.
 const (
-	GrantMigrationLease   = "grant-migration-lease"
-	EnableLeaderMigration = "enable-leader-migration"
-	SwitchToExternal      = "switch-to-external"
+	GrantMigrationLease    = "grant-migration-lease"
+	EnableLeaderMigration  = "enable-leader-migration"
+	InstallCCM             = "install-ccm"
+	CordonControlPlane     = "cordon-control-plane"
+	SwitchToExternal       = "switch-to-external"
+	UncordonControlPlane   = "uncordon-control-plane"
+	DisableLeaderMigration = "disable-leader-migration"
+	VerifyProviderIDs      = "verify-provider-ids"
 )
 
 // StageNames lists all stages in their order. A distro's stages are a
 // subsequence of it.
 func StageNames() []string {
-	return []string{GrantMigrationLease, EnableLeaderMigration, SwitchToExternal}
+	return []string{
+		GrantMigrationLease, EnableLeaderMigration, InstallCCM, CordonControlPlane,
+		SwitchToExternal, UncordonControlPlane, DisableLeaderMigration, VerifyProviderIDs,
+	}
+}
+
+// EditStageNames lists the stages that edit a document.
+func EditStageNames() []string {
+	return []string{GrantMigrationLease, EnableLeaderMigration, InstallCCM, SwitchToExternal, DisableLeaderMigration}
 }
 
 // Stage is one reviewable change of one cluster, as the cluster stands now.
@@ -25,14 +38,38 @@ type Stage struct {
 	// SupersededBy names the later stages that, once done, leave nothing to do
 	// here: nothing ever puts the flag back on an external manager.
 	SupersededBy []string
-	// Edit queues the stage's change; an empty edit says that its result holds.
-	// It fails where the document cannot be edited safely.
+	// Edit queues the stage's change; an empty edit says that nothing is left to
+	// edit. It fails where the document cannot be edited safely. A stage without
+	// Edit is made of actions alone.
 	Edit func() (*yamledit.Edit, error)
+	// Early reports that the stage cannot be done yet, although nothing is left
+	// to edit: what it takes away was never there. nil stands for never.
+	Early func() bool
 	// Check compares the cluster with its successor: what was promised changed,
 	// for every machine class, and nothing else.
 	Check func(after Cluster) error
-	// Actions are what has to happen outside of the document.
+	// Undo queues the reverse of Edit, as far as the document still tells what was
+	// there before; an empty edit says that nothing of the stage is in it. It fails
+	// with *Conflict where the document does not tell. nil stands for nothing.
+	Undo func() (*yamledit.Edit, error)
+	// Actions are what has to happen outside of the document. The first Ahead of
+	// them come before the edit.
 	Actions []Action
+	Ahead   int
+	// Caution is what to know before the stage is undone, if anything.
+	Caution string
+	// Verify shows whether the stage has done its work; Restore is what has to
+	// happen, or to be looked at, after it was undone.
+	Verify  []Action
+	Restore []Action
+	// Files returns what a person needs beside the document, once the stage's edit
+	// is in it. nil stands for none.
+	Files func() ([]File, error)
+}
+
+// File is something that a stage needs and that a plan folder holds.
+type File struct {
+	Name, Content string
 }
 
 // Action is a step that is not an edit of the document. Its command is what a
@@ -42,18 +79,4 @@ type Action interface {
 	Purpose() string
 	// Command returns the shell command.
 	Command() string
-}
-
-// RolloutDone asks that a DaemonSet runs on every node that it is meant for.
-type RolloutDone struct {
-	Namespace, DaemonSet string
-	Why                  string
-}
-
-// Purpose implements Action.
-func (a RolloutDone) Purpose() string { return a.Why }
-
-// Command implements Action.
-func (a RolloutDone) Command() string {
-	return "kubectl -n " + a.Namespace + " rollout status daemonset/" + a.DaemonSet
 }

@@ -3,16 +3,47 @@
 
 package transform
 
-// EndStateExternal is the end state in which the provider's name is external.
-const EndStateExternal = "external"
+// The end states of a migration.
+const (
+	// EndStateExternal makes the provider's name external.
+	EndStateExternal = "external"
+	// EndStateOverride keeps the provider's name, which names the nodes, and
+	// makes every component external by its own argument.
+	EndStateOverride = "aws-override"
+)
 
-// Target is what the operator chose.
+// When control planes are cordoned for the switch.
+const (
+	CordonAuto   = "auto" // where they carry no workloads and no version changes
+	CordonAlways = "always"
+	CordonNever  = "never"
+)
+
+// Target is what the operator chose. The zero Target is a valid choice.
 type Target struct {
-	// EndState is EndStateExternal; "" stands for it too, but only a choice that
-	// was spelled out acknowledges that nodes may be renamed.
-	EndState string
+	// EndState is one of the end states; "" stands for EndStateExternal, but only
+	// a choice that was spelled out acknowledges that nodes may be renamed.
+	EndState string `json:"endState,omitempty"`
+	// Version is the Kubernetes release that the switch moves to; "" keeps it.
+	Version string `json:"targetVersion,omitempty"`
 	// AssumeVersion stands in for a version that a file does not state.
-	AssumeVersion string
+	AssumeVersion string `json:"assumeVersion,omitempty"`
 	// Accept lists the rules whose errors are acknowledged.
-	Accept []string
+	Accept []string `json:"accept,omitempty"`
+
+	ChartVersion    string `json:"chartVersion,omitempty"`       // "" for the tested one
+	ChartRepo       string `json:"chartRepo,omitempty"`          // "" for the published one
+	ImageRepository string `json:"ccmImageRepository,omitempty"` // "" for the chart's own
+	ImageTag        string `json:"ccmImageTag,omitempty"`        // "" for the one that belongs to the cluster's minor
+
+	// KeepLeaderMigration leaves the flag on the cloud-controller-manager.
+	KeepLeaderMigration bool `json:"keepLeaderMigration,omitempty"`
+	// NoLeaderMigration plans the short way with a gap or an overlap of owners.
+	NoLeaderMigration bool `json:"noLeaderMigration,omitempty"`
+	// Cordon is one of CordonAuto (also ""), CordonAlways and CordonNever.
+	Cordon string `json:"cordon,omitempty"`
+
+	// Canonical lets an undo take the usual form where the document does not tell
+	// how something was written before: absent, not empty; a list, not a string.
+	Canonical bool `json:"-"`
 }

@@ -9,185 +9,218 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // applyOptions are the flags of apply.
 type applyOptions struct {
-	*options
-	stage    string
-	next     bool
-	through  bool
-	dryRun   bool
-	toStdout bool
-	stdin    bytes.Buffer // what was read from standard input, to write it again
+	rewrite
+	choice transform.Choice
+	undo   string
+	saved  savedPlans
 }
 
 func newApply(o *options) *cobra.Command {
-	a := &applyOptions{options: o}
+	a := &applyOptions{rewrite: rewrite{options: o}}
 	c := &cobra.Command{
-		Use:   "apply (--stage STAGE | --next) PATH...",
-		Short: "Write files as they stand after a stage",
-		Long: `Write files as they stand after a stage: in place and atomically, or to standard
-output with --stdout, or as a diff with --dry-run. A file is written as a whole
-or not at all. Nothing but the stage's edits changes, byte for byte.`,
+		Use:   "apply (--stage STAGE | --next | --undo STAGE) PATH...",
+		Short: "Write files as they stand after a stage, or without it",
+		Long: `Write files as they stand after a stage, or before it: in place and atomically, or
+to standard output with --stdout, or as a diff with --dry-run. A file is written
+as a whole or not at all. Nothing but the stage's edits changes, byte for byte.
+
+With --plan the edits are those that plan --out saved, and each document must be
+the one that was planned. --undo then gives back the same bytes. Without --plan it
+takes away what the stage writes, and refuses where the file does not tell what
+was there before.`,
 		Example: `  rke-lm apply --next clusters/harbour.yaml
   rke-lm apply --stage switch-to-external --through --end-state external --dry-run clusters/
+  rke-lm apply --plan plans --next clusters/
+  rke-lm apply --plan plans --undo enable-leader-migration clusters/harbour.yaml
   rke-lm apply --next - < cluster.yaml > next.yaml`,
-		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.check(c); err != nil {
+				return err
+			}
+			return a.run(c.Context(), args)
+		},
 	}
 	o.inputFlags(c.Flags())
 	o.targetFlags(c.Flags())
-	c.Flags().StringVar(&a.stage, "stage", "", "the stage to apply")
-	c.Flags().BoolVar(&a.next, "next", false, "apply the first stage that is not done")
-	c.Flags().BoolVar(&a.through, "through", false, "apply the stages before --stage as well")
-	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the diff and write nothing")
-	c.Flags().BoolVar(&a.toStdout, "stdout", false, "print the file instead of writing it")
-	complete(c, "stage", transform.StageNames())
-	c.MarkFlagsMutuallyExclusive("stage", "next")
-	c.MarkFlagsMutuallyExclusive("dry-run", "stdout")
-	c.MarkFlagsOneRequired("stage", "next")
+	c.Flags().StringVar(&a.choice.Stage, "stage", "", "the stage to apply")
+	c.Flags().BoolVar(&a.choice.Next, "next", false, "apply the first stage that is not done")
+	c.Flags().StringVar(&a.undo, "undo", "", "the stage to take back")
+	c.Flags().BoolVar(&a.choice.Through, "through", false, "apply the stages before --stage as well, or take back those behind --undo")
+	c.Flags().StringVar(&a.saved.dir, "plan", "", "apply or take back what plan --out saved in this folder")
+	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "with --undo: where the file does not tell how something was written before, take the usual form")
+	a.flags(c)
+	complete(c, "stage", transform.EditStageNames())
+	complete(c, "undo", transform.EditStageNames())
+	c.MarkFlagsMutuallyExclusive("stage", "next", "undo")
+	c.MarkFlagsOneRequired("stage", "next", "undo")
+	c.MarkFlagsMutuallyExclusive("plan", "canonical")
 	return c
 }
 
-func (a *applyOptions) run(ctx context.Context, paths []string) error {
-	if a.stage != "" {
-		if err := checkOneOf("stage", a.stage, transform.StageNames()...); err != nil {
+// check refuses flags that do not go together.
+func (a *applyOptions) check(c *cobra.Command) error {
+	for flag, stage := range map[string]string{"stage": a.choice.Stage, "undo": a.undo} {
+		if !c.Flags().Changed(flag) {
+			continue
+		}
+		if err := checkOneOf(flag, stage, transform.EditStageNames()...); err != nil {
 			return err
 		}
 	}
-	if a.through && a.next {
+	switch {
+	case a.choice.Through && a.choice.Next:
 		return errors.New("--through goes with --stage, not with --next")
+	case a.choices.Canonical && a.undo == "":
+		return errors.New("--canonical goes with --undo")
+	case a.saved.dir != "":
+		return a.checkNoChoice(c.Flags())
 	}
+	return nil
+}
+
+func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	target, err := a.target()
 	if err != nil {
 		return err
 	}
-	if slices.Contains(paths, "-") {
-		a.in = io.TeeReader(a.in, &a.stdin)
+	if err := a.saved.read(); err != nil {
+		return err
 	}
+	a.begin(paths)
+	defer a.end()
 	code := exitDone
-	fail := func(err error) {
-		fmt.Fprintln(a.err, "error:", err)
-		code = max(code, exitCode(err))
-	}
-	ins, err := a.inputs(ctx, paths)
-	if err != nil {
-		fail(err)
-	}
-	for _, in := range ins {
-		if err := ctx.Err(); err != nil {
-			return err
+	fail := func(errs ...error) {
+		for _, err := range errs {
+			complain(a.err, err)
+			code = max(code, exitCode(err))
 		}
-		for _, err := range a.file(in, target) {
+	}
+	var errs []error // of the file in work
+	for r := range a.clusters(ctx, paths, func(f found) (func() error, error) { return a.cluster(f, target) }) {
+		if err := r.use(); err != nil {
+			errs = append(errs, err)
+		}
+		if !r.end {
+			continue
+		}
+		// A saved plan stands for its own document, whatever its neighbours are like,
+		// in a file that could be read.
+		if err := a.file(r.piece, r.err != nil || len(errs) > 0 && !a.saved.given()); err != nil {
+			errs = append(errs, err)
+		}
+		fail(errs...)
+		errs = nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if code == exitDone {
+		if err := a.saved.unused(); err != nil {
 			fail(err)
 		}
 	}
 	return withCode(code)
 }
 
-// file applies the stage to all clusters of a file, or to none.
-func (a *applyOptions) file(in input, t transform.Target) []error {
-	errs := in.errs
-	var parts []atomicfile.Part
-	for _, f := range in.clusters {
-		part, err := a.cluster(f, t)
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case part != nil:
-			parts = append(parts, *part)
+// cluster works on a cluster, and returns what shows its findings and keeps the
+// part of the file that changes.
+func (a *applyOptions) cluster(f found, t transform.Target) (func() error, error) {
+	var said, diff bytes.Buffer
+	part, note, err := a.part(f, t, &said, &diff)
+	return func() error {
+		a.err.Write(said.Bytes())
+		a.out.Write(diff.Bytes())
+		if part == nil {
+			return nil
 		}
-	}
-	if len(errs) > 0 {
-		if len(parts) > 0 {
-			fmt.Fprintf(a.err, "%s: not written, because of the errors in it\n", in.source.Name)
-		}
-		return errs
-	}
-	if err := a.write(in, parts); err != nil {
-		return []error{err}
-	}
-	return nil
+		a.notes = append(a.notes, note)
+		return a.parts.Add(*part)
+	}, err
 }
 
-// cluster returns the part of the file that the stage changes, or nil.
-func (a *applyOptions) cluster(f found, t transform.Target) (*atomicfile.Part, error) {
+// turn is one stage that a document takes, forward or back.
+type turn struct {
+	stage    string
+	blocked  bool
+	findings []transform.Finding
+	after    *yamledit.Document
+}
+
+// turns returns what is to be done to a cluster; nothing is left to do where it
+// returns none.
+func (a *applyOptions) turns(f found, t transform.Target) ([]turn, error) {
+	switch {
+	case a.saved.given():
+		return a.savedTurns(f)
+	case a.undo != "":
+		return undoTurns(f, t, a.undo, a.choice.Through)
+	}
 	p, err := transform.Build(f.distro, f.doc, t)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := a.choose(p)
-	if err != nil {
-		return nil, err
-	}
-	name := p.Cluster.Namespace + "/" + p.Cluster.Name
-	if len(steps) == 0 {
-		fmt.Fprintf(a.err, "%s: %s: nothing to do\n", f.doc.File(), name)
-		return nil, nil
-	}
+	steps, err := p.Choose(a.choice)
+	var turns []turn
 	for _, s := range steps {
-		outputs.WriteFindings(a.err, a.palette(a.err), s.Findings, "")
-		if s.State == transform.Blocked {
-			return nil, &failure{code: exitFound, err: fmt.Errorf("%s: %s: stage %s is blocked by the errors above; correct them, or acknowledge them with --accept", f.doc.File(), name, s.Stage.Name)}
-		}
-		fmt.Fprintf(a.err, "%s: %s: %s\n", f.doc.File(), name, s.Stage.Name)
+		turns = append(turns, turn{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After})
 	}
-	after := steps[len(steps)-1].After
-	if a.dryRun {
-		outputs.WriteDiff(a.out, a.palette(a.out), outputs.Diff(p.Start, after))
-	}
-	chunk := f.doc.Chunk()
-	return &atomicfile.Part{Offset: int64(chunk.Offset), Length: int64(len(chunk.Bytes)), New: after.Bytes()}, nil
+	return turns, err
 }
 
-// choose returns the steps to apply, in their order.
-func (a *applyOptions) choose(p *transform.Plan) ([]transform.Step, error) {
-	var left []transform.Step
-	for _, s := range p.Steps {
-		wanted := a.next || s.Stage.Name == a.stage
-		if s.State != transform.Done {
-			left = append(left, s)
-		}
-		if !wanted || a.next && s.State == transform.Done {
-			continue
-		}
-		if s.State == transform.Done && !a.through {
-			return nil, nil
-		}
-		if len(left) > 1 && !a.through {
-			return nil, &failure{code: exitRefused, err: fmt.Errorf("%s: %s comes before %s and is not done; apply it first, or add --through", p.Start.File(), left[0].Stage.Name, a.stage)}
-		}
-		return left, nil
-	}
-	return nil, nil
-}
-
-// write puts the changed parts where the operator wants them.
-func (a *applyOptions) write(in input, parts []atomicfile.Part) error {
+// part returns the part of the file that changes and what to say of it, or nil.
+func (a *applyOptions) part(f found, t transform.Target, said, diff io.Writer) (*atomicfile.Part, string, error) {
+	turns, err := a.turns(f, t)
+	name := f.doc.File() + ": " + f.distro.Identify(f.doc).Title() + ": "
 	switch {
-	case a.dryRun:
-		return nil
-	case !in.source.IsFile():
-		return atomicfile.Splice(a.out, bytes.NewReader(a.stdin.Bytes()), int64(a.stdin.Len()), parts)
-	case !a.toStdout && len(parts) == 0:
-		return nil
+	case errors.Is(err, errNotPlanned):
+		fmt.Fprintln(said, name+err.Error())
+		return nil, "", nil
+	case err != nil:
+		return nil, "", err
+	case len(turns) == 0:
+		fmt.Fprintln(said, name+"nothing to do")
+		return nil, "", nil
 	}
-	f, err := os.Open(in.source.Path)
-	if err != nil {
-		return err
+	var stages []string
+	for _, s := range turns {
+		outputs.WriteFindings(said, a.palette(a.err), s.findings, "")
+		if s.blocked {
+			return nil, "", &failure{code: exitFound, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock())}
+		}
+		stages = append(stages, s.stage)
 	}
-	defer f.Close()
-	splice := func(w io.Writer) error { return atomicfile.Splice(w, f, in.stats.Info.Size(), parts) }
-	if a.toStdout {
-		return splice(a.out)
+	after := turns[len(turns)-1].after
+	if a.dryRun {
+		outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(f.doc, after))
 	}
-	return atomicfile.Replace(in.source.Path, atomicfile.See(in.stats.Info), splice)
+	changed := part(f.doc, after)
+	return &changed, name + strings.Join(stages, ", ") + a.direction(), nil
+}
+
+// direction is said of stages that are taken back.
+func (a *applyOptions) direction() string {
+	if a.undo != "" {
+		return " undone,"
+	}
+	return ""
+}
+
+// unblock says what to do about a stage that errors guard.
+func (a *applyOptions) unblock() string {
+	if a.saved.given() {
+		return "correct them, or acknowledge them with --accept, and plan again with --out"
+	}
+	return "correct them, or acknowledge them with --accept"
 }

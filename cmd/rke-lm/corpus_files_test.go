@@ -112,19 +112,19 @@ func (f *corpusClusters) listFragments() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%6d × fragment\n", len(f.fragments))
 	for _, doc := range f.fragments {
-		fmt.Fprintf(&b, "         %s\n", place(doc))
+		fmt.Fprintf(&b, "         %s\n", placeOf(doc))
 	}
 	return b.String()
 }
 
-// place names a document by its file and the line of its root.
-func place(doc *yamledit.Document) string {
+// placeOf names a document by its file and the line of its root.
+func placeOf(doc *yamledit.Document) string {
 	return fmt.Sprintf("%s:%d", doc.File(), doc.Root().Line())
 }
 
 // refusals counts errors by their reasons.
 type refusals struct {
-	places map[string]map[string][]string // reason → place → what was refused there
+	places map[string]map[string][]string // reason → placeOf → what was refused there
 }
 
 func (r *refusals) add(err error, what string) {

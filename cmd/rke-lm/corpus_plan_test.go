@@ -118,7 +118,7 @@ func applyingAgainChangesNothing(o *outcome, i int) error {
 		return fmt.Errorf("the result cannot be planned: %w", err)
 	}
 	for _, s := range again.Steps[:i+1] {
-		if s.State != transform.Done || s.Changes() {
+		if s.Left() || s.Changes() {
 			return fmt.Errorf("planned again, %s is %s with %d splices", s.Stage.Name, s.State, len(s.Splices))
 		}
 	}

@@ -20,9 +20,17 @@ import (
 // promises says of every stage which differences it may make. It knows values
 // only: nothing of bytes, nor of the checks that a plan makes itself.
 var promises = map[string]func(difference) bool{
-	transform.GrantMigrationLease:   isGrant,
-	transform.EnableLeaderMigration: isFlagAdded,
-	transform.SwitchToExternal:      isSwitch,
+	transform.GrantMigrationLease:    isGrant,
+	transform.EnableLeaderMigration:  isFlagAdded,
+	transform.SwitchToExternal:       isSwitch,
+	transform.InstallCCM:             isManifest,
+	transform.DisableLeaderMigration: isManifest,
+}
+
+// isManifest is a change of the manifests and of nothing else.
+func isManifest(d difference) bool {
+	_, isText := d.after.(string)
+	return isText && d.path == "spec.rkeConfig.additionalManifest"
 }
 
 func onlyPromisedValuesDiffer(o *outcome, i int) error {

@@ -39,7 +39,7 @@ func (r *propertyRun) plan(doc *yamledit.Document, name string) {
 	r.planned++
 	r.count(plan)
 	if err := checkPlan(plan); err != nil {
-		r.t.Errorf("%s, %s:\n%v", place(doc), name, err)
+		r.t.Errorf("%s, %s:\n%v", placeOf(doc), name, err)
 	}
 }
 

@@ -91,26 +91,32 @@ func TestCorpusClustersAsTheyAre(t *testing.T) {
 func TestCorpusFragmentsAreNotPlanned(t *testing.T) {
 	for _, doc := range readClusters(t).fragments {
 		if rke2.Distro().Owns(doc) {
-			t.Errorf("%s is taken for a cluster", place(doc))
+			t.Errorf("%s is taken for a cluster", placeOf(doc))
 		}
 		if _, err := transform.Build(rke2.Distro(), doc, corpusTarget); err == nil {
-			t.Errorf("%s is planned", place(doc))
+			t.Errorf("%s is planned", placeOf(doc))
 		}
 	}
 }
+
+// sampled is the share of the variants that is planned, another one of every
+// cluster: all of them with all eight stages take longer than anyone waits.
+const sampled = 9
 
 func TestCorpusClustersGraftedOntoAWS(t *testing.T) {
 	clusters, grafted := readClusters(t).clusters, 0
 	run := propertyRun{t: t}
 	var ungraftable refusals
-	for _, doc := range clusters {
-		before := run.planned
+	for turn, doc := range clusters {
+		before, i := run.planned, turn
 		for v, err := range variantsOf(doc) {
 			if err != nil {
 				ungraftable.add(err, v.name)
 				continue
 			}
-			run.plan(v.doc, v.name)
+			if i++; i%sampled == 0 {
+				run.plan(v.doc, v.name)
+			}
 		}
 		if run.planned > before {
 			grafted++

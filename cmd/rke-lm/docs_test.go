@@ -68,7 +68,10 @@ func ruleRows() string {
 
 // guarded names the stages at which a rule speaks.
 func guarded(r transform.Rule) string {
-	if slices.Equal(r.Guards, transform.StageNames()) {
+	switch {
+	case len(r.Guards) == 0:
+		return "none: it refuses the document"
+	case slices.Equal(r.Guards, transform.StageNames()):
 		return "all"
 	}
 	return "`" + strings.Join(r.Guards, "`, `") + "`"

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/saved"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -50,12 +51,17 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return exitDone
 	}
+	complain(w, err)
+	return exitCode(err)
+}
+
+// complain prints an error, unless it is a silent one.
+func complain(w io.Writer, err error) {
 	var f *failure
 	if errors.As(err, &f) && f.silent {
-		return f.code
+		return
 	}
 	fmt.Fprintln(w, "error:", err)
-	return exitCode(err)
 }
 
 // exitCode maps an error to its code.
@@ -65,7 +71,10 @@ func exitCode(err error) int {
 		return f.code
 	}
 	var r *transform.Refused
-	if errors.As(err, &r) && r.Rule == transform.RuleNotMigratable || errors.Is(err, atomicfile.ErrChanged) {
+	var c *transform.Conflict
+	switch {
+	case errors.As(err, &r) && r.Rule == transform.RuleNotMigratable, errors.As(err, &c),
+		errors.Is(err, atomicfile.ErrChanged), errors.Is(err, saved.ErrForeign):
 		return exitRefused
 	}
 	return exitInput

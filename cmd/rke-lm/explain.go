@@ -4,9 +4,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	udiff "github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
@@ -35,7 +37,7 @@ func newExplain(o *options) *cobra.Command {
 	}
 	o.inputFlags(c.Flags())
 	o.targetFlags(c.Flags())
-	o.outputFlag(c, "text", "json")
+	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().StringVar(&e.key, "key", "", "show this key only")
 	c.Flags().StringVar(&e.diff, "diff", "", "show what this stage changes in it")
 	complete(c, "diff", transform.StageNames())
@@ -43,7 +45,7 @@ func newExplain(o *options) *cobra.Command {
 }
 
 func (e *explainOptions) run(ctx context.Context, paths []string) error {
-	if err := checkOneOf("output", e.output, "text", "json"); err != nil {
+	if err := checkOneOf("output", e.output, "text", "json", "yaml"); err != nil {
 		return err
 	}
 	if e.diff != "" {
@@ -55,26 +57,32 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 		}
 	}
 	result := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}, Errors: []outputs.Problem{}}
-	code, err := e.eachCluster(ctx, paths, func(f found, t transform.Target) error {
+	code, err := e.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
 		if e.diff != "" {
-			return e.writeDiff(f, t)
+			return e.compare(f, t)
 		}
 		config, err := e.effective(f.distro, f.doc, t)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if e.output == "text" {
-			outputs.WriteEffective(e.out, e.palette(e.out), config)
-		} else {
-			result.Clusters = append(result.Clusters, config)
-		}
-		return nil
+		return func() error {
+			if e.key != "" && !slices.ContainsFunc(config.Classes, outputs.Class.Any) {
+				fmt.Fprintf(e.err, "%s: %s/%s: no class has %s\n", config.Source.File, config.Namespace, config.Name, e.key)
+			}
+			if e.output != "text" {
+				result.Clusters = append(result.Clusters, config)
+				return nil
+			}
+			b := bufio.NewWriter(e.out)
+			outputs.WriteEffective(b, e.palette(e.out), config)
+			return b.Flush()
+		}, nil
 	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
 	if err != nil {
 		return err
 	}
-	if e.output == "json" {
-		if err := outputs.WriteJSON(e.out, result); err != nil {
+	if e.output != "text" {
+		if err := e.dump(result); err != nil {
 			return err
 		}
 	}
@@ -95,31 +103,35 @@ func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t
 	return config, err
 }
 
-// writeDiff shows a stage's effect on every class.
-func (e *explainOptions) writeDiff(f found, t transform.Target) error {
+// compare returns what shows a stage's effect on every class.
+func (e *explainOptions) compare(f found, t transform.Target) (show func() error, err error) {
 	p, err := transform.Build(f.distro, f.doc, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	step, _ := p.Step(e.diff)
 	before, err := e.effective(f.distro, step.Before, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	after, err := e.effective(f.distro, step.After, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	changed := false
+	var diffs []string
 	for i, c := range before.Classes {
 		name := fmt.Sprintf("%s/%s class %s", before.Namespace, before.Name, c.Name)
 		if d := udiff.Unified(name+" before "+e.diff, name+" after "+e.diff, c.Lines(), after.Classes[i].Lines()); d != "" {
-			outputs.WriteDiff(e.out, e.palette(e.out), d)
-			changed = true
+			diffs = append(diffs, d)
 		}
 	}
-	if !changed {
-		fmt.Fprintf(e.err, "%s: %s changes nothing that reaches a machine\n", f.doc.File(), e.diff)
-	}
-	return nil
+	return func() error {
+		for _, d := range diffs {
+			outputs.WriteDiff(e.out, e.palette(e.out), d)
+		}
+		if len(diffs) == 0 {
+			fmt.Fprintf(e.err, "%s: %s changes nothing that reaches a machine\n", f.doc.File(), e.diff)
+		}
+		return nil
+	}, nil
 }

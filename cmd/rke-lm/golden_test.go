@@ -37,7 +37,7 @@ func runHere(t *testing.T, stdin string, args ...string) ran {
 
 // TestGolden runs every verb on every folder of testdata/golden. A folder holds
 // an input, perhaps a file flags with more arguments for every command, and all
-// else in it is expected output.
+// else in it is expected output. Folders rule-ID and rule-ID-not show one rule.
 func TestGolden(t *testing.T) {
 	root, err := filepath.Abs("testdata/golden")
 	if err != nil {
@@ -69,11 +69,24 @@ func outputsOf(t *testing.T, folder string) map[string]string {
 		}
 		fmt.Fprintf(&transcript, "$ rke-lm %s\n%s[exit %d]\n", strings.Join(args, " "), r.stderr, r.code)
 	}
+	if rule, isRule := ruleOf(t, folder); isRule {
+		record("lint.txt", "lint")
+		record("lint.json", "lint", "-o", "json")
+		if rule.Fixable {
+			record("fixed"+filepath.Ext(input), "lint", "--fix", "--stdout")
+		}
+		record("plan.txt", "plan")
+		files["transcript.txt"] = transcript.String()
+		return files
+	}
 	record("plan.txt", "plan")
 	record("plan.json", "plan", "-o", "json")
 	record("explain.txt", "explain")
 	if !strings.HasPrefix(filepath.Base(folder), "refused-") {
 		for i, stage := range transform.StageNames() {
+			if !slices.Contains(transform.EditStageNames(), stage) {
+				continue
+			}
 			name := fmt.Sprintf("%02d-%s%s", i+1, stage, filepath.Ext(input))
 			record(name, "apply", "--stdout", "--through", "--end-state", "external", "--stage", stage)
 		}

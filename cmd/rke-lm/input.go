@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
@@ -16,23 +17,80 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// input is one file with the clusters in it.
-type input struct {
-	source   source.Source
-	stats    source.Stats
-	clusters []found
-	errs     []error // documents that were refused
+// piece is what a scan hands on: a document of a source, or its end.
+type piece struct {
+	source source.Source
+	chunk  yamledit.Chunk
+	marked bool // the text holds a distro's marker
+	end    bool
+	stats  source.Stats // at the end
+	err    error        // of the scan, at the end
 }
 
 // found is a document that describes a cluster.
 type found struct {
 	distro transform.Distro
 	doc    *yamledit.Document
+	source source.Source
 }
 
-// inputs reads every path. Errors of one document do not keep others from being
-// read; they are returned with their file.
-func (o *options) inputs(ctx context.Context, paths []string) ([]input, error) {
+// result is what came of a document, or the end of a source.
+type result struct {
+	piece
+	cluster bool
+	show    func() error // what is left to do, in the order of the documents
+}
+
+// clusters calls work for every cluster in the paths, on all cores, and yields
+// what comes of it in the order of the documents, and the end of every source
+// that held a cluster or an error. Nothing is kept of them: a stream may be
+// longer than memory. An error of one does not keep others from being read.
+func (o *options) clusters(ctx context.Context, paths []string, work func(found) (show func() error, err error)) iter.Seq[result] {
+	return func(yield func(result) bool) {
+		sources, err := o.sources(paths)
+		if err != nil && !yield(failed(err)) {
+			return
+		}
+		none := err == nil
+		met, first := false, error(nil) // in this source
+		for r := range inOrder(ctx, o.scan(sources), piece.size, func(p piece) result { return o.work(p, work) }) {
+			switch {
+			case r.end:
+				r.err = o.ending(r.piece, met, first)
+			case !r.cluster && !r.marked && first == nil:
+				first = r.err
+				continue
+			}
+			met = met || r.cluster || r.err != nil
+			none = none && !met
+			if met && !yield(r) {
+				return
+			}
+			if r.end {
+				met, first = false, nil
+			}
+		}
+		if none && ctx.Err() == nil {
+			yield(failed(&failure{code: exitRefused, err: errors.New("no cluster was found; name a file that holds a Cluster of " + o.markers())}))
+		}
+	}
+}
+
+// use does what is left to do, and returns the error that there was.
+func (r result) use() error {
+	if r.show != nil {
+		if err := r.show(); err != nil {
+			return err
+		}
+	}
+	return r.err
+}
+
+// failed is an error that concerns no source.
+func failed(err error) result { return result{piece: piece{end: true, err: err}} }
+
+// sources finds what the paths name; what was found is returned with an error.
+func (o *options) sources(paths []string) ([]source.Source, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no path is given; name a file, a folder, or - for standard input")
 	}
@@ -41,20 +99,59 @@ func (o *options) inputs(ctx context.Context, paths []string) ([]input, error) {
 			return nil, err
 		}
 	}
-	sources, err := source.Find(paths, o.in)
-	var all []input
-	for _, s := range sources {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if in := o.read(s); len(in.clusters)+len(in.errs) > 0 {
-			all = append(all, in)
+	return source.Find(paths, o.in)
+}
+
+// scan yields the documents worth parsing, and the end of every source. The
+// first document of a named one is worth it in any case: if no cluster turns
+// up, it says what the file holds instead.
+func (o *options) scan(sources []source.Source) iter.Seq[piece] {
+	return func(yield func(piece) bool) {
+		for _, s := range sources {
+			count, marked, more := 0, false, true
+			wanted := func(text []byte) bool {
+				count++
+				marked = o.wanted(text)
+				return marked || s.Named && count == 1
+			}
+			stats, err := s.Scan(wanted, func(c yamledit.Chunk) error {
+				if more = yield(piece{source: s, chunk: c, marked: marked}); !more {
+					return context.Canceled
+				}
+				return nil
+			})
+			if !more || !yield(piece{source: s, end: true, stats: stats, err: err}) {
+				return
+			}
 		}
 	}
-	if err == nil && len(all) == 0 {
-		err = &failure{code: exitRefused, err: errors.New("no cluster was found; name a file that holds a Cluster of " + o.markers())}
+}
+
+func (p piece) size() int { return len(p.chunk.Bytes) }
+
+// work opens a document, and calls work if it is a cluster.
+func (o *options) work(p piece, work func(found) (func() error, error)) result {
+	r := result{piece: p}
+	if p.end {
+		return r
 	}
-	return all, err
+	f, err := o.open(p.chunk)
+	if r.err = err; err == nil && f.doc != nil {
+		r.cluster, f.source = true, p.source
+		r.show, r.err = work(f)
+	}
+	return r
+}
+
+// ending returns the error of a source as a whole, behind its last document.
+func (o *options) ending(p piece, met bool, first error) error {
+	switch {
+	case errors.Is(p.err, source.ErrBinary) && !p.source.Named:
+		return nil
+	case p.err == nil && p.source.Named && !met:
+		return o.nothing(p, first)
+	}
+	return p.err
 }
 
 func (o *options) markers() string {
@@ -67,41 +164,7 @@ func (o *options) markers() string {
 
 // candidates are the distros to look for.
 func (o *options) candidates() []transform.Distro {
-	return slices.DeleteFunc(distros(), func(d transform.Distro) bool { return o.distro != "" && d.Name != o.distro })
-}
-
-// read scans one source. The first document of a named one is read in any case:
-// if no cluster turns up, it says what the file holds instead.
-func (o *options) read(s source.Source) input {
-	in := input{source: s}
-	var first error
-	count := 0
-	wanted := func(text []byte) bool {
-		count++
-		return o.wanted(text) || s.Named && count == 1
-	}
-	var err error
-	in.stats, err = s.Scan(wanted, func(c yamledit.Chunk) error {
-		f, err := o.open(c)
-		switch {
-		case err == nil && f.doc != nil:
-			in.clusters = append(in.clusters, f)
-		case err != nil && o.wanted(c.Bytes):
-			in.errs = append(in.errs, err)
-		case first == nil:
-			first = err
-		}
-		return nil
-	})
-	switch {
-	case errors.Is(err, source.ErrBinary) && !s.Named:
-		return input{}
-	case err != nil:
-		in.errs = append(in.errs, err)
-	case s.Named && len(in.clusters)+len(in.errs) == 0:
-		in.errs = append(in.errs, o.nothing(in, first))
-	}
-	return in
+	return slices.DeleteFunc(slices.Clone(distros()), func(d transform.Distro) bool { return o.distro != "" && d.Name != o.distro })
 }
 
 // wanted is the quick look at a document's text.
@@ -117,7 +180,7 @@ func (o *options) open(c yamledit.Chunk) (found, error) {
 	}
 	for _, d := range o.candidates() {
 		if d.Owns(doc) || o.distro == d.Name && doc.Root().Exists() {
-			return found{d, doc}, nil
+			return found{distro: d, doc: doc}, nil
 		}
 	}
 	if items := doc.Root().Get("items"); items.IsList() {
@@ -140,14 +203,18 @@ func fragment(doc *yamledit.Document) (yamledit.Node, bool) {
 }
 
 // nothing says why a named file has no cluster to work on.
-func (o *options) nothing(in input, first error) error {
+func (o *options) nothing(in piece, first error) error {
 	switch {
 	case first != nil:
 		return first
 	case in.stats.Bytes == 0:
 		return &yamledit.Error{File: in.source.Name, What: "the file is empty", Do: "name a file that holds a Cluster of " + o.markers()}
 	case in.stats.Oversize > 0:
-		return &failure{code: exitRefused, err: fmt.Errorf("%s: no cluster, and %d documents larger than %d MiB, which no cluster is; name the cluster's own file", in.source.Name, in.stats.Oversize, source.MaxDocument>>20)}
+		documents := "documents"
+		if in.stats.Oversize == 1 {
+			documents = "document"
+		}
+		return &failure{code: exitRefused, err: fmt.Errorf("%s: no cluster, and %d %s larger than %d MiB, which no cluster is; name the cluster's own file", in.source.Name, in.stats.Oversize, documents, source.MaxDocument>>20)}
 	}
 	return &failure{code: exitRefused, err: fmt.Errorf("%s: no Cluster of %s in it; name the file that holds one", in.source.Name, o.markers())}
 }

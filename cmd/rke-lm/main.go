@@ -10,7 +10,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -31,7 +34,36 @@ func main() {
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
+	out := &standardOutput{Writer: s.out}
+	s.out = out
 	root := newRoot(s)
 	root.SetArgs(args)
-	return report(s.err, root.ExecuteContext(ctx))
+	code := report(s.err, root.ExecuteContext(ctx))
+	if out.err != nil {
+		fmt.Fprintln(s.err, "error:", out.err)
+		code = max(code, exitInput)
+	}
+	return code
+}
+
+// standardOutput remembers its first error, for not everyone who writes looks
+// at it: half of an output must not be taken for all.
+type standardOutput struct {
+	io.Writer
+	err error
+}
+
+func (s *standardOutput) Write(p []byte) (int, error) {
+	if s.err != nil || len(p) == 0 {
+		return 0, s.err
+	}
+	n, err := s.Writer.Write(p)
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		err = path.Err
+	}
+	if err != nil {
+		err = fmt.Errorf("standard output: %w; what was printed is not complete", err)
+		s.err = &failure{code: exitInput, err: err, silent: true} // run says it, once
+	}
+	return n, s.err
 }

@@ -4,8 +4,8 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -13,96 +13,120 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
+// planOptions are the flags of plan.
+type planOptions struct {
+	*options
+	stage    string
+	exitCode bool
+	folders  planFolders
+}
+
 func newPlan(o *options) *cobra.Command {
-	var stage string
-	var code bool
+	p := &planOptions{options: o}
 	c := &cobra.Command{
 		Use:   "plan PATH...",
 		Short: "Show the stages of clusters: what is done, what is to do, why, and the diff of each edit",
 		Example: `  rke-lm plan examples/docs-like.yaml
   rke-lm plan --stage enable-leader-migration clusters/
+  rke-lm plan --end-state external --out plans clusters/
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
-		RunE: func(c *cobra.Command, args []string) error {
-			return o.plan(c.Context(), args, stage, code)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return p.run(c.Context(), args) },
 	}
 	o.inputFlags(c.Flags())
 	o.targetFlags(c.Flags())
-	o.outputFlag(c, "text", "json")
-	c.Flags().StringVar(&stage, "stage", "", "show this stage only")
-	c.Flags().BoolVar(&code, "exit-code", false, "exit with 1 when edits are left to do")
+	o.outputFlag(c, planFormats...)
+	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
+	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 when edits are left to do")
+	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and what apply --plan needs (it may hold secrets)")
+	c.MarkFlagsMutuallyExclusive("stage", "out")
 	complete(c, "stage", transform.StageNames())
 	return c
 }
 
-func (o *options) plan(ctx context.Context, paths []string, stage string, exitWithLeft bool) error {
-	if err := checkOneOf("output", o.output, "text", "json"); err != nil {
+var planFormats = []string{"text", "json", "yaml", "markdown"}
+
+func (p *planOptions) check(paths []string) error {
+	if err := checkOneOf("output", p.output, planFormats...); err != nil {
 		return err
 	}
-	if stage != "" {
-		if err := checkOneOf("stage", stage, transform.StageNames()...); err != nil {
+	if p.stage != "" {
+		if err := checkOneOf("stage", p.stage, transform.StageNames()...); err != nil {
 			return err
 		}
+	}
+	return p.folders.check(paths)
+}
+
+func (p *planOptions) run(ctx context.Context, paths []string) error {
+	if err := p.check(paths); err != nil {
+		return err
 	}
 	result := outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}}
 	left := false
-	code, err := o.eachCluster(ctx, paths, func(f found, t transform.Target) error {
-		p, err := transform.Build(f.distro, f.doc, t)
+	code, err := p.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
+		plan, err := transform.Build(f.distro, f.doc, t)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		left = left || p.Left()
-		plan := outputs.NewPlan(p, stage)
-		if o.output == "text" {
-			outputs.WritePlan(o.out, o.palette(o.out), plan)
-		} else {
-			result.Clusters = append(result.Clusters, plan)
-		}
-		return nil
+		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Left()
+		return func() error {
+			left = left || isLeft
+			if p.output == "json" || p.output == "yaml" {
+				result.Clusters = append(result.Clusters, out)
+			} else if err := p.show(out); err != nil {
+				return err
+			}
+			return p.folders.write(p.err, plan, out, f.source)
+		}, nil
 	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
 	if err != nil {
 		return err
 	}
-	if o.output == "json" {
-		if err := outputs.WriteJSON(o.out, result); err != nil {
+	if p.output == "json" || p.output == "yaml" {
+		if err := p.dump(result); err != nil {
 			return err
 		}
 	}
-	if code == exitDone && exitWithLeft && left {
+	if code == exitDone && p.exitCode && left {
 		code = exitFound
 	}
 	return withCode(code)
 }
 
-// eachCluster calls do for every cluster in the paths. An error of one is
-// printed and noted, and the others go on; the highest code wins.
-func (o *options) eachCluster(ctx context.Context, paths []string, do func(found, transform.Target) error, note func(error)) (int, error) {
+// show writes a plan for people.
+func (p *planOptions) show(plan outputs.Plan) error {
+	b := bufio.NewWriter(p.out)
+	if p.output == "markdown" {
+		outputs.WriteMarkdown(b, plan)
+	} else {
+		outputs.WritePlan(b, p.palette(p.out), plan)
+	}
+	return b.Flush()
+}
+
+// dump writes a value for programs.
+func (o *options) dump(v any) error {
+	if o.output == "yaml" {
+		return outputs.WriteYAML(o.out, v)
+	}
+	return outputs.WriteJSON(o.out, v)
+}
+
+// eachCluster calls do for every cluster in the paths, on all cores, and what do
+// returns in the order of the clusters. An error of one is printed and noted,
+// and the others go on; the highest code wins.
+func (o *options) eachCluster(ctx context.Context, paths []string, do func(found, transform.Target) (show func() error, err error), note func(error)) (int, error) {
 	target, err := o.target()
 	if err != nil {
 		return 0, err
 	}
 	code := exitDone
-	failed := func(err error) {
-		fmt.Fprintln(o.err, "error:", err)
-		note(err)
-		code = max(code, exitCode(err))
-	}
-	ins, err := o.inputs(ctx, paths)
-	if err != nil {
-		failed(err)
-	}
-	for _, in := range ins {
-		for _, err := range in.errs {
-			failed(err)
-		}
-		for _, f := range in.clusters {
-			if err := ctx.Err(); err != nil {
-				return 0, err
-			}
-			if err := do(f, target); err != nil {
-				failed(err)
-			}
+	for r := range o.clusters(ctx, paths, func(f found) (func() error, error) { return do(f, target) }) {
+		if err := r.use(); err != nil {
+			complain(o.err, err)
+			note(err)
+			code = max(code, exitCode(err))
 		}
 	}
-	return code, nil
+	return code, ctx.Err()
 }

@@ -4,11 +4,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,21 +18,23 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // distros is the one list of what rke-lm knows.
-func distros() []transform.Distro { return []transform.Distro{rke2.Distro()} }
+var distros = sync.OnceValue(func() []transform.Distro { return []transform.Distro{rke2.Distro()} })
 
 // options are the choices that several verbs share.
 type options struct {
 	streams
-	noColor  bool
-	distro   string
-	endState string
-	assume   string
-	accept   []string
-	output   string
+	noColor bool
+	distro  string
+	choices transform.Target
+	output  string
+
+	config     string          // file with choices
+	configured map[string]bool // flags that it has set
 }
 
 func newRoot(s streams) *cobra.Command {
@@ -45,29 +49,43 @@ It reads the cluster's own YAML, shows every stage as a small diff, and changes
 nothing but what the stage promises.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "never colour the output (also: NO_COLOR)")
+	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with flags of choice, such as end-state: external; those of the command line win")
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return o.configure(c.Flags()) }
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newVersion(o))
+	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newVersion(o))
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
+	}
 	return root
 }
 
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.distro, "distro", "", "take every document for this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
-	f.StringVar(&o.assume, "assume-version", "", "RKE2 release for files that state none, such as v1.26.15+rke2r1")
+	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "RKE2 release for files that state none, such as v1.26.15+rke2r1")
 }
 
 // targetFlags are the operator's choices.
 func (o *options) targetFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.endState, "end-state", "", "provider behind the switch: external; giving it acknowledges node-rename")
-	f.StringArrayVar(&o.accept, "accept", nil, "acknowledge the errors of a rule (repeatable)")
+	t := &o.choices
+	f.StringVar(&t.EndState, "end-state", "", "provider behind the switch: external (also when not given; giving it acknowledges node-rename: nodes may come back under their host names) or aws-override, which keeps the node names")
+	f.StringVar(&t.Version, "target-version", "", "release that the switch moves to as well, at most one minor up")
+	f.StringVar(&t.ChartVersion, "chart-version", "", "version of the chart (default "+ccm.DefaultVersion+")")
+	f.StringVar(&t.ChartRepo, "chart-repo", "", "repository of the chart (default "+ccm.Repository+")")
+	f.StringVar(&t.ImageRepository, "ccm-image-repository", "", "repository of the cloud-controller-manager's image (default: the chart's)")
+	f.StringVar(&t.ImageTag, "ccm-image-tag", "", "tag of that image (default: the one tested with the cluster's minor)")
+	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "leave leader migration on at the end")
+	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "plan the short way: chart, switch, verify")
+	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
+	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message of an unknown one lists the rules")
 }
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {
@@ -85,11 +103,21 @@ func complete(c *cobra.Command, flag string, values []string) {
 
 // target checks the choices and returns them.
 func (o *options) target() (transform.Target, error) {
-	t := transform.Target{EndState: o.endState, AssumeVersion: o.assume, Accept: o.accept}
-	if t.EndState != "" && t.EndState != transform.EndStateExternal {
-		return t, fmt.Errorf("--end-state %s is not known; use %s", t.EndState, transform.EndStateExternal)
+	t := o.choices
+	if t.EndState != "" {
+		if err := checkOneOf("end-state", t.EndState, transform.EndStateExternal, transform.EndStateOverride); err != nil {
+			return t, err
+		}
 	}
-	for _, id := range o.accept {
+	if t.Cordon != "" {
+		if err := checkOneOf("cordon", t.Cordon, transform.CordonAuto, transform.CordonAlways, transform.CordonNever); err != nil {
+			return t, err
+		}
+	}
+	if t.KeepLeaderMigration && t.NoLeaderMigration {
+		return t, errors.New("--keep-leader-migration and --no-leader-migration exclude each other; leave one out")
+	}
+	for _, id := range t.Accept {
 		if err := checkAccept(id); err != nil {
 			return t, err
 		}
@@ -134,6 +162,9 @@ func distroNames() []string {
 
 // palette colours only for a terminal whose user did not object.
 func (o *options) palette(w io.Writer) outputs.Palette {
+	if out, ok := w.(*standardOutput); ok {
+		w = out.Writer
+	}
 	f, ok := w.(*os.File)
 	return outputs.Palette{On: ok && !o.noColor && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(f.Fd()))}
 }

@@ -32,18 +32,18 @@ func newVersion(o *options) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := checkOneOf("output", o.output, "text", "json"); err != nil {
+			if err := checkOneOf("output", o.output, "text", "json", "yaml"); err != nil {
 				return err
 			}
 			b := currentBuild()
-			if o.output == "json" {
-				return outputs.WriteJSON(o.out, b)
+			if o.output != "text" {
+				return o.dump(b)
 			}
 			fmt.Fprintf(o.out, "rke-lm %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 			return nil
 		},
 	}
-	o.outputFlag(c, "text", "json")
+	o.outputFlag(c, "text", "json", "yaml")
 	return c
 }
 

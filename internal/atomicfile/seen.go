@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -26,6 +27,27 @@ type Seen struct {
 func See(info fs.FileInfo) Seen {
 	id := identify(info)
 	return Seen{device: id.device, inode: id.inode, size: info.Size(), modified: info.ModTime()}
+}
+
+// Open opens a file to read it again. It refuses, with an error that wraps
+// [ErrChanged], a file that is not as it was seen.
+func Open(path string, seen Seen) (*os.File, error) {
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, missing(path, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: cannot be read again: %w; check its permissions", path, cause(err))
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = seen.check(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 func (s Seen) check(path string, info fs.FileInfo) error {

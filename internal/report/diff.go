@@ -26,14 +26,17 @@ func Diff(before, after *yamledit.Document) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", u.From, u.To)
+	grown := 0 // what the hunks before one add; the library loses count of it
 	for _, h := range u.Hunks {
-		hunk(&b, h, before.Chunk().Line)
+		h.ToLine = h.FromLine + grown
+		grown += hunk(&b, h, before.Chunk().Line)
 	}
 	return b.String()
 }
 
-// hunk writes one hunk of a document that starts behind some lines of its file.
-func hunk(b *strings.Builder, h *udiff.Hunk, offset int) {
+// hunk writes one hunk of a document that starts behind some lines of its file,
+// and returns how many lines it adds.
+func hunk(b *strings.Builder, h *udiff.Hunk, offset int) (grown int) {
 	from, to := 0, 0
 	for _, l := range h.Lines {
 		if l.Kind != udiff.Insert {
@@ -52,6 +55,7 @@ func hunk(b *strings.Builder, h *udiff.Hunk, offset int) {
 			b.WriteString("\\ No newline at end of file\n")
 		}
 	}
+	return to - from
 }
 
 func sign(k udiff.OpKind) string {

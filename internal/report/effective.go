@@ -61,7 +61,7 @@ type Dropped struct {
 // NewClass turns a machine class into its form for programs. With key only that
 // key is kept.
 func NewClass(m transform.MachineClass, key string) Class {
-	c := Class{Name: m.Name, Labels: m.Labels, Config: map[string]any{}, Origins: map[string]Origin{}, Overridden: map[string][]Origin{}, Dropped: []Dropped{}}
+	c := Class{Name: m.Name, Labels: redactedLabels(m.Labels), Config: map[string]any{}, Origins: map[string]Origin{}, Overridden: map[string][]Origin{}, Dropped: []Dropped{}}
 	for _, s := range m.Settings {
 		if key != "" && s.Key != key {
 			continue
@@ -69,7 +69,7 @@ func NewClass(m transform.MachineClass, key string) Class {
 		c.keys = append(c.keys, s.Key)
 		c.Config[s.Key] = redact.Value(s.Key, s.Value)
 		won := originOf(s.Origin)
-		won.Why = s.Why
+		won.Why = redact.Selector(s.Why)
 		c.Origins[s.Key] = won
 		for _, o := range s.Overridden {
 			c.Overridden[s.Key] = append(c.Overridden[s.Key], originOf(o))
@@ -81,6 +81,17 @@ func NewClass(m transform.MachineClass, key string) Class {
 		}
 	}
 	return c
+}
+
+// Any reports whether anything is set or dropped.
+func (c Class) Any() bool { return len(c.Config)+len(c.Dropped) > 0 }
+
+func redactedLabels(labels map[string]string) map[string]string {
+	out := make(map[string]string, len(labels))
+	for key, v := range labels {
+		out[key] = redact.Value(key, v).(string)
+	}
+	return out
 }
 
 func originOf(n yamledit.Node) Origin {

@@ -91,7 +91,7 @@ func sourceOf(p *transform.Plan) Source {
 func newStage(s transform.Step) Stage {
 	out := Stage{
 		Name: s.Stage.Name, State: s.State, Why: s.Stage.Why,
-		Edits: append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: append([]transform.Finding{}, s.Findings...),
+		Edits: append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),
 	}
 	if s.Changes() {
 		out.Diff = Diff(s.Before, s.After)
@@ -146,21 +146,6 @@ func writeStage(w io.Writer, p Palette, s Stage) {
 	fmt.Fprintln(w)
 	WriteDiff(w, p, s.Diff)
 	fmt.Fprintln(w)
-}
-
-// WriteFindings writes findings for people.
-func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent string) {
-	for _, f := range findings {
-		accepted := ""
-		if f.Accepted {
-			accepted = ", accepted"
-		}
-		fmt.Fprintf(w, "%s%s %s%s  %s:%d\n", indent, p.severity(f.Severity), f.Rule, accepted, f.File, f.Line)
-		fmt.Fprintln(w, wrap(f.Message, indent+"  "))
-		if f.Fix != "" {
-			fmt.Fprintln(w, wrap("→ "+f.Fix, indent+"  "))
-		}
-	}
 }
 
 // wrap breaks text into lines of at most 100 columns.

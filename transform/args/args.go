@@ -74,54 +74,102 @@ func Without(list []Arg, name string) []Arg {
 	return slices.DeleteFunc(slices.Clone(list), func(a Arg) bool { return a.Name == name })
 }
 
-// Switch makes sure that a boolean flag is on in a list or string of arguments.
-// Nothing is queued when it is.
-func Switch(e *yamledit.Edit, at yamledit.Node, name string) error {
-	list := Of(at.Value())
-	if a, found := Last(list, name); found {
-		if !a.True() {
-			Replace(e, at, name, "true")
-		}
-		return nil
-	}
-	text := name
-	if len(list) > 0 && !slices.ContainsFunc(list, func(a Arg) bool { return !strings.HasPrefix(a.Text, "--") }) {
-		text = "--" + name
-	}
+// Update is a change of the arguments at one location.
+type Update struct {
+	Remove []string // flags that go, by name
+	Set    []Arg    // flags that get a value, in place or at the end
+}
+
+// On returns the argument that switches a boolean flag on.
+func On(name string) Arg { return Arg{Name: name, Value: "true", Text: name} }
+
+// With returns the argument name=value.
+func With(name, value string) Arg { return Arg{Name: name, Value: value, Text: name + "=" + value} }
+
+// Apply queues the change of a list or string of arguments. Nothing is queued
+// where it holds already. It fails for values that Rancher drops.
+func (u Update) Apply(e *yamledit.Edit, at yamledit.Node) error {
 	switch v := at.Value().(type) {
 	case []any:
-		e.Append(at, text)
-	case string:
-		e.Set(at, append(texts(list), text))
-	case nil:
-		e.Set(at, []string{text})
+		u.list(e, at)
+	case string, nil:
+		u.scalar(e, at)
 	default:
 		return at.Errorf(fmt.Sprintf("%s where arguments are expected, which Rancher drops", kind(v)), "write a list of arguments, or remove the key")
 	}
 	return nil
 }
 
-// Replace gives every occurrence of a flag a value.
-func Replace(e *yamledit.Edit, at yamledit.Node, name, value string) {
-	for _, n := range occurrences(at, name) {
-		prefix := ""
-		if text, _ := n.String(); strings.HasPrefix(text, "--") {
-			prefix = "--"
+func (u Update) list(e *yamledit.Edit, at yamledit.Node) {
+	for _, name := range u.Remove {
+		for _, n := range occurrences(at, name) {
+			e.Remove(n)
 		}
-		e.Set(n, prefix+name+"="+value)
+	}
+	list := Of(at.Value())
+	for _, set := range u.Set {
+		have, found := Last(list, set.Name)
+		switch {
+		case !found:
+			e.Append(at, dashesLike(list, set))
+		case !have.same(set):
+			for _, n := range occurrences(at, set.Name) {
+				old, _ := n.String()
+				e.Set(n, dashesLike([]Arg{{Text: old}}, With(set.Name, set.Value)))
+			}
+		}
 	}
 }
 
-// Remove takes every occurrence of a flag out of a list of arguments. A string
-// that is the flag becomes empty.
-func Remove(e *yamledit.Edit, at yamledit.Node, name string) {
-	for _, n := range occurrences(at, name) {
-		if at.IsList() {
-			e.Remove(n)
-		} else {
-			e.Set(n, "")
+// scalar changes a string, or a null, which becomes a list where it grows.
+func (u Update) scalar(e *yamledit.Edit, at yamledit.Node) {
+	before := Of(at.Value())
+	after := before
+	for _, name := range u.Remove {
+		after = Without(after, name)
+	}
+	for _, set := range u.Set {
+		have, found := Last(after, set.Name)
+		switch {
+		case !found:
+			after = append(slices.Clone(after), Parse(dashesLike(before, set)))
+		case !have.same(set):
+			after = []Arg{Parse(dashesLike(after, With(set.Name, set.Value)))}
 		}
 	}
+	if slices.EqualFunc(before, after, func(a, b Arg) bool { return a.Text == b.Text }) {
+		return
+	}
+	if len(after) == 0 {
+		e.Set(at, "")
+		return
+	}
+	if len(after) == 1 && len(before) == 1 {
+		e.Set(at, after[0].Text)
+		return
+	}
+	e.Set(at, texts(after))
+}
+
+// same compares what two arguments say, however they are spelt.
+func (a Arg) same(b Arg) bool {
+	return a.Name == b.Name && (a.Value == b.Value || a.True() && b.True())
+}
+
+// dashesLike writes an argument with dashes where all others have them.
+func dashesLike(list []Arg, a Arg) string {
+	if len(list) > 0 && !slices.ContainsFunc(list, func(o Arg) bool { return !strings.HasPrefix(o.Text, "--") }) {
+		return "--" + a.Text
+	}
+	return a.Text
+}
+
+// Appended returns how Update writes a flag behind the arguments of a list.
+func Appended(list []Arg, a Arg) string { return dashesLike(list, a) }
+
+// Remove takes every occurrence of a flag out of a list of arguments.
+func Remove(e *yamledit.Edit, at yamledit.Node, name string) {
+	Update{Remove: []string{name}}.list(e, at)
 }
 
 // occurrences returns the nodes that hold a flag.

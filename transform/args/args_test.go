@@ -27,9 +27,10 @@ func TestTheLastOccurrenceCounts(t *testing.T) {
 }
 
 func TestOneFlagIsEditedInEverySpelling(t *testing.T) {
-	on := func(e *yamledit.Edit, n yamledit.Node) error { return Switch(e, n, "f") }
-	off := func(e *yamledit.Edit, n yamledit.Node) error { Remove(e, n, "f"); return nil }
-	aws := func(e *yamledit.Edit, n yamledit.Node) error { Replace(e, n, "cloud-provider", "external"); return nil }
+	on := Update{Set: []Arg{On("f")}}.Apply
+	off := Update{Remove: []string{"f"}}.Apply
+	aws := Update{Set: []Arg{With("cloud-provider", "external")}}.Apply
+	both := Update{Remove: []string{"f"}, Set: []Arg{With("cloud-provider", "external")}}.Apply
 	for _, c := range []struct {
 		name, in, want string
 		change         func(*yamledit.Edit, yamledit.Node) error
@@ -46,6 +47,9 @@ func TestOneFlagIsEditedInEverySpelling(t *testing.T) {
 		{"the flag leaves a list, in all spellings", "a: [v=2, f, --f=false]\n", "a: [v=2]\n", off},
 		{"the flag leaves a string", "a: f\n", "a: \"\"\n", off},
 		{"another flag that starts alike stays", "a: [ff, f-g=1]\n", "a: [ff, f-g=1]\n", off},
+		{"one flag goes while another comes, in a list", "a:\n  - f\n", "a:\n  - cloud-provider=external\n", both},
+		{"one flag goes while another comes, in a string", "a: f\n", "a: cloud-provider=external\n", both},
+		{"a value in a string is replaced", "a: cloud-provider=aws\n", "a: cloud-provider=external\n", aws},
 		{"a value is replaced and keeps its dashes", "a:\n  - --cloud-provider=aws # why\n", "a:\n  - --cloud-provider=external # why\n", aws},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,7 +78,7 @@ func TestArgumentsThatRancherDropsAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Switch(d.Edit(), d.Root().Get("a"), "f"); err == nil || !strings.Contains(err.Error(), "in.yaml:1: a: ") {
+		if err := (Update{Set: []Arg{On("f")}}).Apply(d.Edit(), d.Root().Get("a")); err == nil || !strings.Contains(err.Error(), "in.yaml:1: a: ") {
 			t.Errorf("%q: %v", in, err)
 		}
 	}

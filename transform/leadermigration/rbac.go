@@ -62,6 +62,21 @@ func Conflict(docs []*yamledit.Document) (yamledit.Node, bool) {
 	return yamledit.Node{}, false
 }
 
+// UsedBy returns a binding that refers to the role in Grant. The documents at
+// these indexes do not count.
+func UsedBy(docs []*yamledit.Document, except []int) (yamledit.Node, bool) {
+	for i, d := range docs {
+		ref := d.Root().Get("roleRef")
+		if slices.Contains(except, i) || text(d.Root(), "metadata", "namespace") != Namespace {
+			continue
+		}
+		if text(ref, "kind") == "Role" && text(ref, "name") == Lease {
+			return d.Root(), true
+		}
+	}
+	return yamledit.Node{}, false
+}
+
 // binds reports whether a binding is for ManagerUser and covers the namespace.
 func binds(b yamledit.Node) bool {
 	switch text(b, "kind") {

@@ -12,6 +12,7 @@ package redact
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,16 +24,9 @@ const Mark = "<redacted>"
 
 // Document returns the text of a document without its secrets.
 func Document(d *yamledit.Document) []byte {
-	splices := secrets(d)
 	text := d.Bytes()
-	for _, span := range shapes(text) {
-		splices = append(splices, cover(text, span[0], span[1]))
-	}
-	out, err := yamledit.Apply(text, disjoint(splices))
-	if err != nil { // not reached: disjoint puts them in order
-		return bytes.Repeat([]byte(Mark+"\n"), yamledit.CountLines(text))
-	}
-	return out
+	splices := append(secrets(d), covers(text, append(shapes(text), comments(text)...))...)
+	return applied(text, splices)
 }
 
 // Value returns a configuration value without secrets: a string, or what
@@ -40,10 +34,10 @@ func Document(d *yamledit.Document) []byte {
 func Value(key string, v any) any {
 	switch v := v.(type) {
 	case string:
-		if v != "" && (secretKey(key) || key == cloudConfig && !strings.HasPrefix(v, "secret://")) {
+		if v != "" && !harmless(v) && (secretKey(key) || key == cloudConfig) {
 			return Mark
 		}
-		return Text(v)
+		return inline(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, m := range v {
@@ -60,18 +54,53 @@ func Value(key string, v any) any {
 	return v
 }
 
+// inline redacts a string: a file in YAML as a document, all else as text.
+func inline(s string) string {
+	if strings.Contains(s, "\n") {
+		if d, err := yamledit.ParseString("", s); err == nil && d.Root().Len() > 0 {
+			return string(Document(d))
+		}
+	}
+	return Text(s)
+}
+
 // Text returns free text without what looks like a secret.
 func Text(s string) string {
 	text := []byte(s)
-	var splices []yamledit.Splice
-	for _, span := range shapes(text) {
-		splices = append(splices, cover(text, span[0], span[1]))
+	return string(applied(text, covers(text, freeText(text))))
+}
+
+// requirement is one part of a label selector, as Kubernetes prints it.
+var requirement = regexp.MustCompile(`([A-Za-z0-9][A-Za-z0-9_./-]*)( in | notin |=|!=)(\([^)]*\)|[^,\s]+)`)
+
+// Selector returns a printed label selector without the values of labels that
+// are named like a secret.
+func Selector(s string) string {
+	s = requirement.ReplaceAllStringFunc(s, func(r string) string {
+		m := requirement.FindStringSubmatch(r)
+		if secretKey(m[1]) {
+			return m[1] + m[2] + Mark
+		}
+		return r
+	})
+	return Text(s)
+}
+
+func covers(text []byte, spans []span) []yamledit.Splice {
+	splices := make([]yamledit.Splice, len(spans))
+	for i, s := range spans {
+		splices[i] = cover(text, s.start, s.end)
 	}
+	return splices
+}
+
+// applied hides what the splices cover.
+func applied(text []byte, splices []yamledit.Splice) []byte {
 	out, err := yamledit.Apply(text, disjoint(splices))
-	if err != nil {
-		return Mark
+	if err != nil { // not reached: disjoint puts them in order
+		return bytes.Repeat([]byte(Mark+"\n"), yamledit.CountLines(text))
 	}
-	return string(out)
+	return out
 }
 
 // cloudConfig holds a provider's configuration, credentials included.
@@ -81,8 +110,7 @@ const cloudConfig = "cloud-provider-config"
 func secrets(d *yamledit.Document) []yamledit.Splice {
 	w := walker{doc: d}
 	if d.Root().Exists() {
-		kind, _ := d.Root().Get("kind").String()
-		w.node(d.Root(), kind == "Secret")
+		w.node(d.Root())
 	}
 	return w.splices
 }
@@ -92,9 +120,8 @@ type walker struct {
 	splices []yamledit.Splice
 }
 
-// node hides the secrets in n; manifest says that n is a Secret, all of whose
-// data is secret.
-func (w *walker) node(n yamledit.Node, manifest bool) {
+// node hides the secrets in n.
+func (w *walker) node(n yamledit.Node) {
 	if n.IsScalar() {
 		w.scalar(n)
 		return
@@ -102,12 +129,17 @@ func (w *walker) node(n yamledit.Node, manifest bool) {
 	if name, ok := n.Get("name").String(); ok && secretKey(name) {
 		w.hide(n.Get("value")) // an environment variable
 	}
+	if key, ok := n.Get("key").String(); ok && secretKey(key) {
+		w.hide(n.Get("value"))  // a taint
+		w.hide(n.Get("values")) // a part of a selector
+	}
+	kind, _ := n.Get("kind").String()
 	for _, c := range n.Children() {
 		switch key := c.Key(); {
-		case secretKey(key), manifest && (key == "data" || key == "stringData"), key == cloudConfig:
+		case secretKey(key), kind == "Secret" && (key == "data" || key == "stringData"), key == cloudConfig:
 			w.hide(c)
 		default:
-			w.node(c, false)
+			w.node(c)
 		}
 	}
 }
@@ -124,7 +156,7 @@ func (w *walker) hide(n yamledit.Node) {
 	case nil, bool:
 		return
 	case string:
-		if v == "" || strings.HasPrefix(v, "secret://") {
+		if harmless(v) {
 			return
 		}
 	}
@@ -144,33 +176,63 @@ func (w *walker) coverScalar(n yamledit.Node, start, end int) yamledit.Splice {
 	return cover(text, start, end)
 }
 
-// scalar looks for manifests in a string.
+// scalar looks into a string: for manifests, for lines that assign a secret, and
+// for an argument whose value is one.
 func (w *walker) scalar(n yamledit.Node) {
 	text, ok := n.String()
-	if !ok || !strings.Contains(text, ":") || !strings.ContainsAny(text, "\n{") {
+	if !ok || text == "" {
+		return
+	}
+	if !strings.Contains(text, "\n") {
+		w.argument(n)
 		return
 	}
 	in, err := n.Embedded()
-	if err != nil {
-		return // no YAML; its shapes are covered as text
-	}
 	var inner []yamledit.Splice
-	for _, d := range in.Documents() {
-		for _, s := range secrets(d) {
-			s.Start += d.Chunk().Offset
-			s.End += d.Chunk().Offset
-			inner = append(inner, s)
-		}
+	if err != nil {
+		inner = covers([]byte(text), freeText([]byte(text)))
+	} else {
+		inner = embedded(in)
 	}
 	if len(inner) == 0 {
 		return
 	}
-	outer, err := in.Outer(disjoint(inner))
+	outer, err := n.Outer(disjoint(inner))
 	if err != nil { // folded, or quoted over several lines
 		start, end := n.Span()
 		outer = []yamledit.Splice{w.coverScalar(n, start, end)}
 	}
 	w.splices = append(w.splices, outer...)
+}
+
+// embedded returns splices of a stream that hide its secrets. A document that is
+// no mapping is text.
+func embedded(in *yamledit.Embedded) []yamledit.Splice {
+	var all []yamledit.Splice
+	for _, d := range in.Documents() {
+		splices := append(secrets(d), covers(d.Bytes(), comments(d.Bytes()))...)
+		if !d.Root().IsMap() && !d.Root().IsList() {
+			splices = covers(d.Bytes(), freeText(d.Bytes()))
+		}
+		for _, s := range splices {
+			s.Start += d.Chunk().Offset
+			s.End += d.Chunk().Offset
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// argument hides the value in NAME=VALUE, up to the end of the scalar.
+func (w *walker) argument(n yamledit.Node) {
+	start, end := n.Span()
+	raw := w.doc.Bytes()[start:end]
+	if q := raw[0]; len(raw) >= 2 && (q == '"' || q == '\'') {
+		start, end, raw = start+1, end-1, raw[1:len(raw)-1]
+	}
+	if s, found := assigned(raw); found {
+		w.splices = append(w.splices, cover(w.doc.Bytes(), start+s.start, end))
+	}
 }
 
 // cover hides [start, end) of a text, line by line.

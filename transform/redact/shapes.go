@@ -9,129 +9,154 @@ import (
 	"strings"
 )
 
-// shape is a kind of secret that shows by its own form. The first group, where
-// there is one, is the secret; else the whole match is.
+// span is a range of bytes.
+type span struct{ start, end int }
+
+// shape is a kind of secret that shows by its own form. The last group, where
+// there is one, is the secret; else the whole match is. A group before it is a
+// name, and must be that of a secret.
 type shape struct {
 	has *regexp.Regexp
 	is  func(secret string) bool // nil for always
 }
 
 var known = []shape{
-	{has: regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)},
+	{has: regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)},
 	{has: regexp.MustCompile(`\b(?:AKIA|ASIA|AGPA|AIDA|AROA)[A-Z0-9]{16}\b`)},
 	{has: regexp.MustCompile(`[A-Za-z0-9/+]{40,}={0,2}`), is: mixed},
 	{has: regexp.MustCompile(`\b(?:token|kubeconfig-[a-z0-9-]+)-[a-z0-9]{5,}:[a-z0-9]{20,}`)},
-	{has: regexp.MustCompile(`://[^/\s:@"']*:([^/\s@"']+)@`)},
+	{has: regexp.MustCompile(`://[^/\s:@"']*:([^\s"']+)@`)},
 	{has: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`)},
-	{has: regexp.MustCompile(`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|K10)[A-Za-z0-9_:.-]{16,}`)},
-	{has: regexp.MustCompile(`(?i)\b(?:bearer|basic) +([A-Za-z0-9+/_=.:-]{8,})`)},
+	{has: regexp.MustCompile(`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{16,}`)},
+	{has: regexp.MustCompile(`\bK10[A-Za-z0-9_:./+=-]{16,}`)},
+	{has: regexp.MustCompile(`(?i)\b(?:bearer|basic|authorization: token) +([A-Za-z0-9+/_=.:-]{8,})`)},
+	{has: regexp.MustCompile(`--([A-Za-z][A-Za-z0-9-]*)[ \t]+["']?([^\s"'-][^\s"']*)`)},
+	{has: regexp.MustCompile(`name:[ \t]*["']?([A-Za-z0-9_.-]+)["']?[ \t]*\r?\n[^\n]*value:[ \t]*([^\r\n]+)`)},
 }
 
-// assignment is a name and its value on one line, in any syntax: an argument, a
-// comment, a configuration file.
-var assignment = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)["']?[ \t]*[=:][ \t]*(?:"([^"\r\n]+)"|'([^'\r\n]+)'|([^\s"',#{}\[\]|>&*](?:[^\s"',]*[^\s"',\]}])?))`)
-
-// shapes returns the places of what looks like a secret.
-func shapes(text []byte) [][2]int {
-	var spans [][2]int
+// shapes returns the places of what looks like a secret by itself.
+func shapes(text []byte) []span {
+	var spans []span
 	for _, s := range known {
 		for _, m := range s.has.FindAllSubmatchIndex(text, -1) {
-			span := [2]int{m[0], m[1]}
-			if len(m) > 2 {
-				span = [2]int{m[2], m[3]}
+			at := span{m[len(m)-2], m[len(m)-1]}
+			secret := string(text[at.start:at.end])
+			if len(m) == 6 && (!secretKey(string(text[m[2]:m[3]])) || harmless(secret)) || s.is != nil && !s.is(secret) {
+				continue
 			}
-			if s.is == nil || s.is(string(text[span[0]:span[1]])) {
-				spans = append(spans, span)
-			}
+			spans = append(spans, at)
 		}
-	}
-	return append(spans, assignments(text)...)
-}
-
-// assignments looks only near the words that a secret's name contains: the
-// pattern itself would fit every line.
-func assignments(text []byte) [][2]int {
-	var spans [][2]int
-	for start := 0; start < len(text); {
-		end := len(text)
-		if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
-			end = start + i + 1
-		}
-		line := text[start:end]
-		if hasSecretWord(line) {
-			for at := 0; at < len(line); {
-				m := assignment.FindSubmatchIndex(line[at:])
-				if m == nil {
-					break
-				}
-				next := at + m[3] // values may hold assignments of their own
-				if name := string(line[at+m[2] : at+m[3]]); secretKey(name) {
-					if v := group(m); !harmless(string(line[at+v[0] : at+v[1]])) {
-						spans = append(spans, [2]int{start + at + v[0], start + at + v[1]})
-						next = at + v[1]
-					}
-				}
-				at = next
-			}
-		}
-		start = end
 	}
 	return spans
 }
 
-// group returns the value of an assignment, quoted or not.
-func group(m []int) [2]int {
-	for i := 4; i < len(m); i += 2 {
-		if m[i] >= 0 {
-			return [2]int{m[i], m[i+1]}
+// assignment is a name and the rest of its line, in any syntax: a comment, an
+// argument, a configuration file.
+var assignment = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)["']?[ \t]*(?:=>|[=:])[ \t]*(\S.*)`)
+
+// assigned returns the values of secrets in one line of free text, each up to
+// the end of the line: nobody knows where it ends before.
+func assigned(line []byte) (span, bool) {
+	for at := 0; at < len(line); {
+		m := assignment.FindSubmatchIndex(line[at:])
+		if m == nil {
+			break
+		}
+		value := bytes.TrimRight(line[at+m[4]:at+m[5]], " \t\r")
+		if secretKey(string(line[at+m[2]:at+m[3]])) && !harmless(string(value)) && !bytes.HasPrefix(value, []byte("//")) {
+			return span{at + m[4], at + m[4] + len(value)}, true
+		}
+		at += m[3]
+	}
+	return span{}, false
+}
+
+// freeText returns the secrets of text that no reader structures.
+func freeText(text []byte) []span {
+	spans := shapes(text)
+	for start := 0; start < len(text); {
+		end := len(text)
+		if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		if s, found := assigned(text[start:end]); found {
+			spans = append(spans, span{start + s.start, start + s.end})
+		}
+		start = end + 1
+	}
+	return spans
+}
+
+// comments returns the secrets in the comments of a document.
+func comments(text []byte) []span {
+	var spans []span
+	for start := 0; start < len(text); {
+		end := len(text)
+		if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		if i := commentStart(text[start:end]); i >= 0 {
+			if s, found := assigned(text[start+i : end]); found {
+				spans = append(spans, span{start + i + s.start, start + i + s.end})
+			}
+		}
+		start = end + 1
+	}
+	return spans
+}
+
+// commentStart returns where a comment may start on a line: one # too many
+// hides too much, never too little.
+func commentStart(line []byte) int {
+	for i, c := range line {
+		if c == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+			return i
 		}
 	}
-	return [2]int{}
+	return -1
 }
 
-// harmless are values that say nothing: switches, and references to a secret.
+var path = regexp.MustCompile(`^/[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/?$`)
+
+// harmless are values that say nothing: switches, paths, and references to a
+// secret.
 func harmless(v string) bool {
-	switch strings.ToLower(v) {
-	case "true", "false", "null", "~", "yes", "no", Mark:
+	switch strings.ToLower(strings.Trim(v, `"'`)) {
+	case "", "true", "false", "null", "~", "yes", "no", "|", "|-", "|+", ">", ">-", "{}", "[]", Mark:
 		return true
 	}
-	return strings.HasPrefix(v, "secret://") || strings.HasPrefix(v, "/")
+	return strings.HasPrefix(v, "secret://") || path.MatchString(v) && !mixed(v)
 }
 
-var secretWords = []string{"password", "passwd", "passphrase", "secret", "token", "accesskey", "access-key", "access_key", "privatekey", "private-key", "private_key", "apikey", "api-key", "api_key", "sshkey", "ssh-key", "ssh_key", "credential", "clientkey", "kubeconfig"}
+var secretWords = []string{"password", "passwd", "passphrase", "secret", "token", "accesskey", "privatekey", "apikey", "sshkey", "credential", "clientkey", "kubeconfig"}
 
-func hasSecretWord(line []byte) bool {
-	lower := bytes.ToLower(line)
+// references end the names of keys that point to a secret and hold none.
+var references = []string{"name", "names", "namespace", "ref", "refs", "file", "path", "type", "kind", "class", "ttl", "webhook", "version", "url", "mode", "policy"}
+
+// secretKey reports whether a key's value is a secret, going by its name.
+func secretKey(key string) bool {
+	lower := strings.ToLower(key)
+	switch lower {
+	case "auth", ".dockerconfigjson", ".dockercfg", "tls.key":
+		return true
+	}
+	flat := strings.NewReplacer("-", "", "_", "", ".", "").Replace(lower)
+	for _, r := range references {
+		if strings.HasSuffix(flat, r) {
+			return false
+		}
+	}
 	for _, w := range secretWords {
-		if bytes.Contains(lower, []byte(w)) {
+		if strings.Contains(flat, w) {
 			return true
 		}
 	}
 	return false
 }
 
-// references end the names of keys that point to a secret and hold none.
-var references = []string{"name", "names", "namespace", "ref", "refs", "file", "path", "type", "kind", "class", "ttl", "id", "webhook", "version", "url", "mode", "policy"}
-
-// secretKey reports whether a key's value is a secret, going by its name.
-func secretKey(key string) bool {
-	lower := strings.ToLower(key)
-	switch lower {
-	case "auth", "identitytoken", ".dockerconfigjson", ".dockercfg", "tls.key", "secretkey":
-		return true
-	}
-	flat := strings.NewReplacer("-", "", "_", "", ".", "").Replace(lower)
-	for _, r := range references {
-		if strings.HasSuffix(flat, r) && !strings.HasSuffix(flat, "accesskeyid") {
-			return false
-		}
-	}
-	return hasSecretWord([]byte(lower)) || hasSecretWord([]byte(flat))
-}
-
 // mixed reports whether a long run of letters and digits is random: a hash in
-// hex or a word has no upper case, lower case and digits all at once.
+// hex, a word or a path has no upper case, lower case and digits all at once.
 func mixed(s string) bool {
-	return strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") &&
-		strings.ContainsAny(s, "0123456789") && !strings.HasPrefix(s, "/")
+	return len(s) >= 40 && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") &&
+		strings.ContainsAny(s, "0123456789")
 }

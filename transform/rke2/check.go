@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
@@ -24,7 +25,8 @@ type promised func(class Class, key string, before, after any) bool
 // check compares every machine class before and after a stage. Keys that do not
 // change need no promise.
 func (m *migration) check(after transform.Cluster, ok promised) error {
-	a := after.(*migration)
+	a := *after.(*migration).Cluster
+	a.Release = m.Release // a release's own arguments are no change of the stage
 	if len(m.Classes) != len(a.Classes) {
 		return fmt.Errorf("the machine classes would change")
 	}
@@ -51,7 +53,7 @@ func checkClass(class Class, before, after map[string]any, ok promised) error {
 }
 
 // newStrictErrors fails when decoding into Rancher's own type finds an unknown
-// or duplicate field that was not there before.
+// or duplicate field that was not there before, or finds one more often.
 func newStrictErrors(before, after yamledit.Node) error {
 	old, err := strictErrors(before)
 	if err != nil {
@@ -61,17 +63,20 @@ func newStrictErrors(before, after yamledit.Node) error {
 	if err != nil {
 		return err
 	}
-	for field := range now {
-		if !old[field] {
+	for _, field := range slices.Sorted(maps.Keys(now)) {
+		if now[field] > old[field] {
 			return fmt.Errorf("the result has a field that the schema of Rancher does not allow: %s", field)
 		}
 	}
 	return nil
 }
 
-// strictErrors returns what strict decoding says about fields. It names fields,
+// listIndex is the place in a list; an entry in front of others moves them.
+var listIndex = regexp.MustCompile(`\[\d+\]`)
+
+// strictErrors counts what strict decoding says about fields. It names fields,
 // never values.
-func strictErrors(root yamledit.Node) (map[string]bool, error) {
+func strictErrors(root yamledit.Node) (map[string]int, error) {
 	text, err := json.Marshal(root.Value())
 	if err != nil {
 		return nil, err
@@ -81,9 +86,9 @@ func strictErrors(root yamledit.Node) (map[string]bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it does not decode as a Cluster of provisioning.cattle.io/v1")
 	}
-	found := make(map[string]bool, len(fields))
+	found := make(map[string]int, len(fields))
 	for _, f := range fields {
-		found[f.Error()] = true
+		found[listIndex.ReplaceAllString(f.Error(), "[]")]++
 	}
 	return found, nil
 }

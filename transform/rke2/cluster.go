@@ -155,7 +155,21 @@ func read(root yamledit.Node) (object, error) {
 		return o, nil
 	}
 	at, err := blame(root, err, func(v any) any { return v })
-	return o, at.Errorf(expected(err)+", and Rancher refuses the whole cluster", "correct it")
+	what := expected(err) + ", and Rancher refuses the whole cluster"
+	if inSelector(at) {
+		return o, transform.Refuse(ruleSelectorInvalid, at, what, `write labels and values as strings, as in "true"`)
+	}
+	return o, at.Errorf(what, "correct it")
+}
+
+// inSelector reports whether a node belongs to a machine selector.
+func inSelector(n yamledit.Node) bool {
+	for ; n.Exists(); n = n.Parent() {
+		if n.Key() == selectorField {
+			return true
+		}
+	}
+	return false
 }
 
 func decode(v any) (o object, err error) {

@@ -17,19 +17,29 @@ const Name = "rke2"
 // Distro returns RKE2 in the shape of all distros.
 func Distro() transform.Distro {
 	return transform.Distro{
-		Name:    Name,
-		Marker:  "provisioning.cattle.io/v1",
-		Owns:    IsCluster,
-		Open:    open,
-		Explain: explain,
-		Rules:   ruleTable(),
+		Name:     Name,
+		Marker:   "provisioning.cattle.io/v1",
+		Owns:     IsCluster,
+		Identify: identify,
+		Open:     open,
+		Lint:     lint,
+		Explain:  explain,
+		Rules:    ruleTable(),
 	}
+}
+
+// identify reads a cluster's name off its document.
+func identify(doc *yamledit.Document) transform.Identity {
+	namespace, _ := doc.Root().Get("metadata", "namespace").String()
+	name, _ := doc.Root().Get("metadata", "name").String()
+	return transform.Identity{Distro: Name, Namespace: namespace, Name: name}
 }
 
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
 	target transform.Target
+	stage  string // the one that rules judge the document after; "" for the document as it is
 }
 
 func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -40,11 +50,26 @@ func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, e
 	if err := c.checkProvider(); err != nil {
 		return nil, err
 	}
-	return &migration{c, target}, nil
+	return &migration{Cluster: c, target: target}, nil
+}
+
+// lint opens a cluster for its findings, whatever its provider. A manifest that
+// cannot be read leaves what the rest of the file shows.
+func lint(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := Open(doc, target.AssumeVersion)
+	if err != nil {
+		return nil, err
+	}
+	m := &migration{Cluster: c, target: target}
+	_, _, err = m.chart()
+	return m, err
 }
 
 // checkProvider refuses clusters whose control planes are not on AWS.
 func (c *Cluster) checkProvider() error {
+	if !slices.ContainsFunc(c.Classes, Class.ControlPlane) {
+		return transform.NotMigratable(c.RKEConfig().Get("machinePools"), "no machine pool is a control plane", "name the whole cluster")
+	}
 	for _, class := range c.Classes {
 		if !class.ControlPlane() {
 			continue
@@ -71,10 +96,18 @@ func (m *migration) Document() *yamledit.Document { return m.Doc }
 
 // Stages implements transform.Cluster. This list is the architecture.
 func (m *migration) Stages() []transform.Stage {
+	if m.target.NoLeaderMigration {
+		return []transform.Stage{m.installCCM(), m.switchToExternal(), m.verifyProviderIDs()}
+	}
 	return []transform.Stage{
 		m.grantMigrationLease(),
 		m.enableLeaderMigration(),
+		m.installCCM(),
+		m.cordonControlPlane(),
 		m.switchToExternal(),
+		m.uncordonControlPlane(),
+		m.disableLeaderMigration(),
+		m.verifyProviderIDs(),
 	}
 }
 

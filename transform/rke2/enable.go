@@ -22,11 +22,13 @@ const (
 // flag and keeps all its other arguments: the published edit replaces them.
 func (m *migration) enableLeaderMigration() transform.Stage {
 	return transform.Stage{
-		Name:         transform.EnableLeaderMigration,
-		Why:          "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other." + m.restarts(),
-		SupersededBy: []string{transform.SwitchToExternal},
-		Edit:         m.enableEdit,
-		Check:        m.checkEnable,
+		Name:    transform.EnableLeaderMigration,
+		Why:     "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other." + m.restarts(),
+		Edit:    m.enableEdit,
+		Check:   m.checkEnable,
+		Undo:    m.enableUndo,
+		Verify:  append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager")...),
+		Restore: []transform.Action{m.settled()},
 	}
 }
 
@@ -54,13 +56,16 @@ func (m *migration) managerLocations() []Layer {
 
 func (m *migration) enableEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
+	if m.switching() {
+		return e, nil
+	}
 	for _, l := range m.managerLocations() {
-		if err := args.Switch(e, l.Get(managerArgs), leaderFlag); err != nil {
+		if err := (args.Update{Set: []args.Arg{args.On(leaderFlag)}}).Apply(e, l.Get(managerArgs)); err != nil {
 			return nil, err
 		}
 	}
 	if slices.ContainsFunc(m.Classes, m.lacksLocation) {
-		m.insertEntry(e)
+		m.insertEntry(e, leaderFlag)
 	}
 	return e, nil
 }
@@ -75,8 +80,8 @@ func (m *migration) lacksLocation(c Class) bool {
 // it never overrides what is there. A cluster whose every entry has a selector
 // crashes the interface of Rancher 2.7 and 2.8 (rancher/dashboard #9888), so one
 // without a selector is added as well.
-func (m *migration) insertEntry(e *yamledit.Edit) {
-	entry := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: []string{leaderFlag}})
+func (m *migration) insertEntry(e *yamledit.Edit, arg string) {
+	entry := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: []string{arg}})
 	plain := yamledit.Map{{Key: "config", Value: yamledit.Map{}}}
 	list := m.RKEConfig().Get(selectorKey)
 	switch {

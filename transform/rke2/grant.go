@@ -20,52 +20,45 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Name: transform.GrantMigrationLease,
 		Why: "kube-controller-manager may not lock the migration lease by default; without the right its cloud controllers " +
 			"run nowhere as soon as leader migration is on, and nothing says so. The right stays in place: a rollback needs it.",
-		SupersededBy: []string{transform.SwitchToExternal},
-		Edit:         m.grantEdit,
-		Check:        m.checkGrant,
+		Edit:   m.grantEdit,
+		Check:  m.checkGrant,
+		Undo:   m.grantUndo,
+		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser}},
+		Restore: []transform.Action{transform.Gone{
+			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: leadermigration.Lease,
+		}},
 	}
 }
 
 func (m *migration) grantEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
-	at := m.RKEConfig().Get(manifestKey)
-	switch {
-	case !at.Exists():
-		e.Insert(m.RKEConfig(), manifestKey, trimBreak(leadermigration.Grant))
-		return e, nil
-	case at.IsNull():
-		e.Set(at, trimBreak(leadermigration.Grant))
+	if m.switching() {
 		return e, nil
 	}
-	manifest, err := e.Embedded(at)
+	docs, err := m.manifest()
 	if err != nil {
 		return nil, err
 	}
-	if leadermigration.Granted(manifest.Documents()) {
+	if leadermigration.Granted(docs) {
 		return e, nil
 	}
-	if n, found := leadermigration.Conflict(manifest.Documents()); found {
+	if n, found := leadermigration.Conflict(docs); found {
 		return nil, n.Errorf("a manifest of the name "+leadermigration.Lease+" is there, but does not let kube-controller-manager lock the migration lease", "complete its rules and subjects, or give it another name")
 	}
-	manifest.Append(leadermigration.Grant)
-	return e, nil
+	return e, m.appendManifest(e, leadermigration.Grant)
 }
-
-// trimBreak lets a new manifest end in the last line, so that it is stripped (|-).
-func trimBreak(s string) string { return s[:len(s)-1] }
 
 // checkGrant requires that no machine is configured differently and that the
 // lease can be locked.
 func (m *migration) checkGrant(after transform.Cluster) error {
-	nothing := func(Class, string, any, any) bool { return false }
-	if err := m.check(after, nothing); err != nil {
+	if err := m.check(after, unchanged); err != nil {
 		return err
 	}
-	manifest, err := after.(*migration).RKEConfig().Get(manifestKey).Embedded()
+	docs, err := after.(*migration).manifest()
 	if err != nil {
 		return err
 	}
-	if !leadermigration.Granted(manifest.Documents()) {
+	if !leadermigration.Granted(docs) {
 		return fmt.Errorf("the manifest would not let %s lock the migration lease", leadermigration.ManagerUser)
 	}
 	return nil

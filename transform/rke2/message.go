@@ -3,21 +3,17 @@
 
 package rke2
 
-import (
-	"strconv"
-	"strings"
+import "github.com/rke-lm/rke-lm/transform"
 
-	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
-)
+// settled waits until all machines have taken the document over.
+func (m *migration) settled() transform.Action {
+	return transform.ClusterSettled{Namespace: m.Namespace, Name: m.Name}
+}
 
-func lineOf(n yamledit.Node) string { return strconv.Itoa(n.Line()) }
-
-// argNames lists arguments by name alone; a value may be a secret.
-func argNames(list []args.Arg) string {
-	out := make([]string, len(list))
-	for i, a := range list {
-		out[i] = a.Name
+// holder looks at the migration lease, if there is one.
+func (m *migration) holder(why string) []transform.Action {
+	if m.target.NoLeaderMigration {
+		return nil
 	}
-	return strings.Join(out, ", ")
+	return []transform.Action{transform.LeaseHolder{Why: why}}
 }

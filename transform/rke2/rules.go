@@ -6,62 +6,174 @@ package rke2
 import (
 	"slices"
 
-	"golang.org/x/mod/semver"
-
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// rule is a row of the table: what is documented and what is checked.
+// rule is a row of the table: what is documented, what is checked, and what can
+// be corrected without a decision. A rule without check refuses a document
+// before there is a cluster to check.
 type rule struct {
 	transform.Rule
 	check func(*migration) []transform.Finding
+	fix   func(*migration) []correction
 }
 
+// correction queues the correction of one finding.
+type correction func(*yamledit.Edit) error
+
+// What rules guard. An earlier stage does not answer for what a later one puts
+// right.
 var (
-	everyEdit = []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal}
-	flagEdits = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
-	theSwitch = []string{transform.SwitchToExternal}
+	everyEdit     = []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal}
+	flagEdits     = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
+	theSwitch     = []string{transform.SwitchToExternal}
+	afterSwitch   = []string{transform.SwitchToExternal, transform.DisableLeaderMigration}
+	theChart      = []string{transform.InstallCCM}
+	chartRuns     = []string{transform.InstallCCM, transform.SwitchToExternal}
+	imageMoves    = []string{transform.InstallCCM, transform.DisableLeaderMigration}
+	bothManagers  = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal}
+	manifestEdits = []string{transform.GrantMigrationLease, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
 )
 
 // rules is the one table of RKE2's static rules.
 func rules() []rule {
 	return []rule{
 		{transform.Rule{
+			ID: "address-flapping", Severity: transform.Warning, Guards: theChart, Acceptable: true,
+			Doc: "Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes, from the installation of the chart until the kubelets are external.",
+		}, (*migration).addressFlapping, nil},
+		{transform.Rule{
+			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "kube-apiserver-arg has cloud-provider, a flag that kube-apiserver no longer knows from Kubernetes 1.33 on.",
+		}, (*migration).apiServerFlagRemoved, nil},
+		{transform.Rule{
 			ID: "args-overwritten", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "An entry of machineSelectorConfig replaces a list of arguments that an earlier location set for the same machines, and arguments vanish. An error where it concerns kube-controller-manager-arg.",
-		}, (*migration).argsOverwritten},
+			Doc: "An entry of machineSelectorConfig replaces a list of arguments that an earlier location set for the same machines, and arguments vanish. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
+		}, (*migration).argsOverwritten, nil},
+		{transform.Rule{
+			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
+			Doc: "The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without the right to get service accounts.",
+		}, (*migration).ccmArgsUnsafe, nil},
+		{transform.Rule{
+			ID: "ccm-flag-missing", Severity: transform.Error, Guards: theChart, Acceptable: true,
+			Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
+		}, (*migration).ccmFlagMissing, nil},
+		{transform.Rule{
+			ID: "ccm-minor-skew", Severity: transform.Error, Guards: imageMoves, Acceptable: true,
+			Doc: "The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
+		}, (*migration).ccmMinorSkew, nil},
+		{transform.Rule{
+			ID: "ccm-unschedulable", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
+			Doc: "The node selector or the tolerations of the chart keep the cloud-controller-manager off the nodes of a class of control planes.",
+		}, (*migration).ccmUnschedulable, nil},
+		{transform.Rule{
+			ID: "chart-unpinned", Severity: transform.Error, Guards: theChart, Acceptable: true,
+			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a release elsewhere changes the cluster.",
+		}, (*migration).chartUnpinned, nil},
 		{transform.Rule{
 			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.",
-		}, (*migration).cloudConfigLost},
+		}, (*migration).cloudConfigLost, nil},
+		{transform.Rule{
+			ID: "config-misindented", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
+			Doc: "Arguments stand beside config or machineGlobalConfig instead of below it; Rancher drops them without a word.",
+		}, (*migration).configMisindented, (*migration).indentConfig},
+		{transform.Rule{
+			ID: "csi-gate-stale", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
+		}, (*migration).csiGateStale, nil},
+		{transform.Rule{
+			ID: transform.RuleEncrypted, Severity: transform.Error,
+			Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
+		}, nil, nil},
+		{transform.Rule{
+			ID: "flag-left-on-kcm", Severity: transform.Error, Guards: afterSwitch,
+			Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
+		}, (*migration).flagLeftOnManager, nil},
+		{transform.Rule{
+			ID: "flag-on-external-gate", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
+			Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
+		}, (*migration).migrationGateStale, nil},
+		{transform.Rule{
+			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
+			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.",
+		}, (*migration).helmReinstall, nil},
 		{transform.Rule{
 			ID: "in-tree-gone", Severity: transform.Error, Guards: everyEdit,
 			Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
-		}, (*migration).inTreeGone},
+		}, (*migration).inTreeGone, nil},
+		{transform.Rule{
+			ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
+		}, (*migration).leaderElectionOff, nil},
+		{transform.Rule{
+			ID: "manifest-overwritten", Severity: transform.Error, Guards: manifestEdits,
+			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster.",
+		}, (*migration).manifestOverwritten, nil},
 		{transform.Rule{
 			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "On this RKE2 release cloud-provider-name: aws also names the nodes. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it.",
-		}, (*migration).nodeRename},
+			Doc: "On this RKE2 release cloud-provider-name: aws also names the nodes. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
+		}, (*migration).nodeRename, nil},
 		{transform.Rule{
-			ID: transform.RuleNotMigratable, Severity: transform.Warning, Guards: theSwitch,
+			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "Refused with exit code 4: rkeConfig is null, a K3s version, the cluster local, another cloud provider than aws, or Kubernetes below 1.22. Windows machines are a warning.",
-		}, (*migration).windowsPool},
+		}, (*migration).windowsPool, nil},
 		{transform.Rule{
 			ID: "provider-in-selector", Severity: transform.Note, Guards: theSwitch, Acceptable: true,
 			Doc: "cloud-provider-name is won by an entry of machineSelectorConfig, not by machineGlobalConfig; the switch edits the location that wins.",
-		}, (*migration).providerInSelector},
+		}, (*migration).providerInSelector, nil},
+		{transform.Rule{
+			ID: "provider-removed", Severity: transform.Error, Guards: theSwitch,
+			Doc: "A cluster that was on its way to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://.",
+		}, (*migration).providerRemoved, nil},
+		{transform.Rule{
+			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "An entry for control planes replaces kube-apiserver-arg, and with it the pod security admission configuration that Rancher's webhook adds to the global list.",
+		}, (*migration).podSecurityDropped, nil},
+		{transform.Rule{
+			ID: ruleSelectorInvalid, Severity: transform.Error, Acceptable: true,
+			Doc: "A machine selector has an operator or values that Kubernetes refuses, and Rancher then refuses the whole cluster.",
+		}, nil, nil},
+		{transform.Rule{
+			ID: "selector-widened", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
+			Doc: "A field of a machine selector is misspelt: Rancher drops it, and the entry matches machines that were not meant.",
+		}, (*migration).selectorWidened, (*migration).spellSelectors},
+		{transform.Rule{
+			ID: "snapshot-missing", Severity: transform.Warning, Guards: theSwitch, Acceptable: true,
+			Doc: "The cluster has no configuration for etcd snapshots, and a snapshot is the only way back from some mistakes.",
+		}, (*migration).snapshotMissing, nil},
+		{transform.Rule{
+			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "The provider is external without disable-cloud-controller: true; RKE2's stub cloud controller may then register nodes as rke2://.",
+		}, (*migration).stubEnabled, nil},
+		{transform.Rule{
+			ID: transform.RuleTemplated, Severity: transform.Error,
+			Doc: "Refused: the file is a template, whose values are not there yet.",
+		}, nil, nil},
+		{transform.Rule{
+			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
+			Doc: "A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note.",
+		}, (*migration).unknownConfigKey, (*migration).spellKeys},
+		{transform.Rule{
+			ID: "value-dropped", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
+			Doc: "A value is a number or a mapping, where Rancher keeps only strings, booleans and lists.",
+		}, (*migration).valueDropped, nil},
 		{transform.Rule{
 			ID: "value-erased", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "A later null, number, mapping, [] or empty string erases a value that an earlier location set for the same machines. An error where it concerns kube-controller-manager-arg.",
-		}, (*migration).valueErased},
+			Doc: "A later null, number, mapping, [] or empty string erases a value that an earlier location set for the same machines. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
+		}, (*migration).valueErased, nil},
+		{transform.Rule{
+			ID: "wrong-arg-spelling", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
+			Doc: "A list of component arguments holds a key of RKE2, such as cloud-provider-name, instead of the component's flag, such as cloud-provider; an unknown flag stops the component.",
+		}, (*migration).wrongArgSpelling, (*migration).spellArgs},
 	}
 }
 
 func ruleTable() []transform.Rule {
 	var table []transform.Rule
 	for _, r := range rules() {
+		r.Fixable = r.fix != nil
 		table = append(table, r.Rule)
 	}
 	return table
@@ -69,175 +181,27 @@ func ruleTable() []transform.Rule {
 
 // Findings implements transform.Cluster.
 func (m *migration) Findings(stage string) []transform.Finding {
+	judged := *m
+	judged.stage = stage
 	var found []transform.Finding
 	for _, r := range rules() {
-		if stage == "" || slices.Contains(r.Guards, stage) {
-			found = append(found, r.Report(r.check(m), m.target.Accept)...)
+		if r.check != nil && (stage == "" || slices.Contains(r.Guards, stage)) {
+			found = append(found, r.Report(r.check(&judged), m.target.Accept)...)
 		}
 	}
 	return found
 }
 
-// severity is error for the key that the stages change, else the rule's own.
-func severity(key string) transform.Severity {
-	if key == managerArgs {
-		return transform.Error
-	}
-	return ""
-}
-
-// argsOverwritten compares each location of a list with those before it.
-func (m *migration) argsOverwritten() []transform.Finding {
-	return m.overrides(func(key string, earlier, later yamledit.Node) (string, string) {
-		list := args.Of(later.Value())
-		if len(list) == 0 || !m.isList(key) {
-			return "", ""
+// Fixes implements transform.Fixer.
+func (m *migration) Fixes() []transform.Fix {
+	var fixes []transform.Fix
+	for _, r := range rules() {
+		if r.fix == nil {
+			continue
 		}
-		lost := slices.DeleteFunc(args.Of(earlier.Value()), func(a args.Arg) bool {
-			_, kept := args.Last(list, a.Name)
-			return kept
-		})
-		if len(lost) == 0 {
-			return "", ""
-		}
-		return "this list replaces the one in line " + lineOf(earlier) + " on the same machines, and these arguments vanish: " + argNames(lost),
-			"repeat them here, or remove them there"
-	})
-}
-
-// isList reports whether a key takes a list of arguments.
-func (m *migration) isList(key string) bool {
-	t, _ := m.Release.Type(key)
-	return t == ArgArray
-}
-
-// valueErased finds values that count as nothing and stand behind a good one.
-func (m *migration) valueErased() []transform.Finding {
-	return m.overrides(func(key string, earlier, later yamledit.Node) (string, string) {
-		if m.isEmpty(key, earlier.Value()) || !m.isEmpty(key, later.Value()) {
-			return "", ""
-		}
-		return "this value counts as none, and erases the one in line " + lineOf(earlier) + " on the same machines", "remove the key here, or write the value that is meant"
-	})
-}
-
-// isEmpty reports whether a value is dropped, or means no arguments at all.
-func (m *migration) isEmpty(key string, v any) bool {
-	kept, ok := m.Release.Keep(true, key, v)
-	if list, isList := kept.([]any); isList {
-		return len(list) == 0
-	}
-	return !ok || kept == ""
-}
-
-// overrides calls judge for every location of a key and the one before it that
-// it overrides on some class, once for each pair.
-func (m *migration) overrides(judge func(key string, earlier, later yamledit.Node) (message, fix string)) []transform.Finding {
-	type pair struct{ earlier, later string }
-	seen := map[pair]bool{}
-	var found []transform.Finding
-	for _, class := range m.Classes {
-		for _, l := range m.Layers {
-			for _, entry := range l.Config.Entries() {
-				earlier, ok := m.before(class, l, entry.Key)
-				p := pair{earlier.Path(), entry.Value.Path()}
-				if !ok || seen[p] || !m.reaches(class, entry.Key) {
-					continue
-				}
-				seen[p] = true
-				if message, fix := judge(entry.Key, earlier, entry.Value); message != "" {
-					f := transform.FindingAt(entry.Value, message, fix)
-					f.Severity = severity(entry.Key)
-					found = append(found, f)
-				}
-			}
+		for _, queue := range r.fix(m) {
+			fixes = append(fixes, transform.Fix{Rule: r.ID, Queue: queue})
 		}
 	}
-	return found
-}
-
-// reaches reports whether a key means anything on machines of a class.
-func (m *migration) reaches(class Class, key string) bool {
-	if key == managerArgs {
-		return class.ControlPlane()
-	}
-	return class.Server() || !m.Release.ServerOnly(key)
-}
-
-// before returns the location that a layer overrides for a class.
-func (m *migration) before(class Class, l Layer, key string) (yamledit.Node, bool) {
-	all := m.Candidates(class, key)
-	for i, n := range all {
-		if i > 0 && n.Same(l.Get(key)) {
-			return all[i-1], true
-		}
-	}
-	return yamledit.Node{}, false
-}
-
-func (m *migration) cloudConfigLost() []transform.Finding {
-	return m.eachWinner("cloud-provider-config", func(yamledit.Node) (string, string) {
-		return "an external provider ignores this configuration", "carry its content to the cloud-controller-manager as --cloud-config, then --accept cloud-config-lost"
-	})
-}
-
-func (m *migration) inTreeGone() []transform.Finding {
-	if semver.Compare(semver.MajorMinor(m.Version), "v1.27") < 0 {
-		return nil
-	}
-	return m.eachWinner(providerKey, func(n yamledit.Node) (string, string) {
-		if s, _ := n.String(); s != inTree {
-			return "", ""
-		}
-		return "the provider is aws, which Kubernetes 1.27 and later do not have", "migrate on 1.26, before the upgrade"
-	})
-}
-
-// renamesNodes lists the first release of each minor in which aws no longer
-// names the nodes (rancher/rke2 #7336); later minors never do.
-var renamesNodes = map[string]string{"v1.29": "v1.29.11", "v1.30": "v1.30.7", "v1.31": "v1.31.3"}
-
-func (m *migration) nodeRename() []transform.Finding {
-	if m.target.EndState != "" {
-		return nil
-	}
-	minor := semver.MajorMinor(m.Version)
-	first, listed := renamesNodes[minor]
-	if semver.Compare(minor, "v1.31") > 0 || listed && semver.Compare(m.Version, first) >= 0 {
-		return nil
-	}
-	return m.eachWinner(providerKey, func(yamledit.Node) (string, string) {
-		return "with aws RKE2 " + minor + " also takes the node's name from the instance metadata; with external the kubelet takes the host name, and a node whose name changes registers anew, where the cloud-controller-manager cannot resolve it",
-			"make sure that every node's name equals its host name, then choose --end-state external"
-	})
-}
-
-func (m *migration) providerInSelector() []transform.Finding {
-	return m.eachWinner(providerKey, func(n yamledit.Node) (string, string) {
-		if n.Same(m.Layers[0].Get(providerKey)) {
-			return "", ""
-		}
-		return "the provider is set here, not in machineGlobalConfig", "edit it here, as the switch does"
-	})
-}
-
-func (m *migration) windowsPool() []transform.Finding {
-	var found []transform.Finding
-	for _, class := range m.Classes {
-		if class.Windows() {
-			found = append(found, transform.FindingAt(class.Pool, "these machines run Windows", "plan for their restart, and verify them by hand"))
-		}
-	}
-	return found
-}
-
-// eachWinner calls judge for every location that wins a key.
-func (m *migration) eachWinner(key string, judge func(yamledit.Node) (message, fix string)) []transform.Finding {
-	var found []transform.Finding
-	for _, n := range m.winners(key, func(Class) bool { return true }) {
-		if message, fix := judge(n); message != "" {
-			found = append(found, transform.FindingAt(n, message, fix))
-		}
-	}
-	return found
+	return fixes
 }

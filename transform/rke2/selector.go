@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -57,7 +58,7 @@ func selectorLayers(entries []rkev1.RKESystemConfig, at yamledit.Node) ([]Layer,
 		l := Layer{Config: nodes[i].Get("config"), Entry: nodes[i]}
 		var err error
 		if l.selector, l.selective, err = selector(entry.MachineLabelSelector); err != nil {
-			return nil, nodes[i].Get("machineLabelSelector").Errorf(
+			return nil, transform.Refuse(ruleSelectorInvalid, invalidPart(nodes[i].Get(selectorField), *entry.MachineLabelSelector),
 				"the selector is invalid, and Rancher refuses the whole cluster",
 				"use In and NotIn with values, Exists and DoesNotExist without, and well-formed labels")
 		}
@@ -74,4 +75,24 @@ func selector(s *metav1.LabelSelector) (matches labels.Selector, selective bool,
 	}
 	matches, err = metav1.LabelSelectorAsSelector(s)
 	return matches, len(s.MatchLabels)+len(s.MatchExpressions) > 0, err
+}
+
+// invalidPart returns the part of an invalid selector that is to blame. A key that
+// is no label is not named: it could be anything.
+func invalidPart(at yamledit.Node, s metav1.LabelSelector) yamledit.Node {
+	for i, part := range s.MatchExpressions {
+		if _, _, err := selector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{part}}); err != nil {
+			return at.Get(expressionsField).Items()[i]
+		}
+	}
+	for _, e := range at.Get(labelsField).Entries() {
+		if _, _, err := selector(&metav1.LabelSelector{MatchLabels: map[string]string{e.Key: ""}}); err != nil {
+			return e.Value.Parent()
+		}
+		value, _ := e.Value.String()
+		if _, _, err := selector(&metav1.LabelSelector{MatchLabels: map[string]string{e.Key: value}}); err != nil {
+			return e.Value
+		}
+	}
+	return at
 }

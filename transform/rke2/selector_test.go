@@ -63,20 +63,20 @@ machineSelectorConfig:
 }
 
 func TestInvalidSelectorsAreRefused(t *testing.T) {
-	for name, selector := range map[string]string{
-		"an unknown operator":             `{matchExpressions: [{key: a, operator: Equals, values: [b]}]}`,
-		"another spelling of an operator": `{matchExpressions: [{key: a, operator: in, values: [b]}]}`,
-		"no operator":                     `{matchExpressions: [{key: a}]}`,
-		"In without values":               `{matchExpressions: [{key: a, operator: In}]}`,
-		"NotIn with an empty list":        `{matchExpressions: [{key: a, operator: NotIn, values: []}]}`,
-		"Exists with values":              `{matchExpressions: [{key: a, operator: Exists, values: [b]}]}`,
-		"DoesNotExist with values":        `{matchExpressions: [{key: a, operator: DoesNotExist, values: [b]}]}`,
-		"a key that is no label":          `{matchLabels: {"a b": c}}`,
-		"a value that is no label value":  `{matchLabels: {a: "b c"}}`,
+	for _, c := range []struct{ name, selector, part string }{
+		{"an unknown operator", `{matchExpressions: [{key: a, operator: Equals, values: [b]}]}`, ".matchExpressions[0]"},
+		{"another spelling of an operator", `{matchExpressions: [{key: a, operator: in, values: [b]}]}`, ".matchExpressions[0]"},
+		{"no operator", `{matchExpressions: [{key: a}]}`, ".matchExpressions[0]"},
+		{"In without values", `{matchExpressions: [{key: b, operator: Exists}, {key: a, operator: In}]}`, ".matchExpressions[1]"},
+		{"NotIn with an empty list", `{matchExpressions: [{key: a, operator: NotIn, values: []}]}`, ".matchExpressions[0]"},
+		{"Exists with values", `{matchExpressions: [{key: a, operator: Exists, values: [b]}]}`, ".matchExpressions[0]"},
+		{"DoesNotExist with values", `{matchExpressions: [{key: a, operator: DoesNotExist, values: [b]}]}`, ".matchExpressions[0]"},
+		{"a key that is no label", `{matchLabels: {c: d, "a b": c}}`, ".matchLabels"},
+		{"a value that is no label value", `{matchLabels: {a: "b c"}}`, ".matchLabels.a"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			const want = "c.yaml:9: spec.rkeConfig.machineSelectorConfig[1].machineLabelSelector: the selector is invalid, and Rancher refuses the whole cluster; use In and NotIn with values, Exists and DoesNotExist without, and well-formed labels"
-			refuse(t, document("v1.26.15+rke2r1", "machineSelectorConfig:\n- config: {}\n- machineLabelSelector: "+selector), want)
+		t.Run(c.name, func(t *testing.T) {
+			want := "c.yaml:9: spec.rkeConfig.machineSelectorConfig[1].machineLabelSelector" + c.part + ": the selector is invalid, and Rancher refuses the whole cluster; use In and NotIn with values, Exists and DoesNotExist without, and well-formed labels"
+			refuse(t, document("v1.26.15+rke2r1", "machineSelectorConfig:\n- config: {}\n- machineLabelSelector: "+c.selector), want)
 		})
 	}
 }

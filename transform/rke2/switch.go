@@ -6,24 +6,12 @@ package rke2
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
-
-const (
-	providerKey   = "cloud-provider-name"
-	inTree        = "aws"
-	external      = "external"
-	disableStub   = "disable-cloud-controller"
-	componentFlag = "cloud-provider"
-)
-
-// componentArgs are the arguments of the components that know a cloud provider
-// of their own; what stands there wins over cloud-provider-name.
-var componentArgs = []string{"kubelet-arg", "kube-apiserver-arg", managerArgs}
 
 // switchToExternal makes the provider external where it is won, keeps RKE2's
 // stub cloud controller off, and takes the flag off the manager in the same
@@ -33,27 +21,47 @@ func (m *migration) switchToExternal() transform.Stage {
 		Name: transform.SwitchToExternal,
 		Why: "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
 			"The flag leaves kube-controller-manager in the same edit: an external manager that keeps it holds the lease and runs nothing. " +
-			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://.",
+			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.upgradeWhy(),
 		Edit:  m.switchEdit,
 		Check: m.checkSwitch,
-		Actions: []transform.Action{transform.RolloutDone{
-			Namespace: "kube-system", DaemonSet: "aws-cloud-controller-manager",
-			Why: "before the edit: the cloud-controller-manager must be there, with --enable-leader-migration=true, waiting for the lease",
-		}},
+		Undo:  m.switchUndo,
+		Actions: []transform.Action{
+			transform.RolloutDone{
+				Namespace: "kube-system", DaemonSet: ccm.ChartName,
+				Why: "before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease",
+			},
+			transform.LeaseHolder{Why: "before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager"},
+			m.settled(),
+		},
+		Ahead:   2,
+		Caution: m.upgradeCaution(),
+		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		Restore: append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager again")...),
 	}
+}
+
+func (m *migration) overrideWhy() string {
+	if m.endState() != transform.EndStateOverride {
+		return ""
+	}
+	return " The provider's name stays aws, because it names the nodes; every component becomes external by its own argument."
 }
 
 func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
-	m.switchProvider(e)
 	m.disableStub(e)
-	for _, l := range m.Layers {
-		for _, key := range componentArgs {
-			m.switchComponent(e, l.Get(key))
-		}
-		m.removeFlag(e, l)
+	if m.endState() == transform.EndStateExternal {
+		m.switchProvider(e)
 	}
-	return e, nil
+	for _, key := range componentArgs {
+		if err := m.switchComponent(e, key); err != nil {
+			return nil, err
+		}
+	}
+	if m.carriesCloudConfig() {
+		m.removeCloudConfig(e)
+	}
+	return e, m.upgrade(e)
 }
 
 // switchProvider edits the locations that win, wherever they stand.
@@ -88,7 +96,7 @@ func (m *migration) wins(layer Layer, key string, c Class) bool {
 // every server that does not have it.
 func (m *migration) disableStub(e *yamledit.Edit) {
 	for _, n := range m.winners(disableStub, Class.Server) {
-		if !truthy(n.Value()) {
+		if kept, ok := m.Release.Keep(true, disableStub, n.Value()); !ok || !truthy(kept) {
 			e.Set(n, true)
 		}
 	}
@@ -98,37 +106,84 @@ func (m *migration) disableStub(e *yamledit.Edit) {
 	}
 }
 
-// truthy reads a boolean argument as RKE2's command line does.
-func truthy(v any) bool {
-	on, err := strconv.ParseBool(fmt.Sprint(v))
-	return err == nil && on
+// switchComponent brings the arguments of one component to the end state: an
+// in-tree provider among them would win over the cluster's, and the override
+// needs an external one everywhere. The manager's flag goes as well.
+func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
+	override := m.endState() == transform.EndStateOverride && m.knowsProvider(key)
+	for _, l := range m.Layers {
+		at := l.Get(key)
+		if !at.Exists() {
+			continue
+		}
+		var u args.Update
+		if a, found := args.Last(args.Of(at.Value()), componentFlag); found && a.Value == inTree || override && m.matters(l, key) {
+			u.Set = []args.Arg{args.With(componentFlag, external)}
+		}
+		if key == managerArgs {
+			if err := m.removeFlag(e, l, u); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(u.Set) == 0 {
+			continue
+		}
+		if err := u.Apply(e, at); err != nil {
+			return err
+		}
+	}
+	if override && slices.ContainsFunc(m.Classes, func(c Class) bool { return m.needs(c, key) && len(m.Candidates(c, key)) == 0 }) {
+		m.insertGlobal(e, key, componentFlag+"="+external)
+	}
+	return nil
 }
 
-// switchComponent makes an in-tree provider among a component's arguments
-// external; it would win over cloud-provider-name.
-func (m *migration) switchComponent(e *yamledit.Edit, at yamledit.Node) {
-	if a, found := args.Last(args.Of(at.Value()), componentFlag); found && a.Value == inTree {
-		args.Replace(e, at, componentFlag, external)
+// needs reports whether machines of a class run a component: every machine a
+// kubelet, control planes the others.
+func (m *migration) needs(c Class, key string) bool { return key == kubeletArgs || c.ControlPlane() }
+
+// matters reports whether a layer can reach a machine that runs a component.
+func (m *migration) matters(l Layer, key string) bool {
+	return slices.ContainsFunc(m.Classes, func(c Class) bool { return m.needs(c, key) && l.Matches(c) })
+}
+
+// insertGlobal adds a list to machineGlobalConfig. It reaches only machines for
+// which no other location sets the key, and lets Rancher's webhook add its own
+// arguments to kube-apiserver-arg there (PSACT).
+func (m *migration) insertGlobal(e *yamledit.Edit, key, arg string) {
+	const globalKey = "machineGlobalConfig"
+	switch at := m.RKEConfig().Get(globalKey); {
+	case at.IsMap():
+		e.Insert(at, key, []string{arg})
+	case at.Exists():
+		e.Set(at, yamledit.Map{{Key: key, Value: []string{arg}}})
+	default:
+		e.Insert(m.RKEConfig(), globalKey, yamledit.Map{{Key: key, Value: []string{arg}}})
 	}
 }
 
-// removeFlag takes the flag out of one location. A list that held nothing else
-// goes as a whole, and so does an entry that held nothing but the list, unless
-// an earlier value would come back into force: then it stays, empty.
-func (m *migration) removeFlag(e *yamledit.Edit, l Layer) {
+// removeFlag takes the flag out of one location of the manager's arguments. A
+// list that held nothing else goes as a whole, and so does an entry that held
+// nothing but the list, unless an earlier value would come back into force:
+// then it stays, empty.
+func (m *migration) removeFlag(e *yamledit.Edit, l Layer, u args.Update) error {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())
-	if _, on := args.Last(list, leaderFlag); !on {
-		return
+	if _, on := args.Last(list, leaderFlag); on {
+		switch {
+		case len(u.Set) > 0 || len(args.Without(list, leaderFlag)) > 0 || m.hides(l, managerArgs):
+			u.Remove = []string{leaderFlag}
+		case l.onlyHolds(managerArgs):
+			e.Remove(l.Entry)
+		default:
+			e.Remove(at)
+		}
 	}
-	switch {
-	case len(args.Without(list, leaderFlag)) > 0 || m.hides(l, managerArgs):
-		args.Remove(e, at, leaderFlag)
-	case l.onlyHolds(managerArgs):
-		e.Remove(l.Entry)
-	default:
-		e.Remove(at)
+	if len(u.Set)+len(u.Remove) == 0 {
+		return nil
 	}
+	return u.Apply(e, at)
 }
 
 // hides reports whether a location overrides an earlier one for any class.
@@ -146,38 +201,52 @@ func (l Layer) onlyHolds(key string) bool {
 	return l.Entry.Len() == 2
 }
 
-// checkSwitch requires, for every class: aws became external, the stub is off,
-// the flag is gone, and nothing else changed.
+// checkSwitch requires, for every class: the components are external, the stub
+// is off, the flag is gone, and nothing else changed.
 func (m *migration) checkSwitch(after transform.Cluster) error {
-	if err := m.check(after, switched); err != nil {
+	if err := m.check(after, m.switched); err != nil {
 		return err
 	}
-	return after.(*migration).checkControlPlanes(providerKey+": external, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
+	a := after.(*migration)
+	if m.endState() == transform.EndStateOverride {
+		for _, class := range a.Classes {
+			if a.Effective(class).provider(kubeletArgs) != external {
+				return fmt.Errorf("the kubelet on machines of class %s would not be external", class.Name)
+			}
+		}
+	}
+	return a.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
 		_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
-		return c[providerKey].Value == external && truthy(c[disableStub].Value) && !flag && !inTreeComponent(c)
-	})
-}
-
-func inTreeComponent(c Config) bool {
-	return slices.ContainsFunc(componentArgs, func(key string) bool {
-		a, found := args.Last(args.Of(c[key].Value), componentFlag)
-		return found && a.Value == inTree
+		return !flag && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
+			return c.provider(key) == inTree && a.knowsProvider(key)
+		})
 	})
 }
 
 // switched is the promise of the stage.
-func switched(class Class, key string, before, now any) bool {
+func (m *migration) switched(class Class, key string, before, now any) bool {
 	switch {
 	case key == providerKey:
 		return before == inTree && now == external
 	case key == disableStub:
 		return class.Server() && truthy(now)
+	case key == cloudConfigKey:
+		return now == nil && m.carriesCloudConfig()
 	case slices.Contains(componentArgs, key):
-		return slices.EqualFunc(args.Without(args.Of(before), leaderFlag), args.Of(now), func(b, a args.Arg) bool {
-			return b.Text == a.Text || b.Name == componentFlag && a.Name == componentFlag && b.Value == inTree && a.Value == external
-		})
+		return componentSwitched(args.Without(args.Of(before), leaderFlag), args.Of(now))
 	}
 	return false
+}
+
+// componentSwitched allows a component's provider to become external, and
+// nothing else.
+func componentSwitched(before, now []args.Arg) bool {
+	_, had := args.Last(before, componentFlag)
+	a, has := args.Last(now, componentFlag)
+	if had && !has || has && a.Value != external {
+		return sameArgs(before, now)
+	}
+	return sameArgs(args.Without(before, componentFlag), args.Without(now, componentFlag))
 }
 
 // checkControlPlanes requires something of every class of control planes.

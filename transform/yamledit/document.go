@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -100,6 +102,9 @@ func (d *Document) Chunk() Chunk { return d.chunk }
 // File returns the name under which the document was parsed.
 func (d *Document) File() string { return d.chunk.File }
 
+// IsJSON reports whether the document is written as JSON.
+func (d *Document) IsJSON() bool { return d.json }
+
 // Root returns the top node; it does not exist in an empty document.
 func (d *Document) Root() Node { return Node{doc: d, y: d.root} }
 
@@ -165,19 +170,43 @@ func parseTree(b []byte) (root *yaml.Node, err error) {
 }
 
 var (
-	parserLine = regexp.MustCompile(`line (\d+): `)
-	anchorName = regexp.MustCompile(`anchor '.*?'`) // a value that starts with an asterisk, for one
+	errorLine  = regexp.MustCompile(`line (\d+): `)
+	anchorName = regexp.MustCompile(`anchor '(.*?)'`) // a value that starts with an asterisk, for one
 )
+
+// oneLow are the errors of the parser, as opposed to the scanner, whose line
+// numbers go.yaml.in/yaml/v3 prints without counting from one.
+var oneLow = []string{
+	"did not find expected node content", "did not find expected '-' indicator", "did not find expected key",
+	"did not find expected ',' or", "did not find expected <document start>", "found undefined tag handle", "found duplicate",
+}
 
 // parseError moves the parser's line number into the file.
 func parseError(c Chunk, err error) *Error {
 	line, what := 1, strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := parserLine.FindStringSubmatch(what); m != nil {
+	if m := errorLine.FindStringSubmatch(what); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		what = strings.Replace(what, m[0], "", 1)
+		if slices.ContainsFunc(oneLow, func(s string) bool { return strings.HasPrefix(what, s) }) {
+			line++
+		}
+	} else if i := unnumbered(c.Bytes, what); i >= 0 {
+		line = 1 + CountLines(c.Bytes[:i])
 	}
 	what = anchorName.ReplaceAllString(what, "anchor")
 	return &Error{File: c.File, Line: c.Line + line, What: "not YAML: " + what, Do: "correct the syntax"}
+}
+
+// unnumbered finds the place of an error for which the library gives no line:
+// an alias without its anchor, or a control character. It returns -1 for others.
+func unnumbered(text []byte, what string) int {
+	if m := anchorName.FindStringSubmatch(what); m != nil {
+		return bytes.Index(text, []byte("*"+m[1]))
+	}
+	if strings.Contains(what, "control characters") {
+		return bytes.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) })
+	}
+	return -1
 }
 
 // duplicateKey returns the second of two equal keys of one mapping, or nil.

@@ -319,6 +319,9 @@ func (d *Document) clearOfComments(m Node, i int) int {
 			return at
 		}
 	}
+	if m.key != nil && m.y.Content[0].Line > m.key.Line && !d.commentAt(d.lines().of(d.afterColon(m.key))+1, textColumn) {
+		return 0
+	}
 	return i
 }
 

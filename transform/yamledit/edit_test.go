@@ -354,7 +354,7 @@ func TestEditsThatAreNotSafeAreRefused(t *testing.T) {
 
 func TestDocumentsThatCannotBeReadAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
-		{"a syntax error, with its line", "a: 1\nb: [\n", "in.yaml:2: not YAML"},
+		{"a syntax error, with its line", "a: 1\nb: [\n", "in.yaml:3: not YAML"},
 		{"a duplicate key, with the line of the second", "a:\n  b: 1\n  c: 2\n  b: 3\n", "in.yaml:4: the key \"b\" stands twice"},
 		{"a duplicate key in a large mapping", "a: 1\n" + manyKeys(30) + "a: 2\n", "in.yaml:32: the key \"a\" stands twice"},
 		{"UTF-16", "\xff\xfea\x00", "in.yaml:1: the text is UTF-16"},

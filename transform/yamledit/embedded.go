@@ -4,6 +4,7 @@
 package yamledit
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,10 +15,11 @@ import (
 // additionalManifest of a cluster, the valuesContent of a HelmChart in it, and
 // so on to any depth.
 type Embedded struct {
-	node   Node
-	docs   []*Document
-	edits  []*Edit
-	append []string
+	node    Node
+	docs    []*Document
+	edits   []*Edit
+	removed []bool
+	append  []string
 }
 
 // Embedded reads the stream in a string scalar. The positions that its
@@ -41,7 +43,7 @@ func (n Node) Embedded() (*Embedded, error) {
 		}
 		d.flat = flat
 		e.docs = append(e.docs, d)
-		e.edits = append(e.edits, nil)
+		e.edits, e.removed = append(e.edits, nil), append(e.removed, false)
 	}
 	return e, nil
 }
@@ -88,13 +90,24 @@ func (e *Embedded) Edit(i int) *Edit {
 // Append adds a document at the end of the stream. The text has no markers.
 func (e *Embedded) Append(text string) { e.append = append(e.append, strings.Trim(text, "\n")) }
 
+// Remove takes document i out of the stream, with its marker and the comments in
+// front of its content; those behind it stay. An edit of it is forgotten.
+func (e *Embedded) Remove(i int) { e.removed[i] = true }
+
+// Empty reports whether nothing but blanks is left of the stream after the
+// changes.
+func (e *Embedded) Empty() (bool, error) {
+	text, _, err := e.apply()
+	return strings.TrimSpace(text) == "", err
+}
+
 func (e *Embedded) touched() bool {
 	for _, ed := range e.edits {
 		if ed != nil && !ed.Empty() {
 			return true
 		}
 	}
-	return len(e.append) > 0
+	return len(e.append) > 0 || slices.Contains(e.removed, true)
 }
 
 // embedded turns changes of embedded streams into splices of the document, and
@@ -115,76 +128,24 @@ func (s *splicer) embedded() error {
 	return nil
 }
 
-// apply returns the stream after the changes, each document proven.
-func (e *Embedded) apply() (string, []Splice, error) {
-	var splices []Splice
-	for i, ed := range e.edits {
-		if ed == nil || ed.Empty() {
-			continue
-		}
-		_, inner, err := ed.Apply()
-		if err != nil {
-			return "", nil, err
-		}
-		offset := e.docs[i].chunk.Offset
-		for _, s := range inner {
-			splices = append(splices, Splice{s.Start + offset, s.End + offset, s.New})
-		}
-	}
-	old, _ := e.node.String()
-	if tail := e.tail(old); tail != "" {
-		splices = append(splices, Splice{len(old), len(old), tail})
-	}
-	splices = order(splices)
-	text, err := Apply([]byte(old), splices)
-	return string(text), splices, err
-}
-
-// tail joins the appended documents to the stream. Whether the text ends with a
-// line break stays as it was: a literal scalar's header decides on that.
-func (e *Embedded) tail(old string) string {
-	if len(e.append) == 0 {
-		return ""
-	}
-	text := strings.Join(e.append, "\n---\n")
-	switch {
-	case strings.TrimSpace(old) == "":
-		return text
-	case e.docs[len(e.docs)-1].root == nil && strings.HasSuffix(strings.TrimRight(old, "\n"), "---"):
-		text = strings.Repeat("\n", 1-trailingBreak(old)) + text // a marker waits for its document
-	default:
-		text = strings.Repeat("\n", 1-trailingBreak(old)) + "---\n" + text
-	}
-	return text + strings.Repeat("\n", trailingBreak(old))
-}
-
-func trailingBreak(s string) int {
-	if strings.HasSuffix(s, "\n") {
-		return 1
-	}
-	return 0
-}
-
 // embed writes the splices of an embedded text into the scalar that holds it.
 func (s *splicer) embed(n Node, text string, inner []Splice) error {
 	c := s.edit.change(n)
 	c.set = &promise{text}
-	if strings.TrimSpace(n.y.Value) == "" {
+	if strings.TrimSpace(n.y.Value) == "" || text == "" {
 		return nil // nothing to keep: a new scalar takes its place
 	}
 	c.spliced = true
-	splices, err := n.outer(inner)
+	splices, err := n.Outer(inner)
 	for _, sp := range splices {
 		s.replace(sp.Start, sp.End, sp.New)
 	}
 	return err
 }
 
-// Outer turns splices of the embedded stream into splices of the document that
+// Outer turns splices of a string's value into splices of the document that
 // holds it. It fails for scalars whose bytes are not those of their value.
-func (e *Embedded) Outer(inner []Splice) ([]Splice, error) { return e.node.outer(inner) }
-
-func (n Node) outer(inner []Splice) ([]Splice, error) {
+func (n Node) Outer(inner []Splice) ([]Splice, error) {
 	var move func(Splice) Splice
 	switch y := n.y; {
 	case y.Style&yaml.LiteralStyle != 0:

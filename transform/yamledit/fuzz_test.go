@@ -191,6 +191,9 @@ func TestRandomEditsOverTheCorpus(t *testing.T) {
 	if folder == "" {
 		t.Skip("RKE_LM_CORPUS names no folder with cluster files")
 	}
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip(err)
+	}
 	docs := corpusDocuments(t, folder)
 	if len(docs) == 0 {
 		t.Fatal("no document of the corpus can be edited")

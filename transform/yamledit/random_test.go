@@ -111,19 +111,20 @@ func (r *random) embedded(e *Edit, n Node, path []step) (string, func(any) any) 
 	if err != nil {
 		return "", nil
 	}
-	if r.IntN(2) == 0 {
+	after := func(doc any) any { return at(doc, path, func(any) any { return in.after() }) }
+	switch r.IntN(4) {
+	case 0, 1:
 		in.Append("appended: 1\nwith: [x]\n")
-		return "append document", func(doc any) any {
-			return at(doc, path, func(old any) any { return in.after() })
-		}
+		return "append document", after
+	case 2:
+		in.Remove(r.IntN(len(in.Documents())))
+		return "remove document", after
 	}
 	for i, d := range in.Documents() {
 		if d.Root().Len() > 0 {
 			inner := newRandom(r.Uint64(), d)
 			name, _ := inner.edit(in.Edit(i))
-			return "embedded " + name, func(doc any) any {
-				return at(doc, path, func(any) any { return in.after() })
-			}
+			return "embedded " + name, after
 		}
 	}
 	return "", nil

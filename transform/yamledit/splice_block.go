@@ -90,14 +90,20 @@ func (s *splicer) block(c *change) error {
 	kept := b.kept(c.remove)
 	for i := 0; i <= len(b.starts); i++ {
 		for _, in := range c.insert[i] {
-			if i >= kept && kept > 0 {
-				b.insert(len(b.starts), in) // the members in between go, perhaps with the last line break
+			if i >= kept && kept > 0 && b.endsText() {
+				b.insert(len(b.starts), in) // the members in between go with the last line break
 			} else {
 				b.insert(i, in)
 			}
 		}
 	}
 	return nil
+}
+
+// endsText reports whether no line break follows the last member.
+func (b *blockList) endsText() bool {
+	ix := b.doc.lines()
+	return ix.of(b.end(len(b.starts)-1))+1 == ix.count()
 }
 
 // kept returns the number of members up to the last one that stays.
@@ -160,21 +166,10 @@ func endsInBreak(v any) bool {
 // stripLastBlock keeps the value of a block scalar that ends the file without a
 // line break: once text follows, only "|-" still reads it without one.
 func (b *blockList) stripLastBlock() {
-	if ix := b.doc.lines(); ix.of(b.end(len(b.starts)-1))+1 < ix.count() {
-		return // a line break follows
-	}
-	n := lastLeaf(b.node.y)
-	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 || n.Value == "" {
+	if !b.endsText() {
 		return
 	}
-	from := b.doc.contentStart(n)
-	indicators, _, _ := bytes.Cut(b.doc.Bytes()[from:b.doc.lines().end(b.doc.lines().of(from))], []byte(" "))
-	switch i := bytes.IndexAny(indicators, "+-"); {
-	case i < 0:
-		b.replace(from+1, from+1, "-")
-	case indicators[i] == '+':
-		b.replace(from+i, from+i+1, "-")
-	}
+	b.strip(lastLeaf(b.node.y))
 }
 
 func (b *blockList) insertFirst(text, pad string) {

@@ -197,6 +197,21 @@ func (s *splicer) lineIndent(n Node) int {
 	return spaces
 }
 
+// strip gives a block scalar that has text the indicator "-".
+func (s *splicer) strip(n *yaml.Node) {
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 || n.Value == "" {
+		return
+	}
+	from := s.doc.contentStart(n)
+	indicators, _, _ := bytes.Cut(s.doc.Bytes()[from:s.doc.lines().end(s.doc.lines().of(from))], []byte(" "))
+	switch i := bytes.IndexAny(indicators, "+-"); {
+	case i < 0:
+		s.replace(from+1, from+1, "-")
+	case indicators[i] == '+':
+		s.replace(from+i, from+i+1, "-")
+	}
+}
+
 func (s *splicer) flowText(column int, v any) string {
 	w := flowWriter{style: s.doc.style(), lines: s.doc.json && s.doc.lines().count() > 2}
 	w.at(column, v)

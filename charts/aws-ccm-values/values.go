@@ -1,0 +1,53 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package values holds the chart values with which the
+// aws-cloud-controller-manager joins a leader migration, one file per distro
+// and cluster minor.
+//
+// Invariant: the image's minor is the cluster's. With an image of 1.28 or later
+// the default migration configuration names controllers that the image does not
+// have, and services and routes would run in both managers.
+package values
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+//go:embed rke2
+var files embed.FS
+
+// ForMinor returns the values for a distro and a cluster minor such as "v1.26".
+func ForMinor(distro, minor string) (string, bool) {
+	b, err := files.ReadFile(path.Join(distro, minor+".yaml"))
+	return string(b), err == nil
+}
+
+// Newest returns the newest cluster minor that a distro has values for.
+func Newest(distro string) string {
+	newest := ""
+	for _, m := range Minors(distro) {
+		if semver.Compare(m, newest) > 0 {
+			newest = m
+		}
+	}
+	return newest
+}
+
+// Minors returns the cluster minors that a distro has values for.
+func Minors(distro string) []string {
+	entries, err := fs.ReadDir(files, distro)
+	if err != nil {
+		return nil
+	}
+	var minors []string
+	for _, e := range entries {
+		minors = append(minors, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return minors
+}

@@ -1,0 +1,167 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rke-lm/rke-lm/internal/fleet"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// oneOfEach is a number of clusters that has all kinds of them at all versions.
+const oneOfEach = 80
+
+func fleetStream(tb testing.TB) []byte {
+	tb.Helper()
+	var b bytes.Buffer
+	if err := fleet.Stream(&b, oneOfEach); err != nil {
+		tb.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func fleetDocuments(tb testing.TB) (docs []*yamledit.Document) {
+	tb.Helper()
+	for _, c := range yamledit.Split("fleet.yaml", fleetStream(tb)) {
+		d, err := transform.Parse(c)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		docs = append(docs, d)
+	}
+	return docs
+}
+
+// What is measured would mean little if clusters were refused.
+func TestEveryStageAppliesToTheFleet(t *testing.T) {
+	for _, d := range fleetDocuments(t) {
+		p, err := transform.Build(rke2.Distro(), d, transform.Target{EndState: transform.EndStateExternal})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range p.Steps {
+			if s.Stage.Edit != nil && s.State != transform.Todo {
+				t.Errorf("%s: %s is %s: %v", p.Cluster.Name, s.Stage.Name, s.State, s.Findings)
+			}
+		}
+	}
+}
+
+func TestTheFleetIsTheSameInAStreamAndInFiles(t *testing.T) {
+	folder := t.TempDir()
+	if err := fleet.Folder(folder, oneOfEach); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(folder, "*", "*.yaml"))
+	if err != nil || len(names) != oneOfEach {
+		t.Fatalf("%d files, error %v", len(names), err)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.WriteString("---\n" + strings.TrimPrefix(string(b), "---\n"))
+	}
+	if all.String() != string(fleetStream(t)) {
+		t.Error("they differ")
+	}
+}
+
+// perDocument benchmarks what is done to each document of the fleet.
+func perDocument(b *testing.B, do func(*yamledit.Document) error) {
+	docs := fleetDocuments(b)
+	all := func() {
+		for _, d := range docs {
+			if err := do(d); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	all() // fills what is kept between documents
+	b.SetBytes(int64(len(fleetStream(b))))
+	b.ReportAllocs()
+	for b.Loop() {
+		all()
+	}
+}
+
+// BenchmarkKyaml is what all others are compared with.
+func BenchmarkKyaml(b *testing.B) {
+	perDocument(b, func(d *yamledit.Document) error {
+		_, err := yaml.Parse(string(d.Bytes()))
+		return err
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	perDocument(b, func(d *yamledit.Document) error {
+		_, err := transform.Parse(d.Chunk())
+		return err
+	})
+}
+
+func BenchmarkOpen(b *testing.B) {
+	perDocument(b, func(d *yamledit.Document) error {
+		_, err := rke2.Distro().Open(d, transform.Target{})
+		return err
+	})
+}
+
+func BenchmarkBuild(b *testing.B) {
+	perDocument(b, func(d *yamledit.Document) error {
+		_, err := transform.Build(rke2.Distro(), d, transform.Target{})
+		return err
+	})
+}
+
+// BenchmarkShow is what plan does besides Build: diffs without secrets.
+func BenchmarkShow(b *testing.B) {
+	plans := map[*yamledit.Document]*transform.Plan{}
+	show := func(d *yamledit.Document) (err error) {
+		if plans[d] == nil { // in the first round, which is not counted
+			plans[d], err = transform.Build(rke2.Distro(), d, transform.Target{})
+		}
+		if err == nil {
+			outputs.WritePlan(io.Discard, outputs.Palette{}, outputs.NewPlan(plans[d], ""))
+		}
+		return err
+	}
+	perDocument(b, show)
+}
+
+// BenchmarkRun runs whole command lines over one stream.
+func BenchmarkRun(b *testing.B) {
+	stream := fleetStream(b)
+	for _, line := range []string{
+		"apply --stdout --stage grant-migration-lease -",
+		"apply --stdout --stage disable-leader-migration --through --end-state external -",
+		"plan -",
+		"explain -",
+	} {
+		b.Run(line, func(b *testing.B) {
+			b.SetBytes(int64(len(stream)))
+			b.ReportAllocs()
+			for b.Loop() {
+				var errs bytes.Buffer
+				if code := run(context.Background(), strings.Fields(line), streams{bytes.NewReader(stream), io.Discard, &errs}); code != exitDone {
+					b.Fatal(code, errs.String())
+				}
+			}
+		})
+	}
+}

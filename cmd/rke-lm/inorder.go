@@ -1,0 +1,91 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"iter"
+	"runtime"
+)
+
+const (
+	// aheadPerCore is how many jobs may be in hand for each core: enough that
+	// none is idle while the oldest one takes longer than the others.
+	aheadPerCore = 8
+	// place is how many bytes of a job count as one more job.
+	place = 64 << 10
+)
+
+// task is a job in hand.
+type task[J, R any] struct {
+	job    J
+	places int
+	result chan R
+}
+
+// inOrder calls work for every job, on all cores, and yields the results in the
+// order of the jobs. A job is drawn when there is room for it, and leaves when
+// its result was used; so memory does not depend on the number of jobs, and one
+// that is larger than all the room is alone in hand.
+//
+// It ends early when ctx does or when the loop over the results is left; jobs
+// that were begun are then not waited for.
+func inOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, work func(J) R) iter.Seq[R] {
+	return func(yield func(R) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		cores := runtime.GOMAXPROCS(0)
+		room := make(chan struct{}, aheadPerCore*cores)
+		// Neither is ever full, because each task in it takes room.
+		queue := make(chan task[J, R], cap(room))
+		line := make(chan task[J, R], cap(room))
+		for range cores {
+			go func() {
+				for t := range queue {
+					t.result <- work(t.job)
+				}
+			}()
+		}
+		go func() {
+			defer close(queue)
+			defer close(line)
+			for j := range jobs {
+				t := task[J, R]{j, min(1+size(j)/place, cap(room)), make(chan R, 1)}
+				for range t.places {
+					select {
+					case room <- struct{}{}:
+					case <-ctx.Done():
+						return
+					}
+				}
+				queue <- t
+				line <- t
+			}
+		}()
+		for {
+			t, ok := receive(ctx, line)
+			if !ok {
+				return
+			}
+			r, ok := receive(ctx, t.result)
+			if !ok || !yield(r) {
+				return
+			}
+			for range t.places {
+				<-room
+			}
+		}
+	}
+}
+
+// receive waits for a value, but not longer than ctx lasts.
+func receive[T any](ctx context.Context, from <-chan T) (T, bool) {
+	select {
+	case v, ok := <-from:
+		return v, ok
+	case <-ctx.Done():
+		var none T
+		return none, false
+	}
+}

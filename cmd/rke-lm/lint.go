@@ -1,0 +1,234 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// lintOptions are the flags of lint, and what it has found.
+type lintOptions struct {
+	rewrite
+	fix bool
+
+	shown io.Writer           // where findings go as text
+	kept  []transform.Finding // for programs
+	count map[transform.Severity]int
+	moved int // lines that fixes added to the file in work
+	code  int
+}
+
+func newLint(o *options) *cobra.Command {
+	l := &lintOptions{rewrite: rewrite{options: o}}
+	c := &cobra.Command{
+		Use:   "lint PATH...",
+		Short: "Show what is wrong with the configuration of clusters, and correct what can be corrected",
+		Long: `Show what the static rules find in clusters as their files are, migratable or
+not. An error makes the exit code 1, unless --accept acknowledges its rule.
+
+--fix makes the corrections that take no decision, each proven, in place and
+atomically, and shows what is left. It changes nothing else, byte for byte.`,
+		Example: `  rke-lm lint clusters/
+  rke-lm lint --fix --dry-run clusters/harbour.yaml
+  rke-lm lint -o json --end-state external clusters/harbour.yaml`,
+		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) },
+	}
+	o.inputFlags(c.Flags())
+	o.targetFlags(c.Flags())
+	o.outputFlag(c, "text", "json", "yaml")
+	c.Flags().BoolVar(&l.fix, "fix", false, "make the corrections that take no decision")
+	l.flags(c)
+	return c
+}
+
+func (l *lintOptions) run(ctx context.Context, paths []string) error {
+	if err := l.check(paths); err != nil {
+		return err
+	}
+	target, err := l.target()
+	if err != nil {
+		return err
+	}
+	if l.fix {
+		l.begin(paths)
+		defer l.end()
+	}
+	failed := false // in the file in work
+	for r := range l.clusters(ctx, paths, func(f found) (func() error, error) { return l.cluster(f, target) }) {
+		if err := r.use(); err != nil && l.fail(err, target) {
+			failed = true
+		}
+		if !r.end {
+			continue
+		}
+		if err := l.ended(r.piece, failed); err != nil {
+			l.fail(err, target)
+		}
+		failed = false
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := l.finish(); err != nil {
+		return err
+	}
+	return withCode(l.code)
+}
+
+// check refuses choices that mean nothing together. Where standard output takes
+// files or diffs, findings go to standard error.
+func (l *lintOptions) check(paths []string) error {
+	if err := checkOneOf("output", l.output, "text", "json", "yaml"); err != nil {
+		return err
+	}
+	l.shown, l.kept, l.count = l.out, []transform.Finding{}, map[transform.Severity]int{}
+	switch {
+	case l.fix && (l.dryRun || l.toStdout || slices.Contains(paths, "-")):
+		l.shown = l.err
+		if l.output != "text" {
+			return errors.New("standard output takes the file or the diff; leave out -o " + l.output)
+		}
+	case l.dryRun || l.toStdout:
+		return errors.New("--dry-run and --stdout go with --fix")
+	}
+	return nil
+}
+
+// cluster lints a cluster, and returns what shows its findings and keeps what
+// fixes changed.
+func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error) {
+	c, err := f.distro.ForLint(f.doc, t)
+	if c == nil {
+		return nil, err
+	}
+	var made []string
+	if l.fix {
+		c, made = transform.Repair(f.distro, c, t)
+	}
+	findings := c.Findings("")
+	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
+	return func() error {
+		l.show(findings)
+		if len(made) == 0 {
+			return nil
+		}
+		return l.keep(f, c, made)
+	}, err
+}
+
+// show shows or keeps findings, with the lines that the file has behind the
+// fixes in front of them.
+func (l *lintOptions) show(findings []transform.Finding) {
+	for i := range findings {
+		f := &findings[i]
+		f.Line += l.moved
+		l.count[f.Severity]++
+		if f.Stops() {
+			l.code = max(l.code, exitFound)
+		}
+	}
+	if l.output == "text" {
+		outputs.WriteFindings(l.shown, l.palette(l.shown), findings, "")
+		return
+	}
+	l.kept = append(l.kept, outputs.Findings(findings)...)
+}
+
+// keep takes over what fixes made of a cluster.
+func (l *lintOptions) keep(f found, c transform.Cluster, made []string) error {
+	before, after := f.doc, c.Document()
+	id := c.Identity()
+	fmt.Fprintf(l.err, "%s: %s/%s: fixed %s\n", before.File(), id.Namespace, id.Name, counted(made))
+	if l.dryRun {
+		outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
+	}
+	l.moved += bytes.Count(after.Bytes(), []byte("\n")) - bytes.Count(before.Bytes(), []byte("\n"))
+	return l.parts.Add(part(before, after))
+}
+
+// counted lists rules, with how often they stand in the list.
+func counted(rules []string) string {
+	times := map[string]int{}
+	for _, r := range rules {
+		times[r]++
+	}
+	var text []string
+	for _, r := range slices.Sorted(maps.Keys(times)) {
+		if n := times[r]; n > 1 {
+			r = fmt.Sprintf("%s (%d)", r, n)
+		}
+		text = append(text, r)
+	}
+	return strings.Join(text, ", ")
+}
+
+// fail shows an error, and reports whether it keeps the file from being written.
+// A refusal is the finding of its rule, and keeps the code that it has for every
+// verb, unless it is about a part of a cluster.
+func (l *lintOptions) fail(err error, t transform.Target) bool {
+	var r *transform.Refused
+	if !errors.As(err, &r) {
+		complain(l.err, err)
+		l.code = max(l.code, exitCode(err))
+		return true
+	}
+	findings := asFindings(r, t)
+	l.show(findings)
+	switch r.Rule {
+	case transform.RuleTemplated, transform.RuleEncrypted:
+		l.code = max(l.code, exitCode(err))
+		return true
+	case transform.RuleNotMigratable:
+		if findings[0].Stops() {
+			l.code = max(l.code, exitCode(err))
+		}
+	}
+	return false
+}
+
+// asFindings returns a refusal as its rule finds it.
+func asFindings(r *transform.Refused, t transform.Target) []transform.Finding {
+	list := []transform.Finding{r.Finding()}
+	for _, d := range distros() {
+		for _, rule := range d.Rules {
+			if rule.ID == r.Rule {
+				return rule.Report(list, t.Accept)
+			}
+		}
+	}
+	return list
+}
+
+// ended writes the file behind its last document.
+func (l *lintOptions) ended(in piece, failed bool) error {
+	l.moved = 0
+	if !l.fix {
+		return nil
+	}
+	return l.file(in, failed)
+}
+
+// finish shows what was kept, or counts what was shown.
+func (l *lintOptions) finish() error {
+	switch l.output {
+	case "json":
+		return outputs.WriteJSON(l.out, l.kept)
+	case "yaml":
+		return outputs.WriteYAML(l.out, l.kept)
+	}
+	fmt.Fprintf(l.err, "errors: %d, warnings: %d, notes: %d\n", l.count[transform.Error], l.count[transform.Warning], l.count[transform.Note])
+	return nil
+}

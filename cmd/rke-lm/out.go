@@ -1,0 +1,125 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/saved"
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// planFolders writes plans below a folder; without one it writes nothing.
+type planFolders struct {
+	dir   string
+	taken map[string]string // place of each plan written: what it is the plan of
+}
+
+// check refuses a folder in which the next search would take the plans' documents
+// for clusters.
+func (fs *planFolders) check(paths []string) error {
+	if fs.dir == "" {
+		return nil
+	}
+	if path, inside := source.Covers(paths, fs.dir); inside {
+		return fmt.Errorf("--out %s: it lies in %s, where its documents would be found as clusters; name a folder elsewhere, or a hidden one", fs.dir, path)
+	}
+	return nil
+}
+
+// write writes the plan of one cluster.
+func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan, from source.Source) error {
+	if fs.dir == "" {
+		return nil
+	}
+	path, err := from.Absolute()
+	if err != nil {
+		return err
+	}
+	kept := p.Save(path)
+	if err := fs.take(kept); err != nil {
+		return err
+	}
+	folder, err := filepath.Abs(filepath.Join(fs.dir, saved.Place(kept)))
+	if err != nil {
+		return err
+	}
+	files, err := planFiles(p, out, folder, path)
+	if err != nil {
+		return err
+	}
+	written, err := saved.Write(fs.dir, kept, files)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(said, "%s: plan written\n", written)
+	return nil
+}
+
+// take refuses a second plan for one folder, on file systems too that do not tell
+// capital letters from small ones.
+func (fs *planFolders) take(s transform.Saved) error {
+	if fs.taken == nil {
+		fs.taken = map[string]string{}
+	}
+	place, of := strings.ToLower(saved.Place(s)), fmt.Sprintf("%s, document %d (%s)", s.Source.File, s.Source.Document+1, s.Cluster.Title())
+	if other, taken := fs.taken[place]; taken {
+		return &failure{code: exitRefused, err: fmt.Errorf("%s: the folder %s holds the plan of %s; plan the two with different --out", of, filepath.Join(fs.dir, saved.Place(s)), other)}
+	}
+	fs.taken[place] = of
+	return nil
+}
+
+// planFiles returns what a plan folder holds for people.
+func planFiles(p *transform.Plan, out outputs.Plan, folder, path string) ([]saved.File, error) {
+	ext := extension(p)
+	book := outputs.Runbook{Plan: p, Folder: folder, File: path, Start: "00-start" + ext}
+	if path == "" {
+		book.File = "-"
+	}
+	files := []saved.File{{Name: book.Start, Content: p.Start.Bytes()}}
+	for i, step := range p.Steps {
+		stage, held, err := stageFiles(step, out.Stages[i].Diff, ext)
+		if err != nil {
+			return nil, err
+		}
+		book.Stages = append(book.Stages, stage)
+		files = append(files, held...)
+	}
+	var text bytes.Buffer
+	book.Write(&text)
+	return append(files, saved.File{Name: "runbook.md", Content: text.Bytes()}), nil
+}
+
+// stageFiles returns the files of one stage and their names.
+func stageFiles(s transform.Step, diff, ext string) (outputs.RunbookStage, []saved.File, error) {
+	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", 1+slices.Index(transform.StageNames(), s.Stage.Name))}
+	if !s.Changes() {
+		return stage, nil, nil
+	}
+	name := stage.Number + "-" + s.Stage.Name
+	stage.Diff, stage.Document = name+".diff", name+ext
+	files := []saved.File{{Name: stage.Diff, Content: []byte(diff)}, {Name: stage.Document, Content: s.After.Bytes()}}
+	beside, err := s.Files()
+	for _, f := range beside {
+		stage.Files = append(stage.Files, f.Name)
+		files = append(files, saved.File{Name: f.Name, Content: []byte(f.Content)})
+	}
+	return stage, files, err
+}
+
+// extension is that of the documents, for editors.
+func extension(p *transform.Plan) string {
+	if p.Start.IsJSON() {
+		return ".json"
+	}
+	return ".yaml"
+}

@@ -1,0 +1,123 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// ruleOf returns the rule that a golden case shows, if it shows one.
+func ruleOf(t *testing.T, folder string) (transform.Rule, bool) {
+	t.Helper()
+	id, isRule := strings.CutPrefix(filepath.Base(folder), "rule-")
+	if !isRule {
+		return transform.Rule{}, false
+	}
+	for _, r := range allRules() {
+		if r.ID == strings.TrimSuffix(id, "-not") {
+			return r, true
+		}
+	}
+	t.Fatalf("%s shows no rule of the table", folder)
+	return transform.Rule{}, false
+}
+
+func allRules() []transform.Rule {
+	var rules []transform.Rule
+	for _, d := range distros() {
+		rules = append(rules, d.Rules...)
+	}
+	return rules
+}
+
+// linted runs lint on a golden case and returns what it says about a rule.
+func linted(t *testing.T, folder, rule string, more ...string) []transform.Finding {
+	t.Helper()
+	input, flags := caseOf(t, folder)
+	r := runHere(t, "", slices.Concat([]string{"lint", "-o", "json"}, more, flags, []string{filepath.Join(folder, input)})...)
+	var list []transform.Finding
+	if err := json.Unmarshal([]byte(r.stdout), &list); err != nil {
+		t.Fatalf("%v\n%s", err, r.stderr)
+	}
+	return slices.DeleteFunc(list, func(f transform.Finding) bool { return f.Rule != rule })
+}
+
+func TestEveryRuleIsShown(t *testing.T) {
+	for _, r := range allRules() {
+		t.Run(r.ID, func(t *testing.T) {
+			folder := filepath.Join("testdata", "golden", "rule-"+r.ID)
+			list := linted(t, folder, r.ID)
+			if len(list) == 0 {
+				t.Fatal("nothing is found in the case that shows it")
+			}
+			for _, f := range list {
+				if f.Line < 2 || f.Message == "" || f.Fix == "" || f.File == "" {
+					t.Errorf("%+v", f)
+				}
+			}
+			if list := linted(t, folder+"-not", r.ID); len(list) > 0 {
+				t.Errorf("found in the case that nearly shows it: %+v", list)
+			}
+		})
+	}
+}
+
+func TestCasesOfRulesSayWhatTheyShow(t *testing.T) {
+	inputs, err := filepath.Glob("testdata/golden/rule-*/input.*")
+	if err != nil || len(inputs) != 2*len(allRules()) {
+		t.Errorf("%d cases for %d rules, %v", len(inputs), len(allRules()), err)
+	}
+	for _, input := range inputs {
+		text, err := os.ReadFile(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(text), "\n"); !strings.HasPrefix(string(text), "# ") || lines < 25 || lines > 60 {
+			t.Errorf("%s has %d lines, or does not say what it shows", input, lines)
+		}
+	}
+}
+
+// A fix leaves nothing for its rule that it could correct, and nothing for
+// itself: a second run changes nothing.
+func TestFixesHold(t *testing.T) {
+	for _, r := range allRules() {
+		if !r.Fixable {
+			continue
+		}
+		t.Run(r.ID, func(t *testing.T) {
+			folder := filepath.Join("testdata", "golden", "rule-"+r.ID)
+			file := filepath.Join(t.TempDir(), "input.yaml")
+			text, err := os.ReadFile(filepath.Join(folder, "input.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, text, 0o640); err != nil {
+				t.Fatal(err)
+			}
+			before := linted(t, folder, r.ID)
+			runHere(t, "", "lint", "--fix", file)
+			once, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := runHere(t, "", "lint", "--fix", "--stdout", file); again.stdout != string(once) || string(once) == string(text) {
+				t.Errorf("a second run makes:\n%s", again.stdout)
+			}
+			if after := linted(t, filepath.Dir(file), r.ID); len(after) >= len(before) {
+				t.Errorf("before: %+v\nafter: %+v", before, after)
+			}
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("%v, %v", info.Mode(), err)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rke-lm/rke-lm/internal/saved"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// savedPlans are those of a folder that plan --out wrote.
+type savedPlans struct {
+	dir   string
+	plans []transform.Saved
+	used  atomic.Bool // by any cluster
+}
+
+var errNotPlanned = errors.New("not in the plan")
+
+func (s *savedPlans) given() bool { return s.dir != "" }
+
+func (s *savedPlans) read() (err error) {
+	if s.given() {
+		s.plans, err = saved.Read(s.dir)
+	}
+	return err
+}
+
+// unused reports that no cluster had a plan: the paths or the folder are wrong.
+func (s *savedPlans) unused() error {
+	if !s.given() || s.used.Load() {
+		return nil
+	}
+	return &failure{code: exitRefused, err: fmt.Errorf("%s: it holds no plan for these clusters; plan them with --out, or name other files", s.dir)}
+}
+
+// checkNoChoice refuses flags of choice on the command line: a saved plan holds
+// the choices that it was made with.
+func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
+	var err error
+	var o options
+	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.targetFlags(choice)
+	choice.VisitAll(func(f *pflag.Flag) {
+		if flags.Changed(f.Name) && !a.configured[f.Name] {
+			err = fmt.Errorf("--%s goes with planning, and --plan holds the choices that were made; leave it out, or plan again with --out", f.Name)
+		}
+	})
+	return err
+}
+
+// savedTurns takes the document of a cluster as far as its saved plan says.
+func (a *applyOptions) savedTurns(f found) ([]turn, error) {
+	plan, ok := transform.Pick(a.saved.plans, f.distro.Identify(f.doc), f.doc)
+	if !ok {
+		return nil, errNotPlanned
+	}
+	a.saved.used.Store(true)
+	moves, err := a.moves(plan, f.doc)
+	if err != nil {
+		return nil, err
+	}
+	var turns []turn
+	chunk := f.doc.Chunk()
+	for _, m := range moves {
+		chunk.Bytes = m.After
+		after, err := yamledit.Parse(chunk)
+		if err != nil {
+			return nil, err
+		}
+		t := turn{stage: m.Stage.Name, after: after}
+		if a.undo == "" {
+			t.blocked, t.findings = m.Stage.State == transform.Blocked, m.Stage.Findings
+		}
+		turns = append(turns, t)
+	}
+	return turns, nil
+}
+
+func (a *applyOptions) moves(plan transform.Saved, doc *yamledit.Document) ([]transform.Move, error) {
+	if a.undo != "" {
+		return plan.Back(doc, a.undo, a.choice.Through)
+	}
+	return plan.Forward(doc, a.choice)
+}

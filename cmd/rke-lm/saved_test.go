@@ -1,0 +1,410 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// wharf is a cluster in which the reverse of every stage is determined.
+const wharf = `apiVersion: provisioning.cattle.io/v1
+kind: Cluster
+metadata:
+  name: wharf
+  namespace: fleet-default
+spec:
+  kubernetesVersion: v1.26.15+rke2r1
+  rkeConfig:
+    additionalManifest: |
+      kind: ConfigMap
+      metadata: {name: some, namespace: demo}
+    etcd: {snapshotScheduleCron: 0 */5 * * *, snapshotRetention: 5}
+    machineGlobalConfig:
+      cloud-provider-name: aws # for now
+      kube-controller-manager-arg: [v=2, profiling=false]
+`
+
+// pier is another cluster, for the same file.
+var pier = strings.ReplaceAll(wharf, "wharf", "pier")
+
+// here makes a folder with these files the current one.
+func here(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		putFile(t, name, text)
+	}
+}
+
+func putFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func textOf(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// must runs a command line that ends with this code, and returns what it did.
+func must(t *testing.T, code int, args ...string) ran {
+	t.Helper()
+	r := runHere(t, "", args...)
+	if r.code != code {
+		t.Fatalf("rke-lm %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
+	}
+	return r
+}
+
+// says expects a part of what was said on standard error.
+func says(t *testing.T, r ran, want string) {
+	t.Helper()
+	if !strings.Contains(r.stderr, want) {
+		t.Errorf("got:  %s\nwant: %s", r.stderr, want)
+	}
+}
+
+func planned(t *testing.T, files map[string]string, args ...string) {
+	t.Helper()
+	here(t, files)
+	must(t, exitDone, append([]string{"plan", "--end-state", "external", "--out", "plans"}, args...)...)
+}
+
+func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
+	planned(t, map[string]string{"c.yaml": wharf + "---\n" + pier}, "c.yaml")
+	for _, cluster := range []string{"wharf", "pier"} {
+		folder := filepath.Join("plans", "fleet-default", cluster)
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+			if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v %v", e.Name(), info.Mode(), err)
+			}
+		}
+		want := []string{
+			"00-start.yaml", "01-grant-migration-lease.diff", "01-grant-migration-lease.yaml", "02-enable-leader-migration.diff", "02-enable-leader-migration.yaml",
+			"03-install-ccm.diff", "03-install-ccm.yaml", "05-switch-to-external.diff", "05-switch-to-external.yaml",
+			"07-disable-leader-migration.diff", "07-disable-leader-migration.yaml", "aws-ccm-values.yaml", "plan.json", "runbook.md",
+		}
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", cluster, diff)
+		}
+	}
+}
+
+func TestStagedDocumentsAreWhatApplyWrites(t *testing.T) {
+	planned(t, map[string]string{"c.json": `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"slip","namespace":"ns"},"spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}`, "c.yaml": "# head\n---\n" + wharf + "# tail\n"}, "c.yaml", "c.json")
+	for file, folder := range map[string]string{"c.yaml": "plans/fleet-default/wharf/", "c.json": "plans/ns/slip/"} {
+		for i, stage := range transform.StageNames() {
+			if !slices.Contains(transform.EditStageNames(), stage) {
+				continue
+			}
+			want := must(t, exitDone, "apply", "--end-state", "external", "--through", "--stage", stage, "--stdout", file).stdout
+			if got := textOf(t, folder+"0"+string(rune('1'+i))+"-"+stage+filepath.Ext(file)); got != want {
+				t.Errorf("%s: %s", stage, cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+var applyCommand = regexp.MustCompile(`(?m)^rke-lm (apply .*)$`)
+
+// TestTheRunbookCanBeFollowed runs the commands of a runbook in their order, and
+// its undo commands in reverse.
+func TestTheRunbookCanBeFollowed(t *testing.T) {
+	planned(t, map[string]string{"c.yaml": "a: neighbour\n---\n" + wharf}, "c.yaml")
+	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
+	var back [][]string
+	for _, m := range applyCommand.FindAllStringSubmatch(book, -1) {
+		args := strings.Fields(m[1])
+		if slices.Contains(args, "--undo") {
+			back = append(back, args)
+			continue
+		}
+		must(t, exitDone, args...)
+	}
+	if !strings.HasSuffix(textOf(t, "c.yaml"), textOf(t, "plans/fleet-default/wharf/07-disable-leader-migration.yaml")) || len(back) != 5 {
+		t.Errorf("%d ways back from\n%s", len(back), textOf(t, "c.yaml"))
+	}
+	for _, args := range slices.Backward(back) {
+		must(t, exitDone, args...)
+	}
+	if got := textOf(t, "c.yaml"); got != "a: neighbour\n---\n"+wharf {
+		t.Error(cmp.Diff(wharf, got))
+	}
+}
+
+func TestTheRunbookTellsAllOfAStage(t *testing.T) {
+	planned(t, map[string]string{"my cluster.yaml": wharf}, "--target-version", "v1.26.16+rke2r1", "--cordon", "always", "my cluster.yaml")
+	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
+	for _, want := range []string{
+		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | todo |", "## 01 grant-migration-lease\n", "**Why.** kube-controller-manager may not lock",
+		"`01-grant-migration-lease.diff` shows it", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
+		"`aws-ccm-values.yaml` holds what the stage installs", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
+		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "By hand: put `03-install-ccm.yaml` in the place of the document",
+		"**After the undo.**\n\nthis must find nothing", "Later stages come first. The undo writes v1.26.15+rke2r1 into the file again, and Kubernetes does not go back",
+		"## 04 cordon-control-plane\n", "**Do.**\n\ncordon the control planes", "**Undo.**\n\nrelease exactly the nodes",
+	} {
+		if !strings.Contains(book, want) {
+			t.Errorf("it does not say %s", want)
+		}
+	}
+}
+
+func TestBlockedStagesSayWhyInTheRunbook(t *testing.T) {
+	here(t, map[string]string{"c.yaml": wharf})
+	must(t, exitDone, "plan", "--out", "plans", "c.yaml")
+	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
+	if !strings.Contains(book, "- **error** `node-rename`") || !strings.Contains(book, "**These errors block the stage.**") {
+		t.Error(book)
+	}
+	must(t, exitDone, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
+	before := textOf(t, "c.yaml")
+	says(t, must(t, exitFound, "apply", "--plan", "plans", "--next", "c.yaml"), "stage switch-to-external is blocked by the errors above; correct them, or acknowledge them with --accept, and plan again with --out")
+	if textOf(t, "c.yaml") != before {
+		t.Error("the file was written")
+	}
+}
+
+func TestDiffsInAPlanFolderHoldNoSecrets(t *testing.T) {
+	const secret = "hunter2hunter2"
+	planned(t, map[string]string{"c.yaml": strings.Replace(wharf, "etcd:", "registries: {configs: {r: {auth: {password: "+secret+"}}}}\n    etcd:", 1)}, "c.yaml")
+	folder := "plans/fleet-default/wharf/"
+	for _, name := range []string{"01-grant-migration-lease.diff", "05-switch-to-external.diff", "runbook.md", "aws-ccm-values.yaml"} {
+		if strings.Contains(textOf(t, folder+name), secret) {
+			t.Errorf("%s holds a secret", name)
+		}
+	}
+	if !strings.Contains(textOf(t, folder+"05-switch-to-external.yaml"), secret) {
+		t.Error("the document after a stage is not the cluster's")
+	}
+}
+
+func TestPlanFoldersMustNotBeFoundAsClusters(t *testing.T) {
+	here(t, map[string]string{"clusters/c.yaml": wharf})
+	for _, dir := range []string{"clusters/plans", "clusters", "clusters/a/../plans"} {
+		says(t, must(t, exitInput, "plan", "--out", dir, "clusters"), "it lies in clusters, where its documents would be found as clusters")
+	}
+	for _, dir := range []string{"clusters/.plans", "plans", "clusters/../clusters-plans"} {
+		must(t, exitDone, "plan", "--out", dir, "clusters")
+	}
+}
+
+func TestTwoClustersOfOneNameCannotShareAFolder(t *testing.T) {
+	here(t, map[string]string{"a.yaml": wharf, "b.yaml": wharf})
+	r := must(t, exitRefused, "plan", "--out", "plans", "a.yaml", "b.yaml")
+	says(t, r, "error: b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf holds the plan of a.yaml, document 1 (fleet-default/wharf); plan the two with different --out")
+}
+
+func TestAFolderOfSomethingElseIsRefused(t *testing.T) {
+	here(t, map[string]string{"c.yaml": wharf, "plans/fleet-default/wharf/notes.md": "mine"})
+	says(t, must(t, exitRefused, "plan", "--out", "plans", "c.yaml"), "plans/fleet-default/wharf: is not a plan folder of this cluster; move it away, or name another one with --out")
+	if textOf(t, "plans/fleet-default/wharf/notes.md") != "mine" {
+		t.Error("the folder was touched")
+	}
+}
+
+func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		code       int
+		want       string
+	}{
+		{"as it was", wharf, exitDone, "c.yaml: fleet-default/wharf: grant-migration-lease"},
+		{"behind a new document", "kind: Other\n---\n" + wharf, exitDone, "grant-migration-lease"},
+		{"in front of a new cluster", wharf + "---\n" + strings.ReplaceAll(wharf, "wharf", "quay"), exitDone, "c.yaml: fleet-default/quay: not in the plan"},
+		{"in front of a cluster that changed", wharf + "---\n" + strings.Replace(pier, "v=2", "v=3", 1), exitRefused, "error: c.yaml:17: document 2 (fleet-default/pier) changed since it was planned; plan it again with --out, and use that plan"},
+		{"in front of a cluster that cannot be read", wharf + "---\n" + strings.Replace(pier, "kind: Cluster", "kind: Cluster\nkind: Cluster", 1), exitInput, "stands twice in one mapping"},
+		{"changed", strings.Replace(wharf, "v=2", "v=3", 1), exitRefused, "error: c.yaml:1: document 1 (fleet-default/wharf) changed since it was planned"},
+		{"with another comment", strings.Replace(wharf, "for now", "still", 1), exitRefused, "changed since it was planned"},
+		{"under another name", strings.ReplaceAll(wharf, "wharf", "quay"), exitRefused, "error: plans: it holds no plan for these clusters; plan them with --out, or name other files"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			planned(t, map[string]string{"c.yaml": wharf + "---\n" + pier}, "c.yaml")
+			putFile(t, "c.yaml", c.file)
+			says(t, must(t, c.code, "apply", "--plan", "plans", "--next", "c.yaml"), c.want)
+			want := c.file
+			if strings.Contains(c.file, wharf) {
+				want = strings.Replace(c.file, wharf, textOf(t, "plans/fleet-default/wharf/01-grant-migration-lease.yaml"), 1)
+			}
+			if diff := cmp.Diff(want, textOf(t, "c.yaml")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestStagesOfASavedPlanComeInTheirOrder(t *testing.T) {
+	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
+	says(t, must(t, exitRefused, "apply", "--plan", "plans", "--stage", "install-ccm", "c.yaml"), "grant-migration-lease comes before install-ccm and is not done; apply it first, or add --through")
+	must(t, exitDone, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
+	says(t, must(t, exitRefused, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "c.yaml"), "install-ccm comes after grant-migration-lease and is still in the file; undo it first, or add --through")
+	says(t, must(t, exitDone, "apply", "--plan", "plans", "--undo", "switch-to-external", "c.yaml"), "nothing to do")
+	r := must(t, exitDone, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--dry-run", "c.yaml")
+	says(t, r, "install-ccm, enable-leader-migration, grant-migration-lease undone, would be written\n")
+	if !strings.Contains(r.stdout, "-      kind: HelmChart") {
+		t.Error(r.stdout)
+	}
+	if r := must(t, exitDone, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--stdout", "c.yaml"); r.stdout != wharf {
+		t.Error(cmp.Diff(wharf, r.stdout))
+	}
+	if textOf(t, "c.yaml") != textOf(t, "plans/fleet-default/wharf/03-install-ccm.yaml") {
+		t.Error("the file was written")
+	}
+}
+
+func TestASavedPlanWorksOnStreams(t *testing.T) {
+	here(t, nil)
+	r := runHere(t, wharf, "plan", "--out", "plans", "-")
+	if r.code != exitDone || !strings.Contains(textOf(t, "plans/fleet-default/wharf/runbook.md"), "--stage grant-migration-lease - < cluster.yaml > changed.yaml") {
+		t.Fatal(r.stderr)
+	}
+	next := runHere(t, wharf, "apply", "--plan", "plans", "--next", "-")
+	if next.stdout != textOf(t, "plans/fleet-default/wharf/01-grant-migration-lease.yaml") {
+		t.Error(next)
+	}
+	if back := runHere(t, next.stdout, "apply", "--plan", "plans/fleet-default/wharf", "--undo", "grant-migration-lease", "-"); back.stdout != wharf {
+		t.Error(back)
+	}
+}
+
+func TestASavedPlanHoldsItsChoices(t *testing.T) {
+	planned(t, map[string]string{"c.yaml": wharf, "choices.yaml": "end-state: aws-override\n"}, "c.yaml")
+	says(t, must(t, exitInput, "apply", "--plan", "plans", "--next", "--end-state", "external", "c.yaml"), "--end-state goes with planning, and --plan holds the choices that were made")
+	must(t, exitDone, "apply", "--plan", "plans", "--next", "--config", "choices.yaml", "c.yaml")
+	says(t, must(t, exitInput, "apply", "--plan", "missing", "--next", "c.yaml"), "missing: no such plan folder; name one that plan --out wrote")
+}
+
+func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
+	here(t, map[string]string{"c.yaml": wharf})
+	for want, args := range map[string][]string{
+		"if any flags in the group [stage next undo] are set":                     {"--undo", "install-ccm", "--next"},
+		"at least one of the flags in the group [stage next undo]":                {"--plan", "plans"},
+		"--undo cordon-control-plane is not known; use one of grant":              {"--undo", "cordon-control-plane"},
+		"--canonical goes with --undo":                                            {"--canonical", "--next"},
+		"if any flags in the group [plan canonical] are set":                      {"--canonical", "--undo", "install-ccm", "--plan", "plans"},
+		"there is no stage grant-migration-lease with these choices":              {"--undo", "grant-migration-lease", "--no-leader-migration"},
+		"--through goes with --stage, not with --next":                            {"--through", "--next"},
+		"if any flags in the group [stage out] are set none of the others can be": nil,
+	} {
+		if args == nil {
+			says(t, must(t, exitInput, "plan", "--stage", "install-ccm", "--out", "plans", "c.yaml"), want)
+			continue
+		}
+		says(t, must(t, exitInput, append(append([]string{"apply"}, args...), "c.yaml")...), want)
+	}
+}
+
+func TestUndoWithoutAPlanTakesBackWhatTheFileTells(t *testing.T) {
+	here(t, map[string]string{"c.yaml": wharf})
+	must(t, exitDone, "apply", "--end-state", "external", "--through", "--stage", "disable-leader-migration", "c.yaml")
+	final := textOf(t, "c.yaml")
+	says(t, must(t, exitRefused, "apply", "--undo", "install-ccm", "c.yaml"), "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through")
+	r := must(t, exitDone, "apply", "--undo", "switch-to-external", "--through", "--dry-run", "c.yaml")
+	if !strings.Contains(r.stdout, "+      cloud-provider-name: aws # for now\n") || textOf(t, "c.yaml") != final {
+		t.Error(r.stdout)
+	}
+	for _, stage := range []string{"disable-leader-migration", "switch-to-external", "install-ccm", "enable-leader-migration", "grant-migration-lease"} {
+		says(t, must(t, exitDone, "apply", "--undo", stage, "c.yaml"), "c.yaml: fleet-default/wharf: "+stage+" undone, written\n")
+	}
+	if got := textOf(t, "c.yaml"); got != wharf {
+		t.Error(cmp.Diff(wharf, got))
+	}
+	says(t, must(t, exitDone, "apply", "--undo", "grant-migration-lease", "c.yaml"), "nothing to do")
+}
+
+func TestUndoRefusesWhatTheFileDoesNotTellAndNamesTheWaysOut(t *testing.T) {
+	before := strings.Replace(wharf, "    additionalManifest: |\n      kind: ConfigMap\n      metadata: {name: some, namespace: demo}\n", "", 1)
+	here(t, map[string]string{"c.yaml": before})
+	must(t, exitDone, "apply", "--next", "c.yaml")
+	granted := textOf(t, "c.yaml")
+	says(t, must(t, exitRefused, "apply", "--undo", "grant-migration-lease", "c.yaml"), "before it was either absent or empty; the file does not tell which; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form")
+	if textOf(t, "c.yaml") != granted {
+		t.Error("the file was written")
+	}
+	must(t, exitDone, "apply", "--undo", "grant-migration-lease", "--canonical", "c.yaml")
+	if got := textOf(t, "c.yaml"); got != before {
+		t.Error(cmp.Diff(before, got))
+	}
+}
+
+func TestPlanWritesYAMLAndMarkdown(t *testing.T) {
+	here(t, map[string]string{"c.yaml": wharf})
+	if out := must(t, exitDone, "plan", "-o", "yaml", "c.yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\nclusters:\n- ") || !strings.Contains(out, "\nkind: Plan\n") || !strings.Contains(out, "    name: grant-migration-lease\n    state: todo\n") {
+		t.Error(out)
+	}
+	if out := must(t, exitDone, "plan", "-o", "markdown", "c.yaml").stdout; !strings.HasPrefix(out, "## rke2 fleet-default/wharf\n") || !strings.Contains(out, "<details><summary>Diff</summary>\n\n```diff\n--- a/c.yaml\n") {
+		t.Error(out)
+	}
+	if out := must(t, exitDone, "explain", "-o", "yaml", "c.yaml").stdout; !strings.Contains(out, "kind: EffectiveConfig\n") || !strings.Contains(out, "cloud-provider-name: aws\n") {
+		t.Error(out)
+	}
+	if out := must(t, exitDone, "version", "-o", "yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\n") || !strings.Contains(out, "\nkind: Version\n") {
+		t.Error(out)
+	}
+	says(t, must(t, exitInput, "explain", "-o", "markdown", "c.yaml"), "--output markdown is not known; use one of text, json, yaml")
+}
+
+func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
+	here(t, map[string]string{"c.yaml": wharf, "override.yaml": "end-state: aws-override\naccept: [node-rename]\n", "typo.yaml": "# ours\nend-stat: external\n"})
+	state := func(args ...string) string {
+		t.Helper()
+		out := must(t, exitDone, append(args, "c.yaml")...).stdout
+		if strings.Contains(out, "+        - cloud-provider=external") {
+			return "aws-override"
+		}
+		return "external"
+	}
+	if got := state("plan", "--config", "override.yaml"); got != "aws-override" {
+		t.Errorf("the file does not count: %s", got)
+	}
+	if got := state("--config", "override.yaml", "plan"); got != "aws-override" {
+		t.Errorf("in front of the verb it does not count: %s", got)
+	}
+	if got := state("plan", "--config", "override.yaml", "--end-state", "external"); got != "external" {
+		t.Errorf("the command line does not win: %s", got)
+	}
+	must(t, exitDone, "version", "--config", "override.yaml")
+	says(t, must(t, exitInput, "plan", "--config", "typo.yaml", "c.yaml"), "error: typo.yaml:2: end-stat: not known as a flag of choice; did you mean end-state?")
+	says(t, must(t, exitInput, "plan", "--config", "missing.yaml", "c.yaml"), "error: --config: open missing.yaml: no such file or directory")
+	putFile(t, "wrong.yaml", "end-state: outside\n")
+	says(t, must(t, exitInput, "plan", "--config", "wrong.yaml", "c.yaml"), "--end-state outside is not known; use one of external, aws-override")
+}
+
+// TestEveryChoiceMayStandInAConfig holds the flags of plan to those of a file.
+func TestEveryChoiceMayStandInAConfig(t *testing.T) {
+	kinds := choiceKinds()
+	for _, name := range []string{"distro", "end-state", "target-version", "assume-version", "chart-version", "chart-repo", "ccm-image-repository", "ccm-image-tag", "keep-leader-migration", "no-leader-migration", "cordon", "accept"} {
+		if kinds[name] == "" {
+			t.Errorf("--%s is missing", name)
+		}
+	}
+	for _, name := range []string{"out", "output", "stage", "plan", "canonical", "config"} {
+		if kinds[name] != "" {
+			t.Errorf("--%s is no choice", name)
+		}
+	}
+}

@@ -1,0 +1,331 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// TestMain lets scripts start this very binary as rke-lm, where they need a
+// process with files for its streams.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "rke-lm" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestScript runs the command lines in testdata/script.
+func TestScript(t *testing.T) {
+	bin := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "rke-lm")); err != nil {
+		t.Log("exec rke-lm will not be found: ", err)
+	}
+	scripts, err := filepath.Abs("testdata/script") // the scripts change the current folder
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                scripts,
+		RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("no such condition")
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"rke-lm":    scriptRun,
+			"exits":     scriptExits,
+			"json":      scriptJSON,
+			"documents": scriptDocuments,
+			"convert":   scriptConvert,
+			"big":       scriptBig,
+		},
+	})
+}
+
+// scriptRun is
+//
+//	rke-lm ARG... [<FILE]
+//
+// It runs rke-lm in this process, which must exit with 0; FILE is its standard
+// input.
+func scriptRun(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("use: exits CODE rke-lm ...")
+	}
+	requireExit(ts, exitDone, args)
+}
+
+// scriptExits is
+//
+//	exits CODE rke-lm ARG... [<FILE]
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || args[1] != "rke-lm" {
+		ts.Fatalf("usage: exits CODE rke-lm ...")
+	}
+	code, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	requireExit(ts, code, args[2:])
+}
+
+func requireExit(ts *testscript.TestScript, want int, args []string) {
+	var stdin string
+	if n := len(args); n > 0 && strings.HasPrefix(args[n-1], "<") {
+		stdin, args = ts.ReadFile(args[n-1][1:]), args[:n-1]
+	}
+	if got := runIn(ts, args, streams{strings.NewReader(stdin), ts.Stdout(), ts.Stderr()}); got != want {
+		ts.Fatalf("exit %d, not %d", got, want)
+	}
+}
+
+// currentFolder guards the one that the scripts share.
+var currentFolder sync.Mutex
+
+func runIn(ts *testscript.TestScript, args []string, s streams) int {
+	currentFolder.Lock()
+	defer currentFolder.Unlock()
+	before, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	defer func() { ts.Check(os.Chdir(before)) }()
+	return run(context.Background(), args, s)
+}
+
+// scriptJSON is
+//
+//	[!] json FILE PATH [VALUE]
+//
+// It takes the steps of PATH, separated by dots, from the top of the JSON value
+// in FILE: keys, positions in lists, and len for a length. What is there must be
+// VALUE, or, without one, only be there.
+func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 && len(args) != 3 {
+		ts.Fatalf("usage: [!] json FILE PATH [VALUE]")
+	}
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	var v any
+	ts.Check(dec.Decode(&v))
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		ts.Fatalf("text behind the JSON value")
+	}
+	v, found := stepThrough(v, strings.Split(args[1], "."))
+	matches := found && (len(args) == 2 || fmt.Sprint(v) == args[2])
+	if matches == neg {
+		ts.Fatalf("%s is %v (found: %t)", args[1], v, found)
+	}
+}
+
+func stepThrough(v any, steps []string) (any, bool) {
+	for _, step := range steps {
+		switch in := v.(type) {
+		case map[string]any:
+			member, found := in[step]
+			if !found {
+				return nil, false
+			}
+			v = member
+		case []any:
+			i, err := strconv.Atoi(step)
+			switch {
+			case step == "len":
+				v = len(in)
+			case err != nil || i >= len(in):
+				return nil, false
+			default:
+				v = in[i]
+			}
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// scriptDocuments is
+//
+//	documents FILE COUNT
+//
+// FILE must be so many YAML documents with something in them.
+func scriptDocuments(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: documents FILE COUNT")
+	}
+	count := 0
+	for _, c := range yamledit.Split(args[0], []byte(ts.ReadFile(args[0]))) {
+		doc, err := yamledit.Parse(c)
+		ts.Check(err)
+		if doc.Root().Exists() {
+			count++
+		}
+	}
+	if strconv.Itoa(count) != args[1] {
+		ts.Fatalf("%d documents, not %s", count, args[1])
+	}
+}
+
+// scriptConvert is
+//
+//	convert crlf|bom|open|utf16|latin1|nul FROM TO
+//
+// It writes a file in a form that a script cannot hold; open takes the last line
+// break away.
+func scriptConvert(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: convert FORM FROM TO")
+	}
+	text := ts.ReadFile(args[1])
+	switch args[0] {
+	case "crlf":
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	case "bom":
+		text = "\ufeff" + text
+	case "open":
+		text = strings.TrimSuffix(text, "\n")
+	case "utf16":
+		var b bytes.Buffer
+		for _, u := range utf16.Encode([]rune("\ufeff" + text)) {
+			b.Write([]byte{byte(u), byte(u >> 8)})
+		}
+		text = b.String()
+	case "latin1":
+		text = strings.ReplaceAll(text, "ø", "\xf8")
+	case "nul":
+		text += "\x00"
+	default:
+		ts.Fatalf("no such form: %s", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text), 0o644))
+}
+
+// scriptBig is
+//
+//	big FILE MEBIBYTES LINE
+//
+// It writes LINE so often that the file has the size.
+func scriptBig(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: big FILE MEBIBYTES LINE")
+	}
+	size, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	line := []byte(args[2] + "\n")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), bytes.Repeat(line, size<<20/len(line)+1), 0o644))
+}
+
+const smallCluster = `apiVersion: provisioning.cattle.io/v1
+kind: Cluster
+metadata: {name: %s, namespace: fleet-default}
+spec:
+  kubernetesVersion: v1.26.15+rke2r1
+  rkeConfig:
+    machineGlobalConfig:
+      cloud-provider-name: aws
+`
+
+// meanwhile is a standard input during whose reading something happens.
+type meanwhile struct {
+	io.Reader
+	happen func()
+}
+
+func (m *meanwhile) Read(p []byte) (int, error) {
+	if m.happen != nil {
+		m.happen()
+		m.happen = nil
+	}
+	return m.Reader.Read(p)
+}
+
+// TestApplyRefusesAFileThatChangesMeanwhile changes a file after it was read:
+// the standard input is the next path.
+func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
+	text, other := fmt.Sprintf(smallCluster, "fen"), fmt.Sprintf(smallCluster, "heath")
+	for _, c := range []struct {
+		name, left string // left is the file's text at the end
+		change     func(file string) error
+	}{
+		{"longer", text + "# more\n", func(file string) error { return os.WriteFile(file, []byte(text+"# more\n"), 0o644) }},
+		{"empty", "", func(file string) error { return os.Truncate(file, 0) }},
+		{"replaced by one of the same text", text, func(file string) error {
+			if err := os.WriteFile(file+".new", []byte(text), 0o644); err != nil {
+				return err
+			}
+			return os.Rename(file+".new", file)
+		}},
+		{"gone", "", os.Remove},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "fen.yaml")
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			in := &meanwhile{strings.NewReader(other), func() {
+				if err := c.change(file); err != nil {
+					t.Error(err)
+				}
+			}}
+			code := run(t.Context(), []string{"apply", "--next", file, "-"}, streams{in, &out, &errs})
+			if code != exitRefused || !strings.Contains(errs.String(), "fen.yaml") {
+				t.Errorf("exit %d: %s", code, errs.String())
+			}
+			if left, err := os.ReadFile(file); string(left) != c.left || err != nil && c.name != "gone" {
+				t.Errorf("the file is now:\n%s%v", left, err)
+			}
+			if !strings.Contains(out.String(), "name: heath") || !strings.Contains(out.String(), "cloud-provider-extraction-migration") {
+				t.Error("the other one was not applied")
+			}
+			if beside, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".*")); err != nil || len(beside) > 0 {
+				t.Errorf("left behind: %v %v", beside, err)
+			}
+		})
+	}
+}
+
+// TestAStoppedRunWritesNothing covers what an interrupt does.
+func TestAStoppedRunWritesNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "fen.yaml")
+	text := fmt.Sprintf(smallCluster, "fen")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	in := &meanwhile{strings.NewReader(text), cancel}
+	for _, args := range [][]string{{"apply", "--stage", transform.GrantMigrationLease, file, "-"}, {"plan", file, "-"}, {"explain", file}} {
+		var out, errs bytes.Buffer
+		if code := run(ctx, args, streams{in, &out, &errs}); code == exitDone || out.Len() > 0 {
+			t.Errorf("%v: exit %d\n%s%s", args, code, out.String(), errs.String())
+		}
+	}
+	if left, err := os.ReadFile(file); err != nil || string(left) != text {
+		t.Errorf("the file is now:\n%s%v", left, err)
+	}
+}

@@ -1,0 +1,16 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "github.com/rke-lm/rke-lm/transform"
+
+// undoTurns takes a stage back from what the document alone tells.
+func undoTurns(f found, t transform.Target, stage string, through bool) ([]turn, error) {
+	steps, err := transform.Undo(f.distro, f.doc, t, stage, through)
+	var turns []turn
+	for _, s := range steps {
+		turns = append(turns, turn{stage: s.Stage.Name, after: s.After})
+	}
+	return turns, err
+}

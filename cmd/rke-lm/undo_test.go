@@ -1,0 +1,260 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// ways are sets of choices that lead to different edits.
+var ways = map[string]transform.Target{
+	"external":                      {EndState: transform.EndStateExternal},
+	"aws-override":                  {EndState: transform.EndStateOverride, Cordon: transform.CordonAlways},
+	"external, upgraded":            {EndState: transform.EndStateExternal, Version: "next"},
+	"aws-override, upgraded":        {EndState: transform.EndStateOverride, Version: "next", Cordon: transform.CordonNever},
+	"flag kept":                     {EndState: transform.EndStateExternal, KeepLeaderMigration: true},
+	"flag kept, upgraded":           {EndState: transform.EndStateOverride, KeepLeaderMigration: true, Version: "next"},
+	"short way":                     {EndState: transform.EndStateExternal, NoLeaderMigration: true},
+	"short way, override":           {EndState: transform.EndStateOverride, NoLeaderMigration: true},
+	"short way, chart of one's own": {EndState: transform.EndStateExternal, NoLeaderMigration: true, Version: "next", ChartVersion: "0.0.7", ImageRepository: "registry.example.com/ccm"},
+}
+
+// nextMinor is a release one minor up; most releases of 1.2x have it.
+var nextMinor = map[string]string{
+	"v1.22": "v1.23.17+rke2r1", "v1.23": "v1.24.17+rke2r1", "v1.24": "v1.25.16+rke2r1", "v1.25": "v1.26.15+rke2r1", "v1.26": "v1.27.16+rke2r1",
+}
+
+// TestEveryStageCanBeTakenBack plans every golden input in every way, and applies
+// and undoes the plans.
+func TestEveryStageCanBeTakenBack(t *testing.T) {
+	files, err := filepath.Glob("testdata/golden/*/input.*")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no golden inputs", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, target := range ways {
+			rule := strings.Contains(file, "rule-") // one rule in a file that is like all others
+			if name != "external" && (testing.Short() || rule && name != "flag kept, upgraded") {
+				continue
+			}
+			t.Run(filepath.Base(filepath.Dir(file))+", "+name, func(t *testing.T) {
+				t.Parallel()
+				for _, c := range yamledit.Split(file, text) {
+					if d, p := goldenPlan(c, target); p != nil {
+						savedPlanGoesThereAndBack(t, p)
+						undoGivesBackTheTreeOrRefuses(t, d, p)
+						whatIsUndoneCanBeAppliedAgain(t, d, p)
+					}
+				}
+			})
+		}
+	}
+}
+
+// goldenPlan plans a document; what is refused has no plan.
+func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *transform.Plan) {
+	doc, err := transform.Parse(c)
+	if err != nil {
+		return transform.Distro{}, nil
+	}
+	for _, d := range distros() {
+		if !d.Owns(doc) {
+			continue
+		}
+		if target.Version == "next" {
+			version, _ := doc.Root().Get("spec", "kubernetesVersion").String()
+			if target.Version = nextMinor[semver.MajorMinor(version)]; target.Version == "" {
+				return d, nil
+			}
+		}
+		if p, err := transform.Build(d, doc, target); err == nil {
+			return d, p
+		}
+	}
+	return transform.Distro{}, nil
+}
+
+// savedPlanGoesThereAndBack applies a plan through its saved form, one stage after
+// the other and all at once, again, and back.
+func savedPlanGoesThereAndBack(t *testing.T, p *transform.Plan) {
+	s := savedAndRead(t, p)
+	doc, made := p.Start, 0
+	for _, step := range p.Steps {
+		if !step.Changes() {
+			continue
+		}
+		made++
+		doc = moved(t, doc, s, 1, step.After, transform.Choice{Next: true})
+	}
+	last := p.Steps[len(p.Steps)-1]
+	if made == 0 {
+		return
+	}
+	for _, c := range []transform.Choice{{Next: true}, {Stage: last.Stage.Name}, {Stage: firstEdit(p), Through: true}} {
+		if moves, err := s.Forward(doc, c); err != nil || len(moves) > 0 {
+			t.Errorf("%v: something is left to do: %d stages, %v", c, len(moves), err)
+		}
+	}
+	moves, err := s.Back(doc, firstEdit(p), true)
+	if err != nil || len(moves) != made || string(moves[made-1].After) != string(p.Start.Bytes()) {
+		t.Errorf("%d of %d stages were taken back: %v", len(moves), made, err)
+	}
+	moved(t, p.Start, s, made, last.After, transform.Choice{Stage: lastEdit(p), Through: true})
+}
+
+// savedAndRead returns the plan as a later run has it.
+func savedAndRead(t *testing.T, p *transform.Plan) transform.Saved {
+	t.Helper()
+	text, err := json.Marshal(p.Save(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s transform.Saved
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Source.Around == nil {
+		t.Error("a neighbour would make the plan stale")
+	}
+	return s
+}
+
+// moved goes forward and expects so many stages and a document.
+func moved(t *testing.T, doc *yamledit.Document, s transform.Saved, stages int, want *yamledit.Document, c transform.Choice) *yamledit.Document {
+	t.Helper()
+	moves, err := s.Forward(doc, c)
+	if err != nil || len(moves) != stages {
+		t.Fatalf("%v: %d stages instead of %d: %v", c, len(moves), stages, err)
+	}
+	if string(moves[stages-1].After) != string(want.Bytes()) {
+		t.Fatalf("%v leads to\n%s", c, moves[stages-1].After)
+	}
+	return want
+}
+
+func firstEdit(p *transform.Plan) string {
+	return p.Steps[slices.IndexFunc(p.Steps, transform.Step.Changes)].Stage.Name
+}
+
+func lastEdit(p *transform.Plan) string {
+	name := ""
+	for _, s := range p.Steps {
+		if s.Changes() {
+			name = s.Stage.Name
+		}
+	}
+	return name
+}
+
+// undoGivesBackTheTreeOrRefuses takes every stage of a plan back without the plan.
+func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transform.Plan) {
+	for _, step := range p.Steps {
+		if !step.Changes() {
+			continue
+		}
+		steps, err := transform.Undo(d, step.After, p.Target, step.Stage.Name, false)
+		if err != nil {
+			isClear(t, step.Stage.Name, err)
+			continue
+		}
+		if len(steps) != 1 {
+			t.Fatalf("%s: %d steps", step.Stage.Name, len(steps))
+		}
+		before, back := step.Before.Root().Value(), steps[0].After.Root().Value()
+		if step.Stage.Name == transform.SwitchToExternal {
+			before, back = determined(before), determined(back)
+		}
+		if !transform.Same(before, back) {
+			t.Errorf("%s: the tree is another one (-before +after):\n%s", step.Stage.Name, cmp.Diff(before, back))
+		}
+	}
+}
+
+// isClear requires that a refusal is a conflict that names a way out.
+func isClear(t *testing.T, stage string, err error) {
+	t.Helper()
+	var c *transform.Conflict
+	ways := []string{"undo it with its plan folder (--plan), or take the file from git", "undo it first, or add --through", "stay with the external one"}
+	if !errors.As(err, &c) || !slices.ContainsFunc(ways, func(w string) bool { return strings.Contains(err.Error(), w) }) {
+		t.Errorf("%s: %v", stage, err)
+	}
+}
+
+// whatIsUndoneCanBeAppliedAgain takes all stages back at once, in the usual form,
+// and applies them again.
+func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *transform.Plan) {
+	target := p.Target
+	target.Canonical = true
+	last := p.Steps[len(p.Steps)-1].After
+	steps, err := transform.Undo(d, last, target, p.Steps[0].Stage.Name, true)
+	if err != nil {
+		isClear(t, "all stages", err)
+		return
+	}
+	if len(steps) == 0 {
+		return
+	}
+	again, err := transform.Build(d, steps[len(steps)-1].After, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := again.Steps[len(again.Steps)-1].After
+	if !transform.Same(last.Root().Value(), is.Root().Value()) {
+		t.Errorf("applied again it is another one (-before +after):\n%s", cmp.Diff(last.Root().Value(), is.Root().Value()))
+	}
+}
+
+// determined takes out of a cluster what its file does not tell behind the switch:
+// where the flag of kube-controller-manager stood, how it was spelt, what was there
+// for its sake alone, and whether the stub was off before.
+func determined(cluster any) any {
+	config := inside(cluster, "spec", "rkeConfig")
+	dropFlag(inside(config, "machineGlobalConfig"))
+	entries, _ := config["machineSelectorConfig"].([]any)
+	for _, e := range entries {
+		dropFlag(inside(e, "config"))
+	}
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e any) bool { return len(inside(e, "config")) == 0 })
+	config["machineSelectorConfig"] = entries
+	return cluster
+}
+
+func inside(v any, keys ...string) map[string]any {
+	m, _ := v.(map[string]any)
+	for _, k := range keys {
+		m, _ = m[k].(map[string]any)
+	}
+	return m
+}
+
+func dropFlag(config map[string]any) {
+	const key = "kube-controller-manager-arg"
+	delete(config, "disable-cloud-controller")
+	v, there := config[key]
+	if !there {
+		return
+	}
+	rest := args.Without(args.Of(v), "enable-leader-migration")
+	if delete(config, key); len(rest) > 0 {
+		config[key] = fmt.Sprint(rest)
+	}
+}

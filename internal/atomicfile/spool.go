@@ -1,0 +1,86 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+)
+
+// spoolMemory is what a Spool holds in memory.
+const spoolMemory = 4 << 20
+
+// Spool keeps what is written to it until it can be used: a few megabytes in
+// memory, more in a temporary file that only the user can read and that has no
+// name where the system allows that. The zero Spool is empty.
+type Spool struct {
+	held   []byte // the end
+	file   *os.File
+	inFile int64 // size of what stands before held
+}
+
+// Len returns how much was written.
+func (s *Spool) Len() int64 { return s.inFile + int64(len(s.held)) }
+
+// Write implements io.Writer.
+func (s *Spool) Write(p []byte) (int, error) {
+	if len(s.held) > 0 && len(s.held)+len(p) > spoolMemory {
+		if err := s.spill(); err != nil {
+			return 0, err
+		}
+	}
+	s.held = append(s.held, p...)
+	return len(p), nil
+}
+
+// spill moves what is held to the file.
+func (s *Spool) spill() error {
+	if s.file == nil {
+		f, err := os.CreateTemp("", temporary)
+		if err != nil {
+			return err
+		}
+		s.file = f
+		os.Remove(f.Name()) // where this fails, Close does it
+	}
+	n, err := s.file.WriteAt(s.held, s.inFile)
+	if err != nil {
+		return err
+	}
+	s.inFile += int64(n)
+	s.held = s.held[:0]
+	return nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
+	n := 0
+	if off < s.inFile {
+		var err error
+		n, err = s.file.ReadAt(p[:min(int64(len(p)), s.inFile-off)], off)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return n, err
+		}
+	}
+	if at := off + int64(n) - s.inFile; at >= 0 && at < int64(len(s.held)) {
+		n += copy(p[n:], s.held[at:])
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Close forgets what was written.
+func (s *Spool) Close() error {
+	f := s.file
+	*s = Spool{}
+	if f == nil {
+		return nil
+	}
+	err := f.Close()
+	os.Remove(f.Name())
+	return err
+}

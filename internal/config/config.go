@@ -1,0 +1,110 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Kind is what a flag takes.
+type Kind string
+
+// The kinds of flags.
+const (
+	Text Kind = "a string"
+	Bool Kind = "true or false"
+	List Kind = "a list of strings"
+)
+
+// Setting is one key of a file, its values as on a command line.
+type Setting struct {
+	Key    string
+	Values []string
+}
+
+// Read returns the settings of a file, in its order. known are the flags that may
+// stand in it.
+func Read(path string, known map[string]Kind) ([]Setting, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	doc, err := yamledit.Parse(yamledit.Chunk{File: path, Bytes: text})
+	if err != nil {
+		return nil, err
+	}
+	root := doc.Root()
+	if root.Exists() && !root.IsMap() {
+		return nil, root.Errorf("not a mapping of flags to values", "write lines such as end-state: external")
+	}
+	if err := root.Shared(); err != nil {
+		return nil, err
+	}
+	var settings []Setting
+	for _, e := range root.Entries() {
+		values, err := values(e, known)
+		if err != nil {
+			return nil, err
+		}
+		settings = append(settings, Setting{e.Key, values})
+	}
+	return settings, nil
+}
+
+func values(e yamledit.Entry, known map[string]Kind) ([]string, error) {
+	kind, ok := known[e.Key]
+	if !ok {
+		return nil, unknown(e, known)
+	}
+	switch v := e.Value.Value().(type) {
+	case string:
+		if kind == Text {
+			return []string{v}, nil
+		}
+	case bool:
+		if kind == Bool {
+			return []string{strconv.FormatBool(v)}, nil
+		}
+	case []any:
+		if list, ok := texts(v); ok && kind == List {
+			return list, nil
+		}
+	}
+	do := "correct it"
+	if kind == Text {
+		do = "put quotes around it"
+	}
+	return nil, e.Value.Errorf("this must be "+string(kind), do)
+}
+
+func texts(list []any) ([]string, bool) {
+	out := make([]string, len(list))
+	for i, v := range list {
+		s, ok := v.(string)
+		if !ok {
+			return nil, false
+		}
+		out[i] = s
+	}
+	return out, true
+}
+
+// unknown names the key that may have been meant.
+func unknown(e yamledit.Entry, known map[string]Kind) error {
+	names := make([]string, 0, len(known))
+	for name := range known {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	do := "use the name of a flag of choice without its dashes; plan --help lists them"
+	if near, ok := nearest(e.Key, names); ok {
+		do = "did you mean " + near + "?"
+	}
+	return e.Value.Errorf("not known as a flag of choice", do)
+}

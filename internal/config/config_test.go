@@ -1,0 +1,75 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var known = map[string]Kind{"end-state": Text, "chart-version": Text, "target-version": Text, "keep-leader-migration": Bool, "accept": List}
+
+func read(t *testing.T, text string) ([]Setting, error) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("rke-lm.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Read("rke-lm.yaml", known)
+}
+
+func TestAFileHoldsFlagsByTheirNames(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []Setting
+	}{
+		{"of every kind", "# ours\nend-state: external\nkeep-leader-migration: yes\naccept: [node-rename, 'cloud-config-lost']\n", []Setting{
+			{"end-state", []string{"external"}}, {"keep-leader-migration", []string{"true"}}, {"accept", []string{"node-rename", "cloud-config-lost"}},
+		}},
+		{"a version that is no number", "chart-version: 0.0.8\n", []Setting{{"chart-version", []string{"0.0.8"}}}},
+		{"an empty list", "accept: []\n", []Setting{{"accept", []string{}}}},
+		{"nothing", "", nil},
+		{"only comments", "# end-state: external\n", nil},
+		{"in JSON", `{"end-state": "external"}`, []Setting{{"end-state", []string{"external"}}}},
+	} {
+		got, err := read(t, c.text)
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
+		}
+	}
+}
+
+func TestMistakesAreNamedWithTheirLine(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"a key with a typing mistake", "end-state: external\ntarget-verison: v1\n", "rke-lm.yaml:2: target-verison: not known as a flag of choice; did you mean target-version?"},
+		{"a key in camel case", "endState: external\n", "rke-lm.yaml:1: endState: not known as a flag of choice; did you mean end-state?"},
+		{"a key with underscores", "keep_leader_migration: true\n", "did you mean keep-leader-migration?"},
+		{"a key like no other", "frobnicate: 1\n", "rke-lm.yaml:1: frobnicate: not known as a flag of choice; use the name of a flag of choice without its dashes; plan --help lists them"},
+		{"a number for a string", "chart-version: 1.26\n", "rke-lm.yaml:1: chart-version: this must be a string; put quotes around it"},
+		{"a null for a string", "end-state:\n", "end-state: this must be a string"},
+		{"a word for a boolean", "keep-leader-migration: sure\n", "keep-leader-migration: this must be true or false; correct it"},
+		{"a word for a list", "accept: node-rename\n", "accept: this must be a list of strings"},
+		{"a number in a list", "accept: [1]\n", "accept: this must be a list of strings"},
+		{"a key twice", "end-state: external\nend-state: aws-override\n", `rke-lm.yaml:2: the key "end-state" stands twice`},
+		{"a list", "- end-state\n", "rke-lm.yaml:1: not a mapping of flags to values"},
+		{"two documents", "end-state: external\n---\nend-state: external\n", "more than one document"},
+		{"an anchor", "accept: &a [node-rename]\nend-state: *a\n", "an anchor, alias or merge key"},
+		{"no YAML", "end-state: [\n", "rke-lm.yaml:"},
+	} {
+		got, err := read(t, c.text)
+		if err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\n got: %v\nwant: %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestAMissingFileIsAnError(t *testing.T) {
+	if _, err := Read(filepath.Join(t.TempDir(), "none"), known); err == nil || !strings.HasPrefix(err.Error(), "--config: ") {
+		t.Error(err)
+	}
+}

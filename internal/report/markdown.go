@@ -1,0 +1,100 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// WriteMarkdown writes a plan as a comment for a review: a table of the stages,
+// and of each that is left why, what was found, the commands, and the diff to
+// unfold.
+func WriteMarkdown(w io.Writer, plan Plan) {
+	fmt.Fprintf(w, "## %s\n\n", inline(title(plan)))
+	fmt.Fprintf(w, "%s, from %s\n\n", inline(plan.Version), code(place(plan.Source)))
+	fmt.Fprint(w, "| stage | state | findings |\n|---|---|---|\n")
+	for _, s := range plan.Stages {
+		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s.State), countFindings(s.Findings))
+	}
+	fmt.Fprintln(w)
+	for _, s := range plan.Stages {
+		if s.State != transform.Done {
+			markdownStage(w, s)
+		}
+	}
+}
+
+func emphasised(s transform.State) string {
+	if s == transform.Blocked {
+		return "**" + string(s) + "**"
+	}
+	return string(s)
+}
+
+// countFindings lists the rules that found something, the worst as they are.
+func countFindings(findings []transform.Finding) string {
+	var out []string
+	for _, f := range findings {
+		out = append(out, string(f.Severity)+" "+code(f.Rule))
+	}
+	return strings.Join(out, ", ")
+}
+
+func markdownStage(w io.Writer, s Stage) {
+	fmt.Fprintf(w, "### %s\n\n%s\n\n", s.Name, inline(s.Why))
+	markdownFindings(w, s.Findings)
+	markdownActions(w, s.Actions)
+	if s.Diff != "" {
+		fmt.Fprintf(w, "<details><summary>Diff</summary>\n\n%s\n</details>\n\n", fenced("diff", s.Diff))
+	}
+}
+
+func markdownFindings(w io.Writer, findings []transform.Finding) {
+	for _, f := range findings {
+		accepted := ""
+		if f.Accepted {
+			accepted = " (accepted)"
+		}
+		fmt.Fprintf(w, "- **%s** %s%s %s: %s", f.Severity, code(f.Rule), accepted, code(fmt.Sprintf("%s:%d", f.File, f.Line)), inline(f.Message))
+		if f.Fix != "" {
+			fmt.Fprintf(w, " → %s", inline(f.Fix))
+		}
+		fmt.Fprintln(w)
+	}
+	if len(findings) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+func markdownActions(w io.Writer, actions []Action) {
+	for _, a := range actions {
+		fmt.Fprintf(w, "%s:\n\n%s\n", inline(a.Purpose), fenced("sh", a.Command))
+	}
+}
+
+// inline keeps text from being taken for markup.
+func inline(text string) string {
+	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "<", "&lt;", "|", "\\|", "\n", " ").Replace(text)
+}
+
+// code shows a name as it is.
+func code(text string) string {
+	if strings.ContainsAny(text, "`|\n") {
+		return inline(text)
+	}
+	return "`" + text + "`"
+}
+
+// fenced puts text in a code block that nothing in it can end.
+func fenced(language, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n"
+}

@@ -1,0 +1,135 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func aPlan() Plan {
+	return Plan{
+		Name: "harbour", Namespace: "fleet-default", Distro: "rke2", Version: "v1.26.15+rke2r1",
+		Source: Source{File: "a|b.yaml", Line: 3}, SHA256: "5a",
+		Stages: []Stage{
+			{Name: "grant-migration-lease", State: transform.Done, Why: "not shown", Edits: []transform.Place{}, Actions: []Action{}, Findings: []transform.Finding{}},
+			{
+				Name: "switch-to-external", State: transform.Blocked, Why: "takes <both> `managers` | and_more",
+				Edits:    []transform.Place{{Path: "spec", Line: 4}},
+				Actions:  []Action{{"wait", "kubectl get 'x' | cat"}},
+				Findings: []transform.Finding{{Rule: "node-rename", Severity: transform.Error, File: "c.yaml", Line: 5, Message: "renames", Fix: "choose"}, {Rule: "other", Severity: transform.Note, Accepted: true, File: "c.yaml", Line: 6, Message: "m"}},
+				Diff:     "--- a/c\n+++ b/c\n@@ -1,1 +1,1 @@\n-```\n+x\n",
+			},
+		},
+	}
+}
+
+func TestMarkdownIsACommentForAReview(t *testing.T) {
+	var b bytes.Buffer
+	WriteMarkdown(&b, aPlan())
+	want := strings.ReplaceAll(`## rke2 fleet-default/harbour
+
+v1.26.15+rke2r1, from a\|b.yaml:3
+
+| stage | state | findings |
+|---|---|---|
+| grant-migration-lease | done |  |
+| switch-to-external | **blocked** | error 'node-rename', note 'other' |
+
+### switch-to-external
+
+takes &lt;both> \'managers\' \| and\_more
+
+- **error** 'node-rename' 'c.yaml:5': renames → choose
+- **note** 'other' (accepted) 'c.yaml:6': m
+
+wait:
+
+'''sh
+kubectl get "x" | cat
+'''
+
+<details><summary>Diff</summary>
+
+''''diff
+--- a/c
++++ b/c
+@@ -1,1 +1,1 @@
+-'''
++x
+''''
+
+</details>
+
+`, "'", "`")
+	want = strings.ReplaceAll(want, `"`, "'")
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestYAMLAndJSONSayTheSame(t *testing.T) {
+	var asJSON, asYAML bytes.Buffer
+	v := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{aPlan()}, Errors: []Problem{{Message: "no: \"x\""}}}
+	if err := WriteJSON(&asJSON, v); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteYAML(&asYAML, v); err != nil {
+		t.Fatal(err)
+	}
+	var a, b any
+	if err := json.Unmarshal(asJSON.Bytes(), &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(asYAML.Bytes(), &b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("(-json +yaml):\n%s", diff)
+	}
+}
+
+// TestHunksSayWhereTheyStand has two changes that are close together and one that
+// is not.
+func TestHunksSayWhereTheyStand(t *testing.T) {
+	lines := func(change map[int]string) *yamledit.Document {
+		var b strings.Builder
+		for i := range 30 {
+			b.WriteString("k" + string(rune('a'+i)) + ": 1" + change[i] + "\n")
+		}
+		doc, err := yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(b.String())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	diff := Diff(lines(nil), lines(map[int]string{2: "\nnew1: 1\nnew2: 1", 6: "0", 25: "0"}))
+	var headers []string
+	for line := range strings.Lines(diff) {
+		if strings.HasPrefix(line, "@@") {
+			headers = append(headers, strings.TrimSpace(line))
+		}
+	}
+	if diff := cmp.Diff([]string{"@@ -101,10 +101,12 @@", "@@ -123,7 +125,7 @@"}, headers); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestShellWordsAreQuotedWhereTheyMust(t *testing.T) {
+	for word, want := range map[string]string{
+		"plans/a-b_c.yaml": "plans/a-b_c.yaml", "my plans": "'my plans'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'", "a;b": "'a;b'", "ü": "'ü'",
+	} {
+		if got := shellWord(word); got != want {
+			t.Errorf("%q: got %s", word, got)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Runbook is a plan that a person can follow alone.
+type Runbook struct {
+	Plan   *transform.Plan
+	Folder string         // that holds it, as a command names it
+	File   string         // that holds the cluster, as a command names it; "-" for a stream
+	Start  string         // file in the folder with the document as it is
+	Stages []RunbookStage // one for each step of the plan
+}
+
+// RunbookStage names the files of one stage in the folder of the runbook.
+type RunbookStage struct {
+	Number   string // as in the names of the files
+	Diff     string // "" where the stage does not edit the document
+	Document string
+	Files    []string
+}
+
+// Write writes the runbook as Markdown.
+func (r Runbook) Write(w io.Writer) {
+	p := NewPlan(r.Plan, "")
+	fmt.Fprintf(w, "# Runbook: %s\n\n", inline(title(p)))
+	fmt.Fprintf(w, "Leader migration of a cluster with %s, planned from %s. Document %d of that file had the SHA-256\n%s.\n\n",
+		inline(p.Version), code(place(p.Source)), p.Source.Document+1, code(p.SHA256))
+	fmt.Fprint(w, `Do one stage after the other, and check each before the next one. The kubectl commands are for the
+cluster that is migrated, except where Rancher's own cluster is named. A stage that is done may be done
+again: then nothing happens. The plan holds for the document as it was; once somebody else changes it,
+the commands refuse, and the plan has to be made anew.
+
+`)
+	fmt.Fprint(w, "| | stage | state |\n|---|---|---|\n")
+	for i, s := range p.Stages {
+		fmt.Fprintf(w, "| %s | %s | %s |\n", r.Stages[i].Number, s.Name, emphasised(s.State))
+	}
+	fmt.Fprintf(w, "\nThe files beside this one hold the cluster's document as it is (%s) and as it is after each stage,\n"+
+		"byte for byte, secrets included; the diffs are without secrets and only for reading.\n\n", code(r.Start))
+	before := r.Start
+	for i, step := range r.Plan.Steps {
+		r.stage(w, step, r.Stages[i], before)
+		if step.Changes() {
+			before = r.Stages[i].Document
+		}
+	}
+}
+
+func (r Runbook) stage(w io.Writer, s transform.Step, at RunbookStage, before string) {
+	fmt.Fprintf(w, "## %s %s\n\n", at.Number, s.Stage.Name)
+	if s.State == transform.Done {
+		fmt.Fprint(w, "Nothing to do: the document has the result already.\n\n")
+		return
+	}
+	fmt.Fprintf(w, "**Why.** %s\n\n", inline(s.Stage.Why))
+	r.changes(w, s, at)
+	commands(w, "Before", s.Stage.Actions[:s.Stage.Ahead])
+	if s.Changes() {
+		r.apply(w, s, at)
+	}
+	commands(w, after(s), s.Stage.Actions[s.Stage.Ahead:])
+	commands(w, "Check", s.Stage.Verify)
+	if s.Changes() {
+		fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.TrimSpace("Later stages come first. "+inline(s.Stage.Caution)), fenced("sh", r.command("--undo", s.Stage.Name)))
+		fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to Rancher as before.\n\n", code(before))
+	}
+	commands(w, undone(s), s.Stage.Restore)
+}
+
+func after(s transform.Step) string {
+	if s.Changes() {
+		return "After"
+	}
+	return "Do"
+}
+
+func undone(s transform.Step) string {
+	if s.Changes() {
+		return "After the undo"
+	}
+	return "Undo"
+}
+
+func (r Runbook) changes(w io.Writer, s transform.Step, at RunbookStage) {
+	if !s.Changes() {
+		fmt.Fprint(w, "**What changes.** Nothing in the document.\n\n")
+		return
+	}
+	fmt.Fprintf(w, "**What changes.** %s shows it; %s is the document afterwards. The places are:\n\n", code(at.Diff), code(at.Document))
+	for _, e := range s.Edits {
+		fmt.Fprintf(w, "- line %d, %s\n", e.Line, code(e.Path))
+	}
+	fmt.Fprintln(w)
+	for _, name := range at.Files {
+		fmt.Fprintf(w, "%s holds what the stage installs, for those who do it by hand.\n\n", code(name))
+	}
+	markdownFindings(w, s.Findings)
+	if s.State == transform.Blocked {
+		fmt.Fprint(w, "**These errors block the stage.** Correct them, or acknowledge them, and plan again.\n\n")
+	}
+}
+
+func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
+	fmt.Fprintf(w, "**Do.**\n\n%s\n", fenced("sh", r.command("--stage", s.Stage.Name)))
+	fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to Rancher the way it always\ngoes: commit it, or on Rancher's own cluster\n\n%s\n",
+		code(at.Document), fenced("sh", "kubectl apply -f "+shellWord(r.Folder+"/"+at.Document)))
+}
+
+// command returns the command line for a stage.
+func (r Runbook) command(flag, stage string) string {
+	c := fmt.Sprintf("rke-lm apply --plan %s %s %s %s", shellWord(r.Folder), flag, stage, shellWord(r.File))
+	if r.File == "-" {
+		c += " < cluster.yaml > changed.yaml"
+	}
+	return c
+}
+
+func commands(w io.Writer, heading string, actions []transform.Action) {
+	for i, a := range actions {
+		if i == 0 {
+			fmt.Fprintf(w, "**%s.**\n\n", heading)
+		}
+		markdownActions(w, []Action{{a.Purpose(), a.Command()}})
+	}
+}
+
+// shellWord quotes what a shell would not take as one word.
+func shellWord(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./+:@,=", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

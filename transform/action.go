@@ -1,0 +1,89 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import "fmt"
+
+// RolloutDone waits until a DaemonSet runs on every node that it is meant for.
+type RolloutDone struct {
+	Namespace, DaemonSet string
+	Why                  string
+}
+
+// Purpose implements Action.
+func (a RolloutDone) Purpose() string { return a.Why }
+
+// Command implements Action.
+func (a RolloutDone) Command() string {
+	return fmt.Sprintf("kubectl -n %s rollout status daemonset/%s", a.Namespace, a.DaemonSet)
+}
+
+// ClusterSettled waits, on Rancher's own cluster, until every machine has taken
+// over the last change of a cluster. The conditions of the Cluster object are
+// copies and lag.
+type ClusterSettled struct{ Namespace, Name string }
+
+// Purpose implements Action.
+func (ClusterSettled) Purpose() string {
+	return "on Rancher's own cluster, wait until every machine has taken the change over"
+}
+
+// Command implements Action.
+func (a ClusterSettled) Command() string {
+	return fmt.Sprintf("kubectl -n %s wait rkecontrolplanes.rke.cattle.io/%s --for=condition=Reconciled --timeout=60m", a.Namespace, a.Name)
+}
+
+// CordonAnnotation is on the nodes that rke-lm cordoned; only these are released.
+const CordonAnnotation = "rke-lm.io/cordoned"
+
+// Cordon makes the nodes unschedulable that a selector matches and that are not
+// so already, and marks them with Run.
+type Cordon struct{ Selector, Run string }
+
+// Purpose implements Action.
+func (Cordon) Purpose() string {
+	return "cordon the control planes that are not cordoned yet, and remember which"
+}
+
+// Command implements Action.
+func (a Cordon) Command() string {
+	return fmt.Sprintf("for node in $(kubectl get nodes -l %s --field-selector spec.unschedulable!=true -o name); do kubectl annotate --overwrite \"$node\" %s=%s && kubectl cordon \"$node\"; done",
+		a.Selector, CordonAnnotation, a.Run)
+}
+
+// Uncordon releases the nodes that carry the mark of Run.
+type Uncordon struct{ Run string }
+
+// Purpose implements Action.
+func (Uncordon) Purpose() string { return "release exactly the nodes that were cordoned before" }
+
+// Command implements Action.
+func (a Uncordon) Command() string {
+	return fmt.Sprintf("for node in $(kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{\" \"}{.metadata.annotations.rke-lm\\.io/cordoned}{\"\\n\"}{end}' | awk '$2 == \"%s\" {print $1}'); do kubectl uncordon \"$node\" && kubectl annotate \"node/$node\" %s-; done",
+		a.Run, CordonAnnotation)
+}
+
+// ProviderIDs lists what every node must have at the end.
+type ProviderIDs struct{}
+
+// Purpose implements Action.
+func (ProviderIDs) Purpose() string {
+	return "every node keeps its name and has a provider ID aws:///ZONE/INSTANCE, and none is tainted as uninitialized"
+}
+
+// Command implements Action.
+func (ProviderIDs) Command() string {
+	return `kubectl get nodes -o custom-columns='NAME:.metadata.name,PROVIDER-ID:.spec.providerID,ZONE:.metadata.labels.topology\.kubernetes\.io/zone,TAINTS:.spec.taints[*].key'`
+}
+
+// LeaseHolder shows who holds the migration lease.
+type LeaseHolder struct{ Why string }
+
+// Purpose implements Action.
+func (a LeaseHolder) Purpose() string { return a.Why }
+
+// Command implements Action.
+func (LeaseHolder) Command() string {
+	return "kubectl -n kube-system get leases kube-controller-manager cloud-controller-manager cloud-provider-extraction-migration -o custom-columns=NAME:.metadata.name,HOLDER:.spec.holderIdentity,RENEWED:.spec.renewTime"
+}

@@ -1,0 +1,45 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import "fmt"
+
+// MayLock asks whether a user may lock the migration lease.
+type MayLock struct{ User string }
+
+// Purpose implements Action.
+func (a MayLock) Purpose() string { return "the answer must be yes" }
+
+// Command implements Action.
+func (a MayLock) Command() string {
+	return "kubectl -n kube-system auth can-i update leases/cloud-provider-extraction-migration --as " + a.User
+}
+
+// Desired compares how many pods a DaemonSet wants with how many nodes a selector
+// matches.
+type Desired struct{ Namespace, DaemonSet, Selector string }
+
+// Purpose implements Action.
+func (Desired) Purpose() string {
+	return "DESIRED, READY and UP-TO-DATE must be the number of nodes that are listed, and not 0"
+}
+
+// Command implements Action.
+func (a Desired) Command() string {
+	return fmt.Sprintf("kubectl get nodes -l %s; kubectl -n %s get daemonset %s", a.Selector, a.Namespace, a.DaemonSet)
+}
+
+// Gone looks for objects that should have left the cluster with their manifest.
+// Rancher does not always delete them (rancher/rancher #36068).
+type Gone struct{ Namespace, Kinds, Name string }
+
+// Purpose implements Action.
+func (Gone) Purpose() string {
+	return "this must find nothing; what it finds is still at work, and has to be deleted by hand"
+}
+
+// Command implements Action.
+func (a Gone) Command() string {
+	return fmt.Sprintf("kubectl -n %s get %s %s --ignore-not-found", a.Namespace, a.Kinds, a.Name)
+}

@@ -1,0 +1,242 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ccm
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// holder returns a document whose string m holds a manifest.
+func holder(t *testing.T, manifest string) *yamledit.Document {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(manifest, "\n"), "\n")
+	d, err := yamledit.ParseString("in.yaml", "m: |-\n  "+strings.Join(lines, "\n  ")+"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// chartWith returns a chart with the given values.
+func chartWith(t *testing.T, values string) Chart {
+	t.Helper()
+	manifest := "kind: ConfigMap\n---\nkind: HelmChart\nspec:\n  chart: aws-cloud-controller-manager\n"
+	if values != "" {
+		manifest += "  valuesContent: |\n    " + strings.ReplaceAll(strings.TrimSuffix(values, "\n"), "\n", "\n    ") + "\n"
+	}
+	in, err := holder(t, manifest).Root().Get("m").Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, found, err := Find(in.Documents())
+	if err != nil || !found || c.Index != 1 {
+		t.Fatal("the chart was not found", c, err)
+	}
+	return c
+}
+
+var dedicated = NodeClass{
+	Name:   "control-plane and etcd",
+	Labels: map[string]string{"node-role.kubernetes.io/control-plane": "true", "node-role.kubernetes.io/etcd": "true"},
+	Taints: []corev1.Taint{
+		{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "node-role.kubernetes.io/etcd", Effect: corev1.TaintEffectNoExecute},
+	},
+}
+
+func TestValuesAreJudgedBehindHelmsMerge(t *testing.T) {
+	const works = "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"true\"\ntolerations:\n  - {key: node-role.kubernetes.io/control-plane, operator: Exists}\n  - {key: node-role.kubernetes.io/etcd, operator: Exists}\n"
+	for _, c := range []struct{ name, values, want string }{
+		{"the chart's own values ask for an empty label", "", `nodeSelector asks for node-role.kubernetes.io/control-plane: ""`},
+		{"a selector is merged with the chart's", "nodeSelector:\n  node-role.kubernetes.io/etcd: \"true\"\n", `nodeSelector asks for node-role.kubernetes.io/control-plane: ""`},
+		{"null takes the chart's key away", "nodeSelector:\n  node-role.kubernetes.io/control-plane: null\ntolerations:\n  - operator: Exists\n", ""},
+		{"the chart's tolerations do not cover etcd", "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"true\"\n", "no toleration for the taint node-role.kubernetes.io/etcd:NoExecute"},
+		{"the published value true does not match an empty one", strings.ReplaceAll(works, "operator: Exists", "value: 'true'"), "no toleration for the taint node-role.kubernetes.io/control-plane:NoSchedule"},
+		{"Exists tolerates any value", works, ""},
+		{"a list replaces the chart's tolerations", "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"true\"\ntolerations: []\n", "no toleration for the taint node-role.kubernetes.io/control-plane:NoSchedule"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := chartWith(t, c.values).Refuses(dedicated); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestArgumentsOfTheChart(t *testing.T) {
+	for _, c := range []struct {
+		name, values                           string
+		migrates, routes, noProvider, noRights bool
+	}{
+		{"the chart's own", "", false, true, false, false},
+		{"all that a migration needs", "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true]\n", true, false, false, false},
+		{"routes with a range of addresses", "args: [--cloud-provider=aws, --cluster-cidr=10.42.0.0/16]\n", false, false, false, false},
+		{"a list that forgets the provider", "args: [--configure-cloud-routes=false]\n", false, false, true, false},
+		{"credentials without the right to them", "args: [--cloud-provider=aws, --configure-cloud-routes=false, --use-service-account-credentials=true]\n", false, false, false, true},
+		{"credentials with the right to them", "args: [--cloud-provider=aws, --configure-cloud-routes=false, --use-service-account-credentials=true]\nclusterRoleRules:\n  - {apiGroups: [\"\"], resources: [serviceaccounts], verbs: [get, create]}\n", false, false, false, false},
+		{"a flag that is off", "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=false]\n", false, false, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			chart := chartWith(t, c.values)
+			if chart.Migrates() != c.migrates || chart.RoutesUnsafe() != c.routes || chart.LacksProvider() != c.noProvider || chart.LacksRights() != c.noRights {
+				t.Errorf("migrates %v, routes %v, no provider %v, no rights %v", chart.Migrates(), chart.RoutesUnsafe(), chart.LacksProvider(), chart.LacksRights())
+			}
+		})
+	}
+}
+
+var options = Options{Distro: "rke2", Minor: "v1.26", LeaderMigration: true}
+
+func TestANewChartNeedsNoCompletion(t *testing.T) {
+	for _, o := range []Options{
+		options,
+		{Distro: "rke2", Minor: "v1.22"},
+		{Distro: "rke2", Minor: "v1.26", LeaderMigration: true, CloudConfig: true, ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.1", ChartRepo: "https://charts.example.com", ChartVersion: "0.0.9"},
+	} {
+		text, ok := Manifest(o)
+		if !ok {
+			t.Fatal("no values for", o.Minor)
+		}
+		if got := completed(t, text, o); got != "" {
+			t.Errorf("%+v: completed to\n%s", o, got)
+		}
+	}
+	if _, ok := Manifest(Options{Distro: "rke2", Minor: "v1.30"}); ok {
+		t.Error("values for a minor that nobody tested")
+	}
+}
+
+// completed returns the manifest after Complete, or "" when nothing changed.
+func completed(t *testing.T, manifest string, o Options) string {
+	t.Helper()
+	d := holder(t, manifest)
+	e := d.Edit()
+	in, err := e.Embedded(d.Root().Get("m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, found, err := Find(in.Documents())
+	if err != nil || !found {
+		t.Fatal("no chart", err)
+	}
+	if err := c.Complete(in, o, []NodeClass{dedicated}); err != nil {
+		t.Fatal(err)
+	}
+	if e.Empty() {
+		return ""
+	}
+	after, _, err := e.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := after.Root().Get("m").String()
+	return text + "\n"
+}
+
+func TestAChartIsCompletedInPlace(t *testing.T) {
+	got := completed(t, `apiVersion: helm.cattle.io/v1
+kind: HelmChart
+metadata:
+  name: ccm
+spec:
+  chart: aws-cloud-controller-manager # ours
+  valuesContent: |
+    # what we changed
+    args:
+      - --v=5
+      - --cloud-provider=aws
+      - --configure-cloud-routes=false
+`, options)
+	want := `apiVersion: helm.cattle.io/v1
+kind: HelmChart
+metadata:
+  name: ccm
+spec:
+  chart: aws-cloud-controller-manager # ours
+  valuesContent: |-
+    # what we changed
+    args:
+      - --v=5
+      - --cloud-provider=aws
+      - --configure-cloud-routes=false
+      - --enable-leader-migration=true
+    image:
+      tag: v1.26.6
+    hostNetworking: true
+    nodeSelector:
+      node-role.kubernetes.io/control-plane: "true"
+    tolerations:
+      - key: node.cloudprovider.kubernetes.io/uninitialized
+        operator: Exists
+        effect: NoSchedule
+      - key: node-role.kubernetes.io/control-plane
+        operator: Exists
+        effect: NoSchedule
+      - key: node-role.kubernetes.io/etcd
+        operator: Exists
+        effect: NoExecute
+  version: 0.0.8
+  failurePolicy: abort
+`
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+	if again := completed(t, got, options); again != "" {
+		t.Errorf("completed again to\n%s", again)
+	}
+}
+
+func TestAChartWithoutValuesGetsThem(t *testing.T) {
+	for _, tail := range []string{"", "  valuesContent: \"\"\n", "  valuesContent:\n"} {
+		got := completed(t, "kind: HelmChart\nspec:\n  chart: https://charts.example.com/aws-cloud-controller-manager\n  version: 0.0.8\n"+tail, options)
+		if !strings.Contains(got, "    tag: v1.26.6\n") && !strings.Contains(got, "      tag: v1.26.6\n") || !strings.Contains(got, "--enable-leader-migration=true") {
+			t.Errorf("%q: got\n%s", tail, got)
+		}
+		if again := completed(t, got, options); again != "" {
+			t.Errorf("%q: completed again to\n%s", tail, again)
+		}
+	}
+}
+
+func TestTheMigrationOfAChartEnds(t *testing.T) {
+	text, _ := Manifest(options)
+	d := holder(t, text)
+	e := d.Edit()
+	in, err := e.Embedded(d.Root().Get("m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _, _ := Find(in.Documents())
+	if err := c.StopMigrating(in, "v1.27.2", false); err != nil {
+		t.Fatal(err)
+	}
+	after, _, err := e.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := after.Root().Get("m").String()
+	if strings.Contains(got, LeaderFlag) || !strings.Contains(got, "tag: v1.27.2") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestTheCloudConfigIsKeptByteForByte(t *testing.T) {
+	const config = "[Global]\nZone = eu-west-1a\n\n[ServiceOverride \"1\"]\nService = ec2\n"
+	text, err := CloudConfigManifest(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := yamledit.ParseString("secret.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := d.Root().Get("stringData", CloudConfigKey).String(); got != config {
+		t.Errorf("got %q", got)
+	}
+}

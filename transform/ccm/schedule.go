@@ -1,0 +1,87 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ccm
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+)
+
+// NodeClass is what the scheduler sees of the nodes of a machine class.
+type NodeClass struct {
+	Name   string
+	Labels map[string]string
+	Taints []corev1.Taint
+}
+
+// defaultSelector and defaultTolerations are the chart's own. The selector is
+// merged with the one in the values, the tolerations are replaced.
+var (
+	defaultSelector    = map[string]any{"node-role.kubernetes.io/control-plane": ""}
+	defaultTolerations = []corev1.Toleration{
+		{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "node-role.kubernetes.io/master", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule},
+	}
+)
+
+// Refuses says why the DaemonSet puts no pod on the nodes of a class, or "".
+func (c Chart) Refuses(class NodeClass) string {
+	for key, want := range c.selector() {
+		if have, found := class.Labels[key]; !found || have != want {
+			return fmt.Sprintf("nodeSelector asks for %s: %q", key, want)
+		}
+	}
+	tolerations, err := c.tolerations()
+	if err != nil {
+		return "the tolerations cannot be read"
+	}
+	for _, taint := range class.Taints {
+		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
+			continue
+		}
+		tolerated := slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
+			return t.ToleratesTaint(klog.Logger{}, &taint, false)
+		})
+		if !tolerated {
+			return fmt.Sprintf("no toleration for the taint %s:%s", taint.Key, taint.Effect)
+		}
+	}
+	return ""
+}
+
+// selector returns the node selector behind Helm's merge; null takes a default
+// away.
+func (c Chart) selector() map[string]string {
+	merged := map[string]string{}
+	own, _ := c.Values.Get("nodeSelector").Value().(map[string]any)
+	for _, layer := range []map[string]any{defaultSelector, own} {
+		for key, v := range layer {
+			if v == nil {
+				delete(merged, key)
+				continue
+			}
+			merged[key] = fmt.Sprint(v)
+		}
+	}
+	return merged
+}
+
+func (c Chart) tolerations() ([]corev1.Toleration, error) {
+	at := c.Values.Get("tolerations")
+	if !at.IsList() {
+		return defaultTolerations, nil
+	}
+	b, err := json.Marshal(at.Value())
+	if err != nil {
+		return nil, err
+	}
+	var list []corev1.Toleration
+	err = json.Unmarshal(b, &list)
+	return list, err
+}

@@ -1,0 +1,57 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ccm
+
+import (
+	"path"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Workload is a cloud-controller-manager of AWS that a manifest runs without the
+// chart.
+type Workload struct {
+	Index     int           // of its document in the manifest
+	Container yamledit.Node // of the manager
+}
+
+// FindWorkload returns the first one among the documents of a manifest.
+func FindWorkload(docs []*yamledit.Document) (Workload, bool) {
+	for i, d := range docs {
+		switch text(d.Root(), "kind") {
+		case "DaemonSet", "Deployment":
+			for _, c := range d.Root().Get("spec", "template", "spec", "containers").Items() {
+				if w := (Workload{i, c}); w.isManager() {
+					return w, true
+				}
+			}
+		}
+	}
+	return Workload{}, false
+}
+
+// isManager goes by the image, and by the provider where the image is another
+// provider's as well as this one's.
+func (w Workload) isManager() bool {
+	image := text(w.Container, "image")
+	name, _, _ := strings.Cut(path.Base(image), ":")
+	if !strings.Contains(name, "cloud-controller-manager") {
+		return false
+	}
+	a, set := args.Last(w.Args(), "cloud-provider")
+	return set && a.Value == "aws" || !set && strings.Contains(image, "aws")
+}
+
+// Args returns the manager's arguments; its command may hold some.
+func (w Workload) Args() []args.Arg {
+	return append(args.Of(w.Container.Get("command").Value()), args.Of(w.Container.Get("args").Value())...)
+}
+
+// Migrates reports whether the manager takes part in a leader migration.
+func (w Workload) Migrates() bool {
+	a, on := args.Last(w.Args(), LeaderFlag)
+	return on && a.True()
+}

@@ -1,0 +1,53 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Choice says which stages are to be applied: Stage alone, Stage and all before
+// it that are not done (Through), or the first that is not done (Next).
+type Choice struct {
+	Stage   string
+	Through bool
+	Next    bool
+}
+
+// Choose returns the steps that a choice applies, in their order; none when
+// nothing is left to do. It fails with *Conflict when another stage comes first.
+func (p *Plan) Choose(c Choice) ([]Step, error) {
+	var left []Step
+	for _, s := range p.Steps {
+		if s.Left() {
+			left = append(left, s)
+		}
+		switch {
+		case c.Next && len(left) == 1:
+			return left, nil
+		case c.Next || s.Stage.Name != c.Stage:
+			continue
+		case c.Through || len(left) == 1 && s.Left():
+			return left, nil
+		case !s.Left():
+			return nil, nil
+		}
+		return nil, comesBefore(p.Start.File(), left[0].Stage.Name, c.Stage)
+	}
+	return nil, nil
+}
+
+func comesBefore(file, first, stage string) error {
+	return &Conflict{&yamledit.Error{
+		File: file, What: fmt.Sprintf("%s comes before %s and is not done", first, stage), Do: "apply it first, or add --through",
+	}}
+}
+
+func comesAfter(file, last, stage string) error {
+	return &Conflict{&yamledit.Error{
+		File: file, What: fmt.Sprintf("%s comes after %s and is still in the file", last, stage), Do: "undo it first, or add --through",
+	}}
+}

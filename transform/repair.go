@@ -1,0 +1,79 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import "github.com/rke-lm/rke-lm/transform/yamledit"
+
+// Fix is the mechanical correction of one finding. Queue fails where it takes a
+// hand.
+type Fix struct {
+	Rule  string
+	Queue func(*yamledit.Edit) error
+}
+
+// Fixer is a Cluster that knows corrections of its findings.
+type Fixer interface {
+	Cluster
+	Fixes() []Fix
+}
+
+// mostFixes bounds a repair; no file comes near it.
+const mostFixes = 1000
+
+// Repair makes the mechanical fixes of a cluster, one after the other, and names
+// the rules of those that it made. Each is proven by its edit, and kept only when
+// the cluster can still be read and its rule finds less than before. What no fix
+// corrects stays as it is.
+func Repair(d Distro, c Cluster, target Target) (Cluster, []string) {
+	var made []string
+	for range mostFixes {
+		next, rule := repairOne(d, c, target)
+		if next == nil {
+			break
+		}
+		c, made = next, append(made, rule)
+	}
+	return c, made
+}
+
+// repairOne returns the cluster behind the first fix that works, or nil.
+func repairOne(d Distro, c Cluster, target Target) (Cluster, string) {
+	f, ok := c.(Fixer)
+	if !ok {
+		return nil, ""
+	}
+	before := count(c)
+	for _, fix := range f.Fixes() {
+		e := c.Document().Edit()
+		if fix.Queue(e) != nil {
+			continue
+		}
+		doc, _, err := e.Apply()
+		if err != nil {
+			continue
+		}
+		after, _ := d.ForLint(doc, target)
+		if after != nil && count(after)[fix.Rule] < before[fix.Rule] {
+			return after, fix.Rule
+		}
+	}
+	return nil, ""
+}
+
+// count returns how often each rule finds something.
+func count(c Cluster) map[string]int {
+	n := map[string]int{}
+	for _, f := range c.Findings("") {
+		n[f.Rule]++
+	}
+	return n
+}
+
+// ForLint opens a document for its findings; see Lint.
+func (d Distro) ForLint(doc *yamledit.Document, target Target) (Cluster, error) {
+	if d.Lint == nil {
+		return d.Open(doc, target)
+	}
+	return d.Lint(doc, target)
+}

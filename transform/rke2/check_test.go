@@ -1,0 +1,131 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+)
+
+func never(Class, string, any, any) bool { return false }
+
+func TestAKeyThatChangesNeedsAPromise(t *testing.T) {
+	type config = map[string]any
+	var asked []string
+	promise := func(class Class, key string, before, after any) bool {
+		asked = append(asked, class.Name+" "+key)
+		return before == "a" && after == "b"
+	}
+	for _, c := range []struct {
+		name          string
+		before, after config
+		want          string
+		asked         int
+	}{
+		{"nothing changes", config{"x": "a"}, config{"x": "a"}, "", 0},
+		{"equal lists are no change", config{"x": []any{"a"}}, config{"x": []any{"a"}}, "", 0},
+		{"as promised", config{"x": "a"}, config{"x": "b"}, "", 1},
+		{"another value", config{"x": "a"}, config{"x": "c"}, "x would change on machines of class cp", 1},
+		{"a key is gone", config{"x": "a"}, config{}, "x would change on machines of class cp", 1},
+		{"a key is new", config{}, config{"x": "b"}, "x would change on machines of class cp", 1},
+		{"another type", config{"x": "true"}, config{"x": true}, "x would change on machines of class cp", 1},
+		{"a string is not a list", config{"x": "a"}, config{"x": []any{"a"}}, "x would change on machines of class cp", 1},
+		{"the order of a list", config{"x": []any{"a", "b"}}, config{"x": []any{"b", "a"}}, "x would change on machines of class cp", 1},
+		{"the first key is named", config{"y": "1", "x": "1"}, config{"y": "2", "x": "2"}, "x would change on machines of class cp", 1},
+		{"both as promised", config{"y": "a", "x": "a"}, config{"y": "b", "x": "b"}, "", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asked = nil
+			err := checkClass(Class{Name: "cp"}, c.before, c.after, promise)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if len(asked) != c.asked {
+				t.Errorf("asked for %q", asked)
+			}
+		})
+	}
+}
+
+func TestErrorsNameNoValues(t *testing.T) {
+	before := cluster(t, onAWS+"  kubelet-arg: [token=s3cr3t-1]\n")
+	err := before.check(cluster(t, onAWS+"  kubelet-arg: [token=s3cr3t-2]\n"), never)
+	if err == nil || strings.Contains(err.Error(), "s3cr3t") {
+		t.Error(err)
+	}
+}
+
+func TestCheckLooksAtEveryClass(t *testing.T) {
+	before := split + onAWS
+	for class, selector := range map[string]string{"cp": forControlPlanes, "etcd": forEtcd, "workers": forWorkers} {
+		doctored := before + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + selector + "\n"
+		err := cluster(t, before).check(cluster(t, doctored), never)
+		if want := "kubelet-arg would change on machines of class " + class; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestCheckSeesWhereConfigurationMovesWithoutEffect(t *testing.T) {
+	before := cluster(t, onAWS+"  cni: calico\n")
+	after := cluster(t, "machineSelectorConfig:\n- config: {cni: calico, cloud-provider-name: aws, no-such-key: 1}\n")
+	if err := before.check(after, never); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckRefusesChangesOfTheClasses(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, want string }{
+		"a pool is gone":         {"- {name: workers, workerRole: true}\n", "", "the machine classes would change"},
+		"a pool is new":          {"machinePools:\n", "machinePools:\n- {name: more}\n", "the machine classes would change"},
+		"all pools are gone":     {split, "", "the machine classes would change"},
+		"a pool has a new name":  {"name: etcd", "name: e", "the machine class etcd would change"},
+		"a pool has a new role":  {"etcdRole: true", "etcdRole: true, workerRole: true", "the machine class etcd would change"},
+		"a pool has a new label": {"etcdRole: true", "etcdRole: true, labels: {a: b}", "the machine class etcd would change"},
+		"a pool has a new OS":    {"etcdRole: true", "etcdRole: true, machineOS: windows", "the machine class etcd would change"},
+		"the pools swap": {
+			"- {name: etcd, etcdRole: true}\n- {name: workers, workerRole: true}\n",
+			"- {name: workers, workerRole: true}\n- {name: etcd, etcdRole: true}\n", "the machine class etcd would change",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := split + onAWS
+			err := cluster(t, before).check(cluster(t, strings.Replace(before, c.old, c.new, 1)), func(Class, string, any, any) bool { return true })
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestResultsMustFitRanchersSchema(t *testing.T) {
+	const odd = "odd: {a: b}\n"
+	for _, c := range []struct{ name, before, after, want string }{
+		{"no unknown field", onAWS, onAWS, ""},
+		{"the unknown field was there", odd + onAWS, odd + onAWS, ""},
+		{"the unknown field goes", odd + onAWS, onAWS, ""},
+		{"any key may stand in a configuration", onAWS, onAWS + "  odd: 1\n", ""},
+		{"a new one in rkeConfig", onAWS, odd + onAWS, `.odd"`},
+		{"a second one", odd + onAWS, odd + "strange: 1\n" + onAWS, `.strange"`},
+		{"one in an entry", onAWS, onAWS + "machineSelectorConfig:\n- configs: {}\n", `.configs"`},
+		{"one in a selector", onAWS, onAWS + "machineSelectorConfig:\n- machineLabelSelector: {matchLabel: {}}\n", `.matchLabel"`},
+		{"the same one in another entry", onAWS + "machineSelectorConfig:\n- configs: {}\n- {}\n", onAWS + "machineSelectorConfig:\n- configs: {}\n- configs: {}\n", `.configs"`},
+		{"one in another case", onAWS, onAWS + "additionalmanifest: x\n", `.additionalmanifest"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fails(t, newStrictErrors(cluster(t, c.before).Root, cluster(t, c.after).Root), c.want)
+		})
+	}
+}
+
+func TestResultsMustDecode(t *testing.T) {
+	good := cluster(t, onAWS)
+	bad := migrated(t, parse(t, document(release, onAWS)+"status: s3cr3t\n"))
+	const want = "it does not decode as a Cluster of provisioning.cattle.io/v1"
+	for _, err := range []error{newStrictErrors(good.Root, bad.Root), newStrictErrors(bad.Root, good.Root), good.check(bad, never)} {
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

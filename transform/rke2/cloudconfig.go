@@ -1,0 +1,89 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	cloudConfigKey  = "cloud-provider-config"
+	secretReference = "secret://"
+)
+
+// cloudConfig returns the in-tree provider's configuration on control planes,
+// and whether it is the content itself rather than a reference.
+func (m *migration) cloudConfig() (config string, inline bool) {
+	for _, c := range m.Classes {
+		if !c.ControlPlane() {
+			continue
+		}
+		if config, _ = m.Effective(c)[cloudConfigKey].Value.(string); config != "" {
+			return config, !strings.HasPrefix(config, secretReference)
+		}
+	}
+	return "", false
+}
+
+// sameCloudConfig reports whether all control planes have the same one; only
+// then a single cloud-controller-manager can take it over.
+func (m *migration) sameCloudConfig() bool {
+	config, _ := m.cloudConfig()
+	return !slices.ContainsFunc(m.Classes, func(c Class) bool {
+		own, _ := m.Effective(c)[cloudConfigKey].Value.(string)
+		return c.ControlPlane() && own != config
+	})
+}
+
+// carriesCloudConfig reports whether the cloud-controller-manager has taken the
+// configuration over, so that it can leave the machines.
+func (m *migration) carriesCloudConfig() bool {
+	chart, found, err := m.chart()
+	if err != nil || !found || !m.sameCloudConfig() {
+		return false
+	}
+	_, carried := args.Last(chart.Args(), "cloud-config")
+	return carried
+}
+
+func (m *migration) removeCloudConfig(e *yamledit.Edit) {
+	for _, l := range m.Layers {
+		if n := l.Get(cloudConfigKey); n.Exists() {
+			e.Remove(n)
+		}
+	}
+}
+
+// cloudConfigActions create the Secret that the chart mounts from the one that
+// the configuration refers to.
+func (m *migration) cloudConfigActions() []transform.Action {
+	config, inline := m.cloudConfig()
+	if config == "" || inline {
+		return nil
+	}
+	namespace, name, _ := strings.Cut(strings.TrimPrefix(config, secretReference), ":")
+	return []transform.Action{CopySecret{Namespace: namespace, Name: name}}
+}
+
+// CopySecret brings the Secret of a provider's configuration from Rancher's own
+// cluster into the one that is migrated.
+type CopySecret struct{ Namespace, Name string }
+
+// Purpose implements transform.Action.
+func (CopySecret) Purpose() string {
+	return "before the edit, copy the provider's configuration from Rancher's own cluster ($RANCHER_KUBECONFIG) into the cluster, where the chart mounts it"
+}
+
+// Command implements transform.Action.
+func (a CopySecret) Command() string {
+	return fmt.Sprintf("kubectl --kubeconfig \"$RANCHER_KUBECONFIG\" -n %s get secret %s -o jsonpath='{.data.credential}' | base64 -d | kubectl -n kube-system create secret generic %s --from-file=%s=/dev/stdin",
+		a.Namespace, a.Name, ccm.CloudConfigSecret, ccm.CloudConfigKey)
+}

@@ -1,0 +1,73 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// disableLeaderMigration takes the flag off the chart and moves the image to the
+// cluster's minor. The right to the lease stays: a rollback needs it.
+func (m *migration) disableLeaderMigration() transform.Stage {
+	return transform.Stage{
+		Name:  transform.DisableLeaderMigration,
+		Why:   "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it.",
+		Edit:  m.disableEdit,
+		Early: func() bool { return !m.isExternal() },
+		Check: m.checkDisable,
+		Undo:  m.disableUndo,
+		Actions: []transform.Action{transform.RolloutDone{
+			Namespace: "kube-system", DaemonSet: ccm.ChartName, Why: "after the edit, wait for the new pods",
+		}},
+		Verify: []transform.Action{transform.Desired{
+			Namespace: "kube-system", DaemonSet: ccm.ChartName, Selector: controlPlaneNodeLabel,
+		}},
+		Restore: []transform.Action{transform.RolloutDone{
+			Namespace: "kube-system", DaemonSet: ccm.ChartName, Why: "wait for the new pods",
+		}},
+	}
+}
+
+func (m *migration) disableEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	in, chart, found, err := m.editChart(e)
+	if err != nil || !found {
+		return e, err
+	}
+	return e, chart.StopMigrating(in, m.finalTag(chart), m.target.KeepLeaderMigration)
+}
+
+// finalTag returns the image tag that the chart shall have at the end, or "" to
+// keep the one it has: a tag of the cluster's minor, whatever its patch, or one
+// that the operator chose and that names no minor.
+func (m *migration) finalTag(chart ccm.Chart) string {
+	own := semver.MajorMinor(m.target.ImageTag)
+	switch {
+	case chart.ImageTag() == "", chart.ImageMinor() == m.minor(), own == "" && chart.ImageTag() == m.target.ImageTag:
+		return ""
+	case own == m.minor():
+		return m.target.ImageTag
+	}
+	return ccm.DefaultTag(Name, m.minor())
+}
+
+func (m *migration) checkDisable(after transform.Cluster) error {
+	if err := m.check(after, unchanged); err != nil {
+		return err
+	}
+	chart, found, err := after.(*migration).chart()
+	if err != nil {
+		return err
+	}
+	if found && chart.Migrates() && !m.target.KeepLeaderMigration {
+		return fmt.Errorf("the chart would still have --%s", ccm.LeaderFlag)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
+
+func TestStagesHaveTheNamesAndOrderOfAllDistros(t *testing.T) {
+	all := transform.StageNames()
+	for _, s := range cluster(t, onAWS).Stages() {
+		i := slices.Index(all, s.Name)
+		if i < 0 {
+			t.Fatalf("%s is unknown or out of order", s.Name)
+		}
+		all = all[i+1:]
+		if s.Why == "" || (s.Edit == nil) != (s.Check == nil) {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+func TestProviders(t *testing.T) {
+	const none = "no cloud-provider-name reaches the machines of class "
+	const entries = "machineSelectorConfig:\n"
+	for _, c := range []struct{ name, config, want string }{
+		{"aws", onAWS, ""},
+		{"external", globalOff, ""},
+		{"aws in an entry", entries + "- config: {cloud-provider-name: aws}\n  " + forControlPlanes + "\n", ""},
+		{"workers may have another", split + onAWS + entries + "- config: {cloud-provider-name: none}\n  " + forWorkers + "\n", ""},
+		{"none", "", "c.yaml:6: spec.rkeConfig: " + none + "controlplane; only"},
+		{"null", strings.Replace(onAWS, "aws", "null", 1), "c.yaml:6: spec.rkeConfig: " + none + "controlplane; only"},
+		{"empty", strings.Replace(onAWS, "aws", "''", 1), "c.yaml:6: spec.rkeConfig: " + none + "controlplane; only"},
+		{"a list", strings.Replace(onAWS, "aws", "[aws]", 1), "c.yaml:6: spec.rkeConfig: " + none + "controlplane; only"},
+		{"on one pool only", twoZones + entries + "- config: {cloud-provider-name: aws}\n  " + forZoneA + "\n", "c.yaml:6: spec.rkeConfig: " + none + "b; only"},
+		{"another", strings.Replace(onAWS, "aws", "azure", 1), "c.yaml:8: spec.rkeConfig.machineGlobalConfig.cloud-provider-name: the cloud provider is azure, not aws"},
+		{"another that wins", onAWS + entries + "- config: {cloud-provider-name: rancher-vsphere}\n", "c.yaml:10: spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name: the cloud provider is rancher-vsphere"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Distro().Open(parse(t, document(release, c.config)), transform.Target{})
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var refused *transform.Refused
+			if !errors.As(err, &refused) || refused.Rule != transform.RuleNotMigratable || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got:  %v\nwant: %s", err, c.want)
+			}
+		})
+	}
+	if _, err := Distro().Open(parse(t, document("v1.2", onAWS)), transform.Target{}); err == nil {
+		t.Error("a version that is none was opened")
+	}
+}
+
+func TestIdentityNamesTheCluster(t *testing.T) {
+	c, err := Distro().Open(parse(t, document("null", onAWS)), transform.Target{AssumeVersion: release})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := transform.Identity{Distro: Name, Namespace: "fleet-default", Name: "demo", Version: release}
+	if c.Identity() != want {
+		t.Errorf("%+v", c.Identity())
+	}
+}
+
+func TestTheDistrosMarkerIsInEveryCluster(t *testing.T) {
+	doc := parse(t, document(release, onAWS))
+	if d := Distro(); !d.Owns(doc) || !strings.Contains(string(doc.Bytes()), d.Marker) {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestExplainListsEveryClass(t *testing.T) {
+	config := split + onAWS + "  kube-apiserver-arg: [v=2]\n  cni: calico\nmachineSelectorConfig:\n- config: {cni: canal, odd: 1}\n"
+	classes, err := Distro().Explain(parse(t, document(release, config)), transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, c := range classes {
+		for _, s := range c.Settings {
+			got[c.Name] = append(got[c.Name], s.Key+" of "+strings.Join(places(append(s.Overridden, s.Origin)...), ", "))
+		}
+		for _, d := range c.Dropped {
+			got[c.Name] = append(got[c.Name], "no "+d.Key+": "+string(d.Reason))
+		}
+		if c.Labels["rke.cattle.io/rke-machine-pool-name"] != c.Name {
+			t.Errorf("%s has the labels %v", c.Name, c.Labels)
+		}
+	}
+	const odd = "no odd: the release does not know the key"
+	server := []string{
+		"cloud-provider-name of 12 machineGlobalConfig.cloud-provider-name",
+		"cni of 14 machineGlobalConfig.cni, 16 machineSelectorConfig[0].config.cni",
+		"kube-apiserver-arg of 13 machineGlobalConfig.kube-apiserver-arg",
+		odd,
+	}
+	want := map[string][]string{
+		"cp": server, "etcd": server,
+		"workers": {server[0], "no cni: workers do not take the key", "no kube-apiserver-arg: workers do not take the key", odd},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestExplainSaysForWhichMachinesAValueWasSet(t *testing.T) {
+	config := oneNode + onAWS + "machineSelectorConfig:\n- config: {cni: canal}\n- config: {debug: true}\n  " + forControlPlanes + "\ndataDirectories: {k8sDistro: /a}\n"
+	classes, err := Distro().Explain(parse(t, document(release, config)), transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"cloud-provider-name": "for all machines", "cni": "for all machines", "data-dir": "for all machines",
+		"debug": "for machines with rke.cattle.io/control-plane-role=true",
+	}
+	got := map[string]string{}
+	for _, s := range classes[0].Settings {
+		got[s.Key] = s.Why
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestExplainTakesClustersOfAnyProvider(t *testing.T) {
+	if list, err := Distro().Explain(parse(t, document(release, "")), transform.Target{}); err != nil || len(list) != 7 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if _, err := Distro().Explain(parse(t, "kind: Cluster\n"), transform.Target{}); err == nil {
+		t.Error("what is no cluster was explained")
+	}
+}
+
+func TestProgressIsReadOffTheFile(t *testing.T) {
+	const done, todo, blocked = transform.Done, transform.Todo, transform.Blocked
+	const flag = "  kube-controller-manager-arg: [v=2, enable-leader-migration]\n"
+	lease := manifest("|", granted)
+	for _, c := range []struct {
+		name, config string
+		target       transform.Target
+		want         []transform.State
+	}{
+		{"nothing is done", onAWS, chosen, []transform.State{todo, todo, todo}},
+		{"the switch is blocked", onAWS, transform.Target{}, []transform.State{todo, todo, blocked}},
+		{"the lease is granted", lease + onAWS, chosen, []transform.State{done, todo, todo}},
+		{"the flag is set", onAWS + flag, chosen, []transform.State{todo, done, todo}},
+		{"half way", lease + onAWS + flag, chosen, []transform.State{done, done, todo}},
+		{"done stages are not blocked", lease + onAWS + "  kube-controller-manager-arg: [v=2, enable-leader-migration]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n", chosen, []transform.State{done, done, blocked}},
+		{"external", globalOff, transform.Target{}, []transform.State{done, done, done}},
+		{"external and granted", lease + globalOff, transform.Target{}, []transform.State{done, done, done}},
+		{"external with the flag", lease + globalOff + flag, chosen, []transform.State{done, done, todo}},
+		{"external with the stub", lease + "machineGlobalConfig: {cloud-provider-name: external, kube-controller-manager-arg: [v=2, enable-leader-migration]}\n", chosen, []transform.State{done, done, todo}},
+		{"external with a kubelet that is not", lease + globalOff + "  kubelet-arg: [cloud-provider=aws]\n" + flag, chosen, []transform.State{done, done, todo}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := plan(t, release, c.config, c.target)
+			var got []transform.State
+			for _, name := range []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal} {
+				got = append(got, step(t, p, name).State)
+			}
+			for _, s := range p.Steps {
+				if s.Changes() != left(s) || s.Changes() == (len(s.Edits) == 0) || !left(s) && s.Findings != nil {
+					t.Errorf("%s is %s: %+v", s.Stage.Name, s.State, s)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if p.Left() != slices.ContainsFunc(p.Steps, left) {
+				t.Errorf("left: %v", p.Left())
+			}
+		})
+	}
+}
+
+// An external manager that has the flag holds the lease and runs nothing.
+func TestNoStagePutsTheFlagOnAnExternalManager(t *testing.T) {
+	for name, config := range map[string]string{
+		"in-tree":                          onAWS,
+		"external, the stub left on":       "machineGlobalConfig: {cloud-provider-name: external}\n",
+		"external, the stub off elsewhere": split + "machineGlobalConfig: {cloud-provider-name: external}\nmachineSelectorConfig:\n- config: {disable-cloud-controller: true}\n  " + forControlPlanes + "\n",
+		"external, a kubelet in-tree":      globalOff + "  kubelet-arg: [cloud-provider=aws]\n",
+		"one pool external":                twoZones + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, s := range plan(t, release, config, chosen).Steps {
+				m := migrated(t, s.After)
+				for _, class := range m.Classes {
+					c := m.Effective(class)
+					_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
+					if class.ControlPlane() && flag && c[providerKey].Value == external {
+						t.Errorf("%s puts it on machines of class %s", s.Stage.Name, class.Name)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What a plan does to clusters of any shape: plan itself checks that nothing is
+// left, and that every step can be taken back.
+func TestPlansOfManyClusters(t *testing.T) {
+	pools := []string{"", oneNode, split, twoZones}
+	providers := []string{
+		onAWS, "machineGlobalConfig: {cni: calico, cloud-provider-name: aws}\n",
+		onAWS + "  kube-controller-manager-arg: [v=2]\n",
+		onAWS + "  kube-controller-manager-arg: [v=2]\n  disable-cloud-controller: false\n",
+		onAWS + "  kubelet-arg: cloud-provider=aws\n  kube-controller-manager-arg: v=2\n",
+	}
+	entries := []string{
+		"", "machineSelectorConfig: []\n", "machineSelectorConfig:\n- config: {protect-kernel-defaults: false}\n",
+		"machineSelectorConfig:\n- config:\n    kube-controller-manager-arg:\n    - a=b\n  " + forZoneA + "\n",
+		"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n- config: {kube-controller-manager-arg: [a=b]}\n  " + forEtcd + "\n",
+	}
+	for _, pool := range pools {
+		for _, provider := range providers {
+			for _, entry := range entries {
+				p := plan(t, release, pool+provider+entry, chosen)
+				if !left(step(t, p, transform.SwitchToExternal)) {
+					t.Errorf("nothing is planned for\n%s", p.Start.Bytes())
+				}
+			}
+		}
+	}
+}

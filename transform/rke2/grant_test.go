@@ -1,0 +1,179 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+)
+
+const (
+	someMap     = "kind: ConfigMap\nmetadata: {name: some, namespace: demo}\n"
+	leaseRole   = "kind: Role\nmetadata: {name: cloud-provider-extraction-migration, namespace: kube-system}\n"
+	leaseRules  = "rules:\n- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}\n"
+	leaseBound  = "kind: RoleBinding\nmetadata: {name: cloud-provider-extraction-migration, namespace: kube-system}\nroleRef: {kind: Role, name: cloud-provider-extraction-migration}\n"
+	leaseToUser = "subjects:\n- {kind: User, name: 'system:kube-controller-manager'}\n"
+	granted     = leaseRole + leaseRules + "---\n" + leaseBound + leaseToUser
+)
+
+// manifest writes additionalManifest as a literal block.
+func manifest(header, text string) string {
+	return "additionalManifest: " + header + "\n  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+// documentsOf lists the documents of additionalManifest as kind and name.
+func documentsOf(t *testing.T, m *migration) []string {
+	t.Helper()
+	in, err := m.RKEConfig().Get(manifestKey).Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, d := range in.Documents() {
+		if d.Root().Exists() {
+			kind, _ := d.Root().Get("kind").String()
+			name, _ := d.Root().Get("metadata", "name").String()
+			list = append(list, kind+" "+name)
+		}
+	}
+	return list
+}
+
+func TestGrantAddsARoleAndABindingBehindWhatIsThere(t *testing.T) {
+	added := []string{"Role " + leadermigration.Lease, "RoleBinding " + leadermigration.Lease}
+	for _, c := range []struct {
+		name, manifest string
+		want           []string // in front of what is added
+	}{
+		{"absent", "", nil},
+		{"null", "additionalManifest: null\n", nil},
+		{"left out behind its key", "additionalManifest:\n", nil},
+		{"empty", "additionalManifest: ''\n", nil},
+		{"empty in double quotes", "additionalManifest: \"\"\n", nil},
+		{"a comment alone", manifest("|", "# later\n"), nil},
+		{"one document, clipped", manifest("|", someMap), []string{"ConfigMap some"}},
+		{"one document, stripped", manifest("|-", someMap), []string{"ConfigMap some"}},
+		{"one document, kept", manifest("|+", someMap+"\n\n"), []string{"ConfigMap some"}},
+		{"two documents", manifest("|", someMap+"---\n"+someMap), []string{"ConfigMap some", "ConfigMap some"}},
+		{"a marker at the start and at the end", manifest("|", "---\n"+someMap+"---\n"), []string{"ConfigMap some"}},
+		{"double quotes", "additionalManifest: \"kind: ConfigMap\\nmetadata: {name: some}\\n\"\n", []string{"ConfigMap some"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, config := range []string{c.manifest + onAWS, onAWS + c.manifest} {
+				before := cluster(t, config)
+				old, _ := before.RKEConfig().Get(manifestKey).String()
+				got := after(t, config, transform.GrantMigrationLease)
+				then := cluster(t, got)
+				if diff := cmp.Diff(append(c.want, added...), documentsOf(t, then)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if now, _ := then.RKEConfig().Get(manifestKey).String(); !strings.HasPrefix(now, strings.TrimRight(old, "\n")) {
+					t.Errorf("what was there changed:\n%s", now)
+				}
+			}
+		})
+	}
+}
+
+func TestGrantFitsIntoAFlowMapping(t *testing.T) {
+	doc := parse(t, strings.Replace(document(release, ""), "{}", "{machineGlobalConfig: {cloud-provider-name: aws}}", 1))
+	p, err := transform.Build(Distro(), doc, transform.Target{EndState: transform.EndStateExternal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := documentsOf(t, migrated(t, step(t, p, transform.GrantMigrationLease).After)); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestGrantIsDoneWhereTheLeaseCanBeLocked(t *testing.T) {
+	clusterWide := strings.NewReplacer("RoleBinding", "ClusterRoleBinding", "kind: Role", "kind: ClusterRole", ", namespace: kube-system", "", "name: cloud-provider-extraction-migration", "name: any")
+	for name, text := range map[string]string{
+		"as rke-lm writes it":     leadermigration.Grant,
+		"written another way":     granted,
+		"behind other documents":  someMap + "---\n" + granted,
+		"the binding first":       leaseBound + leaseToUser + "---\n" + leaseRole + leaseRules,
+		"for the whole cluster":   clusterWide.Replace(granted),
+		"by a rule with wildcard": leaseRole + "rules:\n- {apiGroups: ['*'], resources: ['*'], verbs: ['*']}\n---\n" + leaseBound + leaseToUser,
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := manifest("|", text) + onAWS
+			if got := after(t, config, transform.GrantMigrationLease); got != config {
+				t.Errorf("it was edited:\n%s", got)
+			}
+		})
+	}
+}
+
+func TestGrantIsAddedToRightsThatDoNotSuffice(t *testing.T) {
+	other := func(text string) string { return strings.ReplaceAll(text, "extraction", "another") }
+	for name, text := range map[string]string{
+		"no create":                     strings.Replace(other(granted), ", create", "", 1),
+		"create of one name only":       strings.Replace(other(granted), "resources: [leases]", "resources: [leases], resourceNames: [cloud-provider-extraction-migration]", 1),
+		"another lease":                 strings.Replace(other(granted), "resources: [leases]", "resources: [leases], resourceNames: [x]", 1),
+		"another user":                  strings.Replace(other(granted), "system:kube-controller-manager", "somebody", 1),
+		"only the service account":      strings.Replace(other(granted), "kind: User", "kind: ServiceAccount", 1),
+		"a binding elsewhere":           strings.Replace(other(granted), "another-migration, namespace: kube-system}\nroleRef", "another-migration, namespace: demo}\nroleRef", 1),
+		"a role without binding":        other(leaseRole + leaseRules),
+		"a binding without role":        other(leaseBound + leaseToUser),
+		"a cluster role of that name":   strings.Replace(leaseRole+leaseRules, "kind: Role", "kind: ClusterRole", 1),
+		"a role of that name elsewhere": strings.ReplaceAll(granted, "kube-system", "demo"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := documentsOf(t, cluster(t, after(t, manifest("|", text)+onAWS, transform.GrantMigrationLease)))
+			if n := len(got); n < 3 || got[n-1] != "RoleBinding "+leadermigration.Lease || got[n-2] != "Role "+leadermigration.Lease {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestGrantRefusesANameThatIsTaken(t *testing.T) {
+	const want = ": a manifest of the name cloud-provider-extraction-migration is there, but does not let kube-controller-manager lock the migration lease; complete its rules and subjects, or give it another name"
+	for name, c := range map[string]struct{ text, line string }{
+		"a role without binding":    {leaseRole + leaseRules, "c.yaml:8"},
+		"a role with fewer rights":  {strings.Replace(granted, ", create", "", 1), "c.yaml:8"},
+		"a binding without subject": {someMap + "---\n" + leaseBound, "c.yaml:11"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := stageOf(t, cluster(t, manifest("|", c.text)+onAWS), transform.GrantMigrationLease).Edit()
+			fails(t, err, c.line+want)
+		})
+	}
+}
+
+func TestGrantRefusesManifestsThatCannotBeEdited(t *testing.T) {
+	for name, c := range map[string]struct{ config, want string }{
+		"not YAML":  {manifest("|", "kind: [\n"), "not YAML"},
+		"an anchor": {"additionalManifest: &m |\n  kind: ConfigMap\n", "anchor"},
+		"folded":    {manifest(">", strings.ReplaceAll(someMap, "\n", "\n\n")), "folded"},
+		"one line":  {"additionalManifest: '{kind: ConfigMap}'\n", "one line"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := transform.Build(Distro(), parse(t, document(release, c.config+onAWS)), transform.Target{})
+			if err == nil || !strings.HasPrefix(err.Error(), "c.yaml:") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want … %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestTheCheckOfGrantCanFail(t *testing.T) {
+	for name, c := range map[string]struct{ after, want string }{
+		"no manifest":         {onAWS, "the manifest would not let"},
+		"a role alone":        {manifest("|", leaseRole+leaseRules) + onAWS, "the manifest would not let system:kube-controller-manager lock the migration lease"},
+		"a manifest replaced": {manifest("|", someMap) + onAWS, "the manifest would not let"},
+		"another key changed": {manifest("|", granted) + onAWS + "  cni: calico\n", "cni would change on machines of class controlplane"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fails(t, checked(t, transform.GrantMigrationLease, onAWS, c.after), c.want)
+		})
+	}
+	fails(t, checked(t, transform.GrantMigrationLease, onAWS, manifest("|", granted)+onAWS), "")
+}

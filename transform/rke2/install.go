@@ -1,0 +1,246 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/semver"
+	corev1 "k8s.io/api/core/v1"
+
+	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// installCCM adds the HelmChart of the aws-cloud-controller-manager, or brings
+// one that is there to take part in the migration.
+func (m *migration) installCCM() transform.Stage {
+	prepare := m.cloudConfigActions()
+	return transform.Stage{
+		Name: transform.InstallCCM,
+		Why: "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. " +
+			"Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane." + m.overlapWhy(),
+		SupersededBy: []string{transform.DisableLeaderMigration},
+		Edit:         m.installEdit,
+		Check:        m.checkInstall,
+		Undo:         m.installUndo,
+		Actions: append(prepare,
+			transform.RolloutDone{
+				Namespace: "kube-system", DaemonSet: ccm.ChartName,
+				Why: "after the edit, wait for a pod on every control plane; a rollout of no pods also counts as done, so look at DESIRED",
+			},
+		),
+		Ahead: len(prepare),
+		Verify: []transform.Action{transform.Desired{
+			Namespace: "kube-system", DaemonSet: ccm.ChartName, Selector: controlPlaneNodeLabel,
+		}},
+		Restore: []transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
+		Files:   m.installFiles,
+	}
+}
+
+func (m *migration) overlapWhy() string {
+	if !m.target.NoLeaderMigration {
+		return ""
+	}
+	return " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: apply this stage and the switch in one change."
+}
+
+// installFiles returns the chart's values, for those who install it by hand.
+func (m *migration) installFiles() ([]transform.File, error) {
+	chart, found, err := m.chart()
+	if err != nil || !found || !chart.Values.Exists() {
+		return nil, err
+	}
+	text := strings.TrimSuffix(string(chart.Values.Document().Bytes()), "\n") + "\n"
+	return []transform.File{{Name: ccm.ValuesFile, Content: text}}, nil
+}
+
+// manifest returns the documents of additionalManifest; none where it is absent.
+func (m *migration) manifest() ([]*yamledit.Document, error) {
+	at := m.RKEConfig().Get(manifestKey)
+	if !at.Exists() || at.IsNull() {
+		return nil, nil
+	}
+	in, err := at.Embedded()
+	if err != nil {
+		return nil, err
+	}
+	return in.Documents(), nil
+}
+
+// chart returns the cluster's HelmChart of the cloud-controller-manager.
+func (m *migration) chart() (ccm.Chart, bool, error) {
+	docs, err := m.manifest()
+	if err != nil {
+		return ccm.Chart{}, false, err
+	}
+	return ccm.Find(docs)
+}
+
+func (m *migration) chartOptions() ccm.Options {
+	config, _ := m.cloudConfig()
+	minor := m.minor()
+	if newest := values.Newest(Name); semver.Compare(minor, newest) > 0 {
+		minor = newest // in-tree-gone blocks the stage, but shows what it would be
+	}
+	return ccm.Options{
+		ChartVersion: m.target.ChartVersion, ChartRepo: m.target.ChartRepo,
+		ImageRepository: m.target.ImageRepository, ImageTag: m.target.ImageTag,
+		Distro: Name, Minor: minor, LeaderMigration: !m.target.NoLeaderMigration,
+		CloudConfig: config != "",
+	}
+}
+
+func (m *migration) installEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	in, chart, found, err := m.editChart(e)
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		return e, chart.Complete(in, m.chartOptions(), m.controlPlaneNodes())
+	case m.isExternal():
+		return e, nil // its cloud-controller-manager comes from elsewhere
+	}
+	text, err := m.newManifest()
+	if err != nil {
+		return nil, err
+	}
+	return e, m.appendManifest(e, text)
+}
+
+// editChart returns the chart as nodes of the manifest that an edit changes.
+func (m *migration) editChart(e *yamledit.Edit) (*yamledit.Embedded, ccm.Chart, bool, error) {
+	at := m.RKEConfig().Get(manifestKey)
+	if !at.Exists() || at.IsNull() {
+		return nil, ccm.Chart{}, false, nil
+	}
+	in, err := e.Embedded(at)
+	if err != nil {
+		return nil, ccm.Chart{}, false, err
+	}
+	chart, found, err := ccm.Find(in.Documents())
+	return in, chart, found, err
+}
+
+// newManifest returns the HelmChart, and the Secret with the provider's
+// configuration where the file holds one.
+func (m *migration) newManifest() (string, error) {
+	text, ok := ccm.Manifest(m.chartOptions())
+	if !ok {
+		return "", m.Root.Get("spec", "kubernetesVersion").Errorf("no cloud-controller-manager image is known for Kubernetes "+m.minor(), "migrate on 1.22 to 1.27")
+	}
+	config, inline := m.cloudConfig()
+	if !inline {
+		return text, nil
+	}
+	secret, err := ccm.CloudConfigManifest(config)
+	return secret + "---\n" + text, err
+}
+
+// appendManifest adds documents to additionalManifest and keeps those in it.
+func (m *migration) appendManifest(e *yamledit.Edit, text string) error {
+	at := m.RKEConfig().Get(manifestKey)
+	switch {
+	case !at.Exists():
+		e.Insert(m.RKEConfig(), manifestKey, trimBreak(text))
+		return nil
+	case at.IsNull():
+		e.Set(at, trimBreak(text))
+		return nil
+	}
+	in, err := e.Embedded(at)
+	if err != nil {
+		return err
+	}
+	in.Append(text)
+	return nil
+}
+
+// trimBreak lets a new manifest end in the last line, so that it is stripped (|-).
+func trimBreak(s string) string { return s[:len(s)-1] }
+
+// checkInstall requires that no machine is configured differently, and that the
+// chart lands on every control plane and takes part in the migration.
+func (m *migration) checkInstall(after transform.Cluster) error {
+	if err := m.check(after, unchanged); err != nil {
+		return err
+	}
+	a := after.(*migration)
+	chart, found, err := a.chart()
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("the manifest would hold no chart %s", ccm.ChartName)
+	case chart.Migrates() == m.target.NoLeaderMigration:
+		return fmt.Errorf("the chart would not have the right --%s", ccm.LeaderFlag)
+	}
+	for _, class := range a.controlPlaneNodes() {
+		if why := chart.Refuses(class); why != "" {
+			return fmt.Errorf("the chart would not run on nodes of class %s: %s", class.Name, why)
+		}
+	}
+	return nil
+}
+
+// unchanged is the promise of a stage that touches no machine's configuration.
+func unchanged(Class, string, any, any) bool { return false }
+
+// controlPlaneNodes returns what the scheduler sees of the control planes:
+// RKE2's role labels, Rancher's taints on machines that are no workers, and the
+// pool's own labels and taints (rancher pkg/capr/planner).
+func (m *migration) controlPlaneNodes() []ccm.NodeClass {
+	var classes []ccm.NodeClass
+	for _, c := range m.Classes {
+		if c.ControlPlane() {
+			classes = append(classes, nodeClass(c))
+		}
+	}
+	return classes
+}
+
+func nodeClass(c Class) ccm.NodeClass {
+	n := ccm.NodeClass{Name: c.Name, Labels: map[string]string{
+		"kubernetes.io/os":                      "linux",
+		"node-role.kubernetes.io/control-plane": "true",
+		"node-role.kubernetes.io/master":        "true",
+	}}
+	if c.Etcd() {
+		n.Labels["node-role.kubernetes.io/etcd"] = "true"
+	}
+	if c.Worker() {
+		n.Labels["node-role.kubernetes.io/worker"] = "true"
+	} else {
+		n.Taints = append(n.Taints, corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule})
+		if c.Etcd() {
+			n.Taints = append(n.Taints, corev1.Taint{Key: "node-role.kubernetes.io/etcd", Effect: corev1.TaintEffectNoExecute})
+		}
+	}
+	for _, e := range c.Pool.Get("labels").Entries() {
+		if s, ok := e.Value.String(); ok {
+			n.Labels[e.Key] = s
+		}
+	}
+	n.Taints = append(n.Taints, poolTaints(c.Pool.Get("taints"))...)
+	return n
+}
+
+// poolTaints reads the taints of a machine pool; Open has checked their types.
+func poolTaints(at yamledit.Node) []corev1.Taint {
+	b, err := json.Marshal(at.Value())
+	if err != nil {
+		return nil
+	}
+	var taints []corev1.Taint
+	if err := json.Unmarshal(b, &taints); err != nil {
+		return nil
+	}
+	return taints
+}

@@ -1,0 +1,90 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
+
+const (
+	providerKey   = "cloud-provider-name"
+	inTree        = "aws"
+	external      = "external"
+	disableStub   = "disable-cloud-controller"
+	componentFlag = "cloud-provider"
+	kubeletArgs   = "kubelet-arg"
+	apiServerArgs = "kube-apiserver-arg"
+)
+
+// componentArgs are the arguments of the components that know a cloud provider
+// of their own; what stands there wins over cloud-provider-name.
+var componentArgs = []string{kubeletArgs, apiServerArgs, managerArgs}
+
+// provider returns the cloud provider of a component: RKE2 puts the cluster's
+// in front of the user's arguments, and the last occurrence counts.
+func (c Config) provider(component string) string {
+	if a, found := args.Last(args.Of(c[component].Value), componentFlag); found {
+		return a.Value
+	}
+	name, _ := c[providerKey].Value.(string)
+	return name
+}
+
+// isExternal reports whether no control plane runs the in-tree provider any
+// more, by the name or by the override of its components.
+func (m *migration) isExternal() bool {
+	return !slices.ContainsFunc(m.Classes, func(c Class) bool {
+		return c.ControlPlane() && m.Effective(c).provider(managerArgs) != external
+	})
+}
+
+// switching reports whether a control plane is external already: the switch has
+// begun, and nothing puts the flag on an external manager.
+func (m *migration) switching() bool {
+	return slices.ContainsFunc(m.Classes, func(c Class) bool {
+		return c.ControlPlane() && m.Effective(c).provider(managerArgs) == external
+	})
+}
+
+// isOverridden reports whether the file is in the end state aws-override: the
+// provider's name is aws, and every component is external all the same.
+func (m *migration) isOverridden() bool {
+	return m.isExternal() && !slices.ContainsFunc(m.Classes, func(c Class) bool {
+		config := m.Effective(c)
+		return config.provider(kubeletArgs) != external || c.ControlPlane() && config[providerKey].Value != inTree
+	})
+}
+
+// endState is the operator's choice, or else what the file is on its way to.
+func (m *migration) endState() string {
+	if m.target.EndState == "" && m.isOverridden() {
+		return transform.EndStateOverride
+	}
+	if m.target.EndState == "" {
+		return transform.EndStateExternal
+	}
+	return m.target.EndState
+}
+
+// knowsProvider reports whether a component has the flag --cloud-provider:
+// kube-apiserver lost it in 1.33.
+func (m *migration) knowsProvider(component string) bool {
+	return component != apiServerArgs || semver.Compare(m.minor(), "v1.33") < 0
+}
+
+// minor returns the cluster's minor, such as v1.26.
+func (m *migration) minor() string { return semver.MajorMinor(m.Version) }
+
+// truthy reads a boolean argument as RKE2's command line does.
+func truthy(v any) bool {
+	on, err := strconv.ParseBool(fmt.Sprint(v))
+	return err == nil && on
+}

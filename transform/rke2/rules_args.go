@@ -1,0 +1,136 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// flagOf gives the components' flag for a key of RKE2.
+var flagOf = map[string]string{providerKey: componentFlag, cloudConfigKey: "cloud-config"}
+
+// slippedArg is an argument that its component does not know.
+type slippedArg struct {
+	argNode
+	component string // the key of its list
+	right     string // the argument that was meant, or "" for none
+}
+
+// wrongArgSpelling finds RKE2's keys, and slips of the flags of a migration,
+// among the arguments of components.
+func (m *migration) wrongArgSpelling() []transform.Finding {
+	var found []transform.Finding
+	for _, s := range m.slippedArgs() {
+		fix := "remove it"
+		if s.right != "" {
+			name, _, _ := strings.Cut(s.right, "=")
+			fix = "write " + name
+		}
+		message := s.Name + " is no flag of " + strings.TrimSuffix(s.component, "-arg") + ", which does not start with a flag that it does not know"
+		if _, isKey := m.Release.Type(s.Name); isKey {
+			message += "; it is a key of RKE2's own configuration"
+		}
+		found = append(found, transform.FindingAt(s.node, message, fix))
+	}
+	return found
+}
+
+// spellArgs writes the flag that was meant, or takes the slip out where the flag
+// is there as well.
+func (m *migration) spellArgs() []correction {
+	var fixes []correction
+	for _, s := range m.slippedArgs() {
+		if s.right == "" {
+			continue
+		}
+		fixes = append(fixes, func(e *yamledit.Edit) error {
+			list := s.node.Parent()
+			if _, there := args.Last(args.Of(list.Value()), args.Parse(s.right).Name); there && list.IsList() {
+				e.Remove(s.node)
+			} else {
+				e.Set(s.node, s.right)
+			}
+			return nil
+		})
+	}
+	return fixes
+}
+
+func (m *migration) slippedArgs() []slippedArg {
+	var list []slippedArg
+	for _, l := range m.Layers {
+		for _, e := range l.Config.Entries() {
+			if _, known := m.Release.Type(e.Key); !known || !strings.HasSuffix(e.Key, "-arg") {
+				continue
+			}
+			for _, a := range argNodes(e.Value) {
+				if right, slipped := m.meant(e.Key, a.Arg); slipped {
+					list = append(list, slippedArg{a, e.Key, right})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// meant returns the argument that should stand in the place of one that its
+// component does not know.
+func (m *migration) meant(component string, a args.Arg) (right string, slipped bool) {
+	flag, isKey := flagOf[a.Name]
+	switch {
+	case isKey && slices.Contains(componentArgs, component) && m.knowsProvider(component):
+		return asFlag(a, flag), true
+	case isKey, a.Name == disableStub, slices.Contains(gateKeys, a.Name):
+		return "", true
+	}
+	for _, flag := range []string{componentFlag, leaderFlag} {
+		if m.takes(component, flag) && slippedFrom(a.Name, flag) {
+			return asFlag(a, flag), true
+		}
+	}
+	return "", false
+}
+
+// slippedFrom reports whether a name is a slip of a flag. Components read
+// underscores as dashes.
+func slippedFrom(name, flag string) bool {
+	return strings.ReplaceAll(name, "_", "-") != flag &&
+		(distance(kebab(name), flag) <= slip(flag) || strings.HasPrefix(name, flag+" "))
+}
+
+// asFlag writes an argument with another name, and with = before its value.
+func asFlag(a args.Arg, flag string) string {
+	if _, value, apart := strings.Cut(a.Text, flag+" "); apart {
+		return flag + "=" + strings.TrimSpace(value)
+	}
+	return strings.Replace(a.Text, a.Name, flag, 1)
+}
+
+// takes reports whether a component has a flag of the migration.
+func (m *migration) takes(component, flag string) bool {
+	if flag == leaderFlag {
+		return component == managerArgs
+	}
+	return slices.Contains(componentArgs, component) && m.knowsProvider(component)
+}
+
+// leaderElectionOff judges both managers; without leader migration nothing
+// depends on their leases.
+func (m *migration) leaderElectionOff() []transform.Finding {
+	if m.target.NoLeaderMigration {
+		return nil
+	}
+	var found []transform.Finding
+	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
+		found = append(found, judgeElection(argNodes(at), "kube-controller-manager", transform.FindingAt)...)
+	}
+	return append(found, m.eachChart(func(c installed) []transform.Finding {
+		return judgeElection(argNodes(c.chart.Values.Get("args")), "cloud-controller-manager", c.inValues)
+	})...)
+}

@@ -1,0 +1,220 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// installed is the chart of the cloud-controller-manager in a cluster's file.
+type installed struct {
+	*migration
+	chart ccm.Chart
+}
+
+// eachChart calls judge for the chart, if the file holds one that can be read.
+func (m *migration) eachChart(judge func(installed) []transform.Finding) []transform.Finding {
+	chart, found, err := m.chart()
+	if err != nil || !found {
+		return nil
+	}
+	return judge(installed{m, chart})
+}
+
+// manifestFinding returns a finding about a node of a document of the manifest,
+// with the way to it from the cluster's own root.
+func (m *migration) manifestFinding(i int, n yamledit.Node, message, fix string) transform.Finding {
+	f := transform.FindingAt(n, message, fix)
+	path := fmt.Sprintf("%s[%d]", m.RKEConfig().Get(manifestKey).Path(), i)
+	if f.Path != "" {
+		path += "." + f.Path
+	}
+	f.Path = path
+	return f
+}
+
+// about returns a finding about a node of the HelmChart, or about its spec where
+// the node is not there.
+func (c installed) about(n yamledit.Node, message, fix string) transform.Finding {
+	if !n.Exists() {
+		n = c.chart.Root.Get("spec") // which names the chart
+	}
+	return c.manifestFinding(c.chart.Index, n, message, fix)
+}
+
+// inValues returns a finding about a node of the chart's values, or about the
+// values as a whole where the node is not there.
+func (c installed) inValues(n yamledit.Node, message, fix string) transform.Finding {
+	const valuesKey = "valuesContent"
+	values := c.chart.Root.Get("spec", valuesKey)
+	f := c.about(values, message, fix)
+	if !n.Exists() {
+		return f
+	}
+	f.Line, f.Path = n.Line(), f.Path+"."+n.Path()
+	return f
+}
+
+func (m *migration) chartUnpinned() []transform.Finding {
+	return m.eachChart(func(c installed) []transform.Finding {
+		var found []transform.Finding
+		if v := c.chart.Version(); !semver.IsValid("v"+v) && !semver.IsValid(v) {
+			found = append(found, c.about(c.chart.Root.Get("spec", "version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion))
+		}
+		if tag := c.chart.ImageTag(); !semver.IsValid(tag) {
+			fix := "set image.tag to a release of the cluster's minor"
+			if known := ccm.DefaultTag(Name, m.minor()); known != "" {
+				fix = "set image.tag: " + known
+			}
+			found = append(found, c.inValues(c.chart.Values.Get("image", "tag"), "the image has no tag of a release, so the chart's own default counts", fix))
+		}
+		return found
+	})
+}
+
+// ccmMinorSkew lets an image stay one minor behind for as long as it migrates:
+// the switch may move the cluster, and the last stage moves the image.
+func (m *migration) ccmMinorSkew() []transform.Finding {
+	return m.eachChart(func(c installed) []transform.Finding {
+		minor := c.chart.ImageMinor()
+		_, configured := args.Last(c.chart.Args(), "leader-migration-config")
+		behind := minorNumber(m.Version) - minorNumber(c.chart.ImageTag())
+		var message string
+		switch {
+		case minor == "" || configured || behind == 1 && c.chart.Migrates() && m.isExternal():
+			return nil
+		case from(minor, "v1.28") && c.chart.Migrates():
+			message = "image " + minor + " has other names for its controllers than the default configuration of leader migration, so services and routes run in both managers"
+		case behind != 0:
+			message = "image " + minor + " does not belong to Kubernetes " + m.minor()
+		default:
+			return nil
+		}
+		fix := "use an image of the cluster's minor"
+		if known := ccm.DefaultTag(Name, m.minor()); known != "" {
+			fix = "set image.tag: " + known
+		}
+		return []transform.Finding{c.inValues(c.chart.Values.Get("image", "tag"), message, fix)}
+	})
+}
+
+func (m *migration) ccmArgsUnsafe() []transform.Finding {
+	return m.eachChart(func(c installed) []transform.Finding {
+		var found []transform.Finding
+		add := func(message, fix string) {
+			found = append(found, c.inValues(c.chart.Values.Get("args"), message, fix))
+		}
+		if c.chart.RoutesUnsafe() {
+			add("routes are on without --cluster-cidr: the manager ends at the moment it gains the lease", "add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes")
+		}
+		if c.chart.LacksProvider() {
+			add("Helm replaces the chart's arguments with this list, and it has no --cloud-provider=aws", "add --cloud-provider=aws")
+		}
+		if c.chart.LacksRights() {
+			add("--use-service-account-credentials needs the right to get serviceaccounts, which the chart does not grant", "remove the argument, or grant the right in clusterRoleRules")
+		}
+		return found
+	})
+}
+
+func (m *migration) ccmUnschedulable() []transform.Finding {
+	return m.eachChart(func(c installed) []transform.Finding {
+		for _, class := range m.controlPlaneNodes() {
+			if why := c.chart.Refuses(class); why != "" {
+				at := c.chart.Values.Get("tolerations")
+				if selector := c.chart.Values.Get("nodeSelector"); selector.Exists() && !at.Exists() {
+					at = selector
+				}
+				return []transform.Finding{c.inValues(at, "no pod of the manager runs on machines of class "+class.Name+": "+why,
+					`select node-role.kubernetes.io/control-plane: "true", and tolerate every taint of control planes with operator: Exists`)}
+			}
+		}
+		return nil
+	})
+}
+
+// ccmFlagMissing finds a second owner of the cloud controllers: the chart, or a
+// workload of its own. Without leader migration that was chosen.
+func (m *migration) ccmFlagMissing() []transform.Finding {
+	if !m.runsInTree() {
+		return nil
+	}
+	const message = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
+	found := m.eachChart(func(c installed) []transform.Finding {
+		if c.chart.Migrates() {
+			return nil
+		}
+		return []transform.Finding{c.inValues(c.chart.Values.Get("args"), message, "add --"+ccm.LeaderFlag+"=true, as the stage install-ccm does")}
+	})
+	if docs, err := m.manifest(); err == nil {
+		if w, own := ccm.FindWorkload(docs); own && !w.Migrates() {
+			found = append(found, m.manifestFinding(w.Index, w.Container, message, "add --"+ccm.LeaderFlag+"=true to its arguments, or remove it"))
+		}
+	}
+	if m.target.NoLeaderMigration {
+		for i := range found {
+			found[i].Severity, found[i].Fix = transform.Warning, "apply the switch in the same change"
+		}
+	}
+	return found
+}
+
+// runsInTree reports whether a control plane's manager is the in-tree one.
+func (m *migration) runsInTree() bool {
+	return slices.ContainsFunc(m.Classes, func(c Class) bool {
+		return c.ControlPlane() && m.Effective(c).provider(managerArgs) == inTree
+	})
+}
+
+// addressFlapping goes by the in-tree kubelets (kubernetes #109793).
+func (m *migration) addressFlapping() []transform.Finding {
+	if from(m.minor(), "v1.25") || !slices.ContainsFunc(m.Classes, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
+		return nil
+	}
+	return m.eachChart(func(c installed) []transform.Finding {
+		return []transform.Finding{c.about(c.chart.Root.Get("spec", "chart"),
+			"below Kubernetes 1.25 the manager and the in-tree kubelets both write the addresses of nodes, until the kubelets are external",
+			"keep the time between this stage and the switch short")}
+	})
+}
+
+func (m *migration) helmReinstall() []transform.Finding {
+	return m.eachChart(func(c installed) []transform.Finding {
+		at := c.chart.Root.Get("spec", "failurePolicy")
+		if s, _ := at.String(); s == "abort" {
+			return nil
+		}
+		return []transform.Finding{c.about(at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager is left meanwhile", "set failurePolicy: abort")}
+	})
+}
+
+// cloudConfigLost judges the provider's configuration once something needs it
+// that does not have it; before that the stages carry it over.
+func (m *migration) cloudConfigLost() []transform.Finding {
+	if m.carriesCloudConfig() || !m.runsInTree() && !m.switching() {
+		return nil
+	}
+	_, chart, _ := m.chart()
+	early := m.runsInTree() && !chart
+	found := m.eachWinner(cloudConfigKey, func(yamledit.Node) (string, string) {
+		if early {
+			return "an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager", "nothing, as long as the stages are applied in their order"
+		}
+		return "an external provider ignores this configuration", "carry its content to the cloud-controller-manager as --cloud-config, then --accept cloud-config-lost"
+	})
+	for i := range found {
+		if early {
+			found[i].Severity = transform.Note
+		}
+	}
+	return found
+}

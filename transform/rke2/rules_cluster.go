@@ -1,0 +1,93 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func (m *migration) windowsPool() []transform.Finding {
+	var found []transform.Finding
+	for _, class := range m.Classes {
+		if class.Windows() {
+			f := transform.FindingAt(class.Pool, "these machines run Windows", "plan for their restart, and verify them by hand")
+			f.Severity = transform.Warning
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func (m *migration) snapshotMissing() []transform.Finding {
+	etcd := m.RKEConfig().Get("etcd")
+	if off, _ := etcd.Get("disableSnapshots").Value().(bool); off {
+		return []transform.Finding{transform.FindingAt(etcd.Get("disableSnapshots"), "snapshots of etcd are turned off", "turn them on, or take one by hand before every stage")}
+	}
+	for _, key := range []string{"snapshotScheduleCron", "snapshotRetention", "s3"} {
+		if n := etcd.Get(key); n.Exists() && !n.IsNull() {
+			return nil
+		}
+	}
+	at := m.RKEConfig()
+	if etcd.Exists() {
+		at = etcd
+	}
+	return []transform.Finding{transform.FindingAt(at, "no snapshots of etcd are configured", "set etcd.snapshotScheduleCron and etcd.snapshotRetention, or take one by hand before every stage")}
+}
+
+// manifestOverwritten finds documents of additionalManifest that are one object
+// of the cluster: RKE2 applies them by their names, and the last one wins. An
+// edit of a stage cannot take a document out, which its proof makes sure of, but
+// a document that it adds could have the name of another.
+func (m *migration) manifestOverwritten() []transform.Finding {
+	docs, err := m.manifest()
+	if err != nil {
+		return nil
+	}
+	var found []transform.Finding
+	first := map[string]int{}
+	for i, d := range docs {
+		id, isObject := objectOf(d.Root())
+		if !isObject {
+			continue
+		}
+		if earlier, twice := first[id]; twice {
+			found = append(found, m.manifestFinding(i, d.Root(), fmt.Sprintf("this document is the same object as document [%d] of the manifest and overwrites it in the cluster", earlier), "join the two, or rename one"))
+			continue
+		}
+		first[id] = i
+	}
+	return found
+}
+
+// objectOf identifies an object: its group, whatever the version, its kind,
+// namespace and name.
+func objectOf(root yamledit.Node) (id string, ok bool) {
+	field := func(keys ...string) string {
+		s, _ := root.Get(keys...).String()
+		return s
+	}
+	group, _, grouped := strings.Cut(field("apiVersion"), "/")
+	if !grouped {
+		group = ""
+	}
+	kind, name := field("kind"), field("metadata", "name")
+	return strings.Join([]string{group, kind, field("metadata", "namespace"), name}, "\x00"), kind != "" && name != ""
+}
+
+// hasWorkload reports whether the manifest runs a cloud-controller-manager
+// without the chart.
+func (m *migration) hasWorkload() bool {
+	docs, err := m.manifest()
+	if err != nil {
+		return false
+	}
+	_, found := ccm.FindWorkload(docs)
+	return found
+}

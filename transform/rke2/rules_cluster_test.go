@@ -1,0 +1,153 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestSnapshotsThatAreMissing(t *testing.T) {
+	judge(t, "snapshot-missing", []ruleCase{
+		{"configured", "", snapshots + onAWS, chosen, nil},
+		{"nothing", "", onAWS, chosen, []string{"warning 6"}},
+		{"null", "", "etcd:\n" + onAWS, chosen, []string{"warning 7"}},
+		{"nothing about them", "", "etcd:\n  disableSnapshots: false\n" + onAWS, chosen, []string{"warning 7"}},
+		{"turned off", "", "etcd:\n  snapshotRetention: 5\n  disableSnapshots: true\n" + onAWS, chosen, []string{"warning 9"}},
+		{"to a bucket", "", "etcd: {s3: {bucket: b}}\n" + onAWS, chosen, nil},
+	})
+}
+
+func TestDocumentsThatAreOneObject(t *testing.T) {
+	const head = onAWS + "additionalManifest: |\n"
+	a := "  apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a, namespace: kube-system}\n"
+	judge(t, "manifest-overwritten", []ruleCase{
+		{"different ones", "", head + a + "  ---\n" + strings.Replace(a, "name: a", "name: b", 1), chosen, nil},
+		{"in two namespaces", "", head + a + "  ---\n" + strings.Replace(a, "kube-system", "default", 1), chosen, nil},
+		{"of two kinds", "", head + a + "  ---\n" + strings.Replace(a, "ConfigMap", "Secret", 1), chosen, nil},
+		{"of two groups", "", head + a + "  ---\n" + strings.Replace(a, "v1", "example.com/v1", 1), chosen, nil},
+		{"one", "", head + a + "  ---\n" + a, chosen, []string{"error 14"}},
+		{"one in two versions", "", head + strings.Replace(a, "v1", "example.com/v1", 1) + "  ---\n" + strings.Replace(a, "v1", "example.com/v1beta1", 1), chosen, []string{"error 14"}},
+		{"no objects", "", head + "  # nothing\n  ---\n  a: b\n  ---\n  a: b\n", chosen, nil},
+	})
+}
+
+// A document that a stage adds must not take the place of one that is there.
+func TestAStageThatWouldOverwriteADocumentIsBlocked(t *testing.T) {
+	other := "additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec: {chart: oci://r.example.com/mine}\n"
+	s := step(t, plan(t, release, onAWS+other, chosen), transform.InstallCCM)
+	if s.State != transform.Blocked || len(about(s.Findings, "manifest-overwritten")) != 1 {
+		t.Errorf("%s: %v", s.State, found(s.Findings))
+	}
+}
+
+func TestPodSecurityThatIsDropped(t *testing.T) {
+	const entry = onAWS + "machineSelectorConfig:\n- config: {kube-apiserver-arg: [v=2]}\n  "
+	psact := func(config string) string {
+		c := judged(t, release, config, chosen).(*migration)
+		text := strings.Replace(string(c.Doc.Bytes()), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
+		lint, err := Distro().ForLint(parse(t, text), chosen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(found(about(lint.Findings(""), "psact-dropped")), ", ")
+	}
+	judge(t, "psact-dropped", []ruleCase{{"no template", "", entry + forControlPlanes + "\n", chosen, nil}})
+	for config, want := range map[string]string{
+		onAWS:                             "",
+		onAWS + api + "[v=2]\n":           "",
+		entry + forControlPlanes + "\n":   "psact-dropped error 11",
+		split + entry + forWorkers + "\n": "",
+		strings.Replace(entry, "v=2", "admission-control-config-file=/etc/rancher/rke2/config/rancher-psact.yaml", 1) + forControlPlanes + "\n": "",
+	} {
+		if got := psact(config); got != want {
+			t.Errorf("%q: got %q, want %q", config, got, want)
+		}
+	}
+}
+
+func TestValuesThatAreDropped(t *testing.T) {
+	judge(t, "value-dropped", []ruleCase{
+		{"of the right kind", "", onAWS + kubelet + "[1]\n  debug: true\n  cni: calico\n", chosen, nil},
+		{"a number", "", onAWS + "  service-node-port-range: 30000\n", chosen, []string{"error 9"}},
+		{"a mapping", "", onAWS + kubelet + "{v: 2}\n", chosen, []string{"error 9"}},
+		{"an octal number, as YAML 1.1 reads it", "", onAWS + "  resolv-conf: 0644\n", chosen, []string{"error 9"}},
+		{"a null", "", onAWS + "  cni: null\n", chosen, nil},
+		{"of a key that is dropped anyway", "", onAWS + "  no-such-key: 1\n", chosen, nil},
+		{"in an entry for no machine", "", split + onAWS + "machineSelectorConfig:\n- config: {cni: 1}\n  " + forZoneA + "\n", chosen, []string{"error 14"}},
+	})
+}
+
+func TestFeatureGatesThatVanish(t *testing.T) {
+	const entry = "machineSelectorConfig:\n- config:\n    "
+	const gates = onAWS + kubelet + "[\"feature-gates=A=true,B=false\", v=2]\n" + entry
+	list := expect(t, gates+"kubelet-arg: [feature-gates=B=true, v=3]\n", "args-overwritten", "warning 12")
+	if want := "this list replaces spec.rkeConfig.machineGlobalConfig.kubelet-arg on the same machines, and these arguments vanish: feature-gates A"; list[0].Message != want {
+		t.Errorf("got %q", list[0].Message)
+	}
+	expect(t, gates+"kubelet-arg: [feature-gates=A=false, feature-gates=B=true, v=3]\n", "args-overwritten")
+}
+
+// With the override the stages edit the lists of all three components.
+func TestListsThatTheOverrideEditsAreErrors(t *testing.T) {
+	config := onAWS + kubelet + "[v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=b]}\n- config: {kubelet-arg: []}\n"
+	override := transform.Target{EndState: transform.EndStateOverride}
+	for _, rule := range []string{"args-overwritten", "value-erased"} {
+		for target, want := range map[string]transform.Severity{transform.EndStateExternal: transform.Warning, override.EndState: transform.Error} {
+			list := about(judged(t, release, config, transform.Target{EndState: target}).Findings(""), rule)
+			if len(list) != 1 || list[0].Severity != want {
+				t.Errorf("%s, %s: %v", rule, target, found(list))
+			}
+		}
+	}
+}
+
+func TestClustersOfOtherProvidersAreLinted(t *testing.T) {
+	c := judged(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: harvester, cloud-provider-config: secret://a:b}\n", transform.Target{})
+	if list := c.Findings(""); len(list) != 0 {
+		t.Error(found(list))
+	}
+}
+
+func TestNoFindingQuotesAValue(t *testing.T) {
+	config := "machineGlobalConfig:\n  cloud-provider-config: s3cr3t\n  cloud-provider-name: external\n  kubelet-arg: [cloud-provider-name=s3cr3t, 'feature-gates=s3cr3t=true,CSIMigrationAWS=false']\n" +
+		"  kube-controller-manager-arg: [leader-elect-resource-name=s3cr3t, leader-elect=s3cr3t]\n  resolv-conf: 15\n  node-name: s3cr3t\n" +
+		"machineSelectorConfig:\n- config: {kubelet-arg: [s3cr3t=s3cr3t]}\n  labelSelector: {matchLabels: {a: s3cr3t}}\n" + withChart("image: {tag: s3cr3t}", "args: [--cloud-provider=s3cr3t]", "clusterName: s3cr3t")
+	list := judged(t, release, config, chosen).Findings("")
+	for _, f := range list {
+		if strings.Contains(f.Message+f.Fix+f.Path, "s3cr3t") {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(list) < 12 {
+		t.Errorf("only %v", found(list))
+	}
+}
+
+func TestFixableRulesHaveFixes(t *testing.T) {
+	var fixable []string
+	for _, r := range Distro().Rules {
+		if r.Fixable {
+			fixable = append(fixable, r.ID)
+		}
+	}
+	if want := []string{"config-misindented", "selector-widened", "unknown-config-key", "wrong-arg-spelling"}; !slices.Equal(fixable, want) {
+		t.Errorf("%v", fixable)
+	}
+}
+
+func TestRulesThatMayNeverBeAccepted(t *testing.T) {
+	var never []string
+	for _, r := range Distro().Rules {
+		if !r.Acceptable {
+			never = append(never, r.ID)
+		}
+	}
+	if want := []string{"encrypted", "flag-left-on-kcm", "in-tree-gone", "manifest-overwritten", "provider-removed", "templated"}; !slices.Equal(never, want) {
+		t.Errorf("%v", never)
+	}
+}

@@ -1,0 +1,89 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// snapshots is the configuration that every cluster should have.
+const snapshots = "etcd: {snapshotScheduleCron: 0 */5 * * *, snapshotRetention: 5}\n"
+
+// judged opens a configuration as lint does.
+func judged(t *testing.T, version, config string, target transform.Target) transform.Cluster {
+	t.Helper()
+	c, err := Distro().ForLint(parse(t, document(version, config)), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ruleCase is a configuration and what one rule says about it, as severity and
+// line. The first line of a configuration is line 7.
+type ruleCase struct {
+	name, version, config string
+	target                transform.Target
+	want                  []string
+}
+
+// judge runs cases of one rule. No version stands for one of the minor 1.26.
+func judge(t *testing.T, rule string, cases []ruleCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if c.version == "" {
+				c.version = release
+			}
+			var got []string
+			for _, f := range about(judged(t, c.version, c.config, c.target).Findings(""), rule) {
+				got = append(got, fmt.Sprintf("%s %d", f.Severity, f.Line))
+				if f.Message == "" || f.Fix == "" || f.File != "c.yaml" || !strings.HasPrefix(f.Path, "spec") {
+					t.Errorf("%+v", f)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// repairs compares what the fixes make of configurations, and requires that the
+// fixes of the result leave it alone.
+func repairs(t *testing.T, cases []struct{ name, before, want string }) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			fixed, made := transform.Repair(Distro(), judged(t, release, c.before, chosen), chosen)
+			if diff := cmp.Diff(c.want, configOf(fixed.Document())); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if again, more := transform.Repair(Distro(), fixed, chosen); len(more) > 0 || (len(made) > 0) != (c.before != c.want) {
+				t.Errorf("%v, and a second time %v:\n%s", made, more, configOf(again.Document()))
+			}
+		})
+	}
+}
+
+// jsonFields lists the names under which a type's fields stand in YAML.
+func jsonFields(v any) []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,165 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// elsewhere says where to set what is no key of the machine configuration.
+var elsewhere = map[string]string{
+	dataDirKey:                    "set spec.rkeConfig.dataDirectories.k8sDistro",
+	"node-label":                  "set labels on the machine pool",
+	"node-name":                   "remove it; Rancher names the machines",
+	"node-taint":                  "set taints on the machine pool",
+	"secrets-encryption":          "remove it; Rancher manages the encryption of secrets",
+	"server":                      "remove it; Rancher sets it",
+	"token":                       "remove it; Rancher sets it",
+	"node-ip":                     "remove it; Rancher sets it",
+	"node-external-ip":            "remove it; Rancher sets it",
+	"etcd-s3":                     "set spec.rkeConfig.etcd.s3",
+	"etcd-disable-snapshots":      "set spec.rkeConfig.etcd.disableSnapshots",
+	"etcd-snapshot-retention":     "set spec.rkeConfig.etcd.snapshotRetention",
+	"etcd-snapshot-schedule-cron": "set spec.rkeConfig.etcd.snapshotScheduleCron",
+}
+
+// unknownConfigKey finds keys that Rancher drops, and a release that it does
+// not list.
+func (m *migration) unknownConfigKey() []transform.Finding {
+	var found []transform.Finding
+	if !m.Release.Known {
+		found = append(found, m.unlistedRelease())
+	}
+	for _, n := range m.unknownKeys() {
+		message := "Rancher does not hand this key to RKE2 " + m.Version + ": it is dropped"
+		if strings.HasSuffix(n.Key(), "+") {
+			message += "; keys that add to a list exist only in RKE2's own files"
+		}
+		found = append(found, transform.FindingAt(n, message, m.keyAdvice(n.Key())))
+	}
+	return found
+}
+
+func (m *migration) unlistedRelease() transform.Finding {
+	at := m.Root.Get("spec", "kubernetesVersion")
+	if s, _ := at.String(); s != m.Version {
+		at = m.Root // the version is assumed
+	}
+	f := transform.FindingAt(at, "no Rancher version lists RKE2 "+m.Version+", so the arguments of all releases count as known", "check the version")
+	f.Severity = transform.Note
+	return f
+}
+
+// unknownKeys returns the entries whose keys Rancher drops.
+func (m *migration) unknownKeys() []yamledit.Node {
+	var nodes []yamledit.Node
+	for _, l := range m.Layers {
+		for _, e := range l.Config.Entries() {
+			if _, known := m.Release.Type(e.Key); !known {
+				nodes = append(nodes, e.Value)
+			}
+		}
+	}
+	return nodes
+}
+
+func (m *migration) keyAdvice(key string) string {
+	if place, ok := elsewhere[key]; ok {
+		return place
+	}
+	if right, ok := nearMiss(key, m.Release.Keys()); ok {
+		return "write " + right
+	}
+	if _, known := LookupRelease("").Type(key); known {
+		return "remove it; other releases of RKE2 know it"
+	}
+	return "remove it"
+}
+
+// spellKeys renames keys that are one slip away from a known one. A key that
+// was to add to a list keeps its name where it would replace one instead.
+func (m *migration) spellKeys() []correction {
+	var fixes []correction
+	for _, n := range m.unknownKeys() {
+		right, ok := nearMiss(n.Key(), m.Release.Keys())
+		if _, other := elsewhere[n.Key()]; !ok || other || n.Parent().Get(right).Exists() || m.adds(n, right) {
+			continue
+		}
+		fixes = append(fixes, func(e *yamledit.Edit) error { e.Rename(n, right); return nil })
+	}
+	return fixes
+}
+
+// adds reports whether a key with + meets a list on any machine.
+func (m *migration) adds(n yamledit.Node, key string) bool {
+	return strings.HasSuffix(n.Key(), "+") && slices.ContainsFunc(m.Classes, func(c Class) bool {
+		return len(m.Candidates(c, key)) > 0 && slices.ContainsFunc(m.Layers, func(l Layer) bool { return l.Matches(c) && l.Get(n.Key()).Same(n) })
+	})
+}
+
+// configMisindented finds arguments beside config and machineGlobalConfig.
+func (m *migration) configMisindented() []transform.Finding {
+	var found []transform.Finding
+	for _, p := range m.misplaced() {
+		names := make([]string, len(p.keys))
+		for i, n := range p.keys {
+			names[i] = n.Key()
+		}
+		found = append(found, transform.FindingAt(p.keys[0],
+			"stands beside "+p.below+" instead of below it, and Rancher drops it: "+strings.Join(names, ", "),
+			"indent it below "+p.below))
+	}
+	return found
+}
+
+// indentConfig moves such arguments below a key that has no value.
+func (m *migration) indentConfig() []correction {
+	var fixes []correction
+	for _, p := range m.misplaced() {
+		if p.config.IsNull() {
+			fixes = append(fixes, func(e *yamledit.Edit) error { e.Adopt(p.config, p.keys); return nil })
+		}
+	}
+	return fixes
+}
+
+// misplacement is arguments beside the mapping that should hold them.
+type misplacement struct {
+	below  string
+	config yamledit.Node // may not exist
+	keys   []yamledit.Node
+}
+
+func (m *migration) misplaced() []misplacement {
+	const global = "machineGlobalConfig"
+	places := []misplacement{{global, m.RKEConfig().Get(global), m.argumentsIn(m.RKEConfig())}}
+	for _, l := range m.Layers[1:] {
+		places = append(places, misplacement{"config", l.Config, m.argumentsIn(l.Entry)})
+	}
+	return slices.DeleteFunc(places, func(p misplacement) bool { return len(p.keys) == 0 })
+}
+
+// argumentsIn returns the entries of a mapping that are arguments of machines,
+// misspelt lists of component arguments included.
+func (m *migration) argumentsIn(at yamledit.Node) []yamledit.Node {
+	var keys []yamledit.Node
+	for _, e := range at.Entries() {
+		if _, known := m.Release.Type(e.Key); known || m.slipsToArgs(e.Key) {
+			keys = append(keys, e.Value)
+		}
+	}
+	return keys
+}
+
+func (m *migration) slipsToArgs(key string) bool {
+	if !strings.Contains(strings.ToLower(key), "arg") {
+		return false // nothing else is worth the search
+	}
+	near, ok := nearMiss(key, m.Release.Keys())
+	return ok && strings.HasSuffix(near, "-arg")
+}

@@ -1,0 +1,132 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+
+	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestUnknownKeys(t *testing.T) {
+	judge(t, "unknown-config-key", []ruleCase{
+		{"known keys", "", onAWS + "  kubelet-arg: [v=2]\n", chosen, nil},
+		{"a misspelt component", "", onAWS + "  kubeapi-server-arg: [v=2]\n", chosen, []string{"warning 9"}},
+		{"a key that adds", "", onAWS + "machineSelectorConfig:\n- config:\n    kubelet-arg+: [v=2]\n", chosen, []string{"warning 11"}},
+		{"what Rancher sets itself", "", onAWS + "  node-name: a\n  token: s3cr3t\n", chosen, []string{"warning 10", "warning 9"}},
+		{"what a later release knows", "v1.22.9+rke2r2", onAWS + "  egress-selector-mode: pod\n", chosen, []string{"warning 9"}},
+		{"a release that nobody lists", "v1.26.99+rke2r1", onAWS, chosen, []string{"note 5"}},
+		{"an assumed release that nobody lists", "null", snapshots + onAWS, transform.Target{AssumeVersion: "v1.26.99+rke2r1"}, nil},
+	}[:6])
+}
+
+func TestAdviceForUnknownKeys(t *testing.T) {
+	m := cluster(t, onAWS)
+	for key, want := range map[string]string{
+		"kubeapi-server-arg":          "write kube-apiserver-arg",
+		"kube-apiserver-arg+":         "write kube-apiserver-arg",
+		"kubeControllerManagerArg":    "write kube-controller-manager-arg",
+		"kube-controller-arg":         "write kube-controller-manager-arg",
+		"kube_proxy_arg":              "write kube-proxy-arg",
+		"kublet-arg":                  "write kubelet-arg",
+		"CNI":                         "remove it",
+		"protect-kernel-default":      "write protect-kernel-defaults",
+		"disable-cloud-controler":     "write disable-cloud-controller",
+		"cloud-provider":              "remove it", // the name or the configuration
+		"node-name":                   elsewhere["node-name"],
+		"data-dir":                    elsewhere["data-dir"],
+		"etcd-snapshot-schedule-cron": elsewhere["etcd-snapshot-schedule-cron"],
+		"write-kubeconfig-mode":       "remove it",
+		"egress-selector-modes":       "write egress-selector-mode",
+	} {
+		if got := m.keyAdvice(key); got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+	old := LookupRelease("v1.22.9+rke2r2")
+	if got := (&migration{Cluster: &Cluster{Release: old}}).keyAdvice("tls-san-security"); !strings.Contains(got, "other releases") {
+		t.Error(got)
+	}
+}
+
+// Keys that RKE2 has and Rancher does not hand on must not be taken for slips.
+func TestKeysOfRKE2AreNoSlips(t *testing.T) {
+	keys := LookupRelease(release).Keys()
+	for _, key := range strings.Fields(`agent-token agent-token-file airgap-extra-registry alsologtostderr advertise-address advertise-port
+		cluster-init cluster-reset cluster-reset-restore-path config config-file data-dir disable-apiserver disable-controller-manager
+		disable-etcd etcd-disable-snapshots etcd-s3 etcd-s3-bucket etcd-s3-endpoint etcd-s3-folder etcd-s3-region etcd-s3-timeout
+		etcd-snapshot-compress etcd-snapshot-dir etcd-snapshot-name etcd-snapshot-retention etcd-snapshot-schedule-cron
+		image-credential-provider-bin-dir image-credential-provider-config ingress-controller kine-tls lb-server-port log log-file
+		node-external-ip node-ip node-label node-name node-taint pod-security-admission-config-file prefer-bundled-bin private-registry
+		secrets-encryption server servicelb-namespace enable-servicelb token token-file vmodule with-node-id write-kubeconfig write-kubeconfig-mode`) {
+		if near, ok := nearMiss(key, keys); ok {
+			t.Errorf("%s is taken for %s", key, near)
+		}
+	}
+}
+
+func TestDistanceCountsSlips(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abcd", 1}, {"abc", "bc", 1}, {"abc", "axc", 1}, {"kubeapi-server-arg", "kube-apiserver-arg", 2}} {
+		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != c.want {
+			t.Errorf("%s, %s: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestSlippedKeysAreRenamed(t *testing.T) {
+	const entry = "machineSelectorConfig:\n- config:\n    "
+	repairs(t, []struct{ name, before, want string }{
+		{"a component", onAWS + "  kubeapi-server-arg: [v=2] # audited\n", onAWS + "  kube-apiserver-arg: [v=2] # audited\n"},
+		{"a key that adds to nothing", onAWS + "  kubelet-arg+: [v=2]\n", onAWS + "  kubelet-arg: [v=2]\n"},
+		{"a key that adds to a list would replace it", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg+: [a=b]\n", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg+: [a=b]\n"},
+		{"a list for other machines is not in the way", split + onAWS + entry + "kubelet-arg+: [a=b]\n  " + forWorkers + "\n- config: {kubelet-arg: [v=2]}\n  " + forEtcd + "\n",
+			split + onAWS + entry + "kubelet-arg: [a=b]\n  " + forWorkers + "\n- config: {kubelet-arg: [v=2]}\n  " + forEtcd + "\n"},
+		{"the right one is there", onAWS + "  kubelet-arg: [v=2]\n  kubelet-args: [a=b]\n", onAWS + "  kubelet-arg: [v=2]\n  kubelet-args: [a=b]\n"},
+		{"what stands elsewhere", onAWS + "  data-dir: /d\n", onAWS + "  data-dir: /d\n"},
+	})
+}
+
+func TestMisindentedConfiguration(t *testing.T) {
+	const entries = onAWS + "machineSelectorConfig:\n"
+	judge(t, "config-misindented", []ruleCase{
+		{"below config", "", entries + "- config:\n    kubelet-arg: [v=2]\n", chosen, nil},
+		{"beside a config without value", "", entries + "- config:\n  kubelet-arg: [v=2]\n  kube-proxy-arg: [v=2]\n", chosen, []string{"error 11"}},
+		{"beside a config with some", "", entries + "- config:\n    kubelet-arg: [v=2]\n  kube-proxy-arg: [v=2]\n", chosen, []string{"error 12"}},
+		{"without config", "", entries + "- kubelet-arg: [v=2]\n", chosen, []string{"error 10"}},
+		{"misspelt as well", "", entries + "- config:\n  kublet-arg: [v=2]\n", chosen, []string{"error 11"}},
+		{"a word of one's own", "", entries + "- config:\n  description: workers\n", chosen, nil},
+		{"beside machineGlobalConfig", "", "machineGlobalConfig:\ncloud-provider-name: aws\n", chosen, []string{"error 8"}},
+		{"in two entries", "", entries + "- config:\n  debug: true\n- config: null\n  debug: true\n", chosen, []string{"error 11", "error 13"}},
+	})
+}
+
+func TestMisindentedConfigurationIsIndented(t *testing.T) {
+	const page = "machineSelectorConfig:\n- config:\n  disable-cloud-controller: true\n  kube-controller-manager-arg:\n  - cloud-provider=external # ours\n  kubelet-arg:\n  - cloud-provider=external\n  "
+	const right = "machineSelectorConfig:\n- config:\n    disable-cloud-controller: true\n    kube-controller-manager-arg:\n    - cloud-provider=external # ours\n    kubelet-arg:\n    - cloud-provider=external\n  "
+	repairs(t, []struct{ name, before, want string }{
+		{"as published", onAWS + page + forControlPlanes + "\n", onAWS + right + forControlPlanes + "\n"},
+		{"a null that is written out", onAWS + strings.Replace(page, "config:\n", "config: null\n", 1) + forControlPlanes + "\n", onAWS + right + forControlPlanes + "\n"},
+		{"and misspelt", onAWS + "machineSelectorConfig:\n- config:\n  kublet-arg: [v=2]\n  machineLabelSelectors: {matchLabels: {a: b}}\n", onAWS + "machineSelectorConfig:\n- config:\n    kubelet-arg: [v=2]\n  machineLabelSelector: {matchLabels: {a: b}}\n"},
+		{"the global one", "machineGlobalConfig:\ncloud-provider-name: aws\ncni: calico\n", onAWS + "  cni: calico\n"},
+		{"not what stands apart", onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true\n", onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true\n"},
+		{"not into a config with something in it", onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  selinux: true\n", onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  selinux: true\n"},
+	})
+}
+
+// No field of Rancher's schema may be taken for an argument.
+func TestFieldsAreNoArguments(t *testing.T) {
+	m := cluster(t, onAWS)
+	for _, field := range jsonFields(provv1.RKEConfig{}) {
+		at := parse(t, field+": a\n").Root()
+		if keys := m.argumentsIn(at); len(keys) > 0 {
+			t.Error(field)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// severity is error for the keys that the stages change, else the rule's own.
+func (m *migration) severity(key string) transform.Severity {
+	if key == managerArgs || m.endState() == transform.EndStateOverride && slices.Contains(componentArgs, key) {
+		return transform.Error
+	}
+	return ""
+}
+
+// argsOverwritten compares each location of a list with those before it.
+func (m *migration) argsOverwritten() []transform.Finding {
+	return m.overrides(func(key string, earlier, later yamledit.Node) (string, string) {
+		list := args.Of(later.Value())
+		if len(list) == 0 || !m.isList(key) {
+			return "", ""
+		}
+		lost := vanished(args.Of(earlier.Value()), list)
+		if len(lost) == 0 {
+			return "", ""
+		}
+		return "this list replaces " + earlier.Path() + " on the same machines, and these arguments vanish: " + strings.Join(lost, ", "),
+			"repeat them here, or remove them there"
+	})
+}
+
+// vanished names the arguments of a list that one behind it does not repeat. Of
+// feature gates, which add up, the gates count.
+func vanished(earlier, later []args.Arg) []string {
+	kept := gatesIn(later)
+	var lost []string
+	for _, a := range earlier {
+		_, repeated := args.Last(later, a.Name)
+		switch {
+		case !repeated:
+			lost = append(lost, shown(a))
+		case a.Name == gatesFlag:
+			for _, gate := range slices.Sorted(maps.Keys(gatesIn([]args.Arg{a}))) {
+				if _, there := kept[gate]; !there {
+					lost = append(lost, gatesFlag+" "+gate)
+				}
+			}
+		}
+	}
+	return lost
+}
+
+// flagName is what the name of a flag looks like.
+var flagName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// shown returns the name of an argument; what is no name may be a secret.
+func shown(a args.Arg) string {
+	if flagName.MatchString(a.Name) {
+		return a.Name
+	}
+	return "(one without a name)"
+}
+
+// isList reports whether a key takes a list of arguments.
+func (m *migration) isList(key string) bool {
+	t, _ := m.Release.Type(key)
+	return t == ArgArray
+}
+
+// valueErased finds values that count as nothing and stand behind a good one.
+func (m *migration) valueErased() []transform.Finding {
+	return m.overrides(func(key string, earlier, later yamledit.Node) (string, string) {
+		if m.isEmpty(key, earlier.Value()) || !m.isEmpty(key, later.Value()) {
+			return "", ""
+		}
+		return "this value counts as none, and erases " + earlier.Path() + " on the same machines", "remove the key here, or write the value that is meant"
+	})
+}
+
+// isEmpty reports whether a value is dropped, or means no arguments at all.
+func (m *migration) isEmpty(key string, v any) bool {
+	kept, ok := m.Release.Keep(true, key, v)
+	if list, isList := kept.([]any); isList {
+		return len(list) == 0
+	}
+	return !ok || kept == ""
+}
+
+// overrides calls judge for every location of a key and the one before it that
+// it overrides on some class, once for each pair.
+func (m *migration) overrides(judge func(key string, earlier, later yamledit.Node) (message, fix string)) []transform.Finding {
+	type pair struct{ earlier, later string }
+	seen := map[pair]bool{}
+	var found []transform.Finding
+	for _, class := range m.Classes {
+		for _, l := range m.Layers {
+			for _, entry := range l.Config.Entries() {
+				earlier, ok := m.before(class, l, entry.Key)
+				p := pair{earlier.Path(), entry.Value.Path()}
+				if !ok || seen[p] || !m.reaches(class, entry.Key) {
+					continue
+				}
+				seen[p] = true
+				if message, fix := judge(entry.Key, earlier, entry.Value); message != "" {
+					f := transform.FindingAt(entry.Value, message, fix)
+					f.Severity = m.severity(entry.Key)
+					found = append(found, f)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// reaches reports whether a key means anything on machines of a class.
+func (m *migration) reaches(class Class, key string) bool {
+	if key == managerArgs {
+		return class.ControlPlane()
+	}
+	return class.Server() || !m.Release.ServerOnly(key)
+}
+
+// before returns the location that a layer overrides for a class.
+func (m *migration) before(class Class, l Layer, key string) (yamledit.Node, bool) {
+	all := m.Candidates(class, key)
+	for i, n := range all {
+		if i > 0 && n.Same(l.Get(key)) {
+			return all[i-1], true
+		}
+	}
+	return yamledit.Node{}, false
+}
+
+// valueDropped finds values of a kind that Rancher hands to no machine. A null
+// is harmless unless it erases something.
+func (m *migration) valueDropped() []transform.Finding {
+	kinds := map[Reason]string{NumberValue: "a number", MapValue: "a mapping"}
+	var found []transform.Finding
+	for _, l := range m.Layers {
+		for _, e := range l.Config.Entries() {
+			kind, bad := kinds[unfit(e.Value.Value())]
+			if _, known := m.Release.Type(e.Key); !known || !bad {
+				continue
+			}
+			fix := "write a string, in quotes"
+			if m.isList(e.Key) {
+				fix = "write a list of strings"
+			}
+			found = append(found, transform.FindingAt(e.Value, kind+", which Rancher drops: only strings, booleans and lists reach a machine", fix))
+		}
+	}
+	return found
+}
+
+// podSecurityDropped finds entries that replace the list to which Rancher's
+// webhook adds the admission configuration; the file itself does not show it.
+func (m *migration) podSecurityDropped() []transform.Finding {
+	if s, _ := m.Root.Get("spec", "defaultPodSecurityAdmissionConfigurationTemplateName").String(); s == "" {
+		return nil
+	}
+	var found []transform.Finding
+	for _, n := range m.winners(apiServerArgs, Class.ControlPlane) {
+		_, restated := args.Last(args.Of(n.Value()), admissionFlag)
+		if !restated && !n.Same(m.Layers[0].Get(apiServerArgs)) {
+			found = append(found, transform.FindingAt(n,
+				"this list replaces the global one, to which Rancher adds the pod security admission configuration of the cluster: control planes lose it",
+				"move the arguments to machineGlobalConfig, or add "+admissionFlag+"="+admissionFile+" here"))
+		}
+	}
+	return found
+}
+
+const (
+	admissionFlag = "admission-control-config-file"
+	admissionFile = "/etc/rancher/rke2/config/rancher-psact.yaml"
+)

@@ -1,0 +1,112 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// ruleSelectorInvalid refuses a cluster for a selector that Kubernetes refuses.
+const ruleSelectorInvalid = "selector-invalid"
+
+const (
+	selectorField    = "machineLabelSelector"
+	labelsField      = "matchLabels"
+	expressionsField = "matchExpressions"
+)
+
+// selectorNames are other names under which people look for the selector.
+var selectorNames = []string{selectorField, "labelSelector", "machineSelector", "nodeSelector", "selector", "machineLabels", "matchLabel", "matchExpression", labelsField, expressionsField}
+
+// misspelling is a field that Rancher drops, and the one that was meant; "" says
+// that it takes more than another name.
+type misspelling struct {
+	field yamledit.Node
+	right string
+}
+
+// selectorWidened finds the fields of selectors that Rancher drops.
+func (m *migration) selectorWidened() []transform.Finding {
+	var found []transform.Finding
+	for _, l := range m.Layers[1:] {
+		reach := "every machine"
+		if l.Selective() {
+			reach = "more machines than it says"
+		}
+		for _, s := range misspelt(l.Entry) {
+			fix := "put it below " + selectorField + ", in " + labelsField + " or " + expressionsField
+			if s.right != "" {
+				fix = "name it " + s.right
+			}
+			found = append(found, transform.FindingAt(s.field, "Rancher does not know this field and drops it, so the entry matches "+reach, fix))
+		}
+	}
+	return found
+}
+
+// spellSelectors renames such fields.
+func (m *migration) spellSelectors() []correction {
+	var fixes []correction
+	for _, l := range m.Layers[1:] {
+		for _, s := range misspelt(l.Entry) {
+			if s.right != "" && !s.field.Parent().Get(s.right).Exists() {
+				fixes = append(fixes, func(e *yamledit.Edit) error { e.Rename(s.field, s.right); return nil })
+			}
+		}
+	}
+	return fixes
+}
+
+// misspelt returns the fields of an entry that were meant to select machines,
+// and those inside of such a field: a fix must not uncover more than it corrects.
+func misspelt(entry yamledit.Node) []misspelling {
+	var list []misspelling
+	for _, e := range entry.Entries() {
+		switch {
+		case e.Key == selectorField:
+			list = append(list, misspeltParts(e.Value)...)
+		case e.Key == "config" || !namesSelector(e.Key):
+		case strings.HasPrefix(e.Key, "match") || !e.Value.IsMap():
+			list = append(list, misspelling{e.Value, ""})
+		default:
+			list = append(list, misspelling{e.Value, selectorField})
+			list = append(list, misspeltParts(e.Value)...)
+		}
+	}
+	return list
+}
+
+func misspeltParts(selector yamledit.Node) []misspelling {
+	var list []misspelling
+	for _, e := range selector.Entries() {
+		if e.Key != labelsField && e.Key != expressionsField {
+			list = append(list, misspelling{e.Value, selectorPart(e)})
+		}
+	}
+	return list
+}
+
+func namesSelector(key string) bool {
+	return slices.ContainsFunc(selectorNames, func(name string) bool {
+		return distance(strings.ToLower(key), strings.ToLower(name)) <= 2
+	})
+}
+
+// selectorPart returns the part of a selector that a field was meant to be: by
+// its name, as long as its kind is right.
+func selectorPart(e yamledit.Entry) string {
+	const slips = 4
+	key := strings.ToLower(e.Key)
+	switch {
+	case e.Value.IsMap() && distance(key, strings.ToLower(labelsField)) <= slips:
+		return labelsField
+	case e.Value.IsList() && distance(key, strings.ToLower(expressionsField)) <= slips:
+		return expressionsField
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestWidenedSelectors(t *testing.T) {
+	const entry = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  "
+	judge(t, "selector-widened", []ruleCase{
+		{"well spelt", "", entry + forControlPlanes + "\n", chosen, nil},
+		{"none", "", entry[:len(entry)-3], chosen, nil},
+		{"the selector", "", entry + "machineLabelSelectors: {matchLabels: {a: b}}\n", chosen, []string{"error 11"}},
+		{"another name for it", "", entry + "labelSelector: {matchLabels: {a: b}}\n", chosen, []string{"error 11"}},
+		{"without the selector", "", entry + "matchLabels: {a: b}\n", chosen, []string{"error 11"}},
+		{"the labels", "", entry + "machineLabelSelector:\n    matchLabel: {a: b}\n", chosen, []string{"error 12"}},
+		{"the expressions", "", entry + "machineLabelSelector:\n    matchExpression: [{key: a, operator: Exists}]\n", chosen, []string{"error 12"}},
+		{"labels right below it", "", entry + "machineLabelSelector:\n    rke.cattle.io/etcd-role: 'true'\n    zone: a\n", chosen, []string{"error 12", "error 13"}},
+		{"a word of one's own", "", entry + "comment: for all\n", chosen, nil},
+	})
+	list := about(judged(t, release, entry+"machineLabelSelector: {matchLabels: {a: b}, matchLabel: {c: d}}\n", chosen).Findings(""), "selector-widened")
+	if len(list) != 1 || list[0].Message != "Rancher does not know this field and drops it, so the entry matches more machines than it says" {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestWidenedSelectorsAreRenamed(t *testing.T) {
+	const entry = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  "
+	repairs(t, []struct{ name, before, want string }{
+		{"the selector", entry + "machineLabelSelectors: {matchLabels: {a: b}}\n", entry + "machineLabelSelector: {matchLabels: {a: b}}\n"},
+		{"another name for it", entry + "labelSelector:\n    matchLabels: {a: b}\n", entry + "machineLabelSelector:\n    matchLabels: {a: b}\n"},
+		{"its parts", entry + "machineLabelSelector:\n    matchLabel: {a: b}\n    matchExpression: [{key: a, operator: Exists}]\n", entry + "machineLabelSelector:\n    matchLabels: {a: b}\n    matchExpressions: [{key: a, operator: Exists}]\n"},
+		{"all at once", entry + "labelSelectors: {matchlabels: {a: b}}\n", entry + "machineLabelSelector: {matchLabels: {a: b}}\n"},
+		{"one behind the other", entry + "machineLabelselector: {matchlabels: {a: b}}\n", entry + "machineLabelSelector: {matchLabels: {a: b}}\n"},
+		{"not where both are", entry + "machineLabelSelector: {matchLabels: {a: b}, matchLabel: {c: d}}\n", entry + "machineLabelSelector: {matchLabels: {a: b}, matchLabel: {c: d}}\n"},
+		{"not what is of another kind", entry + "machineLabelSelector: {matchExpression: {a: b}}\n", entry + "machineLabelSelector: {matchExpression: {a: b}}\n"},
+		{"not what would be invalid", entry + "machineLabelSelector: {matchExpression: [{key: a, operator: In}]}\n", entry + "machineLabelSelector: {matchExpression: [{key: a, operator: In}]}\n"},
+	})
+}
+
+func TestInvalidSelectorsAreFindings(t *testing.T) {
+	const config = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {matchExpressions: [{key: a, operator: in, values: [b]}]}\n"
+	_, err := Distro().ForLint(parse(t, document(release, config)), chosen)
+	var refused *transform.Refused
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	f := refused.Finding()
+	if f.Rule != "selector-invalid" || f.Line != 11 || f.Path != "spec.rkeConfig.machineSelectorConfig[0].machineLabelSelector.matchExpressions[0]" || f.Severity != transform.Error || f.Fix == "" {
+		t.Errorf("%+v", f)
+	}
+	if f.Message != "the selector is invalid, and Rancher refuses the whole cluster" {
+		t.Error(f.Message)
+	}
+}

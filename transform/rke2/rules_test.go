@@ -1,0 +1,283 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// chosen is a target that acknowledges that nodes may be renamed.
+var chosen = transform.Target{EndState: transform.EndStateExternal}
+
+// found lists findings as rule, severity and line.
+func found(list []transform.Finding) []string {
+	var out []string
+	for _, f := range list {
+		out = append(out, fmt.Sprintf("%s %s %d", f.Rule, f.Severity, f.Line))
+	}
+	return out
+}
+
+func findings(t *testing.T, config string) []transform.Finding {
+	t.Helper()
+	c, err := open(parse(t, document(release, config)), chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Findings("")
+}
+
+func about(list []transform.Finding, rule string) []transform.Finding {
+	return slices.DeleteFunc(slices.Clone(list), func(f transform.Finding) bool { return f.Rule != rule })
+}
+
+// expect compares what one rule says, and returns it.
+func expect(t *testing.T, config, rule string, want ...string) []transform.Finding {
+	t.Helper()
+	list := about(findings(t, config), rule)
+	var got []string
+	for _, f := range list {
+		got = append(got, fmt.Sprintf("%s %d", f.Severity, f.Line))
+		if f.Message == "" || f.Fix == "" || f.File != "c.yaml" || f.Path == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", rule, diff)
+	}
+	return list
+}
+
+func TestAPlainClusterHasNoFindings(t *testing.T) {
+	p := plan(t, release, split+snapshots+onAWS+"  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {protect-kernel-defaults: false}\n", chosen)
+	for _, name := range everyEdit {
+		if s := step(t, p, name); s.Findings != nil {
+			t.Errorf("%s: %v", name, found(s.Findings))
+		}
+	}
+}
+
+func TestRulesAreWellFormed(t *testing.T) {
+	table := Distro().Rules
+	if !slices.IsSortedFunc(table, func(a, b transform.Rule) int { return strings.Compare(a.ID, b.ID) }) {
+		t.Error("the rules are not sorted")
+	}
+	seen := map[string]bool{}
+	for _, r := range table {
+		if seen[r.ID] || r.ID == "" || r.Severity == "" || !strings.HasSuffix(r.Doc, ".") {
+			t.Errorf("%+v", r)
+		}
+		seen[r.ID] = true
+		for _, stage := range r.Guards {
+			if !slices.Contains(transform.StageNames(), stage) {
+				t.Errorf("%s guards %s", r.ID, stage)
+			}
+		}
+	}
+}
+
+func TestArgumentsThatAreOverwritten(t *testing.T) {
+	const entry = "machineSelectorConfig:\n- config:\n    "
+	const kcm = "  kube-controller-manager-arg: [v=2, profiling=false, v=3]\n"
+	for _, c := range []struct {
+		name, config string
+		want         []string
+	}{
+		{"the manager's", onAWS + kcm + entry + "kube-controller-manager-arg: [enable-leader-migration]\n", []string{"error 12"}},
+		{"another component's", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b]\n", []string{"warning 12"}},
+		{"by a string", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: a=b\n", []string{"warning 12"}},
+		{"of a string", onAWS + "  kubelet-arg: v=2\n" + entry + "kubelet-arg: [a=b]\n", []string{"warning 12"}},
+		{"for some machines", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b]\n  " + forWorkers + "\n", []string{"warning 12"}},
+		{"one by one", onAWS + "  kubelet-arg: [a=1]\n" + entry + "kubelet-arg: [b=1]\n- config: {kubelet-arg: [c=1]}\n", []string{"warning 12", "warning 13"}},
+		{"gone once", onAWS + "  kubelet-arg: [a=1]\n" + entry + "kubelet-arg: [b=1]\n- config: {kubelet-arg: [b=2]}\n", []string{"warning 12"}},
+		{"all arguments stay", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b, v=2]\n", nil},
+		{"another value is no loss", onAWS + "  kubelet-arg: [v=2, --v=3]\n" + entry + "kubelet-arg: [v=4]\n", nil},
+		{"for no machine", split + onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b]\n  " + forZoneA + "\n", nil},
+		{"for other machines", split + onAWS + entry + "kubelet-arg: [v=2]\n  " + forEtcd + "\n- config: {kubelet-arg: [a=b]}\n  " + forWorkers + "\n", nil},
+		{"a key that takes no list", onAWS + "  profile: cis\n" + entry + "profile: cis-1.23\n", nil},
+		{"a key that the release does not know", onAWS + "  no-such-arg: [v=2]\n" + entry + "no-such-arg: [a=b]\n", nil},
+		{"an empty list is another rule's", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: []\n", nil},
+		{"a key that workers do not take", split + onAWS + "  kube-apiserver-arg: [v=2]\n" + entry + "kube-apiserver-arg: [a=b]\n  " + forWorkers + "\n", nil},
+		{"etcd machines take it, though", split + onAWS + "  kube-apiserver-arg: [v=2]\n" + entry + "kube-apiserver-arg: [a=b]\n  " + forEtcd + "\n", []string{"warning 16"}},
+		{"the manager's, where no manager runs", split + onAWS + kcm + entry + "kube-controller-manager-arg: [a=b]\n  " + forEtcd + "\n- config: {kube-controller-manager-arg: [c=d]}\n  " + forWorkers + "\n", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) { expect(t, c.config, "args-overwritten", c.want...) })
+	}
+	list := expect(t, onAWS+kcm+entry+"kube-controller-manager-arg: [profiling=true]\n", "args-overwritten", "error 12")
+	want := "this list replaces spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg on the same machines, and these arguments vanish: v, v"
+	if list[0].Message != want || list[0].Path != "spec.rkeConfig.machineSelectorConfig[0].config.kube-controller-manager-arg" {
+		t.Errorf("got %+v", list[0])
+	}
+}
+
+func TestValuesThatAreErased(t *testing.T) {
+	const entry = "machineSelectorConfig:\n- config:\n    "
+	const kcm = "  kube-controller-manager-arg: [v=2]\n"
+	for _, c := range []struct {
+		name, config string
+		want         []string
+	}{
+		{"by null", onAWS + kcm + entry + "kube-controller-manager-arg: null\n", []string{"error 12"}},
+		{"by nothing behind the key", onAWS + kcm + entry + "kube-controller-manager-arg:\n", []string{"error 12"}},
+		{"by a number", onAWS + kcm + entry + "kube-controller-manager-arg: 2\n", []string{"error 12"}},
+		{"by a mapping", onAWS + kcm + entry + "kube-controller-manager-arg: {v: 2}\n", []string{"error 12"}},
+		{"by an empty list", onAWS + kcm + entry + "kube-controller-manager-arg: []\n", []string{"error 12"}},
+		{"by an empty string", onAWS + kcm + entry + "kube-controller-manager-arg: ''\n", []string{"error 12"}},
+		{"of another key", onAWS + "  cni: calico\n" + entry + "cni: null\n", []string{"warning 12"}},
+		{"for some machines", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: []\n  " + forWorkers + "\n", []string{"warning 12"}},
+		{"and set again", onAWS + "  cni: calico\n" + entry + "cni: null\n- config: {cni: canal}\n", []string{"warning 12"}},
+		{"nothing was there", onAWS + "  cni: null\n" + entry + "cni: ''\n", nil},
+		{"something was put there", onAWS + "  cni: null\n" + entry + "cni: calico\n", nil},
+		{"false is a value", onAWS + "  debug: true\n" + entry + "debug: false\n", nil},
+		{"false is a value that can be erased", onAWS + "  debug: false\n" + entry + "debug: null\n", []string{"warning 12"}},
+		{"for no machine", split + onAWS + "  cni: calico\n" + entry + "cni: null\n  " + forZoneA + "\n", nil},
+		{"a key that the release does not know", onAWS + "  no-such-key: a\n" + entry + "no-such-key: null\n", nil},
+		{"the manager's, where no manager runs", split + onAWS + kcm + entry + "kube-controller-manager-arg: []\n  " + forEtcd + "\n- config: {kube-controller-manager-arg: null}\n  " + forWorkers + "\n", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) { expect(t, c.config, "value-erased", c.want...) })
+	}
+}
+
+func TestFindingsOfListsNameNoValues(t *testing.T) {
+	config := onAWS + "  kubelet-arg: [token=s3cr3t]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=s3cr3t]}\n- config: {kubelet-arg: []}\n"
+	for _, f := range findings(t, config) {
+		if strings.Contains(fmt.Sprint(f), "s3cr3t") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// Before the switch, and without a chart that could have it, nothing is lost.
+func TestCloudConfigIsLostWhereItWins(t *testing.T) {
+	expect(t, onAWS, "cloud-config-lost")
+	expect(t, globalOff+"  cloud-provider-config: '[Global]'\n", "cloud-config-lost", "error 10")
+	expect(t, onAWS+"  cloud-provider-config: a\nadditionalManifest: |\n  kind: HelmChart\n  spec: {chart: aws-cloud-controller-manager}\n", "cloud-config-lost", "error 9")
+	expect(t, onAWS+"  cloud-provider-config: '[Global]'\n", "cloud-config-lost", "note 9")
+	expect(t, split+onAWS+"  cloud-provider-config: a\nmachineSelectorConfig:\n- config: {cloud-provider-config: b}\n  "+forWorkers+"\n", "cloud-config-lost", "note 13", "note 15")
+	expect(t, onAWS+"  cloud-provider-config: a\nmachineSelectorConfig:\n- config: {cloud-provider-config: b}\n", "cloud-config-lost", "note 11")
+}
+
+func TestProviderInSelector(t *testing.T) {
+	expect(t, onAWS, "provider-in-selector")
+	expect(t, "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n", "provider-in-selector", "note 8")
+	expect(t, onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n", "provider-in-selector", "note 10")
+	expect(t, onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  "+forControlPlanes+"\n", "provider-in-selector", "note 10")
+	expect(t, split+onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  "+forZoneA+"\n", "provider-in-selector")
+}
+
+func TestWindowsPoolsAreAWarning(t *testing.T) {
+	const pools = "machinePools:\n- {name: linux, etcdRole: true, controlPlaneRole: true}\n"
+	expect(t, pools+onAWS, transform.RuleNotMigratable)
+	expect(t, pools+"- {name: w, workerRole: true, machineOS: windows}\n- {name: v, workerRole: true, labels: {cattle.io/os: windows}}\n"+onAWS,
+		transform.RuleNotMigratable, "warning 9", "warning 10")
+}
+
+func TestNodesMayBeRenamed(t *testing.T) {
+	for version, want := range map[string]bool{
+		"v1.22.17": true, "v1.24.17": true, "v1.26.15": true, "v1.28.15": true,
+		"v1.29.0": true, "v1.29.10": true, "v1.29.11": false, "v1.29.12": false,
+		"v1.30.0": true, "v1.30.6": true, "v1.30.7": false, "v1.30.10": false,
+		"v1.31.0": true, "v1.31.2": true, "v1.31.3": false,
+		"v1.32.0": false, "v1.33.5": false,
+	} {
+		t.Run(version, func(t *testing.T) {
+			for _, target := range []transform.Target{{}, chosen} {
+				s := step(t, plan(t, version+"+rke2r1", onAWS, target), transform.SwitchToExternal)
+				got := len(about(s.Findings, "node-rename")) > 0
+				if got != (want && target.EndState == "") {
+					t.Errorf("end state %q: %v", target.EndState, found(s.Findings))
+				}
+			}
+		})
+	}
+}
+
+func TestNodeRenameStandsWhereTheProviderWins(t *testing.T) {
+	p := plan(t, release, split+onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  "+forControlPlanes+"\n", transform.Target{})
+	s := step(t, p, transform.SwitchToExternal)
+	for i, path := range []string{"spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name"} {
+		if list := about(s.Findings, "node-rename"); len(list) != 2 || list[i].Path != path {
+			t.Errorf("%+v", list)
+		}
+	}
+}
+
+func TestInTreeIsGone(t *testing.T) {
+	for version, want := range map[string]bool{"v1.22.17": false, "v1.26.15": false, "v1.27.1": true, "v1.28.15": true, "v1.33.5": true} {
+		t.Run(version, func(t *testing.T) {
+			p := plan(t, version+"+rke2r1", onAWS, transform.Target{EndState: transform.EndStateExternal, Accept: []string{"in-tree-gone"}})
+			for _, name := range []string{transform.GrantMigrationLease, transform.EnableLeaderMigration} {
+				s := step(t, p, name)
+				if got := slices.Contains(found(s.Findings), fmt.Sprintf("in-tree-gone error %d", s.After.Root().Get("spec", "rkeConfig", "machineGlobalConfig", "cloud-provider-name").Line())); got != want {
+					t.Errorf("%s: %v", name, found(s.Findings))
+				}
+				if blocked := s.State == transform.Blocked; blocked != want {
+					t.Errorf("%s is %s", name, s.State)
+				}
+			}
+		})
+	}
+	t.Run("external is there", func(t *testing.T) {
+		c, err := open(parse(t, document("v1.28.15+rke2r1", globalOff)), chosen)
+		if err != nil || len(about(c.Findings(""), "in-tree-gone")) > 0 {
+			t.Error(err)
+		}
+	})
+}
+
+// twoConfigs has control planes that differ in the provider's configuration, so
+// that one cloud-controller-manager cannot take it over.
+const twoConfigs = twoZones + onAWS + "  cloud-provider-config: a\nmachineSelectorConfig:\n- config: {cloud-provider-config: b}\n  " + forZoneA + "\n"
+
+func TestAcceptAcknowledgesWhatMayBe(t *testing.T) {
+	const erased = "  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [a=b]}\n"
+	for _, c := range []struct {
+		name, version, config string
+		accept                []string
+		stage                 string
+		want                  transform.State
+	}{
+		{"nothing", release, onAWS, nil, transform.SwitchToExternal, transform.Blocked},
+		{"node-rename", release, onAWS, []string{"node-rename"}, transform.SwitchToExternal, transform.Todo},
+		{"another rule", release, onAWS, []string{"cloud-config-lost"}, transform.SwitchToExternal, transform.Blocked},
+		{"one of two", release, twoConfigs, []string{"node-rename"}, transform.SwitchToExternal, transform.Blocked},
+		{"both", release, twoConfigs, []string{"node-rename", "cloud-config-lost"}, transform.SwitchToExternal, transform.Todo},
+		{"overwritten arguments block", release, onAWS + erased, nil, transform.EnableLeaderMigration, transform.Blocked},
+		{"args-overwritten", release, onAWS + erased, []string{"args-overwritten"}, transform.EnableLeaderMigration, transform.Todo},
+		{"in-tree-gone may not be", "v1.27.16+rke2r1", onAWS, []string{"in-tree-gone"}, transform.EnableLeaderMigration, transform.Blocked},
+		{"warnings do not block", release, onAWS + "  kubelet-arg: [v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=b]}\n", nil, transform.EnableLeaderMigration, transform.Todo},
+		{"other stages are not blocked", release, onAWS + erased, nil, transform.GrantMigrationLease, transform.Todo},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := step(t, plan(t, c.version, c.config, transform.Target{Accept: c.accept}), c.stage)
+			if s.State != c.want {
+				t.Errorf("%s is %s: %+v", c.stage, s.State, s.Findings)
+			}
+			for _, f := range s.Findings {
+				if f.Accepted && !slices.Contains(c.accept, f.Rule) || f.Stops() && s.State != transform.Blocked {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
+
+// An empty list that is left where the flag was keeps on hiding the global one.
+func TestThePublishedEntryOverAGlobalListBlocks(t *testing.T) {
+	config := onAWS + "  cni: calico\n  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forControlPlanes + "\n"
+	p := plan(t, release, config, chosen)
+	for name, want := range map[string]string{transform.EnableLeaderMigration: "args-overwritten", transform.SwitchToExternal: "value-erased"} {
+		s := step(t, p, name)
+		if len(about(s.Findings, want)) != 1 || s.State != transform.Blocked {
+			t.Errorf("%s is %s: %v", name, s.State, found(s.Findings))
+		}
+	}
+}

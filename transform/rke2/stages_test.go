@@ -1,0 +1,168 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const release = "v1.26.15+rke2r1"
+
+// A configuration without pools is a custom cluster: any roles may be there.
+const (
+	onAWS    = "machineGlobalConfig:\n  cloud-provider-name: aws\n"
+	oneNode  = "machinePools:\n- {name: all, etcdRole: true, controlPlaneRole: true, workerRole: true}\n"
+	split    = "machinePools:\n- {name: cp, controlPlaneRole: true}\n- {name: etcd, etcdRole: true}\n- {name: workers, workerRole: true}\n"
+	twoZones = "machinePools:\n- {name: a, controlPlaneRole: true, labels: {zone: a}}\n- {name: b, controlPlaneRole: true, labels: {zone: b}}\n"
+)
+
+const (
+	forControlPlanes = "machineLabelSelector: {matchLabels: {rke.cattle.io/control-plane-role: 'true'}}"
+	forEtcd          = "machineLabelSelector: {matchLabels: {rke.cattle.io/etcd-role: 'true'}}"
+	forWorkers       = "machineLabelSelector: {matchLabels: {rke.cattle.io/worker-role: 'true'}}"
+	forZoneA         = "machineLabelSelector: {matchLabels: {zone: a}}"
+)
+
+func migrated(t *testing.T, doc *yamledit.Document) *migration {
+	t.Helper()
+	c, err := open(doc, transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(*migration)
+}
+
+// cluster opens the cluster of a configuration.
+func cluster(t *testing.T, config string) *migration {
+	t.Helper()
+	return migrated(t, parse(t, document(release, config)))
+}
+
+func stageOf(t *testing.T, c transform.Cluster, name string) transform.Stage {
+	t.Helper()
+	for _, s := range c.Stages() {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("no stage %s", name)
+	return transform.Stage{}
+}
+
+// after applies one stage and returns the configuration behind it. It requires
+// that the stage's own check holds, that nothing is left to do, and that the
+// reverse restores every byte.
+func after(t *testing.T, config, stage string) string {
+	t.Helper()
+	m := cluster(t, config)
+	s := stageOf(t, m, stage)
+	e, err := s.Edit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, splices, err := e.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	then := migrated(t, doc)
+	if err := s.Check(then); err != nil {
+		t.Errorf("%v in\n%s", err, doc.Bytes())
+	}
+	if again, err := stageOf(t, then, stage).Edit(); err != nil || !again.Empty() {
+		t.Errorf("something is left to do (%v) in\n%s", err, doc.Bytes())
+	}
+	restored(t, m.Doc, doc, splices)
+	return configOf(doc)
+}
+
+func restored(t *testing.T, before, after *yamledit.Document, splices []yamledit.Splice) {
+	t.Helper()
+	reverse, err := yamledit.Reverse(before.Bytes(), splices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := yamledit.Apply(after.Bytes(), reverse)
+	if err != nil || string(back) != string(before.Bytes()) {
+		t.Errorf("the reverse does not restore the document (%v):\n%s", err, back)
+	}
+}
+
+// configOf undoes document.
+func configOf(doc *yamledit.Document) string {
+	_, config, _ := strings.Cut(string(doc.Bytes()), "  rkeConfig:\n")
+	config = strings.ReplaceAll("\n"+config, "\n    ", "\n")
+	return strings.Trim(config, "\n") + "\n"
+}
+
+// plan builds the plan of a configuration. It requires that building the plan
+// of its result leaves nothing to do, and that every reverse restores.
+func plan(t *testing.T, version, config string, target transform.Target) *transform.Plan {
+	t.Helper()
+	p, err := transform.Build(Distro(), parse(t, document(version, config)), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := p.Start
+	for _, s := range p.Steps {
+		if s.Before != last {
+			t.Errorf("%s does not start where the stage before it ends", s.Stage.Name)
+		}
+		back, err := yamledit.Apply(s.After.Bytes(), s.Reverse)
+		if err != nil || string(back) != string(s.Before.Bytes()) {
+			t.Errorf("the reverse of %s does not restore the document: %v", s.Stage.Name, err)
+		}
+		last = s.After
+	}
+	again, err := transform.Build(Distro(), last, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range again.Steps {
+		if left(s) || s.Changes() {
+			t.Errorf("%s is %s again in\n%s", s.Stage.Name, s.State, last.Bytes())
+		}
+	}
+	return p
+}
+
+func left(s transform.Step) bool { return s.State == transform.Todo || s.State == transform.Blocked }
+
+// step returns a plan's step of a stage.
+func step(t *testing.T, p *transform.Plan, stage string) transform.Step {
+	t.Helper()
+	s, ok := p.Step(stage)
+	if !ok {
+		t.Fatalf("no step %s", stage)
+	}
+	return s
+}
+
+// checked lets a stage compare a configuration with one that it did not make.
+func checked(t *testing.T, stage, before, doctored string) error {
+	t.Helper()
+	after := &migration{Cluster: opened(t, release, doctored)}
+	return stageOf(t, cluster(t, before), stage).Check(after)
+}
+
+// fails compares an error with a part of its message, "" for none.
+func fails(t *testing.T, err error, want string) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("got:  %v\nwant: %s", err, want)
+	}
+}
+
+// edited reports whether a stage has anything to do.
+func edited(t *testing.T, config, stage string) bool {
+	t.Helper()
+	e, err := stageOf(t, cluster(t, config), stage).Edit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !e.Empty()
+}

@@ -1,0 +1,43 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// disableUndo gives the chart its flag back. The image stays: it is the one of the
+// cluster's minor.
+func (m *migration) disableUndo() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	in, chart, found, err := m.editChart(e)
+	if err != nil || !found || !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
+		return e, err
+	}
+	o := m.chartOptions()
+	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config") // the switch took it off the file
+	if m.target.Version == m.Version || !isInstalled(chart, o) {
+		if err := m.usual(chart.Root, "the image was this one or that of another release, and the flag stood anywhere among the arguments"); err != nil {
+			return nil, err
+		}
+	}
+	if chart.Migrates() {
+		return e, nil // it was to keep the flag
+	}
+	return e, chart.StartMigrating(in, o)
+}
+
+// isInstalled reports whether a chart is the one that installCCM writes, but for
+// the flag.
+func isInstalled(chart ccm.Chart, o ccm.Options) bool {
+	o.LeaderMigration = chart.Migrates()
+	text, ok := ccm.Manifest(o)
+	if !ok {
+		return false
+	}
+	_, all := whereIn([]*yamledit.Document{chart.Root.Document()}, text)
+	return all
+}

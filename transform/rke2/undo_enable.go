@@ -1,0 +1,109 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// enableUndo takes the flag off the manager wherever it stands. An external
+// manager has none: there the switch is undone first.
+func (m *migration) enableUndo() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	if m.isExternal() {
+		return e, nil
+	}
+	for _, l := range m.managerLocations() {
+		a, on := args.Last(args.Of(l.Get(managerArgs).Value()), leaderFlag)
+		if !on || !a.True() {
+			continue
+		}
+		take := m.takeFlag
+		if m.isInserted(l) {
+			take = m.takeEntry
+		}
+		if err := take(e, l); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// isInserted reports whether a layer is the entry that insertEntry writes.
+func (m *migration) isInserted(l Layer) bool {
+	inserted := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: []string{leaderFlag}})
+	return !l.Global() && l.Entry.Index() == 0 && transform.Same(l.Entry.Value(), asRead(inserted))
+}
+
+// takeEntry removes the inserted entry, and the one without a selector that was
+// added with it.
+func (m *migration) takeEntry(e *yamledit.Edit, l Layer) error {
+	list, others := l.Entry.Parent(), m.Layers[2:]
+	if !slices.ContainsFunc(others, func(o Layer) bool { return !isPlain(o) }) && len(others) <= 1 {
+		e.Remove(list)
+		return m.usual(list, "nothing else is in it, and before it was absent, empty, or the entry without a selector alone")
+	}
+	e.Remove(l.Entry)
+	last := others[len(others)-1]
+	if isPlain(last) && !slices.ContainsFunc(others[:len(others)-1], func(o Layer) bool { return !o.Selective() }) {
+		e.Remove(last.Entry)
+		return m.usual(last.Entry, "the entry without a selector was there before or came with the flag")
+	}
+	return nil
+}
+
+// isPlain reports whether a layer is the entry {config: {}}.
+func isPlain(l Layer) bool {
+	return l.Entry.Len() == 1 && l.Entry.Get("config").IsMap() && l.Config.Len() == 0
+}
+
+// takeFlag removes the flag from a list in which it stands last, as it was
+// appended.
+func (m *migration) takeFlag(e *yamledit.Edit, l Layer) error {
+	at := l.Get(managerArgs)
+	list := args.Of(at.Value())
+	rest := args.Without(list, leaderFlag)
+	if !at.IsList() || !isAppended(list, args.On(leaderFlag)) {
+		return transform.Lost(at, leaderFlag+" does not stand there as rke-lm writes it, so it was there before")
+	}
+	if err := (args.Update{Remove: []string{leaderFlag}}).Apply(e, at); err != nil {
+		return err
+	}
+	switch len(rest) {
+	case 0:
+		return m.usual(at, "no other argument is in it, and before it was an empty list, an empty string or null")
+	case 1:
+		return m.usual(at, "one other argument is in it, and before that was a string or a list")
+	}
+	return nil
+}
+
+// asRead turns what an edit writes into what Node.Value returns for it.
+func asRead(v any) any {
+	switch v := v.(type) {
+	case yamledit.Map:
+		out := make(map[string]any, len(v))
+		for _, p := range v {
+			out[p.Key] = asRead(p.Value)
+		}
+		return out
+	case []string:
+		out := make([]any, len(v))
+		for i, s := range v {
+			out[i] = s
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, m := range v {
+			out[i] = asRead(m)
+		}
+		return out
+	}
+	return v
+}

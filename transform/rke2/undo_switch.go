@@ -1,0 +1,203 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"slices"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// switchUndo makes the provider in-tree again and gives the manager its flag in
+// the same edit: without the flag both managers would run the cloud controllers.
+func (m *migration) switchUndo() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	if !m.isExternal() {
+		return e, nil
+	}
+	if err := m.checkWayBack(); err != nil {
+		return nil, err
+	}
+	m.enableStub(e)
+	if err := m.providerBack(e); err != nil {
+		return nil, err
+	}
+	for _, key := range componentArgs {
+		if err := m.componentBack(e, key); err != nil {
+			return nil, err
+		}
+	}
+	if !m.target.NoLeaderMigration && slices.ContainsFunc(m.Classes, m.lacksLocation) {
+		m.insertFlag(e)
+	}
+	return e, nil
+}
+
+// checkWayBack refuses where there is none, or where the document does not hold
+// what is needed for it.
+func (m *migration) checkWayBack() error {
+	version := m.Root.Get("spec", "kubernetesVersion")
+	if semver.Compare(m.minor(), "v1.27") >= 0 {
+		at := m.Root
+		if version.Exists() {
+			at = version
+		}
+		return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to go back to", "stay with the external one")}
+	}
+	if err := m.checkMoved(version); err != nil {
+		return err
+	}
+	docs, err := m.manifest()
+	if err != nil {
+		return err
+	}
+	if _, found, err := ccm.Find(docs); err != nil || !found {
+		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster became external by other means")
+	}
+	if !m.target.NoLeaderMigration && !leadermigration.Granted(docs) {
+		return transform.Lost(m.RKEConfig(), "additionalManifest does not let kube-controller-manager lock the migration lease, without which its cloud controllers would run nowhere")
+	}
+	if m.carriesCloudConfig() && len(m.winners(cloudConfigKey, Class.ControlPlane)) == 0 {
+		return transform.Lost(m.RKEConfig(), cloudConfigKey+" left the file with the switch, and the file does not tell where it stood")
+	}
+	return nil
+}
+
+// checkMoved fails where the switch may have moved the release as well: Rancher
+// does not go back to an older one.
+func (m *migration) checkMoved(at yamledit.Node) error {
+	chart, found, err := m.chart()
+	if err != nil {
+		return err
+	}
+	skewed := found && chart.ImageMinor() != "" && chart.ImageMinor() != m.minor()
+	if m.target.Version == m.Version || skewed {
+		return m.usual(at, "the switch came from this release or from an older one")
+	}
+	return nil
+}
+
+// enableStub takes away disable-cloud-controller where it stands as the switch
+// writes it: beside the provider's name.
+func (m *migration) enableStub(e *yamledit.Edit) {
+	for _, n := range m.winners(providerKey, Class.Server) {
+		stub := n.Parent().Get(disableStub)
+		if stub.Exists() && stub.Value() == true && stub.Index() == placeBehind(n, stub) {
+			e.Remove(stub)
+		}
+	}
+}
+
+// placeBehind returns the index that an entry has when it is inserted behind
+// another one.
+func placeBehind(n, inserted yamledit.Node) int {
+	var keys []string
+	for _, entry := range n.Parent().Entries() {
+		if !entry.Value.Same(inserted) {
+			keys = append(keys, entry.Key)
+		}
+	}
+	if len(keys) >= 3 && slices.IsSorted(keys) {
+		i, _ := slices.BinarySearch(keys, inserted.Key())
+		return i
+	}
+	return slices.Index(keys, n.Key()) + 1
+}
+
+// providerBack edits the locations that win. The control planes were in-tree; what
+// other machines were, the file does not tell.
+func (m *migration) providerBack(e *yamledit.Edit) error {
+	sure := m.winners(providerKey, Class.ControlPlane)
+	for _, n := range m.winners(providerKey, func(Class) bool { return true }) {
+		if s, _ := n.String(); s != external {
+			continue
+		}
+		e.Set(n, inTree)
+		if slices.ContainsFunc(sure, n.Same) {
+			continue
+		}
+		if err := m.usual(n, "no control plane takes it from here, and before it was aws or external already"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// componentBack takes away the overrides of one component, and gives the manager
+// its flag.
+func (m *migration) componentBack(e *yamledit.Edit, key string) error {
+	withFlag := key == managerArgs && !m.target.NoLeaderMigration
+	for _, l := range m.Layers {
+		at := l.Get(key)
+		if !at.Exists() {
+			continue
+		}
+		list := args.Of(at.Value())
+		var u args.Update
+		if a, found := args.Last(list, componentFlag); found && a.Value == external {
+			if m.isOverridden() && isAppended(list, args.With(componentFlag, external)) {
+				u.Remove = []string{componentFlag}
+			} else {
+				u.Set = []args.Arg{args.With(componentFlag, inTree)}
+				if err := m.usual(at, componentFlag+" stands there for itself, and before it was aws or external already"); err != nil {
+					return err
+				}
+			}
+		}
+		if withFlag && m.matters(l, key) {
+			u.Set = append(u.Set, args.On(leaderFlag))
+		}
+		if err := m.back(e, at, u, len(args.Without(list, componentFlag))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAppended reports whether a flag stands in a list as an edit appends it.
+func isAppended(list []args.Arg, flag args.Arg) bool {
+	rest := args.Without(list, flag.Name)
+	return len(rest) == len(list)-1 && list[len(rest)].Text == args.Appended(rest, flag)
+}
+
+// back applies a change that leaves so many of the arguments that were there. A
+// global list of nothing but the override goes as a whole.
+func (m *migration) back(e *yamledit.Edit, at yamledit.Node, u args.Update, left int) error {
+	switch {
+	case len(u.Remove)+len(u.Set) == 0:
+		return nil
+	case len(u.Remove) == 0 || len(u.Set) > 0 || left > 1:
+		return u.Apply(e, at)
+	case left == 1:
+		if err := m.usual(at, "one other argument is in it, and before that was a string or a list"); err != nil {
+			return err
+		}
+		return u.Apply(e, at)
+	}
+	if at.Parent().Same(m.Layers[0].Config) {
+		e.Remove(at)
+		return m.usual(at, "no other argument is in it, and before it was absent or empty")
+	}
+	if err := m.usual(at, "no other argument is in it, and before it was an empty list, an empty string or null"); err != nil {
+		return err
+	}
+	return u.Apply(e, at)
+}
+
+// insertFlag gives the flag to control planes that have no location for it: with
+// an entry as enableLeaderMigration inserts it, whose companion without a
+// selector the switch has left; without one, globally.
+func (m *migration) insertFlag(e *yamledit.Edit) {
+	if list := m.RKEConfig().Get(selectorKey); list.Len() > 0 {
+		e.InsertItem(list, 0, controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: []string{leaderFlag}}))
+		return
+	}
+	m.insertGlobal(e, managerArgs, leaderFlag)
+}

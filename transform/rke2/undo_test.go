@@ -1,0 +1,236 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	ownManifest = "additionalManifest: |\n  kind: ConfigMap\n  metadata: {name: some, namespace: demo}\n"
+	twoArgs     = "  kube-controller-manager-arg: [v=2, profiling=false]\n"
+	// told is a configuration in which the reverse of every stage is determined.
+	told = onAWS + twoArgs + ownManifest
+)
+
+var (
+	inTurn   = transform.Target{EndState: transform.EndStateExternal}
+	override = transform.Target{EndState: transform.EndStateOverride}
+	usual    = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
+)
+
+// back applies the stages up to one, takes that back, and returns the
+// configuration in front of the stage and the one that came of it.
+func back(t *testing.T, config, stage string, target transform.Target) (was, is string, err error) {
+	t.Helper()
+	s := step(t, plan(t, release, config, target), stage)
+	steps, err := transform.Undo(Distro(), s.After, target, stage, false)
+	if err != nil {
+		return "", "", err
+	}
+	if len(steps) != 1 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	restored(t, steps[0].Before, steps[0].After, steps[0].Splices)
+	return configOf(s.Before), configOf(steps[0].After), nil
+}
+
+// undone takes a stage of a configuration back.
+func undone(t *testing.T, version, config, stage string, target transform.Target) (string, error) {
+	t.Helper()
+	steps, err := transform.Undo(Distro(), parse(t, document(version, config)), target, stage, false)
+	if err != nil || len(steps) == 0 {
+		return "", err
+	}
+	return configOf(steps[0].After), nil
+}
+
+// refuses expects a conflict with a part of its message.
+func refuses(t *testing.T, name string, err error, want string) {
+	t.Helper()
+	var c *transform.Conflict
+	if !errors.As(err, &c) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s\n got: %v\nwant: %s", name, err, want)
+	}
+}
+
+func TestUndoGivesBackWhatTheFileStillTells(t *testing.T) {
+	const entries = "machineSelectorConfig:\n"
+	for _, c := range []struct {
+		name, config string
+		stages       []string
+		target       transform.Target
+	}{
+		{"every stage", told, transform.EditStageNames(), inTurn},
+		{"every stage, with leader migration kept", told, []string{transform.GrantMigrationLease, transform.SwitchToExternal}, transform.Target{EndState: "external", KeepLeaderMigration: true}},
+		{"both stages of the short way", told, []string{transform.InstallCCM, transform.SwitchToExternal}, transform.Target{EndState: "external", NoLeaderMigration: true}},
+		{"an entry that was put in front of others", onAWS + ownManifest + entries + "- config: {debug: true}\n", []string{transform.EnableLeaderMigration, transform.SwitchToExternal}, inTurn},
+		{"a provider that an entry sets", ownManifest + entries + "- config:\n    cloud-provider-name: aws\n    cni: calico\n", []string{transform.EnableLeaderMigration, transform.SwitchToExternal}, inTurn},
+		{"the stub among sorted keys", onAWS + "  cni: calico\n  profile: cis\n" + ownManifest + entries + "- config: {debug: true}\n", []string{transform.SwitchToExternal}, inTurn},
+		{"a stub that stood elsewhere", "machineGlobalConfig:\n  disable-cloud-controller: true\n  cni: calico\n  cloud-provider-name: aws\n" + twoArgs + ownManifest, []string{transform.SwitchToExternal}, inTurn},
+		{"a component that was in-tree by its own argument, as is usual", onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, []string{transform.SwitchToExternal}, usual},
+		{"overrides behind other arguments", onAWS + twoArgs + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [--v=2, --profiling=false]\n" + ownManifest, []string{transform.SwitchToExternal, transform.DisableLeaderMigration}, override},
+		{"an override in the place of an in-tree provider, as is usual", onAWS + twoArgs + "  kubelet-arg: [--cloud-provider=aws, v=2, v=3]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest, []string{transform.SwitchToExternal}, transform.Target{EndState: "aws-override", Canonical: true}},
+		{"a flag that takes turns with the override", oneNode + onAWS + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest + entries + "- config: {debug: true}\n", []string{transform.SwitchToExternal}, override},
+	} {
+		for _, stage := range c.stages {
+			was, is, err := back(t, c.config, stage, c.target)
+			if err != nil {
+				t.Errorf("%s, %s: %v", c.name, stage, err)
+			} else if diff := cmp.Diff(was, is); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", c.name, stage, diff)
+			}
+		}
+	}
+}
+
+func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
+	const entry = "machineSelectorConfig:\n- config: {debug: true}\n  " + forWorkers + "\n- config: {}\n"
+	for _, c := range []struct {
+		name, stage, config string
+		target              transform.Target
+		want                string
+	}{
+		{"whether there was a manifest", transform.GrantMigrationLease, onAWS + twoArgs, inTurn, "additionalManifest: nothing else is in it, and before it was either absent or empty; the file does not tell which; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form"},
+		{"whether there were entries", transform.EnableLeaderMigration, onAWS, inTurn, "machineSelectorConfig: nothing else is in it"},
+		{"whether an entry without selector was there", transform.EnableLeaderMigration, onAWS + entry, inTurn, "machineSelectorConfig[2]: the entry without a selector was there before or came with the flag"},
+		{"whether one argument was a string", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", inTurn, "kube-controller-manager-arg: one other argument is in it, and before that was a string or a list"},
+		{"what an empty list was", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: []\n", inTurn, "kube-controller-manager-arg: no other argument is in it"},
+		{"whether a component had arguments", transform.SwitchToExternal, told, override, "machineGlobalConfig.kubelet-arg: no other argument is in it, and before it was absent or empty"},
+		{"what a component was by its own argument", transform.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, inTurn, "kubelet-arg: cloud-provider stands there for itself, and before it was aws or external already"},
+		{"what workers were", transform.SwitchToExternal, split + told + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", inTurn, "machineSelectorConfig[0].config.cloud-provider-name: no control plane takes it from here, and before it was aws or external already"},
+		{"where a configuration stood", transform.SwitchToExternal, told + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config left the file with the switch"},
+	} {
+		_, _, err := back(t, c.config, c.stage, c.target)
+		refuses(t, c.name, err, c.want)
+	}
+}
+
+func TestCanonicalTakesTheUsualForm(t *testing.T) {
+	for _, c := range []struct{ name, stage, config, want string }{
+		{"an empty manifest becomes none", transform.GrantMigrationLease, onAWS + "additionalManifest: ''\n", onAWS},
+		{"no entries", transform.EnableLeaderMigration, onAWS + "machineSelectorConfig: []\n", onAWS},
+		{"one argument becomes a list", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", onAWS + "  kube-controller-manager-arg:\n    - v=2\n"},
+	} {
+		_, is, err := back(t, c.config, c.stage, usual)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if is, _, _ = strings.Cut(is, "additionalManifest"); c.stage != transform.GrantMigrationLease && is != c.want {
+			t.Errorf("%s: got\n%s", c.name, is)
+		}
+	}
+}
+
+// ranTo returns the configuration behind a stage of the usual way.
+func ranTo(t *testing.T, config, stage string) string {
+	t.Helper()
+	return configOf(step(t, plan(t, release, config, inTurn), stage).After)
+}
+
+func TestUndoRefusesWhatIsNotItsOwn(t *testing.T) {
+	granted := ranTo(t, told, transform.GrantMigrationLease)
+	installed := ranTo(t, told, transform.InstallCCM)
+	final := ranTo(t, told, transform.DisableLeaderMigration)
+	for _, c := range []struct{ name, stage, config, want string }{
+		{"a role with other rules", transform.GrantMigrationLease, strings.Replace(granted, "- update\n", "- patch\n", 1), "this manifest is not as rke-lm writes it"},
+		{"a role without its binding", transform.GrantMigrationLease, strings.Replace(granted, "kind: RoleBinding", "kind: RoleBindings", 1), "this manifest is not as rke-lm writes it"},
+		{"a role that is used elsewhere", transform.GrantMigrationLease, inManifest(granted, "kind: RoleBinding\nmetadata: {name: other, namespace: kube-system}\nroleRef: {kind: Role, name: cloud-provider-extraction-migration}\n"), "this manifest uses the role cloud-provider-extraction-migration, too"},
+		{"a chart of another version", transform.InstallCCM, strings.Replace(installed, "version: 0.0.8", "version: 0.0.9", 1), "this HelmChart is not the one that these choices"},
+		{"a chart with other values", transform.InstallCCM, strings.Replace(installed, "- --v=2", "- --v=4", 1), "this HelmChart is not the one that these choices"},
+		{"a flag in front of others", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [enable-leader-migration, v=2, v=3]\n", "enable-leader-migration does not stand there as rke-lm writes it"},
+		{"a flag in another spelling", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [v=2, v=3, --enable-leader-migration=true]\n", "enable-leader-migration does not stand there as rke-lm writes it"},
+		{"a flag in a string", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: enable-leader-migration\n", "enable-leader-migration does not stand there as rke-lm writes it"},
+		{"a switch without a chart", transform.SwitchToExternal, globalOff + twoArgs, "additionalManifest has no chart of the cloud-controller-manager, so the cluster became external by other means"},
+		{"a switch without the right to the lease", transform.SwitchToExternal, strings.Replace(ranTo(t, told, transform.SwitchToExternal), "kind: RoleBinding", "kind: RoleBindings", 1), "additionalManifest does not let kube-controller-manager lock the migration lease"},
+		{"a stage in front of a later one", transform.InstallCCM, final, "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through"},
+		{"a chart of another minor", transform.SwitchToExternal, strings.Replace(ranTo(t, told, transform.SwitchToExternal), "tag: v1.26.6", "tag: v1.25.3", 1), "the switch came from this release or from an older one"},
+	} {
+		_, err := undone(t, release, c.config, c.stage, inTurn)
+		refuses(t, c.name, err, c.want)
+	}
+}
+
+// inManifest adds a document to the manifest of a configuration.
+func inManifest(config, doc string) string {
+	return strings.Replace(config, "additionalManifest: |\n", "additionalManifest: |\n  "+strings.ReplaceAll(strings.TrimSuffix(doc, "\n"), "\n", "\n  ")+"\n  ---\n", 1)
+}
+
+func TestManifestsThatCameLaterStay(t *testing.T) {
+	granted := ranTo(t, told, transform.GrantMigrationLease)
+	got, err := undone(t, release, granted+"  ---\n  kind: ConfigMap\n  metadata: {name: later}\n", transform.GrantMigrationLease, inTurn)
+	want := told + "  ---\n  kind: ConfigMap\n  metadata: {name: later}\n"
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestThereIsNoWayBackFrom127(t *testing.T) {
+	config := ranTo(t, told, transform.SwitchToExternal)
+	_, err := undone(t, "v1.27.16+rke2r1", config, transform.SwitchToExternal, usual)
+	refuses(t, "", err, "spec.kubernetesVersion: Kubernetes 1.27 and later have no in-tree provider to go back to; stay with the external one")
+}
+
+func TestAReleaseThatTheSwitchMovedToIsNotTakenBack(t *testing.T) {
+	target := transform.Target{EndState: "external", Version: "v1.26.16+rke2r1"}
+	for _, stage := range []string{transform.SwitchToExternal, transform.DisableLeaderMigration} {
+		doc := step(t, plan(t, release, told, target), stage).After
+		_, err := transform.Undo(Distro(), doc, target, stage, false)
+		refuses(t, stage, err, "--canonical")
+		canonical := target
+		canonical.Canonical = true
+		steps, err := transform.Undo(Distro(), doc, canonical, stage, false)
+		if err != nil || len(steps) != 1 {
+			t.Fatalf("%s: %v", stage, err)
+		}
+		if v, _ := steps[0].After.Root().Get("spec", "kubernetesVersion").String(); v != target.Version {
+			t.Errorf("%s: the release is %s", stage, v)
+		}
+	}
+}
+
+func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
+	for _, stage := range transform.EditStageNames() {
+		if got, err := undone(t, release, told, stage, inTurn); err != nil || got != "" {
+			t.Errorf("%s: %v\n%s", stage, err, got)
+		}
+	}
+}
+
+func TestTheUndoneSwitchHandsTheLeaseBack(t *testing.T) {
+	m := cluster(t, told)
+	s := stageOf(t, m, transform.SwitchToExternal)
+	if len(s.Actions) <= s.Ahead || len(s.Restore) != 2 || !strings.Contains(s.Restore[1].Purpose(), "kube-controller-manager again") {
+		t.Errorf("got %v and %v", s.Actions, s.Restore)
+	}
+	short := &migration{Cluster: m.Cluster, target: transform.Target{NoLeaderMigration: true}}
+	if s := stageOf(t, short, transform.SwitchToExternal); len(s.Restore) != 1 {
+		t.Errorf("without leader migration there is no lease: %v", s.Restore)
+	}
+}
+
+func TestTheChartsValuesLieBesideTheRunbook(t *testing.T) {
+	s := step(t, plan(t, release, told, inTurn), transform.InstallCCM)
+	files, err := s.Files()
+	if err != nil || len(files) != 1 || files[0].Name != "aws-ccm-values.yaml" {
+		t.Fatalf("%v: %v", err, files)
+	}
+	doc, err := yamledit.ParseString("values", files[0].Content)
+	if err != nil || !strings.Contains(files[0].Content, "- --enable-leader-migration=true\n") || !doc.Root().Get("image", "tag").Exists() {
+		t.Errorf("%v:\n%s", err, files[0].Content)
+	}
+	for _, stage := range []string{transform.GrantMigrationLease, transform.CordonControlPlane} {
+		if files, err := step(t, plan(t, release, told, inTurn), stage).Files(); err != nil || len(files) > 0 {
+			t.Errorf("%s: %v %v", stage, err, files)
+		}
+	}
+}

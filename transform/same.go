@@ -1,0 +1,81 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Same reports whether two values, as Node.Value returns them, mean the same.
+// Where a string holds YAML documents these are compared, in any order: that is
+// how they are applied.
+func Same(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && sameMap(a, b)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, Same)
+	case string:
+		b, ok := b.(string)
+		return ok && (a == b || sameStream(a, b))
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b
+}
+
+func sameMap(a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for key, v := range a {
+		if other, found := b[key]; !found || !Same(v, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameStream(a, b string) bool {
+	as, ok := objects(a)
+	if !ok {
+		return false
+	}
+	bs, ok := objects(b)
+	if !ok || len(as) != len(bs) {
+		return false
+	}
+	for _, v := range as {
+		i := slices.IndexFunc(bs, func(w any) bool { return Same(v, w) })
+		if i < 0 {
+			return false
+		}
+		bs = slices.Delete(bs, i, i+1)
+	}
+	return true
+}
+
+// objects returns the documents of a text if all of them are mappings.
+func objects(text string) ([]any, bool) {
+	var found []any
+	for _, c := range yamledit.Split("", []byte(text)) {
+		d, err := yamledit.Parse(c)
+		switch {
+		case err != nil:
+			return nil, false
+		case !d.Root().Exists():
+			continue
+		case !d.Root().IsMap():
+			return nil, false
+		}
+		found = append(found, d.Root().Value())
+	}
+	return found, len(found) > 0
+}

@@ -1,0 +1,181 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	dark   = "a: off # é\nb: 'off'\nc: off\n"
+	aIsOn  = "a: 'on' # é\nb: 'off'\nc: off\n"
+	abOn   = "a: 'on' # é\nb: 'on'\nc: off\n"
+	allOn  = "a: 'on' # é\nb: 'on'\nc: 'on'\n"
+	unlike = "a: off # è\nb: 'off'\nc: off\n"
+)
+
+// savedLamps plans three lamps and a stage without an edit, and reads the plan
+// back.
+func savedLamps(t *testing.T) Saved {
+	t.Helper()
+	d := distro(func(doc *yamledit.Document) []Stage {
+		return []Stage{light(doc, "a"), {Name: "wait"}, light(doc, "b"), light(doc, "c")}
+	})
+	p, err := Build(d, document(t, dark), Target{EndState: EndStateExternal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(p.Save("/here/l.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s Saved
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// lampsAt is a document in the middle of a file.
+func lampsAt(t *testing.T, text string) *yamledit.Document {
+	t.Helper()
+	doc, err := yamledit.Parse(yamledit.Chunk{File: "l.yaml", Index: 1, Line: 7, Bytes: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// told says what came of moves: the stages, and the document behind the last.
+func told(moves []Move, err error) string {
+	if err != nil {
+		var c *Conflict
+		if !errors.As(err, &c) {
+			return "error: " + err.Error()
+		}
+		return "conflict: " + err.Error()
+	}
+	var names []string
+	after := ""
+	for _, m := range moves {
+		names, after = append(names, m.Stage.Name), string(m.After)
+	}
+	return strings.Join(names, ",") + " " + after
+}
+
+func TestASavedPlanGoesForward(t *testing.T) {
+	s := savedLamps(t)
+	for _, c := range []struct {
+		name, text string
+		choice     Choice
+		want       string
+	}{
+		{"the first stage", dark, Choice{Stage: "a"}, "a " + aIsOn},
+		{"the next one", aIsOn, Choice{Next: true}, "b " + abOn},
+		{"a later one with all before it", dark, Choice{Stage: "c", Through: true}, "a,b,c " + allOn},
+		{"nothing behind the last", allOn, Choice{Next: true}, " "},
+		{"nothing for what is done", abOn, Choice{Stage: "a"}, " "},
+		{"nothing for a stage without an edit", dark, Choice{Stage: "wait"}, " "},
+		{"not past a stage", dark, Choice{Stage: "b"}, "conflict: l.yaml: a comes before b and is not done; apply it first, or add --through"},
+		{"not on another document", unlike, Choice{Next: true}, "conflict: l.yaml:8: document 2 ((no name)) changed since it was planned; plan it again with --out, and use that plan"},
+		{"not to a stage that was not planned", dark, Choice{Stage: "d"}, "error: the saved plan of (no name) has no stage d; name one that its runbook has"},
+	} {
+		if diff := cmp.Diff(c.want, told(s.Forward(lampsAt(t, c.text), c.choice))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestASavedPlanGoesBackToTheSameBytes(t *testing.T) {
+	s := savedLamps(t)
+	for _, c := range []struct {
+		name, text, stage string
+		through           bool
+		want              string
+	}{
+		{"the last stage", allOn, "c", false, "c " + abOn},
+		{"the last one that is done", aIsOn, "a", false, "a " + dark},
+		{"all of them, the last first", allOn, "a", true, "c,b,a " + dark},
+		{"nothing of what is not done", aIsOn, "b", false, " "},
+		{"nothing of a stage without an edit", allOn, "wait", false, " "},
+		{"not past a later stage", allOn, "b", false, "conflict: l.yaml: c comes after b and is still in the file; undo it first, or add --through"},
+		{"not in another document", unlike, "a", true, "conflict: l.yaml:8: document 2 ((no name)) changed since it was planned; plan it again with --out, and use that plan"},
+	} {
+		if diff := cmp.Diff(c.want, told(s.Back(lampsAt(t, c.text), c.stage, c.through))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestWhatStandsAroundADocumentIsNoPartOfThePlan(t *testing.T) {
+	s := savedLamps(t)
+	for _, around := range []struct{ front, behind string }{
+		{"---\n", ""}, {"# new\n---\n", "# next\n"}, {"--- # marked\n", ""}, {"\ufeff", ""}, {"%YAML 1.1\n---\n", "...\n"}, {"---  \n", "\n\n"},
+	} {
+		want := "a " + around.front + aIsOn + around.behind
+		if diff := cmp.Diff(want, told(s.Forward(lampsAt(t, around.front+dark+around.behind), Choice{Next: true}))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		want = "a " + around.front + dark + around.behind
+		if diff := cmp.Diff(want, told(s.Back(lampsAt(t, around.front+aIsOn+around.behind), "a", false))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestAPlanThatWasChangedLeadsNowhere(t *testing.T) {
+	for name, change := range map[string]func(*SavedStage){
+		"other text":      func(s *SavedStage) { s.Splices[0].New = "evil" },
+		"another place":   func(s *SavedStage) { s.Splices[0].Start-- },
+		"outside":         func(s *SavedStage) { s.Splices[0].End = 1000 },
+		"another result":  func(s *SavedStage) { s.After = strings.Repeat("0", 64) },
+		"the wrong order": func(s *SavedStage) { s.Splices = append(s.Splices, s.Splices[0]) },
+	} {
+		s := savedLamps(t)
+		change(&s.Stages[0])
+		if got := told(s.Forward(lampsAt(t, dark), Choice{Next: true})); !strings.Contains(got, "so plan.json was changed") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestAPlanWithoutEditsKnowsItsDocument(t *testing.T) {
+	d := distro(func(*yamledit.Document) []Stage { return []Stage{{Name: "wait"}} })
+	p, err := Build(d, document(t, dark), Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := p.Save("")
+	if got := told(s.Forward(lampsAt(t, dark), Choice{Next: true})); got != " " {
+		t.Error(got)
+	}
+	if got := told(s.Back(lampsAt(t, unlike), "wait", false)); !strings.HasPrefix(got, "conflict") {
+		t.Error(got)
+	}
+}
+
+func TestPickPrefersThePlanThatKnowsTheDocument(t *testing.T) {
+	one, two := savedLamps(t), savedLamps(t)
+	one.Stages, one.Source.Document = nil, 1
+	two.Source.Document = 2
+	other := savedLamps(t)
+	other.Cluster.Name = "other"
+	plans := []Saved{other, one, two}
+	if p, ok := Pick(plans, two.Cluster, lampsAt(t, aIsOn)); !ok || p.Source.Document != 2 {
+		t.Errorf("got %v", p.Source)
+	}
+	if p, ok := Pick(plans, two.Cluster, lampsAt(t, unlike)); !ok || p.Source.Document != 1 {
+		t.Errorf("got %v", p.Source)
+	}
+	if _, ok := Pick(plans, Identity{Distro: "lamps", Name: "new"}, lampsAt(t, dark)); ok {
+		t.Error("a plan of another cluster was picked")
+	}
+}

@@ -1,0 +1,120 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Undo plans the reverse of a stage from the document alone, and with through
+// the reverse of every later stage before it, the last one first. The steps lead
+// from the document as it is to the one without the stage; there are none when
+// nothing of the stage is in it.
+//
+// Every step is proven: applying the stage to its result gives a tree equal to
+// the one that was undone, and the stage's own check holds between the two, for
+// every machine class. A *Conflict says that a later stage comes first, or that
+// the document does not tell what was there before the stage.
+func Undo(d Distro, doc *yamledit.Document, target Target, stage string, through bool) ([]Step, error) {
+	c, err := d.Open(doc, target)
+	if err != nil {
+		return nil, err
+	}
+	var steps []Step
+	for {
+		name, err := lastInEffect(c.Stages(), stage)
+		switch {
+		case err != nil:
+			return nil, err
+		case name == "":
+			return steps, nil
+		case name != stage && !through:
+			return nil, comesAfter(doc.File(), name, stage)
+		}
+		step, before, err := undo(d, c, name, target)
+		if err != nil {
+			return nil, err
+		}
+		steps, c = append(steps, step), before
+	}
+}
+
+// lastInEffect returns the last stage, from the given one on, of which anything
+// is in the document, or "".
+func lastInEffect(stages []Stage, from string) (string, error) {
+	if _, found := stageOf(stages, from); !found {
+		return "", fmt.Errorf("there is no stage %s with these choices; leave out --no-leader-migration, or name another stage", from)
+	}
+	for _, s := range slices.Backward(stages) {
+		if s.Undo != nil {
+			// An error says that there is something, which cannot be undone.
+			if edit, err := s.Undo(); err != nil || !edit.Empty() {
+				return s.Name, nil
+			}
+		}
+		if s.Name == from {
+			break
+		}
+	}
+	return "", nil
+}
+
+// undo takes one stage out of a cluster and returns the cluster without it.
+func undo(d Distro, c Cluster, name string, target Target) (Step, Cluster, error) {
+	s, _ := stageOf(c.Stages(), name)
+	step := Step{Stage: s, State: Done, Before: c.Document()}
+	edit, err := s.Undo()
+	if err != nil {
+		return step, nil, err
+	}
+	if step.After, step.Splices, err = edit.Apply(); err != nil {
+		return step, nil, err
+	}
+	if step.Reverse, err = yamledit.Reverse(step.Before.Bytes(), step.Splices); err != nil {
+		return step, nil, err
+	}
+	before, err := d.Open(step.After, target)
+	if err != nil {
+		return step, nil, err
+	}
+	if err := proveUndo(before, c, name); err != nil {
+		return step, nil, Lost(c.Document().Root(), fmt.Sprintf("stage %s cannot be undone from the document alone: %s", name, err))
+	}
+	return step, before, nil
+}
+
+// proveUndo requires that the stage leads from the one cluster to the other, and
+// that nothing more is left of it.
+func proveUndo(before, after Cluster, name string) error {
+	s, found := stageOf(before.Stages(), name)
+	if !found {
+		return fmt.Errorf("the stage would be gone")
+	}
+	if left, err := s.Undo(); err != nil || !left.Empty() {
+		return fmt.Errorf("it would have to be undone twice")
+	}
+	edit, err := s.Edit()
+	if err != nil {
+		return err
+	}
+	again, _, err := edit.Apply()
+	if err != nil {
+		return err
+	}
+	if !Same(again.Root().Value(), after.Document().Root().Value()) {
+		return fmt.Errorf("applying it again would not give what is there now")
+	}
+	return s.Check(after)
+}
+
+func stageOf(stages []Stage, name string) (Stage, bool) {
+	i := slices.IndexFunc(stages, func(s Stage) bool { return s.Name == name })
+	if i < 0 {
+		return Stage{}, false
+	}
+	return stages[i], true
+}

@@ -1,0 +1,125 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// switched returns a stage that lights a lamp, and whose reverse writes off.
+func switched(doc *yamledit.Document, lamp string) Stage {
+	s := light(doc, lamp)
+	s.Undo = func() (*yamledit.Edit, error) {
+		e := doc.Edit()
+		if at := doc.Root().Get(lamp); at.Value() == "on" {
+			e.Set(at, "off")
+		}
+		return e, nil
+	}
+	return s
+}
+
+func switchedLamps(doc *yamledit.Document) []Stage {
+	return []Stage{switched(doc, "a"), {Name: "wait"}, switched(doc, "b")}
+}
+
+func undone(t *testing.T, d Distro, text, stage string, through bool) (string, error) {
+	t.Helper()
+	steps, err := Undo(d, document(t, text), Target{}, stage, through)
+	said := ""
+	for _, s := range steps {
+		said += s.Stage.Name + " " + string(s.After.Bytes())
+	}
+	return said, err
+}
+
+func TestUndoTakesOneStageBack(t *testing.T) {
+	for _, c := range []struct {
+		name, text, stage string
+		through           bool
+		want              string
+	}{
+		{"the last one", "a: 'on'\nb: 'on'\n", "b", false, "b a: 'on'\nb: 'off'\n"},
+		{"nothing of what is not there", "a: 'on'\nb: 'off'\n", "b", false, ""},
+		{"nothing of a stage without an edit", "a: 'on'\nb: 'off'\n", "wait", false, ""},
+		{"with all behind it, the last first", "a: 'on'\nb: 'on'\n", "a", true, "b a: 'on'\nb: 'off'\na a: 'off'\nb: 'off'\n"},
+	} {
+		if got, err := undone(t, distro(switchedLamps), c.text, c.stage, c.through); err != nil || got != c.want {
+			t.Errorf("%s: %v: %q", c.name, err, got)
+		}
+	}
+}
+
+func TestUndoDoesNotReachPastALaterStage(t *testing.T) {
+	for _, stage := range []string{"a", "wait"} {
+		_, err := undone(t, distro(switchedLamps), "a: 'on'\nb: 'on'\n", stage, false)
+		var c *Conflict
+		if want := "l.yaml: b comes after " + stage + " and is still in the file; undo it first, or add --through"; !errors.As(err, &c) || err.Error() != want {
+			t.Error(err)
+		}
+	}
+}
+
+func TestUndoNamesAStageThatIsNotThere(t *testing.T) {
+	if _, err := undone(t, distro(switchedLamps), "a: 'on'\n", "c", false); err == nil || !strings.Contains(err.Error(), "there is no stage c") {
+		t.Error(err)
+	}
+}
+
+// TestUndoIsProven holds stages whose reverse is wrong.
+func TestUndoIsProven(t *testing.T) {
+	edit := func(doc *yamledit.Document, to any) func() (*yamledit.Edit, error) {
+		return func() (*yamledit.Edit, error) {
+			e := doc.Edit()
+			e.Set(doc.Root().Get("a"), to)
+			return e, nil
+		}
+	}
+	for want, stage := range map[string]func(*yamledit.Document) Stage{
+		"it would have to be undone twice": func(doc *yamledit.Document) Stage {
+			s := light(doc, "a")
+			s.Undo = edit(doc, "dim")
+			return s
+		},
+		"applying it again would not give what is there now": func(doc *yamledit.Document) Stage {
+			s := switched(doc, "a")
+			s.Edit = edit(doc, "bright")
+			return s
+		},
+		"the check says no": func(doc *yamledit.Document) Stage {
+			s := switched(doc, "a")
+			s.Check = func(Cluster) error { return fmt.Errorf("the check says no") }
+			return s
+		},
+	} {
+		_, err := undone(t, distro(func(doc *yamledit.Document) []Stage { return []Stage{stage(doc)} }), "a: 'on'\n", "a", false)
+		var c *Conflict
+		if !errors.As(err, &c) || !strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or take the file from git") {
+			t.Errorf("want %s, got %v", want, err)
+		}
+	}
+}
+
+func TestWhatCannotBeUndoneStillComesFirst(t *testing.T) {
+	d := distro(func(doc *yamledit.Document) []Stage {
+		b := switched(doc, "b")
+		b.Undo = func() (*yamledit.Edit, error) { return nil, Undetermined(doc.Root().Get("b"), "dim or off") }
+		return []Stage{switched(doc, "a"), b}
+	})
+	const text = "a: 'on'\nb: 'on'\n"
+	if _, err := undone(t, d, text, "a", false); err == nil || !strings.Contains(err.Error(), "b comes after a") {
+		t.Error(err)
+	}
+	for _, stage := range []string{"a", "b"} {
+		_, err := undone(t, d, text, stage, true)
+		if want := "l.yaml:2: b: dim or off; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form"; err == nil || err.Error() != want {
+			t.Error(err)
+		}
+	}
+}
