@@ -18,8 +18,12 @@ type Choice struct {
 }
 
 // Choose returns the steps that a choice applies, in their order; none when
-// nothing is left to do. It fails with *Conflict when another stage comes first.
+// nothing is left to do. It fails with *Conflict when another stage comes first,
+// and for a stage that the plan does not have.
 func (p *Plan) Choose(c Choice) ([]Step, error) {
+	if _, has := p.Step(c.Stage); !has && !c.Next {
+		return nil, notAmong(c.Stage)
+	}
 	var left []Step
 	for _, s := range p.Steps {
 		if s.Left() {
@@ -38,6 +42,11 @@ func (p *Plan) Choose(c Choice) ([]Step, error) {
 		return nil, comesBefore(p.Start.File(), left[0].Stage.Name, c.Stage)
 	}
 	return nil, nil
+}
+
+// notAmong refuses a stage that the operator's choices leave out.
+func notAmong(stage string) error {
+	return fmt.Errorf("there is no stage %s with these choices; leave out --no-leader-migration, or name another stage", stage)
 }
 
 func comesBefore(file, first, stage string) error {

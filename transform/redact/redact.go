@@ -136,7 +136,9 @@ func (w *walker) node(n yamledit.Node) {
 	kind, _ := n.Get("kind").String()
 	for _, c := range n.Children() {
 		switch key := c.Key(); {
-		case secretKey(key), kind == "Secret" && (key == "data" || key == "stringData"), key == cloudConfig:
+		case kind == "Secret" && (key == "data" || key == "stringData"), key == cloudConfig:
+			w.hide(c)
+		case secretKey(key) && !c.Get("secretName").Exists(): // a volume only names a Secret
 			w.hide(c)
 		default:
 			w.node(c)
