@@ -4,6 +4,7 @@
 package ccm
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,7 +126,8 @@ func completed(t *testing.T, manifest string, o Options) string {
 	if err != nil || !found {
 		t.Fatal("no chart", err)
 	}
-	if err := c.Complete(in, o, []NodeClass{dedicated}); err != nil {
+	o.Nodes = append(o.Nodes, dedicated)
+	if err := c.Complete(in, o); err != nil {
 		t.Fatal(err)
 	}
 	if e.Empty() {
@@ -189,6 +191,31 @@ spec:
 	}
 	if again := completed(t, got, options); again != "" {
 		t.Errorf("completed again to\n%s", again)
+	}
+}
+
+// TestTaintsOfAPoolAreTolerated: the chart's own tolerations miss what a pool adds.
+func TestTaintsOfAPoolAreTolerated(t *testing.T) {
+	o := options
+	o.Nodes = []NodeClass{{Name: "reserved", Labels: dedicated.Labels, Taints: append(slices.Clone(dedicated.Taints),
+		corev1.Taint{Key: "example.com/reserved", Value: "control", Effect: corev1.TaintEffectNoExecute},
+		corev1.Taint{Key: "example.com/preferred", Effect: corev1.TaintEffectPreferNoSchedule})}}
+	const want = `
+      - key: example.com/reserved
+        operator: Exists
+        effect: NoExecute
+`
+	text, _ := Manifest(o)
+	if !strings.Contains(text, want) || strings.Contains(text, "example.com/preferred") {
+		t.Errorf("a new chart:\n%s", text)
+	}
+	if got := completed(t, text, o); got != "" {
+		t.Errorf("completed to\n%s", got)
+	}
+	plain, _ := Manifest(options)
+	got := completed(t, plain, o)
+	if added := strings.TrimPrefix(got, plain); !strings.Contains(got, want) || strings.Count(got, "- key:") != 4 {
+		t.Errorf("a chart that is there:\n%s", added)
 	}
 }
 

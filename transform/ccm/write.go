@@ -21,7 +21,8 @@ type Options struct {
 	Distro          string
 	Minor           string // of the cluster, such as "v1.26"
 	LeaderMigration bool
-	CloudConfig     bool // mount the Secret CloudConfigSecret and name its file
+	CloudConfig     bool        // mount the Secret CloudConfigSecret and name its file
+	Nodes           []NodeClass // where the manager has to run: all control planes
 }
 
 // DefaultTag returns the image tag for a distro and a cluster minor, or "".
@@ -75,6 +76,9 @@ func (o Options) adapt(base string) string {
 		e.Append(d.Root().Get("args"), cloudConfigArg)
 		mountCloudConfig(e, d.Root())
 	}
+	if err := (Chart{Values: d.Root()}).completeScheduling(e, d.Root(), o.Nodes); err != nil {
+		return base
+	}
 	after, _, err := e.Apply()
 	if err != nil {
 		return base
@@ -84,7 +88,7 @@ func (o Options) adapt(base string) string {
 
 // Complete queues what a chart that is already there lacks for the migration.
 // in is the manifest that holds it.
-func (c Chart) Complete(in *yamledit.Embedded, o Options, classes []NodeClass) error {
+func (c Chart) Complete(in *yamledit.Embedded, o Options) error {
 	outer := in.Edit(c.Index)
 	spec := c.Root.Get("spec")
 	if c.Version() == "" {
@@ -111,11 +115,11 @@ func (c Chart) Complete(in *yamledit.Embedded, o Options, classes []NodeClass) e
 	if err != nil {
 		return err
 	}
-	return c.completeValues(nested, o, classes)
+	return c.completeValues(nested, o)
 }
 
 // completeValues changes only what is missing or does not work.
-func (c Chart) completeValues(nested *yamledit.Embedded, o Options, classes []NodeClass) error {
+func (c Chart) completeValues(nested *yamledit.Embedded, o Options) error {
 	e := nested.Edit(0)
 	root := nested.Documents()[0].Root()
 	if c.ImageTag() == "" {
@@ -133,13 +137,7 @@ func (c Chart) completeValues(nested *yamledit.Embedded, o Options, classes []No
 	if o.CloudConfig && c.lacksCloudConfig() {
 		mountCloudConfig(e, root)
 	}
-	for _, class := range classes {
-		if c.Refuses(class) != "" {
-			c.completeScheduling(e, root)
-			break
-		}
-	}
-	return nil
+	return c.completeScheduling(e, root, o.Nodes)
 }
 
 func (c Chart) completeArgs(e *yamledit.Edit, root yamledit.Node, o Options) {
@@ -194,36 +192,6 @@ func containsArg(list []string, name string) bool {
 		}
 	}
 	return false
-}
-
-// completeScheduling makes the pods land on control planes: the selector's value
-// is RKE2's, and Exists tolerates a taint whatever its value.
-func (c Chart) completeScheduling(e *yamledit.Edit, root yamledit.Node) {
-	const role = "node-role.kubernetes.io/control-plane"
-	selector := root.Get("nodeSelector")
-	switch {
-	case !selector.IsMap():
-		setOrInsert(e, root, "nodeSelector", yamledit.Map{{Key: role, Value: "true"}})
-	case text(selector, role) != "true":
-		setOrInsert(e, selector, role, "true")
-	}
-	wanted := []any{
-		toleration("node.cloudprovider.kubernetes.io/uninitialized", "NoSchedule"),
-		toleration(role, "NoSchedule"),
-		toleration("node-role.kubernetes.io/etcd", "NoExecute"),
-	}
-	list := root.Get("tolerations")
-	if !list.IsList() {
-		setOrInsert(e, root, "tolerations", wanted)
-		return
-	}
-	for _, t := range wanted {
-		e.Append(list, t)
-	}
-}
-
-func toleration(key, effect string) yamledit.Map {
-	return yamledit.Map{{Key: "key", Value: key}, {Key: "operator", Value: "Exists"}, {Key: "effect", Value: effect}}
 }
 
 func setOrInsert(e *yamledit.Edit, m yamledit.Node, key string, v any) {

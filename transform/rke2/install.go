@@ -93,7 +93,7 @@ func (m *migration) chartOptions() ccm.Options {
 		ChartVersion: m.target.ChartVersion, ChartRepo: m.target.ChartRepo,
 		ImageRepository: m.target.ImageRepository, ImageTag: m.target.ImageTag,
 		Distro: Name, Minor: minor, LeaderMigration: !m.target.NoLeaderMigration,
-		CloudConfig: config != "",
+		CloudConfig: config != "", Nodes: m.controlPlaneNodes(),
 	}
 }
 
@@ -104,7 +104,7 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	case err != nil:
 		return nil, err
 	case found:
-		return e, chart.Complete(in, m.chartOptions(), m.controlPlaneNodes())
+		return e, chart.Complete(in, m.chartOptions())
 	case m.isExternal():
 		return e, nil // its cloud-controller-manager comes from elsewhere
 	}
@@ -211,7 +211,7 @@ func nodeClass(c Class) ccm.NodeClass {
 		"kubernetes.io/os":                      "linux",
 		"node-role.kubernetes.io/control-plane": "true",
 		"node-role.kubernetes.io/master":        "true",
-	}}
+	}, Taints: []corev1.Taint{ccm.Uninitialized}}
 	if c.Etcd() {
 		n.Labels["node-role.kubernetes.io/etcd"] = "true"
 	}
