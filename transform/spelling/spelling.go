@@ -1,7 +1,11 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rke2
+// Package spelling finds the word that a misspelt one was meant to be.
+//
+// Invariant: a word is named only where no other comes into question, because
+// what it names may be written into a file.
+package spelling
 
 import (
 	"slices"
@@ -9,10 +13,10 @@ import (
 	"unicode"
 )
 
-// nearMiss returns the one known word that another one was meant to be: the
+// Nearest returns the one known word, in kebab-case, that another one was meant to be: the
 // same but for case and separators, or a letter or two away, or with one part
 // more. Where two come into question, none does.
-func nearMiss(word string, known []string) (string, bool) {
+func Nearest(word string, known []string) (string, bool) {
 	plain := kebab(word)
 	if slices.Contains(known, plain) {
 		return plain, true
@@ -26,6 +30,10 @@ func nearMiss(word string, known []string) (string, bool) {
 	}
 	return "", false
 }
+
+// IsSlip reports whether a word is another one, but for case, separators and as
+// many letters as a slip changes.
+func IsSlip(word, of string) bool { return Distance(kebab(word), of) <= slip(of) }
 
 // kebab writes a word as RKE2's keys are written; a key with + adds to a list in
 // RKE2's own files.
@@ -54,7 +62,7 @@ func closest(word string, known []string) (string, bool) {
 		if max(len(k)-len(word), len(word)-len(k)) > best {
 			continue
 		}
-		switch d := distance(word, k); {
+		switch d := Distance(word, k); {
 		case d < best:
 			best, near = d, []string{k}
 		case d == best && near != nil:
@@ -78,9 +86,9 @@ func slip(word string) int {
 	return 2
 }
 
-// distance counts the letters to add, drop, change or swap with their neighbour
+// Distance counts the letters to add, drop, change or swap with their neighbour
 // on the way from one word to another (optimal string alignment).
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
