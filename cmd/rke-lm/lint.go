@@ -24,11 +24,12 @@ type lintOptions struct {
 	rewrite
 	fix bool
 
-	shown io.Writer           // where findings go as text
-	kept  []transform.Finding // for programs
-	count map[transform.Severity]int
-	moved int // lines that fixes added to the file in work
-	code  int
+	shown    io.Writer           // where findings go as text
+	kept     []transform.Finding // for programs
+	count    map[transform.Severity]int
+	accepted int
+	moved    int // lines that fixes added to the file in work
+	code     int
 }
 
 func newLint(o *options) *cobra.Command {
@@ -135,10 +136,14 @@ func (l *lintOptions) show(findings []transform.Finding) {
 	for i := range findings {
 		f := &findings[i]
 		f.Line += l.moved
-		l.count[f.Severity]++
 		if f.Stops() {
 			l.code = max(l.code, exitFound)
 		}
+		if f.Accepted && f.Severity == transform.Error {
+			l.accepted++
+			continue
+		}
+		l.count[f.Severity]++
 	}
 	if l.output == "text" {
 		outputs.WriteFindings(l.shown, l.palette(l.shown), findings, "")
@@ -150,8 +155,7 @@ func (l *lintOptions) show(findings []transform.Finding) {
 // keep takes over what fixes made of a cluster.
 func (l *lintOptions) keep(f found, c transform.Cluster, made []string) error {
 	before, after := f.doc, c.Document()
-	id := c.Identity()
-	fmt.Fprintf(l.err, "%s: %s/%s: fixed %s\n", before.File(), id.Namespace, id.Name, counted(made))
+	l.notes = append(l.notes, fmt.Sprintf("%s: %s: fixed %s,", before.File(), c.Identity().Title(), counted(made)))
 	if l.dryRun {
 		outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
 	}
@@ -229,6 +233,10 @@ func (l *lintOptions) finish() error {
 	case "yaml":
 		return outputs.WriteYAML(l.out, l.kept)
 	}
-	fmt.Fprintf(l.err, "errors: %d, warnings: %d, notes: %d\n", l.count[transform.Error], l.count[transform.Warning], l.count[transform.Note])
+	fmt.Fprintf(l.err, "errors: %d, warnings: %d, notes: %d", l.count[transform.Error], l.count[transform.Warning], l.count[transform.Note])
+	if l.accepted > 0 {
+		fmt.Fprintf(l.err, ", accepted: %d", l.accepted)
+	}
+	fmt.Fprintln(l.err)
 	return nil
 }
