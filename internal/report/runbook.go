@@ -111,8 +111,8 @@ func (r Runbook) changes(w io.Writer, s transform.Step, at RunbookStage) {
 
 func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 	fmt.Fprintf(w, "**Do.**\n\n%s\n", fenced("sh", r.command("--stage", s.Stage.Name)))
-	fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to Rancher the way it always\ngoes: commit it, or on Rancher's own cluster\n\n%s\n",
-		code(at.Document), fenced("sh", "kubectl apply -f "+shellWord(r.Folder+"/"+at.Document)))
+	fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to Rancher the way it always\ngoes: commit it, or, if it is what kubectl get has printed, on Rancher's own cluster (kubectl apply would keep\nkeys that are gone from the file):\n\n%s\n",
+		code(at.Document), fenced("sh", "kubectl replace -f "+shellWord(r.Folder+"/"+at.Document)))
 }
 
 // command returns the command line for a stage.

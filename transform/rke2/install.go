@@ -39,7 +39,8 @@ func (m *migration) installCCM() transform.Stage {
 		Verify: []transform.Action{transform.Desired{
 			Namespace: "kube-system", DaemonSet: ccm.ChartName, Selector: controlPlaneNodeLabel,
 		}},
-		Restore: []transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
+		Restore: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
+			m.holder("within half a minute the migration lease has the holder of kube-controller-manager again")...),
 		Files:   m.installFiles,
 	}
 }

@@ -36,7 +36,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Ahead:   2,
 		Caution: m.upgradeCaution(),
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager again")...),
+		Restore: append([]transform.Action{m.settled()}, m.holder("the migration lease keeps the holder of cloud-controller-manager for as long as that runs, and kube-controller-manager waits for it")...),
 	}
 }
 
