@@ -27,6 +27,8 @@ type Cluster struct {
 	Layers          []Layer // in the order of the merge; the first is the global one
 
 	dataDir string
+	configs map[string]Config // by class; what Effective returns
+	strict  strictness
 }
 
 // IsCluster reports whether a document is a cluster of Rancher's provisioning
@@ -49,7 +51,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err := writtenOut(root); err != nil {
 		return nil, err
 	}
-	o, err := read(root)
+	o, strict, err := read(root)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,11 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err := c.setVersion(o.Spec.KubernetesVersion, assumeVersion); err != nil {
 		return nil, err
 	}
-	return c, c.setConfig(o.Spec.RKEConfig)
+	if err := c.setConfig(o.Spec.RKEConfig); err != nil {
+		return nil, err
+	}
+	c.strict, c.configs = strict, c.effective()
+	return c, nil
 }
 
 // RKEConfig returns spec.rkeConfig, which exists and is a mapping.
@@ -147,19 +153,29 @@ type object struct {
 	Spec provv1.ClusterSpec `json:"spec"`
 }
 
+func objectIn(c provv1.Cluster) (o object) {
+	o.Metadata.Name, o.Metadata.Namespace, o.Spec = c.Name, c.Namespace, c.Spec
+	return o
+}
+
 // read decodes the document as Rancher's API does: unknown fields are left out,
 // and a value of another type fails the whole cluster.
-func read(root yamledit.Node) (object, error) {
-	o, err := decode(root.Value())
+func read(root yamledit.Node) (object, strictness, error) {
+	v := root.Value()
+	whole, strict := decodeStrict(v)
+	if strict.err == nil {
+		return objectIn(whole), strict, nil
+	}
+	o, err := decode(v)
 	if err == nil {
-		return o, nil
+		return o, strict, nil // what fails is no part of the configuration
 	}
 	at, err := blame(root, err, func(v any) any { return v })
 	what := expected(err) + ", and Rancher refuses the whole cluster"
 	if inSelector(at) {
-		return o, transform.Refuse(ruleSelectorInvalid, at, what, `write labels and values as strings, as in "true"`)
+		return o, strict, transform.Refuse(ruleSelectorInvalid, at, what, `write labels and values as strings, as in "true"`)
 	}
-	return o, at.Errorf(what, "correct it")
+	return o, strict, at.Errorf(what, "correct it")
 }
 
 // inSelector reports whether a node belongs to a machine selector.

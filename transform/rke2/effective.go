@@ -33,7 +33,31 @@ func (c Config) Values() map[string]any {
 // Effective returns what machines of a class get: the last matching layer wins
 // per key, and the filter sees only the winner, so what it drops there also
 // erases the good values before it (rancher pkg/capr/planner, addUserConfig).
-func (c *Cluster) Effective(class Class) Config {
+//
+// The class is one of the cluster's, and the caller must not change the result.
+func (c *Cluster) Effective(class Class) Config { return c.configs[class.Name] }
+
+// effective works out the configuration of every class.
+func (c *Cluster) effective() map[string]Config {
+	configs := make(map[string]Config, len(c.Classes))
+	for _, class := range c.Classes {
+		configs[class.Name] = c.effectiveOf(class)
+	}
+	return configs
+}
+
+// under returns the cluster as another release would read it.
+func (c *Cluster) under(r Release) *Cluster {
+	if c.Release.Version == r.Version {
+		return c
+	}
+	other := *c
+	other.Release = r
+	other.configs = other.effective()
+	return &other
+}
+
+func (c *Cluster) effectiveOf(class Class) Config {
 	config := Config{}
 	merged := c.merge(class)
 	for key, s := range merged {

@@ -41,7 +41,7 @@ func (m *migration) installCCM() transform.Stage {
 		}},
 		Restore: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
 			m.holder("within half a minute the migration lease has the holder of kube-controller-manager again")...),
-		Files:   m.installFiles,
+		Files: m.installFiles,
 	}
 }
 

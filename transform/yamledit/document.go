@@ -27,6 +27,8 @@ type Document struct {
 	flat  bool // the text of a string on one line: every line is the first
 	lines func() *lineIndex
 	style func() *style
+
+	embedded streams // in its strings
 }
 
 // Parse reads one document. It fails with an *Error for text that is not UTF-8

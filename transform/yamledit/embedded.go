@@ -6,6 +6,7 @@ package yamledit
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -29,9 +30,17 @@ func (n Node) Embedded() (*Embedded, error) {
 	if !ok {
 		return nil, n.Errorf("not a string", "write the manifests as a literal block (|)")
 	}
-	e := &Embedded{node: n}
+	docs, err := n.doc.embedded.of(n.y, func() ([]*Document, error) { return n.parseEmbedded(text) })
+	if err != nil {
+		return nil, err
+	}
+	return &Embedded{node: n, docs: docs, edits: make([]*Edit, len(docs)), removed: make([]bool, len(docs))}, nil
+}
+
+func (n Node) parseEmbedded(text string) ([]*Document, error) {
+	var docs []*Document
+	flat := n.y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0
 	for _, c := range Split(n.doc.File(), []byte(text)) {
-		flat := n.y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0
 		if flat {
 			c.Line = n.doc.chunk.Line + n.y.Line - 1
 		} else {
@@ -42,10 +51,34 @@ func (n Node) Embedded() (*Embedded, error) {
 			return nil, err
 		}
 		d.flat = flat
-		e.docs = append(e.docs, d)
-		e.edits, e.removed = append(e.edits, nil), append(e.removed, false)
+		docs = append(docs, d)
 	}
-	return e, nil
+	return docs, nil
+}
+
+// streams keeps the streams that strings of a document hold, each parsed once.
+// Documents do not change, so all edits may share them.
+type streams struct {
+	mu     sync.Mutex
+	parsed map[*yaml.Node][]*Document
+}
+
+// of returns the documents in a string; what cannot be parsed is not kept.
+func (s *streams) of(n *yaml.Node, parse func() ([]*Document, error)) ([]*Document, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if docs, known := s.parsed[n]; known {
+		return docs, nil
+	}
+	docs, err := parse()
+	if err != nil {
+		return nil, err
+	}
+	if s.parsed == nil {
+		s.parsed = map[*yaml.Node][]*Document{}
+	}
+	s.parsed[n] = docs
+	return docs, nil
 }
 
 // embeddings are the embedded streams of an edit, in the order of use.
