@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
@@ -63,20 +62,10 @@ func newStrictErrors(before, after yamledit.Node) error {
 	if err != nil {
 		return err
 	}
-	for _, field := range slices.Sorted(maps.Keys(now)) {
-		if now[field] > old[field] {
-			return fmt.Errorf("the result has a field that the schema of Rancher does not allow: %s", field)
-		}
-	}
-	return nil
+	return now.Worse(old)
 }
 
-// listIndex is the place in a list; an entry in front of others moves them.
-var listIndex = regexp.MustCompile(`\[\d+\]`)
-
-// strictErrors counts what strict decoding says about fields. It names fields,
-// never values.
-func strictErrors(root yamledit.Node) (map[string]int, error) {
+func strictErrors(root yamledit.Node) (transform.StrictErrors, error) {
 	text, err := json.Marshal(root.Value())
 	if err != nil {
 		return nil, err
@@ -86,9 +75,9 @@ func strictErrors(root yamledit.Node) (map[string]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it does not decode as a Cluster of provisioning.cattle.io/v1")
 	}
-	found := make(map[string]int, len(fields))
+	found := transform.StrictErrors{}
 	for _, f := range fields {
-		found[listIndex.ReplaceAllString(f.Error(), "[]")]++
+		found.Add(f.Error())
 	}
 	return found, nil
 }

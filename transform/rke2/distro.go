@@ -24,7 +24,7 @@ func Distro() transform.Distro {
 		Open:     open,
 		Lint:     lint,
 		Explain:  explain,
-		Rules:    ruleTable(),
+		Rules:    transform.RulesOf(rules()),
 	}
 }
 
@@ -97,17 +97,17 @@ func (m *migration) Document() *yamledit.Document { return m.Doc }
 // Stages implements transform.Cluster. This list is the architecture.
 func (m *migration) Stages() []transform.Stage {
 	if m.target.NoLeaderMigration {
-		return []transform.Stage{m.installCCM(), m.switchToExternal(), m.verifyProviderIDs()}
+		return []transform.Stage{m.installCCM(), m.switchToExternal(), transform.Verification()}
 	}
 	return []transform.Stage{
 		m.grantMigrationLease(),
 		m.enableLeaderMigration(),
 		m.installCCM(),
-		m.cordonControlPlane(),
+		m.cordon().Stage(),
 		m.switchToExternal(),
-		m.uncordonControlPlane(),
+		m.cordon().Release(),
 		m.disableLeaderMigration(),
-		m.verifyProviderIDs(),
+		transform.Verification(),
 	}
 }
 

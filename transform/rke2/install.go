@@ -62,17 +62,7 @@ func (m *migration) installFiles() ([]transform.File, error) {
 }
 
 // manifest returns the documents of additionalManifest; none where it is absent.
-func (m *migration) manifest() ([]*yamledit.Document, error) {
-	at := m.RKEConfig().Get(manifestKey)
-	if !at.Exists() || at.IsNull() {
-		return nil, nil
-	}
-	in, err := at.Embedded()
-	if err != nil {
-		return nil, err
-	}
-	return in.Documents(), nil
-}
+func (m *migration) manifest() ([]*yamledit.Document, error) { return m.bundle().Documents() }
 
 // chart returns the cluster's HelmChart of the cloud-controller-manager.
 func (m *migration) chart() (ccm.Chart, bool, error) {
@@ -112,7 +102,7 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, m.appendManifest(e, text)
+	return e, m.bundle().Append(e, text)
 }
 
 // editChart returns the chart as nodes of the manifest that an edit changes.
@@ -143,28 +133,6 @@ func (m *migration) newManifest() (string, error) {
 	secret, err := ccm.CloudConfigManifest(config)
 	return secret + "---\n" + text, err
 }
-
-// appendManifest adds documents to additionalManifest and keeps those in it.
-func (m *migration) appendManifest(e *yamledit.Edit, text string) error {
-	at := m.RKEConfig().Get(manifestKey)
-	switch {
-	case !at.Exists():
-		e.Insert(m.RKEConfig(), manifestKey, trimBreak(text))
-		return nil
-	case at.IsNull():
-		e.Set(at, trimBreak(text))
-		return nil
-	}
-	in, err := e.Embedded(at)
-	if err != nil {
-		return err
-	}
-	in.Append(text)
-	return nil
-}
-
-// trimBreak lets a new manifest end in the last line, so that it is stripped (|-).
-func trimBreak(s string) string { return s[:len(s)-1] }
 
 // checkInstall requires that no machine is configured differently, and that the
 // chart lands on every control plane and takes part in the migration.

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -87,12 +88,12 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 	return m.eachChart(func(c installed) []transform.Finding {
 		minor := c.chart.ImageMinor()
 		_, configured := args.Last(c.chart.Args(), "leader-migration-config")
-		behind := minorNumber(m.Version) - minorNumber(c.chart.ImageTag())
+		behind := k8s.Minor(m.Version) - k8s.Minor(c.chart.ImageTag())
 		var message string
 		switch {
 		case minor == "" || configured || behind == 1 && c.chart.Migrates() && m.isExternal():
 			return nil
-		case from(minor, "v1.28") && c.chart.Migrates():
+		case k8s.From(minor, "v1.28") && c.chart.Migrates():
 			message = "image " + minor + " has other names for its controllers than the default configuration of leader migration, so services and routes run in both managers"
 		case behind != 0:
 			message = "image " + minor + " does not belong to Kubernetes " + m.minor()
@@ -177,7 +178,7 @@ func (m *migration) runsInTree() bool {
 
 // addressFlapping goes by the in-tree kubelets (kubernetes #109793).
 func (m *migration) addressFlapping() []transform.Finding {
-	if from(m.minor(), "v1.25") || !slices.ContainsFunc(m.Classes, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
+	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.Classes, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
 		return nil
 	}
 	return m.eachChart(func(c installed) []transform.Finding {

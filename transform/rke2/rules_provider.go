@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -43,9 +44,9 @@ func (m *migration) providerInSelector() []transform.Finding {
 func (m *migration) inTreeGone() []transform.Finding {
 	version := m.Version
 	if m.stage == "" {
-		version = m.reached()
+		version = m.move().Reached()
 	}
-	if !from(version, "v1.27") {
+	if !k8s.From(version, "v1.27") {
 		return nil
 	}
 	return eachOf(m.inTreeNodes(), func(yamledit.Node) (string, string) {
@@ -186,14 +187,14 @@ func (m *migration) flagLeftOnManager() []transform.Finding {
 
 // apiServerFlagRemoved finds the flag in any spelling and with any value.
 func (m *migration) apiServerFlagRemoved() []transform.Finding {
-	if !from(m.reached(), "v1.33") {
+	if !k8s.From(m.move().Reached(), "v1.33") {
 		return nil
 	}
 	var found []transform.Finding
 	for _, at := range m.winners(apiServerArgs, Class.ControlPlane) {
 		for _, a := range argNodes(at) {
 			if a.Name == componentFlag {
-				found = append(found, transform.FindingAt(a.node, "kube-apiserver "+semver.MajorMinor(m.reached())+" has no flag --"+componentFlag+" and does not start", "remove the argument"))
+				found = append(found, transform.FindingAt(a.node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+componentFlag+" and does not start", "remove the argument"))
 			}
 		}
 	}

@@ -21,7 +21,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Name: transform.SwitchToExternal,
 		Why: "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
 			"The flag leaves kube-controller-manager in the same edit: an external manager that keeps it holds the lease and runs nothing. " +
-			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.upgradeWhy(),
+			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
 		Edit:  m.switchEdit,
 		Check: m.checkSwitch,
 		Undo:  m.switchUndo,
@@ -34,7 +34,7 @@ func (m *migration) switchToExternal() transform.Stage {
 			m.settled(),
 		},
 		Ahead:   2,
-		Caution: m.upgradeCaution(),
+		Caution: m.move().Caution(),
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
 		Restore: append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager again")...),
 	}
@@ -61,7 +61,7 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	if m.carriesCloudConfig() {
 		m.removeCloudConfig(e)
 	}
-	return e, m.upgrade(e)
+	return e, m.move().Queue(e)
 }
 
 // switchProvider edits the locations that win, wherever they stand.

@@ -5,6 +5,7 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -38,6 +39,6 @@ func isInstalled(chart ccm.Chart, o ccm.Options) bool {
 	if !ok {
 		return false
 	}
-	_, all := whereIn([]*yamledit.Document{chart.Root.Document()}, text)
+	_, all := bundle.WhereIn([]*yamledit.Document{chart.Root.Document()}, text)
 	return all
 }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -54,15 +52,13 @@ func (m *migration) checkWayBack() error {
 	if err := m.checkMoved(version); err != nil {
 		return err
 	}
-	docs, err := m.manifest()
-	if err != nil {
-		return err
-	}
-	if _, found, err := ccm.Find(docs); err != nil || !found {
+	if _, found, err := m.chart(); err != nil || !found {
 		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster became external by other means")
 	}
-	if !m.target.NoLeaderMigration && !leadermigration.Granted(docs) {
-		return transform.Lost(m.RKEConfig(), "additionalManifest does not let kube-controller-manager lock the migration lease, without which its cloud controllers would run nowhere")
+	if !m.target.NoLeaderMigration {
+		if err := m.bundle().CheckGranted(); err != nil {
+			return err
+		}
 	}
 	if m.carriesCloudConfig() && len(m.winners(cloudConfigKey, Class.ControlPlane)) == 0 {
 		return transform.Lost(m.RKEConfig(), cloudConfigKey+" left the file with the switch, and the file does not tell where it stood")
