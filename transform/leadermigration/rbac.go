@@ -1,10 +1,12 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leadermigration knows the migration lease and who may lock it.
+// Package leadermigration knows the migration lease, who may lock it, and the
+// configuration that says which controllers a manager runs under it.
 //
 // Invariant: rights are read as the RBAC authorizer reads them, never by the
-// name of a role.
+// name of a role; a configuration is read as the manager of its version reads
+// it, which accepts most mistakes without a word.
 package leadermigration
 
 import (
