@@ -23,9 +23,9 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Edit:   m.grantEdit,
 		Check:  m.checkGrant,
 		Undo:   m.grantUndo,
-		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser}},
+		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
 		Restore: []transform.Action{transform.Gone{
-			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: leadermigration.Lease,
+			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease(),
 		}},
 	}
 }
@@ -39,13 +39,13 @@ func (m *migration) grantEdit() (*yamledit.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if leadermigration.Granted(docs) {
+	if leadermigration.Granted(docs, m.target.Lease()) {
 		return e, nil
 	}
-	if n, found := leadermigration.Conflict(docs); found {
-		return nil, n.Errorf("a manifest of the name "+leadermigration.Lease+" is there, but does not let kube-controller-manager lock the migration lease", "complete its rules and subjects, or give it another name")
+	if n, found := leadermigration.Conflict(docs, m.target.Lease()); found {
+		return nil, n.Errorf("a manifest of the name "+m.target.Lease()+" is there, but does not let kube-controller-manager lock the migration lease", "complete its rules and subjects, or give it another name")
 	}
-	return e, m.appendManifest(e, leadermigration.Grant)
+	return e, m.appendManifest(e, leadermigration.Grant(m.target.Lease()))
 }
 
 // checkGrant requires that no machine is configured differently and that the
@@ -58,7 +58,7 @@ func (m *migration) checkGrant(after transform.Cluster) error {
 	if err != nil {
 		return err
 	}
-	if !leadermigration.Granted(docs) {
+	if !leadermigration.Granted(docs, m.target.Lease()) {
 		return fmt.Errorf("the manifest would not let %s lock the migration lease", leadermigration.ManagerUser)
 	}
 	return nil

@@ -29,16 +29,16 @@ func (m *migration) grantUndo() (*yamledit.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, there := leadermigration.Conflict(docs)
+	n, there := leadermigration.Conflict(docs, m.target.Lease())
 	if !there {
 		return e, nil
 	}
-	ours, all := whereIn(docs, leadermigration.Grant)
+	ours, all := whereIn(docs, leadermigration.Grant(m.target.Lease()))
 	if !all {
 		return nil, transform.Lost(n, "this manifest is not as rke-lm writes it, so it may have another purpose")
 	}
-	if n, used := leadermigration.UsedBy(docs, ours); used {
-		return nil, transform.Lost(n, "this manifest uses the role "+leadermigration.Lease+", too")
+	if n, used := leadermigration.UsedBy(docs, ours, m.target.Lease()); used {
+		return nil, transform.Lost(n, "this manifest uses the role "+m.target.Lease()+", too")
 	}
 	return e, m.removeManifests(e, ours)
 }

@@ -61,7 +61,7 @@ func (m *migration) checkWayBack() error {
 	if _, found, err := ccm.Find(docs); err != nil || !found {
 		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster became external by other means")
 	}
-	if !m.target.NoLeaderMigration && !leadermigration.Granted(docs) {
+	if !m.target.NoLeaderMigration && !leadermigration.Granted(docs, m.target.Lease()) {
 		return transform.Lost(m.RKEConfig(), "additionalManifest does not let kube-controller-manager lock the migration lease, without which its cloud controllers would run nowhere")
 	}
 	if m.carriesCloudConfig() && len(m.winners(cloudConfigKey, Class.ControlPlane)) == 0 {
