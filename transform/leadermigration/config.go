@@ -62,7 +62,7 @@ type Config struct {
 // without markers, with a final line break. It fails for a component, version or
 // form that no manager has, and for a lease that cannot have that name.
 func Make(c Config) (string, error) {
-	version, err := c.reader()
+	version, err := c.minor()
 	if err != nil {
 		return "", err
 	}
@@ -101,8 +101,15 @@ func (c Config) lease() string {
 	return c.Lease
 }
 
-// reader returns the minor of the manager that reads the configuration.
-func (c Config) reader() (string, error) {
+// Reader returns what is known of the manager that reads the configuration; it
+// fails as Make does for components and versions.
+func (c Config) Reader() (Reader, error) {
+	minor, err := c.minor()
+	return Reader{Component: c.Component, Version: minor, Lease: c.Lease, NodeIPAM: c.NodeIPAM}, err
+}
+
+// minor returns the minor of the manager that reads the configuration.
+func (c Config) minor() (string, error) {
 	version, what := c.Kubernetes, "Kubernetes version"
 	switch c.Component {
 	case Manager:

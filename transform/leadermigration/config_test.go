@@ -114,7 +114,7 @@ func every(component string, f func(Config, string)) {
 
 func parsed(t *testing.T, text string) yamledit.Node {
 	t.Helper()
-	roots, _, err := Read("leadermigration.conf", []byte(text))
+	roots, _, err := readAll("leadermigration.conf", text)
 	if err != nil || len(roots) != 1 {
 		t.Fatal(err, len(roots))
 	}

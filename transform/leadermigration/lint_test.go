@@ -25,6 +25,18 @@ controllerLeaders:
     component: "*"
 `
 
+// readAll reads all documents of a text.
+func readAll(file, text string) (roots []yamledit.Node, found []transform.Finding, err error) {
+	for _, c := range yamledit.Split(file, []byte(text)) {
+		more, bare, err := Read(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		roots, found = append(roots, more...), append(found, bare...)
+	}
+	return roots, found, nil
+}
+
 // said lists findings as rule:line.
 func said(found []transform.Finding) string {
 	var out []string
@@ -83,7 +95,7 @@ func TestRulesOfOneConfiguration(t *testing.T) {
 		{"a misspelt key of an entry", strings.Replace(good, "component:", "Component:", 1), kcm, "unknown-component:5 unknown-key:6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			roots, found, err := Read("leadermigration.conf", []byte(c.text))
+			roots, found, err := readAll("leadermigration.conf", c.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +138,7 @@ func TestConfigurationsAreFoundWhereverTheyTravel(t *testing.T) {
 		{"two in one file", good + "---\n" + good, 1, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			roots, _, err := Read("in.yaml", []byte(c.text))
+			roots, _, err := readAll("in.yaml", c.text)
 			if err != nil || len(roots) != c.n || roots[0].Line() != c.line {
 				t.Fatal(err, len(roots), roots)
 			}
@@ -137,16 +149,22 @@ func TestConfigurationsAreFoundWhereverTheyTravel(t *testing.T) {
 	}
 }
 
-func TestFilesWithoutAConfigurationAreRefused(t *testing.T) {
+func TestOtherDocumentsHoldNoConfiguration(t *testing.T) {
+	for name, text := range map[string]string{"nothing": "", "another kind": "kind: ConfigMap\ndata: {a: b}\n", "a comment": "# LeaderMigrationConfiguration\n"} {
+		if roots, found, err := readAll("in.yaml", text); err != nil || len(roots)+len(found) > 0 {
+			t.Errorf("%s: %v %v %v", name, roots, found, err)
+		}
+	}
+}
+
+func TestWhatIsNoYAMLIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"nothing", "", "in.yaml: no LeaderMigrationConfiguration in it"},
-		{"another kind", "kind: ConfigMap\ndata: {a: b}\n", "in.yaml: no LeaderMigrationConfiguration in it"},
-		{"no YAML", "kind: [\n", "in.yaml:"},
+		{"a bracket that stays open", "kind: [\n", "in.yaml:"},
 		{"a template", good + "{{ .Values.more }}\n", "in.yaml:11"},
 		{"no YAML in a ConfigMap", "kind: ConfigMap\ndata:\n  c: |\n    kind: LeaderMigrationConfiguration\n    leaderName: [\n", "in.yaml:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, _, err := Read("in.yaml", []byte(c.text)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			if _, _, err := readAll("in.yaml", c.text); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
 		})

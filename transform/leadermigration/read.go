@@ -12,28 +12,19 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Read returns the configurations in a file: documents of their own, or in the
-// data of a ConfigMap or the stringData of a Secret. Wildcards without quotes are
-// findings, and are read as if they had them. It fails for a file that is no YAML
-// even then, and for one without a configuration.
-func Read(file string, text []byte) ([]yamledit.Node, []transform.Finding, error) {
-	quoted, lines := quoteWildcards(string(text))
-	var found []yamledit.Node
-	for _, chunk := range yamledit.Split(file, []byte(quoted)) {
-		doc, err := transform.Parse(chunk)
-		if err != nil {
-			return nil, unquoted(file, lines), err
-		}
-		roots, err := configurations(doc.Root())
-		if err != nil {
-			return nil, unquoted(file, lines), err
-		}
-		found = append(found, roots...)
+// Read returns the configurations in a document: itself, or those in the data of
+// a ConfigMap or the stringData of a Secret; none for any other. Wildcards without
+// quotes are findings, and are read as if they had them. It fails for what is no
+// YAML even then.
+func Read(c yamledit.Chunk) ([]yamledit.Node, []transform.Finding, error) {
+	quoted, lines := quoteWildcards(string(c.Bytes), c.Line)
+	c.Bytes = []byte(quoted)
+	doc, err := transform.Parse(c)
+	if err != nil {
+		return nil, unquoted(c.File, lines), err
 	}
-	if len(found) == 0 {
-		return nil, unquoted(file, lines), &yamledit.Error{File: file, What: "no " + Kind + " in it", Do: "name a file that holds one, or a ConfigMap with one"}
-	}
-	return found, unquoted(file, lines), nil
+	roots, err := configurations(doc.Root())
+	return roots, unquoted(c.File, lines), err
 }
 
 // configurations returns the configurations in a document.
@@ -63,7 +54,7 @@ func configurations(root yamledit.Node) ([]yamledit.Node, error) {
 // string that holds none has no node.
 func Embedded(at yamledit.Node) (yamledit.Node, []transform.Finding, error) {
 	text, _ := at.String()
-	quoted, lines := quoteWildcards(text)
+	quoted, lines := quoteWildcards(text, at.Line())
 	if len(lines) == 0 {
 		in, err := at.Embedded()
 		if err != nil {
@@ -80,9 +71,6 @@ func Embedded(at yamledit.Node) (yamledit.Node, []transform.Finding, error) {
 		}
 		docs = append(docs, doc)
 	}
-	for i := range lines {
-		lines[i] += at.Line()
-	}
 	return first(docs), unquoted(at.Document().File(), lines), nil
 }
 
@@ -98,12 +86,12 @@ func first(docs []*yamledit.Document) yamledit.Node {
 // star for the beginning of an alias.
 var bareWildcard = regexp.MustCompile(`(?m)^([^#\n]*\bcomponent:[ \t]+)\*([ \t]*(?:[,}#\r].*)?)$`)
 
-// quoteWildcards puts quotes around bare wildcards, and returns the lines that
-// hold them, from 1.
-func quoteWildcards(text string) (string, []int) {
+// quoteWildcards puts quotes around bare wildcards, and returns the lines of the
+// file that hold them, where the text begins behind so many lines.
+func quoteWildcards(text string, before int) (string, []int) {
 	var lines []int
 	for _, at := range bareWildcard.FindAllStringIndex(text, -1) {
-		lines = append(lines, 1+strings.Count(text[:at[0]], "\n"))
+		lines = append(lines, before+1+strings.Count(text[:at[0]], "\n"))
 	}
 	return bareWildcard.ReplaceAllString(text, `$1"*"$2`), lines
 }
