@@ -19,6 +19,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
@@ -59,7 +60,7 @@ nothing but what the stage promises.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newVersion(o))
+	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newLeaderMigrationConfig(o), newVersion(o))
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
@@ -84,6 +85,8 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.ImageTag, "ccm-image-tag", "", "tag of that image (default: the one tested with the cluster's minor)")
 	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "leave leader migration on at the end")
 	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "plan the short way: chart, switch, verify")
+	f.StringVar(&t.LeaderMigrationConfig, "leader-migration-config", "", "default: the managers know which controllers move (also when not given); generate: each gets a LeaderMigrationConfiguration of its own, which images of 1.28 and later need")
+	f.StringVar(&t.LeaseName, "lease-name", "", "name of the migration lease (default "+transform.DefaultLease+"); another one goes with --leader-migration-config generate")
 	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
 	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message of an unknown one lists the rules")
 }
@@ -114,8 +117,8 @@ func (o *options) target() (transform.Target, error) {
 			return t, err
 		}
 	}
-	if t.KeepLeaderMigration && t.NoLeaderMigration {
-		return t, errors.New("--keep-leader-migration and --no-leader-migration exclude each other; leave one out")
+	if err := checkMigration(t); err != nil {
+		return t, err
 	}
 	for _, id := range t.Accept {
 		if err := checkAccept(id); err != nil {
@@ -123,6 +126,28 @@ func (o *options) target() (transform.Target, error) {
 		}
 	}
 	return t, nil
+}
+
+// checkMigration refuses choices of leader migration that mean nothing together.
+func checkMigration(t transform.Target) error {
+	if t.LeaderMigrationConfig != "" {
+		if err := checkOneOf("leader-migration-config", t.LeaderMigrationConfig, transform.ConfigDefault, transform.ConfigGenerate); err != nil {
+			return err
+		}
+	}
+	if err := leadermigration.CheckLease(t.Lease()); err != nil {
+		return fmt.Errorf("--lease-name: %w", err)
+	}
+	generated := t.LeaderMigrationConfig == transform.ConfigGenerate
+	switch {
+	case t.KeepLeaderMigration && t.NoLeaderMigration:
+		return errors.New("--keep-leader-migration and --no-leader-migration exclude each other; leave one out")
+	case generated && t.NoLeaderMigration:
+		return errors.New("--leader-migration-config generate and --no-leader-migration exclude each other; leave one out")
+	case t.Lease() != transform.DefaultLease && !generated:
+		return errors.New("--lease-name: only a configuration tells both managers another name; add --leader-migration-config generate")
+	}
+	return nil
 }
 
 // checkAccept refuses rules that do not exist or must not be acknowledged.

@@ -97,7 +97,7 @@ func (m *migration) Document() *yamledit.Document { return m.Doc }
 // Stages implements transform.Cluster. This list is the architecture.
 func (m *migration) Stages() []transform.Stage {
 	if m.target.NoLeaderMigration {
-		return []transform.Stage{m.installCCM(), m.switchToExternal(), transform.Verification()}
+		return []transform.Stage{m.installCCM(), m.switchToExternal(), transform.Verification(m.target.LeaseName)}
 	}
 	return []transform.Stage{
 		m.grantMigrationLease(),
@@ -107,7 +107,7 @@ func (m *migration) Stages() []transform.Stage {
 		m.switchToExternal(),
 		m.cordon().Release(),
 		m.disableLeaderMigration(),
-		transform.Verification(),
+		transform.Verification(m.target.LeaseName),
 	}
 }
 

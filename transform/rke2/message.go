@@ -15,5 +15,5 @@ func (m *migration) holder(why string) []transform.Action {
 	if m.target.NoLeaderMigration {
 		return nil
 	}
-	return []transform.Action{transform.LeaseHolder{Why: why}}
+	return []transform.Action{transform.LeaseHolder{Why: why, Lease: m.target.LeaseName}}
 }

@@ -30,7 +30,7 @@ func (m *migration) switchToExternal() transform.Stage {
 				Namespace: "kube-system", DaemonSet: ccm.ChartName,
 				Why: "before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease",
 			},
-			transform.LeaseHolder{Why: "before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager"},
+			transform.LeaseHolder{Why: "before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager", Lease: m.target.LeaseName},
 			m.settled(),
 		},
 		Ahead:   2,
