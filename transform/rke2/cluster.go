@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"sync"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 	"golang.org/x/mod/semver"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -29,6 +31,8 @@ type Cluster struct {
 	dataDir string
 	configs map[string]Config // by class; what Effective returns
 	strict  strictness
+
+	manifests func() ([]*yamledit.Document, error) // of additionalManifest
 }
 
 // IsCluster reports whether a document is a cluster of Rancher's provisioning
@@ -66,6 +70,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 		return nil, err
 	}
 	c.strict, c.configs = strict, c.effective()
+	c.manifests = sync.OnceValues(bundle.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	return c, nil
 }
 

@@ -63,7 +63,7 @@ func (m *migration) installFiles() ([]transform.File, error) {
 }
 
 // manifest returns the documents of additionalManifest; none where it is absent.
-func (m *migration) manifest() ([]*yamledit.Document, error) { return m.bundle().Documents() }
+func (m *migration) manifest() ([]*yamledit.Document, error) { return m.manifests() }
 
 // chart returns the cluster's HelmChart of the cloud-controller-manager.
 func (m *migration) chart() (ccm.Chart, bool, error) {

@@ -63,15 +63,19 @@ var yamlWords = sync.OnceValue(func() map[string]any {
 // wholeNumber reads the usual spelling of a number: decimal, without a zero in
 // front, and short enough to be exact.
 func wholeNumber(s string) (float64, bool) {
-	if s == "" || len(s) > 15 || s[0] == '0' && len(s) > 1 {
+	digits, negative := strings.CutPrefix(s, "-")
+	if digits == "" || len(digits) > 15 || digits[0] == '0' && s != "0" {
 		return 0, false
 	}
 	n := 0
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
 			return 0, false
 		}
-		n = 10*n + int(s[i]-'0')
+		n = 10*n + int(digits[i]-'0')
+	}
+	if negative {
+		n = -n
 	}
 	return float64(n), true
 }
