@@ -6,6 +6,7 @@ package ccm
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -41,6 +42,21 @@ func DefaultTag(distro, minor string) string {
 // Manifest returns a HelmChart with the values for the cluster's minor; false
 // says that there are none for it.
 func Manifest(o Options) (string, bool) {
+	if text, known := manifests.Load(o); known {
+		return text.(string), true
+	}
+	text, ok := o.manifest()
+	if ok {
+		manifests.Store(o, text)
+	}
+	return text, ok
+}
+
+// manifests keeps what Manifest returned. All clusters of a run have the same
+// choices, so there are as many as minors among them.
+var manifests sync.Map // Options → string
+
+func (o Options) manifest() (string, bool) {
 	base, ok := values.ForMinor(o.Distro, o.Minor)
 	if !ok {
 		return "", false
