@@ -166,12 +166,11 @@ func objectIn(c provv1.Cluster) (o object) {
 // read decodes the document as Rancher's API does: unknown fields are left out,
 // and a value of another type fails the whole cluster.
 func read(root yamledit.Node) (object, strictness, error) {
-	v := root.Value()
-	whole, strict := decodeStrict(v)
+	whole, strict := decodeStrict(root.JSON())
 	if strict.err == nil {
 		return objectIn(whole), strict, nil
 	}
-	o, err := decode(v)
+	o, err := decode(root.Value())
 	if err == nil {
 		return o, strict, nil // what fails is no part of the configuration
 	}

@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -30,12 +29,8 @@ func (s strictness) allows(after strictness) error {
 	return after.fields.Worse(s.fields)
 }
 
-// decodeStrict decodes a document's value, and counts what is said about fields.
-func decodeStrict(v any) (c provv1.Cluster, s strictness) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return c, strictness{err: err}
-	}
+// decodeStrict decodes a document, and counts what is said about fields.
+func decodeStrict(text []byte) (c provv1.Cluster, s strictness) {
 	fields, err := sjson.UnmarshalStrict(text, &c)
 	s = strictness{fields: transform.StrictErrors{}, err: err}
 	for _, f := range fields {
