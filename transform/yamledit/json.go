@@ -15,7 +15,7 @@ func (n Node) JSON() []byte {
 	if n.y == nil {
 		return []byte("null")
 	}
-	return appendJSON(nil, n.y)
+	return appendJSON(make([]byte, 0, len(n.doc.chunk.Bytes)), n.y)
 }
 
 func appendJSON(b []byte, n *yaml.Node) []byte {
