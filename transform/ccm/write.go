@@ -22,8 +22,7 @@ type Options struct {
 	Distro          string
 	Minor           string // of the cluster, such as "v1.26"
 	LeaderMigration bool
-	CloudConfig     bool        // mount the Secret CloudConfigSecret and name its file
-	Nodes           []NodeClass // where the manager has to run: all control planes
+	CloudConfig     bool // mount the Secret CloudConfigSecret and name its file
 }
 
 // DefaultTag returns the image tag for a distro and a cluster minor, or "".
@@ -39,24 +38,27 @@ func DefaultTag(distro, minor string) string {
 	return text(d.Root(), "image", "tag")
 }
 
-// Manifest returns a HelmChart with the values for the cluster's minor; false
-// says that there are none for it.
-func Manifest(o Options) (string, bool) {
+// Manifest returns a HelmChart with the values for the cluster's minor, whose pods
+// land on all the given nodes; false says that there are none for it.
+func Manifest(o Options, nodes []NodeClass) (string, bool) {
+	if slices.ContainsFunc(nodes, NodeClass.unusual) {
+		return o.manifest(nodes)
+	}
 	if text, known := manifests.Load(o); known {
 		return text.(string), true
 	}
-	text, ok := o.manifest()
+	text, ok := o.manifest(nil)
 	if ok {
 		manifests.Store(o, text)
 	}
 	return text, ok
 }
 
-// manifests keeps what Manifest returned. All clusters of a run have the same
-// choices, so there are as many as minors among them.
+// manifests keeps what Manifest returned for usual nodes. All clusters of a run
+// have the same choices, so there are as many as minors among them.
 var manifests sync.Map // Options → string
 
-func (o Options) manifest() (string, bool) {
+func (o Options) manifest(nodes []NodeClass) (string, bool) {
 	base, ok := values.ForMinor(o.Distro, o.Minor)
 	if !ok {
 		return "", false
@@ -65,7 +67,7 @@ func (o Options) manifest() (string, bool) {
 	b.WriteString("apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata:\n  name: " + ChartName + "\n  namespace: kube-system\nspec:\n" +
 		"  bootstrap: true\n  chart: " + ChartName + "\n  failurePolicy: abort\n  repo: " + or(o.ChartRepo, Repository) + "\n" +
 		"  targetNamespace: kube-system\n  " + valuesKey + ": |-\n")
-	for _, line := range strings.Split(strings.TrimSuffix(o.adapt(base), "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimSuffix(o.adapt(base, nodes), "\n"), "\n") {
 		b.WriteString("    " + line + "\n")
 	}
 	b.WriteString("  version: " + or(o.ChartVersion, DefaultVersion) + "\n")
@@ -73,7 +75,7 @@ func (o Options) manifest() (string, bool) {
 }
 
 // adapt brings the operator's choices into the values of a minor.
-func (o Options) adapt(base string) string {
+func (o Options) adapt(base string, nodes []NodeClass) string {
 	d, err := yamledit.ParseString("values.yaml", base)
 	if err != nil {
 		return base // the embedded files are tested
@@ -92,7 +94,7 @@ func (o Options) adapt(base string) string {
 		e.Append(d.Root().Get("args"), cloudConfigArg)
 		mountCloudConfig(e, d.Root())
 	}
-	if err := (Chart{Values: d.Root()}).completeScheduling(e, d.Root(), o.Nodes); err != nil {
+	if err := (Chart{Values: d.Root()}).completeScheduling(e, d.Root(), nodes); err != nil {
 		return base
 	}
 	after, _, err := e.Apply()
@@ -104,7 +106,7 @@ func (o Options) adapt(base string) string {
 
 // Complete queues what a chart that is already there lacks for the migration.
 // in is the manifest that holds it.
-func (c Chart) Complete(in *yamledit.Embedded, o Options) error {
+func (c Chart) Complete(in *yamledit.Embedded, o Options, nodes []NodeClass) error {
 	outer := in.Edit(c.Index)
 	spec := c.Root.Get("spec")
 	if c.Version() == "" {
@@ -119,7 +121,7 @@ func (c Chart) Complete(in *yamledit.Embedded, o Options) error {
 	}
 	at := spec.Get(valuesKey)
 	if !c.Values.IsMap() {
-		text := strings.TrimSuffix(o.adapt(base), "\n")
+		text := strings.TrimSuffix(o.adapt(base, nodes), "\n")
 		if at.Exists() {
 			outer.Set(at, text)
 		} else {
@@ -131,11 +133,11 @@ func (c Chart) Complete(in *yamledit.Embedded, o Options) error {
 	if err != nil {
 		return err
 	}
-	return c.completeValues(nested, o)
+	return c.completeValues(nested, o, nodes)
 }
 
 // completeValues changes only what is missing or does not work.
-func (c Chart) completeValues(nested *yamledit.Embedded, o Options) error {
+func (c Chart) completeValues(nested *yamledit.Embedded, o Options, nodes []NodeClass) error {
 	e := nested.Edit(0)
 	root := nested.Documents()[0].Root()
 	if c.ImageTag() == "" {
@@ -153,7 +155,7 @@ func (c Chart) completeValues(nested *yamledit.Embedded, o Options) error {
 	if o.CloudConfig && c.lacksCloudConfig() {
 		mountCloudConfig(e, root)
 	}
-	return c.completeScheduling(e, root, o.Nodes)
+	return c.completeScheduling(e, root, nodes)
 }
 
 func (c Chart) completeArgs(e *yamledit.Edit, root yamledit.Node, o Options) {
@@ -256,7 +258,7 @@ func (c Chart) StartMigrating(in *yamledit.Embedded, o Options) error {
 // flagPlace returns where the flag belongs in a list that lacks it.
 func (o Options) flagPlace(list yamledit.Node) int {
 	base, _ := values.ForMinor(o.Distro, o.Minor)
-	d, err := yamledit.ParseString("values.yaml", o.adapt(base))
+	d, err := yamledit.ParseString("values.yaml", o.adapt(base, nil))
 	if err != nil {
 		return list.Len()
 	}

@@ -84,7 +84,7 @@ func (m *migration) chartOptions() ccm.Options {
 		ChartVersion: m.target.ChartVersion, ChartRepo: m.target.ChartRepo,
 		ImageRepository: m.target.ImageRepository, ImageTag: m.target.ImageTag,
 		Distro: Name, Minor: minor, LeaderMigration: !m.target.NoLeaderMigration,
-		CloudConfig: config != "", Nodes: m.controlPlaneNodes(),
+		CloudConfig: config != "",
 	}
 }
 
@@ -95,7 +95,7 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	case err != nil:
 		return nil, err
 	case found:
-		return e, chart.Complete(in, m.chartOptions())
+		return e, chart.Complete(in, m.chartOptions(), m.controlPlaneNodes())
 	case m.isExternal():
 		return e, nil // its cloud-controller-manager comes from elsewhere
 	}
@@ -123,7 +123,7 @@ func (m *migration) editChart(e *yamledit.Edit) (*yamledit.Embedded, ccm.Chart, 
 // newManifest returns the HelmChart, and the Secret with the provider's
 // configuration where the file holds one.
 func (m *migration) newManifest() (string, error) {
-	text, ok := ccm.Manifest(m.chartOptions())
+	text, ok := ccm.Manifest(m.chartOptions(), m.controlPlaneNodes())
 	if !ok {
 		return "", m.Root.Get("spec", "kubernetesVersion").Errorf("no cloud-controller-manager image is known for Kubernetes "+m.minor(), "migrate on 1.22 to 1.27")
 	}
