@@ -90,10 +90,9 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 }
 
 func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t transform.Target) (outputs.EffectiveConfig, error) {
-	name, _ := doc.Root().Get("metadata", "name").String()
-	namespace, _ := doc.Root().Get("metadata", "namespace").String()
+	id := d.Identify(doc)
 	config := outputs.EffectiveConfig{
-		Name: name, Namespace: namespace, Distro: d.Name,
+		Name: id.Name, Namespace: id.Namespace, Distro: d.Name,
 		Source: outputs.Source{File: doc.File(), Document: doc.Chunk().Index, Line: doc.Root().Line()},
 	}
 	classes, err := d.Explain(doc, t)

@@ -19,12 +19,13 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // distros is the one list of what rke-lm knows.
-var distros = sync.OnceValue(func() []transform.Distro { return []transform.Distro{rke2.Distro()} })
+var distros = sync.OnceValue(func() []transform.Distro { return []transform.Distro{rke2.Distro(), manifest.Distro()} })
 
 // options are the choices that several verbs share.
 type options struct {
@@ -71,7 +72,7 @@ nothing but what the stage promises.`,
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.distro, "distro", "", "take every document for this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
-	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "RKE2 release for files that state none, such as v1.26.15+rke2r1")
+	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files that state none, as their distro writes it: v1.26.15+rke2r1, v1.26.15")
 }
 
 // targetFlags are the operator's choices.
@@ -87,6 +88,8 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "plan the short way: chart, switch, verify")
 	f.StringVar(&t.LeaderMigrationConfig, "leader-migration-config", "", "default: the managers know which controllers move (also when not given); generate: each gets a LeaderMigrationConfiguration of its own, which images of 1.28 and later need")
 	f.StringVar(&t.LeaseName, "lease-name", "", "name of the migration lease (default "+transform.DefaultLease+"); another one goes with --leader-migration-config generate")
+	f.StringVar(&t.RBAC, "rbac", transform.RBACRole, "manifests: grant the migration lease with a Role and RoleBinding of their own (role), or with the published patches, which replace the rules of the bootstrap roles (patch)")
+	f.BoolVar(&t.NodeIPAM, "nodeipam", false, "manifests: hand the nodeipam controller to the cloud-controller-manager as well; that of AWS does not have one")
 	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
 	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message of an unknown one lists the rules")
 }
@@ -107,13 +110,19 @@ func complete(c *cobra.Command, flag string, values []string) {
 // target checks the choices and returns them.
 func (o *options) target() (transform.Target, error) {
 	t := o.choices
-	if t.EndState != "" {
-		if err := checkOneOf("end-state", t.EndState, transform.EndStateExternal, transform.EndStateOverride); err != nil {
-			return t, err
+	for _, c := range []struct {
+		flag, value string
+		allowed     []string
+	}{
+		{"end-state", t.EndState, []string{transform.EndStateExternal, transform.EndStateOverride}},
+		{"cordon", t.Cordon, []string{transform.CordonAuto, transform.CordonAlways, transform.CordonNever}},
+		{"rbac", t.RBAC, []string{transform.RBACRole, transform.RBACPatch}},
+		{"leader-migration-config", t.LeaderMigrationConfig, []string{transform.ConfigDefault, transform.ConfigGenerate}},
+	} {
+		if c.value == "" {
+			continue
 		}
-	}
-	if t.Cordon != "" {
-		if err := checkOneOf("cordon", t.Cordon, transform.CordonAuto, transform.CordonAlways, transform.CordonNever); err != nil {
+		if err := checkOneOf(c.flag, c.value, c.allowed...); err != nil {
 			return t, err
 		}
 	}
@@ -130,11 +139,6 @@ func (o *options) target() (transform.Target, error) {
 
 // checkMigration refuses choices of leader migration that mean nothing together.
 func checkMigration(t transform.Target) error {
-	if t.LeaderMigrationConfig != "" {
-		if err := checkOneOf("leader-migration-config", t.LeaderMigrationConfig, transform.ConfigDefault, transform.ConfigGenerate); err != nil {
-			return err
-		}
-	}
 	if err := leadermigration.CheckLease(t.Lease()); err != nil {
 		return fmt.Errorf("--lease-name: %w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -36,6 +38,10 @@ func DefaultTag(distro, minor string) string {
 	}
 	return text(d.Root(), "image", "tag")
 }
+
+// TestedTag returns the image tag for a cluster's release, or "": it is the same
+// for every distro.
+func TestedTag(release string) string { return DefaultTag("rke2", semver.MajorMinor(release)) }
 
 // Manifest returns a HelmChart with the values for the cluster's minor; false
 // says that there are none for it.

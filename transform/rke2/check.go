@@ -4,16 +4,15 @@
 package rke2
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
-	sjson "sigs.k8s.io/json"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -54,30 +53,5 @@ func checkClass(class Class, before, after map[string]any, ok promised) error {
 // newStrictErrors fails when decoding into Rancher's own type finds an unknown
 // or duplicate field that was not there before, or finds one more often.
 func newStrictErrors(before, after yamledit.Node) error {
-	old, err := strictErrors(before)
-	if err != nil {
-		return err
-	}
-	now, err := strictErrors(after)
-	if err != nil {
-		return err
-	}
-	return now.Worse(old)
-}
-
-func strictErrors(root yamledit.Node) (transform.StrictErrors, error) {
-	text, err := json.Marshal(root.Value())
-	if err != nil {
-		return nil, err
-	}
-	var cluster provv1.Cluster
-	fields, err := sjson.UnmarshalStrict(text, &cluster)
-	if err != nil {
-		return nil, fmt.Errorf("it does not decode as a Cluster of provisioning.cattle.io/v1")
-	}
-	found := transform.StrictErrors{}
-	for _, f := range fields {
-		found.Add(f.Error())
-	}
-	return found, nil
+	return schema.NewFields[provv1.Cluster](before, after, "a Cluster of provisioning.cattle.io/v1")
 }

@@ -4,15 +4,11 @@
 package rke2
 
 import (
-	"encoding/json"
-	"errors"
-	"reflect"
-
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 	"golang.org/x/mod/semver"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -150,12 +146,11 @@ type object struct {
 // read decodes the document as Rancher's API does: unknown fields are left out,
 // and a value of another type fails the whole cluster.
 func read(root yamledit.Node) (object, error) {
-	o, err := decode(root.Value())
-	if err == nil {
+	o, at, what := schema.Read[object](root)
+	if what == "" {
 		return o, nil
 	}
-	at, err := blame(root, err, func(v any) any { return v })
-	what := expected(err) + ", and Rancher refuses the whole cluster"
+	what += ", and Rancher refuses the whole cluster"
 	if inSelector(at) {
 		return o, transform.Refuse(ruleSelectorInvalid, at, what, `write labels and values as strings, as in "true"`)
 	}
@@ -170,70 +165,4 @@ func inSelector(n yamledit.Node) bool {
 		}
 	}
 	return false
-}
-
-func decode(v any) (o object, err error) {
-	text, err := json.Marshal(v)
-	if err == nil {
-		err = kjson.Unmarshal(text, &o)
-	}
-	return o, err
-}
-
-// blame finds the innermost node that fails to decode when nothing but the way
-// to it is left of the document. whole puts that way around a value of n.
-func blame(n yamledit.Node, err error, whole func(any) any) (yamledit.Node, error) {
-	inside, hollow := members(n)
-	if len(inside) == 0 {
-		return n, err
-	}
-	if _, err := decode(whole(hollow)); err != nil {
-		return n, err // a collection of this kind is already wrong
-	}
-	for _, m := range inside {
-		wholeWith := func(v any) any { return whole(alone(m, v)) }
-		if _, err := decode(wholeWith(m.Value())); err != nil {
-			return blame(m, err, wholeWith)
-		}
-	}
-	return n, err
-}
-
-// members returns what a collection holds, and a collection like it without.
-func members(n yamledit.Node) (nodes []yamledit.Node, hollow any) {
-	if !n.IsMap() {
-		return n.Items(), []any{}
-	}
-	for _, e := range n.Entries() {
-		nodes = append(nodes, e.Value)
-	}
-	return nodes, map[string]any{}
-}
-
-// alone returns the collection around n with v as its only member.
-func alone(n yamledit.Node, v any) any {
-	if n.Parent().IsMap() {
-		return map[string]any{n.Key(): v}
-	}
-	return []any{v}
-}
-
-// expected says what should stand where decoding failed. The error's own text
-// would quote what does stand there.
-func expected(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return "the value cannot be read"
-	}
-	switch wrong.Type.Kind() {
-	case reflect.String:
-		return "this must be a string"
-	case reflect.Bool:
-		return "this must be true or false"
-	case reflect.Slice:
-		return "this must be a list"
-	case reflect.Map, reflect.Struct:
-		return "this must be a mapping"
-	}
-	return "this must be a whole number in range"
 }

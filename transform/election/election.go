@@ -1,7 +1,12 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rke2
+// Package election judges the leader election of the two managers, wherever a
+// cluster carries their arguments.
+//
+// Invariant: a migration can be followed only where each manager has its main
+// lease under its own name, and timings that tell a living owner from a dead one.
+package election
 
 import (
 	"time"
@@ -26,13 +31,13 @@ const (
 	retryJitter = 1.2
 )
 
-// judgeElection finds what hides the owner of the migration lease, or keeps a
+// Judge finds what hides the owner of the migration lease, or keeps a
 // manager from asking for it.
-func judgeElection(list []argNode, manager string, at func(yamledit.Node, string, string) transform.Finding) []transform.Finding {
+func Judge(list []args.Placed, manager string, at transform.Report) []transform.Finding {
 	var found []transform.Finding
 	for _, a := range list {
 		if message, fix := faultOf(a.Arg, manager); message != "" {
-			found = append(found, at(a.node, message, fix))
+			found = append(found, at(a.Node, message, fix))
 		}
 	}
 	if message, node := timingFault(list); message != "" {
@@ -56,7 +61,7 @@ func faultOf(a args.Arg, manager string) (message, fix string) {
 
 // timingFault judges the timings together, as client-go's elector does, and
 // names the last argument that sets one of them.
-func timingFault(list []argNode) (string, yamledit.Node) {
+func timingFault(list []args.Placed) (string, yamledit.Node) {
 	set := map[string]time.Duration{leaseFlag: 15 * time.Second, renewFlag: 10 * time.Second, retryFlag: 2 * time.Second}
 	var last yamledit.Node
 	for _, a := range list {
@@ -64,7 +69,7 @@ func timingFault(list []argNode) (string, yamledit.Node) {
 			continue
 		}
 		if d, err := time.ParseDuration(a.Value); err == nil {
-			set[a.Name], last = d, a.node
+			set[a.Name], last = d, a.Node
 		}
 	}
 	lease, renew, retry := set[leaseFlag], set[renewFlag], set[retryFlag]
