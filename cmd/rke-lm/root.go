@@ -19,13 +19,13 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // distros is the one list of what rke-lm knows.
-var distros = sync.OnceValue(func() []transform.Distro { return []transform.Distro{rke2.Distro(), manifest.Distro()} })
+var distros = sync.OnceValue(func() []transform.Distro { return []transform.Distro{rke2.Distro(), manifests.Distro()} })
 
 // options are the choices that several verbs share.
 type options struct {
@@ -61,7 +61,7 @@ nothing but what the stage promises.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newLeaderMigrationConfig(o), newVersion(o))
+	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newDeployment(o), newLeaderMigrationConfig(o), newVersion(o))
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs

@@ -20,7 +20,7 @@ func Distro() transform.Distro {
 	return transform.Distro{
 		Name:      Name,
 		Document:  "a manifest of a controller manager",
-		Markers:   []string{kubeManager, cloudManager, kindConfiguration},
+		Markers:   []string{"controller-manager", kindConfiguration},
 		Plausible: kindForm.Match,
 		Owns:      IsManifest,
 		Identify:  identify,

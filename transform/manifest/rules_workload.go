@@ -103,8 +103,13 @@ func (m *migration) hostPaths() []transform.Finding {
 	return found
 }
 
-// fileFlags end the names of the flags whose values are files that a manager needs.
-var fileFlags = []string{"-file", "kubeconfig"}
+// namesFile reports whether the value of a flag is a file that a manager needs.
+func namesFile(flag string) bool {
+	return slices.ContainsFunc([]string{"-file", "kubeconfig", providerConfigFlag, configFlag}, func(end string) bool { return strings.HasSuffix(flag, end) })
+}
+
+// providerConfigFlag names the file of the in-tree provider's configuration.
+const providerConfigFlag = "cloud-config"
 
 // baked finds a file that no volume brings: then it is in the image.
 func (m *migration) baked() []transform.Finding {
@@ -113,8 +118,7 @@ func (m *migration) baked() []transform.Finding {
 	}
 	var missing []string
 	for _, a := range m.arguments.List() {
-		names := slices.ContainsFunc(fileFlags, func(end string) bool { return strings.HasSuffix(a.Name, end) })
-		if names && path.IsAbs(a.Value) && !m.mounted(a.Value) {
+		if namesFile(a.Name) && a.Name != configFlag && path.IsAbs(a.Value) && !m.mounted(a.Value) {
 			missing = append(missing, "--"+a.Name)
 		}
 	}
