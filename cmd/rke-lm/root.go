@@ -14,16 +14,18 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/mod/semver"
 	"golang.org/x/term"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // distros is the one list of what rke-lm knows.
-var distros = sync.OnceValue(func() []transform.Distro { return []transform.Distro{rke2.Distro()} })
+var distros = sync.OnceValue(func() []transform.Distro { return []transform.Distro{rke2.Distro(), rke1.Distro()} })
 
 // options are the choices that several verbs share.
 type options struct {
@@ -70,7 +72,7 @@ nothing but what the stage promises.`,
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.distro, "distro", "", "take every document for this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
-	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "RKE2 release for files that state none, such as v1.26.15+rke2r1")
+	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files that state none, such as v1.26.15+rke2r1 or v1.26.15-rancher1-1")
 }
 
 // targetFlags are the operator's choices.
@@ -85,6 +87,8 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "leave leader migration on at the end")
 	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "plan the short way: chart, switch, verify")
 	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
+	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change to an RKE cluster: 2.7.11, 2.8.0 and later know external-aws")
+	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
 	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message of an unknown one lists the rules")
 }
 
@@ -112,6 +116,11 @@ func (o *options) target() (transform.Target, error) {
 	if t.Cordon != "" {
 		if err := checkOneOf("cordon", t.Cordon, transform.CordonAuto, transform.CordonAlways, transform.CordonNever); err != nil {
 			return t, err
+		}
+	}
+	for flag, version := range map[string]string{"rancher-version": t.RancherVersion, "rke-version": t.RKEVersion} {
+		if version != "" && !semver.IsValid("v"+strings.TrimPrefix(version, "v")) {
+			return t, fmt.Errorf("--%s %s is no version; write it like 1.5.12", flag, version)
 		}
 	}
 	if t.KeepLeaderMigration && t.NoLeaderMigration {
@@ -142,6 +151,7 @@ func checkAccept(id string) error {
 		}
 	}
 	slices.Sort(known)
+	known = slices.Compact(known)
 	return fmt.Errorf("--accept %s: no such rule; the ones that can be acknowledged are %s", id, strings.Join(known, ", "))
 }
 
