@@ -44,6 +44,10 @@ type Target struct {
 	Version string `json:"targetVersion,omitempty"`
 	// AssumeVersion stands in for a version that a file does not state.
 	AssumeVersion string `json:"assumeVersion,omitempty"`
+	// RancherVersion and RKEVersion say what will apply the result to an RKE
+	// cluster; "" where it is not known.
+	RancherVersion string `json:"rancherVersion,omitempty"`
+	RKEVersion     string `json:"rkeVersion,omitempty"`
 	// Accept lists the rules whose errors are acknowledged.
 	Accept []string `json:"accept,omitempty"`
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/mod/semver"
 	"golang.org/x/term"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
@@ -21,11 +22,14 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // distros is the one list of what rke-lm knows.
-var distros = sync.OnceValue(func() []transform.Distro { return []transform.Distro{rke2.Distro(), manifests.Distro()} })
+var distros = sync.OnceValue(func() []transform.Distro {
+	return []transform.Distro{rke2.Distro(), rke1.Distro(), manifests.Distro()}
+})
 
 // options are the choices that several verbs share.
 type options struct {
@@ -72,7 +76,7 @@ nothing but what the stage promises.`,
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.distro, "distro", "", "take every document for this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
-	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files that state none, as their distro writes it: v1.26.15+rke2r1, v1.26.15")
+	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files that state none, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
 
 // targetFlags are the operator's choices.
@@ -91,6 +95,8 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.RBAC, "rbac", transform.RBACRole, "manifests: grant the migration lease with a Role and RoleBinding of their own (role), or with the published patches, which replace the rules of the bootstrap roles (patch)")
 	f.BoolVar(&t.NodeIPAM, "nodeipam", false, "manifests: hand the nodeipam controller to the cloud-controller-manager as well; that of AWS does not have one")
 	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
+	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change to an RKE cluster: 2.7.11, 2.8.0 and later know external-aws")
+	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
 	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message of an unknown one lists the rules")
 }
 
@@ -124,6 +130,11 @@ func (o *options) target() (transform.Target, error) {
 		}
 		if err := checkOneOf(c.flag, c.value, c.allowed...); err != nil {
 			return t, err
+		}
+	}
+	for flag, version := range map[string]string{"rancher-version": t.RancherVersion, "rke-version": t.RKEVersion} {
+		if version != "" && !semver.IsValid("v"+strings.TrimPrefix(version, "v")) {
+			return t, fmt.Errorf("--%s %s is no version; write it like 1.5.12", flag, version)
 		}
 	}
 	if err := checkMigration(t); err != nil {
@@ -171,6 +182,7 @@ func checkAccept(id string) error {
 		}
 	}
 	slices.Sort(known)
+	known = slices.Compact(known)
 	return fmt.Errorf("--accept %s: no such rule; the ones that can be acknowledged are %s", id, strings.Join(known, ", "))
 }
 

@@ -85,7 +85,7 @@ func (c Container) Apply(e *yamledit.Edit, u Update) error {
 		}
 	}
 	for _, set := range u.Set {
-		have, found := Last(Bare(c.list), set.Name)
+		have, found := LastPlaced(c.list, set.Name)
 		switch {
 		case found && have.same(set):
 		case found:

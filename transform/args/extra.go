@@ -62,7 +62,7 @@ func (x Extra) Apply(e *yamledit.Edit, u Update) error {
 		}
 	}
 	for _, set := range u.Set {
-		have, found := Last(Bare(x.list), set.Name)
+		have, found := LastPlaced(x.list, set.Name)
 		switch {
 		case found && have.same(set):
 		case found:

@@ -18,15 +18,6 @@ func (p Placed) Holds(n yamledit.Node) bool {
 	return n.Same(p.Node) || p.apart.Exists() && n.Same(p.apart)
 }
 
-// Bare returns the arguments without their places.
-func Bare(list []Placed) []Arg {
-	out := make([]Arg, len(list))
-	for i, p := range list {
-		out[i] = p.Arg
-	}
-	return out
-}
-
 // Place returns the arguments in a string or a list of arguments.
 func Place(at yamledit.Node) []Placed {
 	nodes := at.Items()

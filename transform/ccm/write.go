@@ -26,6 +26,12 @@ type Options struct {
 	CloudConfig     bool // mount the Secret CloudConfigSecret and name its file
 }
 
+// Version is the chart's version.
+func (o Options) Version() string { return or(o.ChartVersion, DefaultVersion) }
+
+// Repo is where the chart is fetched from.
+func (o Options) Repo() string { return or(o.ChartRepo, Repository) }
+
 // DefaultTag returns the image tag for a distro and a cluster minor, or "".
 func DefaultTag(distro, minor string) string {
 	v, ok := values.ForMinor(distro, minor)
@@ -46,19 +52,29 @@ func TestedTag(release string) string { return DefaultTag("rke2", semver.MajorMi
 // Manifest returns a HelmChart with the values for the cluster's minor; false
 // says that there are none for it.
 func Manifest(o Options) (string, bool) {
-	base, ok := values.ForMinor(o.Distro, o.Minor)
+	text, ok := Values(o)
 	if !ok {
 		return "", false
 	}
 	var b strings.Builder
 	b.WriteString("apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata:\n  name: " + ChartName + "\n  namespace: kube-system\nspec:\n" +
-		"  bootstrap: true\n  chart: " + ChartName + "\n  failurePolicy: abort\n  repo: " + or(o.ChartRepo, Repository) + "\n" +
+		"  bootstrap: true\n  chart: " + ChartName + "\n  failurePolicy: abort\n  repo: " + o.Repo() + "\n" +
 		"  targetNamespace: kube-system\n  " + valuesKey + ": |-\n")
-	for _, line := range strings.Split(strings.TrimSuffix(o.adapt(base), "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		b.WriteString("    " + line + "\n")
 	}
-	b.WriteString("  version: " + or(o.ChartVersion, DefaultVersion) + "\n")
+	b.WriteString("  version: " + o.Version() + "\n")
 	return b.String(), true
+}
+
+// Values returns the chart's values for the cluster's minor; false says that there
+// are none for it.
+func Values(o Options) (string, bool) {
+	base, ok := values.ForMinor(o.Distro, o.Minor)
+	if !ok {
+		return "", false
+	}
+	return o.adapt(base), true
 }
 
 // adapt brings the operator's choices into the values of a minor.
@@ -94,7 +110,7 @@ func (c Chart) Complete(in *yamledit.Embedded, o Options, classes []NodeClass) e
 	outer := in.Edit(c.Index)
 	spec := c.Root.Get("spec")
 	if c.Version() == "" {
-		outer.Insert(spec, "version", or(o.ChartVersion, DefaultVersion))
+		outer.Insert(spec, "version", o.Version())
 	}
 	if !spec.Get("failurePolicy").Exists() {
 		outer.Insert(spec, "failurePolicy", "abort")

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -94,4 +95,17 @@ func (m Move) Check(at yamledit.Node) error {
 		return at.Errorf(fmt.Sprintf("the target version %s is %d minors up", m.To, minors), "go one minor at a time")
 	}
 	return nil
+}
+
+// WayBack refuses to go back to the in-tree provider on a release without it. The
+// error points at the document where it does not state the release.
+func WayBack(version string, stated yamledit.Node) error {
+	if !From(version, FirstWithout) {
+		return nil
+	}
+	at := stated.Document().Root()
+	if stated.Exists() {
+		at = stated
+	}
+	return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to go back to", "stay with the external one")}
 }

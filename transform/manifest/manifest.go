@@ -141,13 +141,7 @@ func (m *Manifest) setVersion(assumed string) error {
 
 // flag returns the occurrence of a flag that counts.
 func (m *Manifest) flag(name string) (args.Placed, bool) {
-	list := m.arguments.List()
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Name == name {
-			return list[i], true
-		}
-	}
-	return args.Placed{}, false
+	return args.LastPlaced(m.arguments.List(), name)
 }
 
 // on reports whether a boolean flag is on.

@@ -5,9 +5,9 @@ package rke2
 
 import (
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
-	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -75,25 +75,14 @@ func (c *Cluster) checkKind(spec provv1.ClusterSpec) error {
 	return nil
 }
 
-func (c *Cluster) setVersion(stated, assumed string) error {
-	at := c.Root.Get("spec", "kubernetesVersion")
-	switch {
-	case isRelease(stated):
-		c.Version = stated
-	case assumed == "" && stated == "":
-		return c.Root.Get("spec").Errorf("kubernetesVersion is absent", "write it, or name it with --assume-version")
-	case assumed == "":
-		return at.Errorf("not an RKE2 release such as v1.26.15+rke2r1", "correct it, or name the release with --assume-version")
-	case isRelease(assumed):
-		c.Version, at = assumed, c.Root
-	default:
-		return c.Root.Errorf("the assumed version is not an RKE2 release", "give --assume-version a release such as v1.26.15+rke2r1")
-	}
-	if semver.Compare(semver.MajorMinor(c.Version), "v1.22") < 0 {
-		return transform.NotMigratable(at, "leader migration needs Kubernetes 1.22", "upgrade the cluster first")
-	}
+func (c *Cluster) setVersion(stated, assumed string) (err error) {
+	c.Version, err = k8s.Statement{
+		At: c.Root.Get("spec", "kubernetesVersion"), Holder: c.Root.Get("spec"), Key: "kubernetesVersion",
+		Stated: stated, Assumed: assumed,
+		Distro: "an RKE2", Example: "v1.26.15+rke2r1", Is: isRelease,
+	}.Version()
 	c.Release = LookupRelease(c.Version)
-	return nil
+	return err
 }
 
 func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
