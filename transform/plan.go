@@ -29,6 +29,8 @@ type Plan struct {
 	Target  Target
 	Start   *yamledit.Document
 	Steps   []Step
+
+	deliver func(doc *yamledit.Document, file string) Delivery
 }
 
 // Step is one stage with its document before and after.
@@ -47,11 +49,14 @@ type Step struct {
 
 // Files returns what a person needs for the stage beside the document.
 func (s Step) Files() ([]File, error) {
-	if s.result == nil {
+	stage := s.Stage
+	switch {
+	case s.result != nil:
+		stage, _ = stageOf(s.result.Stages(), s.Stage.Name)
+	case s.State != ActionOnly:
 		return nil, nil
 	}
-	stage, found := stageOf(s.result.Stages(), s.Stage.Name)
-	if !found || stage.Files == nil {
+	if stage.Files == nil {
 		return nil, nil
 	}
 	return stage.Files()
@@ -99,7 +104,7 @@ func BuildFor(d Distro, doc *yamledit.Document, target Target, choice Choice) (*
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Cluster: c.Identity(), Target: target, Start: doc}
+	p := &Plan{Cluster: c.Identity(), Target: target, Start: doc, deliver: d.Deliver}
 	var way trail
 	for i := range c.Stages() {
 		step, next, err := build(d, c, i, target, way)

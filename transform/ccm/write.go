@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/mod/semver"
+
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -25,6 +27,12 @@ type Options struct {
 	CloudConfig     bool // mount the Secret CloudConfigSecret and name its file
 }
 
+// Version is the chart's version.
+func (o Options) Version() string { return or(o.ChartVersion, DefaultVersion) }
+
+// Repo is where the chart is fetched from.
+func (o Options) Repo() string { return or(o.ChartRepo, Repository) }
+
 // DefaultTag returns the image tag for a distro and a cluster minor, or "".
 func DefaultTag(distro, minor string) string {
 	v, ok := values.ForMinor(distro, minor)
@@ -37,6 +45,10 @@ func DefaultTag(distro, minor string) string {
 	}
 	return text(d.Root(), "image", "tag")
 }
+
+// TestedTag returns the image tag for a cluster's release, or "": it is the same
+// for every distro.
+func TestedTag(release string) string { return DefaultTag("rke2", semver.MajorMinor(release)) }
 
 // Manifest returns a HelmChart with the values for the cluster's minor, whose pods
 // land on all the given nodes; false says that there are none for it.
@@ -59,19 +71,29 @@ func Manifest(o Options, nodes []NodeClass) (string, bool) {
 var manifests sync.Map // Options → string
 
 func (o Options) manifest(nodes []NodeClass) (string, bool) {
-	base, ok := values.ForMinor(o.Distro, o.Minor)
+	text, ok := Values(o, nodes)
 	if !ok {
 		return "", false
 	}
 	var b strings.Builder
 	b.WriteString("apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata:\n  name: " + ChartName + "\n  namespace: kube-system\nspec:\n" +
-		"  bootstrap: true\n  chart: " + ChartName + "\n  failurePolicy: abort\n  repo: " + or(o.ChartRepo, Repository) + "\n" +
+		"  bootstrap: true\n  chart: " + ChartName + "\n  failurePolicy: abort\n  repo: " + o.Repo() + "\n" +
 		"  targetNamespace: kube-system\n  " + valuesKey + ": |-\n")
-	for _, line := range strings.Split(strings.TrimSuffix(o.adapt(base, nodes), "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		b.WriteString("    " + line + "\n")
 	}
-	b.WriteString("  version: " + or(o.ChartVersion, DefaultVersion) + "\n")
+	b.WriteString("  version: " + o.Version() + "\n")
 	return b.String(), true
+}
+
+// Values returns the chart's values for the cluster's minor, with which its pods
+// land on all the given nodes; false says that there are none for it.
+func Values(o Options, nodes []NodeClass) (string, bool) {
+	base, ok := values.ForMinor(o.Distro, o.Minor)
+	if !ok {
+		return "", false
+	}
+	return o.adapt(base, nodes), true
 }
 
 // adapt brings the operator's choices into the values of a minor.
@@ -110,7 +132,7 @@ func (c Chart) Complete(in *yamledit.Embedded, o Options, nodes []NodeClass) err
 	outer := in.Edit(c.Index)
 	spec := c.Root.Get("spec")
 	if c.Version() == "" {
-		outer.Insert(spec, "version", or(o.ChartVersion, DefaultVersion))
+		outer.Insert(spec, "version", o.Version())
 	}
 	if !spec.Get("failurePolicy").Exists() {
 		outer.Insert(spec, "failurePolicy", "abort")

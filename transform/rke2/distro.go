@@ -18,7 +18,8 @@ const Name = "rke2"
 func Distro() transform.Distro {
 	return transform.Distro{
 		Name:     Name,
-		Marker:   "provisioning.cattle.io/v1",
+		Document: "a Cluster of provisioning.cattle.io/v1",
+		Markers:  []string{"provisioning.cattle.io/v1"},
 		Owns:     IsCluster,
 		Identify: identify,
 		Open:     open,

@@ -6,10 +6,9 @@ package rke2
 import (
 	"slices"
 
-	"golang.org/x/mod/semver"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -42,12 +41,8 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 // what is needed for it.
 func (m *migration) checkWayBack() error {
 	version := m.Root.Get("spec", "kubernetesVersion")
-	if semver.Compare(m.minor(), "v1.27") >= 0 {
-		at := m.Root
-		if version.Exists() {
-			at = version
-		}
-		return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to go back to", "stay with the external one")}
+	if err := k8s.WayBack(m.Version, version); err != nil {
+		return err
 	}
 	if err := m.checkMoved(version); err != nil {
 		return err
