@@ -35,11 +35,14 @@ type migration struct {
 }
 
 func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := Open(doc, target.AssumeVersion)
+	c, err := load(doc)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.checkProvider(); err != nil {
+		return nil, err
+	}
+	if err := c.setVersion(target.AssumeVersion); err != nil {
 		return nil, err
 	}
 	if target.EndState == transform.EndStateOverride {
