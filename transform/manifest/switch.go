@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -40,7 +41,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Ahead:   len(ahead),
 		Caution: strings.TrimSpace("Nodes of the old release come back one at a time, each with leader migration on. " + m.move().Caution()),
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append(m.switchBack(), m.holder("the migration lease has the holder of kube-controller-manager again")...),
+		Restore: append(m.switchBack(), m.holder(procedure.LeaseStays)...),
 	}
 }
 
