@@ -190,5 +190,5 @@ func (m *migration) insertFlag(e *yamledit.Edit) {
 		e.InsertItem(list, 0, controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: []string{leaderFlag}}))
 		return
 	}
-	m.insertGlobal(e, managerArgs, leaderFlag)
+	m.insertGlobal(e, yamledit.Map{{Key: managerArgs, Value: []string{leaderFlag}}})
 }
