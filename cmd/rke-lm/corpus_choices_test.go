@@ -24,17 +24,17 @@ var choices = []choice{
 	{"no choice", transform.Target{}},
 	{"override", transform.Target{EndState: transform.EndStateOverride}},
 	{"override, kept", transform.Target{EndState: transform.EndStateOverride, KeepLeaderMigration: true, Cordon: transform.CordonAlways}},
-	{"next minor", transform.Target{EndState: transform.EndStateExternal, Version: nextVersion}},
-	{"next minor, override", transform.Target{EndState: transform.EndStateOverride, Version: nextVersion, Cordon: transform.CordonAlways}},
+	{"next minor", transform.Target{EndState: transform.EndStateExternal, Version: behindGrafted}},
+	{"next minor, override", transform.Target{EndState: transform.EndStateOverride, Version: behindGrafted, Cordon: transform.CordonAlways}},
 	{"without leader migration", transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true}},
-	{"without leader migration, override", transform.Target{EndState: transform.EndStateOverride, NoLeaderMigration: true, Version: nextVersion}},
+	{"without leader migration, override", transform.Target{EndState: transform.EndStateOverride, NoLeaderMigration: true, Version: behindGrafted}},
 	{"kept", transform.Target{EndState: transform.EndStateExternal, KeepLeaderMigration: true, Cordon: transform.CordonNever}},
 	{"cordoned", transform.Target{EndState: transform.EndStateExternal, Cordon: transform.CordonAlways}},
 	{"another chart", transform.Target{EndState: transform.EndStateExternal, ChartVersion: "0.0.7", ChartRepo: "https://charts.example.com", ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.5"}},
 }
 
-// nextVersion is one minor behind graftedVersion.
-const nextVersion = "v1.27.16+rke2r1"
+// behindGrafted is one minor behind graftedVersion.
+const behindGrafted = "v1.27.16+rke2r1"
 
 // cordonsAsChosen wants nodes cordoned only where that was asked for, or where
 // every control plane has no other work and no release changes.
