@@ -1,0 +1,194 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ccm
+
+import (
+	"strings"
+
+	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Complete queues what a chart that is already there lacks for the migration.
+// in is the manifest that holds it.
+func (c Chart) Complete(in *yamledit.Embedded, o Options, classes []NodeClass) error {
+	outer := in.Edit(c.Index)
+	spec := c.Root.Get("spec")
+	if c.Version() == "" {
+		outer.Insert(spec, "version", or(o.ChartVersion, DefaultVersion))
+	}
+	if !spec.Get("failurePolicy").Exists() {
+		outer.Insert(spec, "failurePolicy", "abort")
+	}
+	base, ok := values.ForMinor(o.Distro, o.Minor)
+	if !ok {
+		return c.Root.Errorf("no values are known for Kubernetes "+o.Minor, "add the arguments by hand")
+	}
+	if err := c.checkMounting(o); err != nil {
+		return err
+	}
+	at := spec.Get(valuesKey)
+	if !c.Values.IsMap() {
+		text := strings.TrimSuffix(o.adapt(base), "\n")
+		if at.Exists() {
+			outer.Set(at, text)
+		} else {
+			outer.Insert(spec, valuesKey, text)
+		}
+		return nil
+	}
+	nested, err := outer.Embedded(at)
+	if err != nil {
+		return err
+	}
+	return c.completeValues(nested, o, classes)
+}
+
+// completeValues changes only what is missing or does not work.
+func (c Chart) completeValues(nested *yamledit.Embedded, o Options, classes []NodeClass) error {
+	e := nested.Edit(0)
+	root := nested.Documents()[0].Root()
+	if c.ImageTag() == "" {
+		if image := root.Get("image"); image.IsMap() {
+			e.Insert(image, "tag", o.Tag())
+		} else {
+			e.Insert(root, "image", yamledit.Map{{Key: "tag", Value: o.Tag()}})
+		}
+	}
+	c.completeArgs(e, root, o)
+	if !root.Get("hostNetworking").Exists() {
+		e.Insert(root, "hostNetworking", true)
+	}
+	addMounts(e, root, c.missingMounts(o)...)
+	for _, class := range classes {
+		if c.Refuses(class) != "" {
+			c.completeScheduling(e, root)
+			break
+		}
+	}
+	return nil
+}
+
+func (c Chart) completeArgs(e *yamledit.Edit, root yamledit.Node, o Options) {
+	var missing []string
+	if c.LacksProvider() {
+		missing = append(missing, "--cloud-provider=aws")
+	}
+	if c.RoutesUnsafe() {
+		missing = append(missing, "--configure-cloud-routes=false")
+	}
+	if o.LeaderMigration && !c.Migrates() {
+		missing = append(missing, "--"+LeaderFlag+"=true")
+	}
+	if c.lacksConfig(o) {
+		missing = append(missing, migrationArg)
+	}
+	if o.CloudConfig && c.lacksCloudConfig() {
+		missing = append(missing, cloudConfigArg)
+	}
+	at := root.Get("args")
+	switch {
+	case len(missing) == 0:
+	case at.IsList():
+		for _, name := range []string{LeaderFlag, "configure-cloud-routes", "cloud-provider"} {
+			if containsArg(missing, name) {
+				args.Remove(e, at, name)
+			}
+		}
+		for _, m := range missing {
+			e.Append(at, m)
+		}
+	default:
+		var all []any
+		all = append(all, defaultArgs...)
+		for _, m := range missing {
+			all = append(all, m)
+		}
+		if at.Exists() {
+			e.Set(at, all)
+		} else {
+			e.Insert(root, "args", all)
+		}
+	}
+}
+
+func (c Chart) lacksCloudConfig() bool {
+	_, set := args.Last(c.Args(), "cloud-config")
+	return !set
+}
+
+// lacksConfig reports whether the options ask for a configuration that the chart
+// does not have.
+func (c Chart) lacksConfig(o Options) bool { return o.MigrationConfig && c.ConfigFile() == "" }
+
+// missingMounts returns what Complete has to mount.
+func (c Chart) missingMounts(o Options) []mount {
+	var missing []mount
+	if c.lacksConfig(o) {
+		missing = append(missing, migrationMount)
+	}
+	if o.CloudConfig && c.lacksCloudConfig() {
+		missing = append(missing, cloudConfigMount)
+	}
+	return missing
+}
+
+func (c Chart) checkMounting(o Options) error {
+	if len(c.missingMounts(o)) == 0 {
+		return nil
+	}
+	at := c.Root.Get("spec", "version")
+	if !at.Exists() {
+		at = c.Root.Get("spec")
+	}
+	return checkMounting(at, or(c.Version(), or(o.ChartVersion, DefaultVersion)))
+}
+
+func containsArg(list []string, name string) bool {
+	for _, a := range list {
+		if args.Parse(a).Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// completeScheduling makes the pods land on control planes: the selector's value
+// is RKE2's, and Exists tolerates a taint whatever its value.
+func (c Chart) completeScheduling(e *yamledit.Edit, root yamledit.Node) {
+	const role = "node-role.kubernetes.io/control-plane"
+	selector := root.Get("nodeSelector")
+	switch {
+	case !selector.IsMap():
+		setOrInsert(e, root, "nodeSelector", yamledit.Map{{Key: role, Value: "true"}})
+	case text(selector, role) != "true":
+		setOrInsert(e, selector, role, "true")
+	}
+	wanted := []any{
+		toleration("node.cloudprovider.kubernetes.io/uninitialized", "NoSchedule"),
+		toleration(role, "NoSchedule"),
+		toleration("node-role.kubernetes.io/etcd", "NoExecute"),
+	}
+	list := root.Get("tolerations")
+	if !list.IsList() {
+		setOrInsert(e, root, "tolerations", wanted)
+		return
+	}
+	for _, t := range wanted {
+		e.Append(list, t)
+	}
+}
+
+func toleration(key, effect string) yamledit.Map {
+	return yamledit.Map{{Key: "key", Value: key}, {Key: "operator", Value: "Exists"}, {Key: "effect", Value: effect}}
+}
+
+func setOrInsert(e *yamledit.Edit, m yamledit.Node, key string, v any) {
+	if n := m.Get(key); n.Exists() {
+		e.Set(n, v)
+	} else {
+		e.Insert(m, key, v)
+	}
+}
