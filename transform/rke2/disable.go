@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -50,6 +51,8 @@ func (m *migration) disableEdit() (*yamledit.Edit, error) {
 func (m *migration) finalTag(chart ccm.Chart) string {
 	own := semver.MajorMinor(m.target.ImageTag)
 	switch {
+	case m.target.KeepLeaderMigration && chart.ConfigFile() != "" && !leadermigration.SameNames(chart.ImageTag(), m.minor()):
+		return "" // its configuration stays, and names the controllers of this image
 	case chart.ImageTag() == "", chart.ImageMinor() == m.minor(), own == "" && chart.ImageTag() == m.target.ImageTag:
 		return ""
 	case own == m.minor():

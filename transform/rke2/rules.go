@@ -5,6 +5,8 @@ package rke2
 
 import (
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -36,8 +38,15 @@ var (
 	manifestEdits = []string{transform.GrantMigrationLease, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
 )
 
-// rules is the one table of RKE2's static rules.
-func rules() []rule {
+// rules is the one table of RKE2's static rules, by their names.
+var rules = sync.OnceValue(func() []rule {
+	table := append(ownRules(), configRules()...)
+	slices.SortFunc(table, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
+	return table
+})
+
+// ownRules are those about clusters.
+func ownRules() []rule {
 	return []rule{
 		{transform.Rule{
 			ID: "address-flapping", Severity: transform.Warning, Guards: theChart, Acceptable: true,
@@ -79,6 +88,14 @@ func rules() []rule {
 			ID: "config-misindented", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "Arguments stand beside config or machineGlobalConfig instead of below it; Rancher drops them without a word.",
 		}, (*migration).configMisindented, (*migration).indentConfig},
+		{transform.Rule{
+			ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "A manager's leader-migration-config names a file that nothing puts there: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
+		}, (*migration).configNotMounted, nil},
+		{transform.Rule{
+			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
+		}, (*migration).configWithoutFlag, nil},
 		{transform.Rule{
 			ID: "csi-gate-stale", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
