@@ -19,7 +19,7 @@ import (
 func (m *migration) disableLeaderMigration() transform.Stage {
 	return transform.Stage{
 		Name:  transform.DisableLeaderMigration,
-		Why:   "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it.",
+		Why:   "One manager is left, so the migration lease has done its work: the flag leaves the chart" + m.configGoes() + ", and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it.",
 		Edit:  m.disableEdit,
 		Early: func() bool { return !m.isExternal() },
 		Check: m.checkDisable,
@@ -34,6 +34,13 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 			Namespace: "kube-system", DaemonSet: ccm.ChartName, Why: "wait for the new pods",
 		}},
 	}
+}
+
+func (m *migration) configGoes() string {
+	if !m.configured() {
+		return ""
+	}
+	return " together with its configuration"
 }
 
 func (m *migration) disableEdit() (*yamledit.Edit, error) {
@@ -69,8 +76,12 @@ func (m *migration) checkDisable(after transform.Cluster) error {
 	if err != nil {
 		return err
 	}
-	if found && chart.Migrates() && !m.target.KeepLeaderMigration {
+	switch {
+	case !found || m.target.KeepLeaderMigration:
+	case chart.Migrates():
 		return fmt.Errorf("the chart would still have --%s", ccm.LeaderFlag)
+	case chart.OwnConfig():
+		return fmt.Errorf("the chart would still have --%s", leadermigration.ConfigFlag)
 	}
 	return nil
 }

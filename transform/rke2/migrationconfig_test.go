@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -57,6 +55,7 @@ var shapes = []struct {
 	{"the override", release, split + onAWS + twoArgs, with(func(t *transform.Target) { t.EndState = transform.EndStateOverride })},
 	{"a chart that is there", release, onAWS + withChart(good...), generated},
 	{"a chart with a newer image", release, onAWS + withChart("image: {tag: v1.29.3}", good[1], good[2], good[3]), generated},
+	{"a chart without a tag", release, onAWS + withChart(good[1:]...), with(func(t *transform.Target) { t.ImageTag = "v1.28.1" })},
 	{"a chart with mounts", release, onAWS + withChart(append([]string{"extraVolumes: [{name: a, emptyDir: {}}]", "extraVolumeMounts: [{name: a, mountPath: /a}]"}, good...)...), generated},
 }
 
@@ -80,6 +79,9 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 			end := string(step(t, p, transform.DisableLeaderMigration).After.Bytes())
 			if kept := strings.Contains(end, "--"+configFlag); kept != s.target.KeepLeaderMigration {
 				t.Errorf("at the end the chart has a configuration: %v\n%s", kept, end)
+			}
+			if kept := strings.Contains(end, leadermigration.Kind); kept != s.target.KeepLeaderMigration {
+				t.Errorf("at the end a ConfigMap holds a configuration: %v\n%s", kept, end)
 			}
 			if strings.Contains(end, "- "+configFlag) {
 				t.Errorf("kube-controller-manager keeps its configuration:\n%s", end)
@@ -127,46 +129,6 @@ func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
 	return root
 }
 
-func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
-	for _, s := range shapes {
-		t.Run(s.name, func(t *testing.T) {
-			target := s.target
-			target.Canonical = true
-			p := plan(t, s.version, s.config, target)
-			for _, st := range p.Steps {
-				if !st.Changes() {
-					continue
-				}
-				steps, err := transform.Undo(Distro(), st.After, target, st.Stage.Name, false)
-				switch {
-				case err != nil && strings.Contains(s.config, "enable-leader") && st.Stage.Name != transform.DisableLeaderMigration,
-					err != nil && strings.Contains(s.config, "HelmChart") && st.Stage.Name == transform.InstallCCM,
-					err != nil && strings.Contains(s.config, "cloud-provider-config") && st.Stage.Name == transform.SwitchToExternal:
-					continue // the file does not tell what was there before
-				case err != nil || len(steps) != 1:
-					t.Errorf("%s: %d steps, %v", st.Stage.Name, len(steps), err)
-				case st.Stage.Name == transform.EnableLeaderMigration && strings.Contains(configOf(steps[0].After), leadermigration.ConfigFile):
-					t.Errorf("something is left:\n%s", configOf(steps[0].After))
-				}
-			}
-		})
-	}
-}
-
-func TestAConfigurationIsUndoneWithoutATrace(t *testing.T) {
-	const files = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: audit, items: [{key: policy, path: /etc/audit.yaml}]}\n"
-	for _, stage := range transform.EditStageNames() {
-		was, is, err := back(t, told+files, stage, with(func(t *transform.Target) { t.Version = "" }))
-		if err != nil {
-			t.Errorf("%s: %v", stage, err)
-		} else if diff := cmp.Diff(was, is); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", stage, diff)
-		}
-	}
-	_, _, err := back(t, told, transform.EnableLeaderMigration, generated)
-	refuses(t, "whether there were files", err, "machineSelectorFiles: nothing else is in it, and before it was either absent or empty")
-}
-
 func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
 	half := step(t, plan(t, release, onAWS, generated), transform.EnableLeaderMigration).After
 	p, err := transform.Build(Distro(), half, inTurn)
@@ -188,6 +150,30 @@ func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 	}
 	if switched := configOf(step(t, p, transform.SwitchToExternal).After); !strings.Contains(switched, "kube-controller-manager-arg: [v=2]") {
 		t.Error(switched)
+	}
+}
+
+func TestAConfigurationLeavesWithTheSwitchEvenWithoutItsFlag(t *testing.T) {
+	p := plan(t, release, strings.Replace(onAWS, ": aws", ": aws\n  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf, v=2]", 1), withoutMigration)
+	if switched := configOf(step(t, p, transform.SwitchToExternal).After); !strings.Contains(switched, "kube-controller-manager-arg: [v=2]") {
+		t.Error(switched)
+	}
+}
+
+func TestAChartsOwnConfigurationStays(t *testing.T) {
+	const named = "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true, --leader-migration-config=/etc/own/c.conf]"
+	own := withChart(append([]string{"extraVolumes: [{name: own, secret: {secretName: own}}]", "extraVolumeMounts: [{name: own, mountPath: /etc/own}]", named, good[0]}, good[2:]...)...)
+	s := step(t, plan(t, release, onAWS+own, generated), transform.InstallCCM)
+	if after := configOf(s.After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "extraVolumes: [{name: own, secret: {secretName: own}},") {
+		t.Error(after)
+	}
+}
+
+func TestTheShortWayHasNoConfiguration(t *testing.T) {
+	half := configOf(step(t, plan(t, release, onAWS, generated), transform.EnableLeaderMigration).After)
+	p := plan(t, release, half, withoutMigration)
+	if after := configOf(step(t, p, transform.InstallCCM).After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "--"+configFlag) {
+		t.Error(after)
 	}
 }
 
@@ -215,38 +201,27 @@ func TestAnImageWithoutAReleaseHasNoConfiguration(t *testing.T) {
 	}
 }
 
-func TestConfigurationsAreNoUseWithoutTheirFlag(t *testing.T) {
-	const named = "leader-migration-config=/etc/own.conf"
-	judge(t, "config-without-flag", []ruleCase{
-		{"with the flag", "", onAWS + "  kube-controller-manager-arg: [enable-leader-migration, " + named + "]\n", chosen, nil},
-		{"without", "", onAWS + "  kube-controller-manager-arg:\n  - " + named + "\n", chosen, []string{"error 10"}},
-		{"with a flag that is off", "", onAWS + "  kube-controller-manager-arg: [enable-leader-migration=false, " + named + "]\n", chosen, []string{"error 9"}},
-		{"where no manager runs", "", split + onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [" + named + "]}\n  " + forWorkers + "\n", chosen, nil},
-		{"in the chart", "", but(1, "args: [--cloud-provider=aws, --"+named+"]"), chosen, []string{"error 20"}},
-		{"in the chart, with the flag", "", but(1, "args: [--enable-leader-migration, --"+named+"]"), chosen, nil},
-	})
-}
-
-func TestConfigurationsThatNobodyPutsThere(t *testing.T) {
-	const named = onAWS + "  kube-controller-manager-arg: [enable-leader-migration, leader-migration-config=/etc/own.conf]\n"
-	const chartArgs = "args: [--enable-leader-migration, --leader-migration-config=/etc/own/c.conf]"
-	files := func(selector string) string {
-		return "machineSelectorFiles:\n- fileSources:\n  - configMap: {name: own, items: [{key: c, path: /etc/own.conf}]}\n" + selector
+func TestResultsThatAreNotThePromisedOnes(t *testing.T) {
+	const flag, named = "  kube-controller-manager-arg: [enable-leader-migration]\n", "  kube-controller-manager-arg: [enable-leader-migration, leader-migration-config=" + managerConfig + "]\n"
+	const onExternal = "machineGlobalConfig:\n  cloud-provider-name: external\n  disable-cloud-controller: true\n"
+	const chartNamed = "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true, --leader-migration-config=/etc/leader-migration/leadermigration.conf]"
+	const files = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
+	withConfig := withChart(good[0], chartNamed, good[2], good[3])
+	for _, c := range []struct{ name, stage, before, after, want string }{
+		{"no configuration", transform.EnableLeaderMigration, onAWS, onAWS + flag, "would not get the file"},
+		{"a configuration that nobody writes", transform.EnableLeaderMigration, onAWS, onAWS + named, "would not get the file"},
+		{"a configuration that no argument names", transform.EnableLeaderMigration, onAWS + files, onAWS + flag + files, "would not get kube-controller-manager-arg with"},
+		{"another argument", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(named, "]", ", v=2]", 1), "kube-controller-manager-arg would change"},
+		{"a chart without its mount", transform.InstallCCM, onAWS, onAWS + withConfig, "would not mount the manager's configuration"},
+		{"a manager that keeps its configuration", transform.SwitchToExternal, onAWS + named, onExternal + strings.Replace(named, "enable-leader-migration, ", "", 1), "kube-controller-manager-arg would change"},
+		{"a chart that keeps its configuration", transform.DisableLeaderMigration, onExternal + withConfig, onExternal + strings.Replace(withConfig, "--enable-leader-migration=true, ", "", 1), "would still have --leader-migration-config"},
+	} {
+		open := func(config string) *migration {
+			return &migration{Cluster: opened(t, release, config), target: generated}
+		}
+		err := stageOf(t, open(c.before), c.stage).Check(open(c.after))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
-	mounted := func(mount string) string {
-		return onAWS + withChart(append([]string{"extraVolumes: [{name: own, secret: {secretName: own}}]", "extraVolumeMounts: [" + mount + "]", chartArgs}, good[2:]...)...)
-	}
-	judge(t, "config-not-mounted", []ruleCase{
-		{"for all machines", "", split + files("") + named, chosen, nil},
-		{"for control planes", "", split + files("  "+forControlPlanes+"\n") + named, chosen, nil},
-		{"for others", "", split + files("  "+forEtcd+"\n") + named, chosen, []string{"error 17"}},
-		{"another file", "", named + strings.Replace(files(""), "own.conf", "other.conf", 1), chosen, []string{"error 9"}},
-		{"no files", "", named, chosen, []string{"error 9"}},
-		{"a selector that Kubernetes refuses", "", named + files("  machineLabelSelector: {matchExpressions: [{key: a, operator: Sometimes}]}\n"), chosen, []string{"error 9"}},
-		{"mounted by the chart", "", mounted("{name: own, mountPath: /etc/own}"), chosen, nil},
-		{"mounted as one file", "", mounted("{name: own, mountPath: /etc/own/c.conf, subPath: c}"), chosen, nil},
-		{"mounted elsewhere", "", mounted("{name: own, mountPath: /etc/other}"), chosen, []string{"error 21"}},
-		{"mounted from no volume", "", mounted("{name: other, mountPath: /etc/own}"), chosen, []string{"error 21"}},
-		{"not mounted", "", but(1, chartArgs), chosen, []string{"error 20"}},
-	})
 }
