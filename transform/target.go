@@ -25,6 +25,12 @@ const (
 	ConfigGenerate = "generate" // a LeaderMigrationConfiguration for each
 )
 
+// How the migration lease is granted where no document of the cluster does it.
+const (
+	RBACRole  = "role"  // a Role and a RoleBinding of their own
+	RBACPatch = "patch" // the published patch of the bootstrap roles
+)
+
 // DefaultLease is the name of the migration lease unless a configuration says
 // otherwise (k8s.io/controller-manager).
 const DefaultLease = "cloud-provider-extraction-migration"
@@ -38,6 +44,10 @@ type Target struct {
 	Version string `json:"targetVersion,omitempty"`
 	// AssumeVersion stands in for a version that a file does not state.
 	AssumeVersion string `json:"assumeVersion,omitempty"`
+	// RancherVersion and RKEVersion say what will apply the result to an RKE
+	// cluster; "" where it is not known.
+	RancherVersion string `json:"rancherVersion,omitempty"`
+	RKEVersion     string `json:"rkeVersion,omitempty"`
 	// Accept lists the rules whose errors are acknowledged.
 	Accept []string `json:"accept,omitempty"`
 
@@ -55,6 +65,10 @@ type Target struct {
 	// LeaseName is the name of the migration lease; "" stands for DefaultLease. Only
 	// a configuration can tell the managers another one.
 	LeaseName string `json:"leaseName,omitempty"`
+	// RBAC is one of RBACRole (also "") and RBACPatch.
+	RBAC string `json:"rbac,omitempty"`
+	// NodeIPAM moves the nodeipam controller to the cloud-controller-manager, too.
+	NodeIPAM bool `json:"nodeIPAM,omitempty"`
 	// Cordon is one of CordonAuto (also ""), CordonAlways and CordonNever.
 	Cordon string `json:"cordon,omitempty"`
 

@@ -102,12 +102,12 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder, path string) ([]save
 // stageFiles returns the files of one stage and their names.
 func stageFiles(s transform.Step, diff, ext string) (outputs.RunbookStage, []saved.File, error) {
 	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", 1+slices.Index(transform.StageNames(), s.Stage.Name))}
-	if !s.Changes() {
-		return stage, nil, nil
+	var files []saved.File
+	if s.Changes() {
+		name := stage.Number + "-" + s.Stage.Name
+		stage.Diff, stage.Document = name+".diff", name+ext
+		files = []saved.File{{Name: stage.Diff, Content: []byte(diff)}, {Name: stage.Document, Content: s.After.Bytes()}}
 	}
-	name := stage.Number + "-" + s.Stage.Name
-	stage.Diff, stage.Document = name+".diff", name+ext
-	files := []saved.File{{Name: stage.Diff, Content: []byte(diff)}, {Name: stage.Document, Content: s.After.Bytes()}}
 	beside, err := s.Files()
 	for _, f := range beside {
 		stage.Files = append(stage.Files, f.Name)

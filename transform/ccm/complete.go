@@ -13,11 +13,11 @@ import (
 
 // Complete queues what a chart that is already there lacks for the migration.
 // in is the manifest that holds it.
-func (c Chart) Complete(in *yamledit.Embedded, o Options, classes []NodeClass) error {
+func (c Chart) Complete(in *yamledit.Embedded, o Options, nodes []NodeClass) error {
 	outer := in.Edit(c.Index)
 	spec := c.Root.Get("spec")
 	if c.Version() == "" {
-		outer.Insert(spec, "version", or(o.ChartVersion, DefaultVersion))
+		outer.Insert(spec, "version", o.Version())
 	}
 	if !spec.Get("failurePolicy").Exists() {
 		outer.Insert(spec, "failurePolicy", "abort")
@@ -31,7 +31,7 @@ func (c Chart) Complete(in *yamledit.Embedded, o Options, classes []NodeClass) e
 	}
 	at := spec.Get(valuesKey)
 	if !c.Values.IsMap() {
-		text := strings.TrimSuffix(o.adapt(base), "\n")
+		text := strings.TrimSuffix(o.adapt(base, nodes), "\n")
 		if at.Exists() {
 			outer.Set(at, text)
 		} else {
@@ -43,11 +43,11 @@ func (c Chart) Complete(in *yamledit.Embedded, o Options, classes []NodeClass) e
 	if err != nil {
 		return err
 	}
-	return c.completeValues(nested, o, classes)
+	return c.completeValues(nested, o, nodes)
 }
 
 // completeValues changes only what is missing or does not work.
-func (c Chart) completeValues(nested *yamledit.Embedded, o Options, classes []NodeClass) error {
+func (c Chart) completeValues(nested *yamledit.Embedded, o Options, nodes []NodeClass) error {
 	e := nested.Edit(0)
 	root := nested.Documents()[0].Root()
 	if c.ImageTag() == "" {
@@ -62,13 +62,7 @@ func (c Chart) completeValues(nested *yamledit.Embedded, o Options, classes []No
 		e.Insert(root, "hostNetworking", true)
 	}
 	addMounts(e, root, c.missingMounts(o)...)
-	for _, class := range classes {
-		if c.Refuses(class) != "" {
-			c.completeScheduling(e, root)
-			break
-		}
-	}
-	return nil
+	return c.completeScheduling(e, root, nodes)
 }
 
 func (c Chart) completeArgs(e *yamledit.Edit, root yamledit.Node, o Options) {
@@ -143,7 +137,7 @@ func (c Chart) checkMounting(o Options) error {
 	if !at.Exists() {
 		at = c.Root.Get("spec")
 	}
-	return checkMounting(at, or(c.Version(), or(o.ChartVersion, DefaultVersion)))
+	return checkMounting(at, or(c.Version(), o.Version()))
 }
 
 func containsArg(list []string, name string) bool {
@@ -153,36 +147,6 @@ func containsArg(list []string, name string) bool {
 		}
 	}
 	return false
-}
-
-// completeScheduling makes the pods land on control planes: the selector's value
-// is RKE2's, and Exists tolerates a taint whatever its value.
-func (c Chart) completeScheduling(e *yamledit.Edit, root yamledit.Node) {
-	const role = "node-role.kubernetes.io/control-plane"
-	selector := root.Get("nodeSelector")
-	switch {
-	case !selector.IsMap():
-		setOrInsert(e, root, "nodeSelector", yamledit.Map{{Key: role, Value: "true"}})
-	case text(selector, role) != "true":
-		setOrInsert(e, selector, role, "true")
-	}
-	wanted := []any{
-		toleration("node.cloudprovider.kubernetes.io/uninitialized", "NoSchedule"),
-		toleration(role, "NoSchedule"),
-		toleration("node-role.kubernetes.io/etcd", "NoExecute"),
-	}
-	list := root.Get("tolerations")
-	if !list.IsList() {
-		setOrInsert(e, root, "tolerations", wanted)
-		return
-	}
-	for _, t := range wanted {
-		e.Append(list, t)
-	}
-}
-
-func toleration(key, effect string) yamledit.Map {
-	return yamledit.Map{{Key: "key", Value: key}, {Key: "operator", Value: "Exists"}, {Key: "effect", Value: effect}}
 }
 
 func setOrInsert(e *yamledit.Edit, m yamledit.Node, key string, v any) {

@@ -73,7 +73,7 @@ func (c Chart) StartMigrating(in *yamledit.Embedded, o Options) error {
 // configuration's argument.
 func (o Options) flagPlace(list yamledit.Node) int {
 	base, _ := values.ForMinor(o.Distro, o.Minor)
-	d, err := yamledit.ParseString("values.yaml", o.adapt(base))
+	d, err := yamledit.ParseString("values.yaml", o.adapt(base, nil))
 	if err != nil {
 		return list.Len()
 	}

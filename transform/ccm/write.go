@@ -4,37 +4,16 @@
 package ccm
 
 import (
+	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/mod/semver"
 
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
-
-// Options are the operator's choices for the chart.
-type Options struct {
-	ChartVersion    string // "" for DefaultVersion
-	ChartRepo       string // "" for Repository
-	ImageRepository string // "" for the chart's own
-	ImageTag        string // "" for the one of the minor
-	Distro          string
-	Minor           string // of the cluster, such as "v1.26"
-	LeaderMigration bool
-	CloudConfig     bool // mount the Secret CloudConfigSecret and name its file
-	MigrationConfig bool // mount the ConfigMap MigrationConfigMap and name its file
-}
-
-// Tag returns the tag of the image, or "" where none is known.
-func (o Options) Tag() string { return or(o.ImageTag, DefaultTag(o.Distro, o.Minor)) }
-
-// CheckMounting fails where the chart of these options cannot mount what they ask
-// for; at is to blame.
-func (o Options) CheckMounting(at yamledit.Node) error {
-	if !o.CloudConfig && !o.MigrationConfig {
-		return nil
-	}
-	return checkMounting(at, or(o.ChartVersion, DefaultVersion))
-}
 
 // DefaultTag returns the image tag for a distro and a cluster minor, or "".
 func DefaultTag(distro, minor string) string {
@@ -49,26 +28,58 @@ func DefaultTag(distro, minor string) string {
 	return text(d.Root(), "image", "tag")
 }
 
-// Manifest returns a HelmChart with the values for the cluster's minor; false
-// says that there are none for it.
-func Manifest(o Options) (string, bool) {
-	base, ok := values.ForMinor(o.Distro, o.Minor)
+// TestedTag returns the image tag for a cluster's release, or "": it is the same
+// for every distro.
+func TestedTag(release string) string { return DefaultTag("rke2", semver.MajorMinor(release)) }
+
+// Manifest returns a HelmChart with the values for the cluster's minor, whose pods
+// land on all the given nodes; false says that there are none for it.
+func Manifest(o Options, nodes []NodeClass) (string, bool) {
+	if slices.ContainsFunc(nodes, NodeClass.unusual) {
+		return o.manifest(nodes)
+	}
+	if text, known := manifests.Load(o); known {
+		return text.(string), true
+	}
+	text, ok := o.manifest(nil)
+	if ok {
+		manifests.Store(o, text)
+	}
+	return text, ok
+}
+
+// manifests keeps what Manifest returned for usual nodes. All clusters of a run
+// have the same choices, so there are as many as minors among them.
+var manifests sync.Map // Options → string
+
+func (o Options) manifest(nodes []NodeClass) (string, bool) {
+	text, ok := Values(o, nodes)
 	if !ok {
 		return "", false
 	}
 	var b strings.Builder
 	b.WriteString("apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata:\n  name: " + ChartName + "\n  namespace: kube-system\nspec:\n" +
-		"  bootstrap: true\n  chart: " + ChartName + "\n  failurePolicy: abort\n  repo: " + or(o.ChartRepo, Repository) + "\n" +
+		"  bootstrap: true\n  chart: " + ChartName + "\n  failurePolicy: abort\n  repo: " + o.Repo() + "\n" +
 		"  targetNamespace: kube-system\n  " + valuesKey + ": |-\n")
-	for _, line := range strings.Split(strings.TrimSuffix(o.adapt(base), "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		b.WriteString("    " + line + "\n")
 	}
-	b.WriteString("  version: " + or(o.ChartVersion, DefaultVersion) + "\n")
+	b.WriteString("  version: " + o.Version() + "\n")
 	return b.String(), true
 }
 
+// Values returns the chart's values for the cluster's minor, with which its pods
+// land on all the given nodes; false says that there are none for it.
+func Values(o Options, nodes []NodeClass) (string, bool) {
+	base, ok := values.ForMinor(o.Distro, o.Minor)
+	if !ok {
+		return "", false
+	}
+	return o.adapt(base, nodes), true
+}
+
 // adapt brings the operator's choices into the values of a minor.
-func (o Options) adapt(base string) string {
+func (o Options) adapt(base string, nodes []NodeClass) string {
 	d, err := yamledit.ParseString("values.yaml", base)
 	if err != nil {
 		return base // the embedded files are tested
@@ -93,6 +104,9 @@ func (o Options) adapt(base string) string {
 		mounts = append(mounts, cloudConfigMount)
 	}
 	addMounts(e, d.Root(), mounts...)
+	if err := (Chart{Values: d.Root()}).completeScheduling(e, d.Root(), nodes); err != nil {
+		return base
+	}
 	after, _, err := e.Apply()
 	if err != nil {
 		return base

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -25,7 +26,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	prepare := m.enableActions()
 	return transform.Stage{
 		Name:    transform.EnableLeaderMigration,
-		Why:     "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other." + m.configWhy() + m.restarts(),
+		Why:     procedure.EnableWhy + m.configWhy() + m.restarts(),
 		Actions: prepare,
 		Ahead:   len(prepare),
 		Files:   m.enableFiles,

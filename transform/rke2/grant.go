@@ -4,22 +4,32 @@
 package rke2
 
 import (
-	"fmt"
-
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const manifestKey = "additionalManifest"
 
+// bundle holds the manifests that RKE2 applies on control planes without a
+// restart.
+func (m *migration) bundle() bundle.Bundle {
+	return bundle.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
+}
+
+// usual stands for a choice that the document does not determine.
+func (m *migration) usual(at yamledit.Node, what string) error {
+	return bundle.UsualOf(m.target)(at, what)
+}
+
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to
-// additionalManifest, which RKE2 applies on control planes without a restart.
+// additionalManifest.
 func (m *migration) grantMigrationLease() transform.Stage {
 	return transform.Stage{
-		Name: transform.GrantMigrationLease,
-		Why: "kube-controller-manager may not lock the migration lease by default; without the right its cloud controllers " +
-			"run nowhere as soon as leader migration is on, and nothing says so. The right stays in place: a rollback needs it.",
+		Name:   transform.GrantMigrationLease,
+		Why:    procedure.GrantWhy,
 		Edit:   m.grantEdit,
 		Check:  m.checkGrant,
 		Undo:   m.grantUndo,
@@ -35,17 +45,13 @@ func (m *migration) grantEdit() (*yamledit.Edit, error) {
 	if m.switching() {
 		return e, nil
 	}
-	docs, err := m.manifest()
-	if err != nil {
-		return nil, err
-	}
-	if leadermigration.Granted(docs, m.target.Lease()) {
-		return e, nil
-	}
-	if n, found := leadermigration.Conflict(docs, m.target.Lease()); found {
-		return nil, n.Errorf("a manifest of the name "+m.target.Lease()+" is there, but does not let kube-controller-manager lock the migration lease", "complete its rules and subjects, or give it another name")
-	}
-	return e, m.appendManifest(e, leadermigration.Grant(m.target.Lease()))
+	return e, m.bundle().Grant(e)
+}
+
+// grantUndo takes the Role and the RoleBinding out of the manifest.
+func (m *migration) grantUndo() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	return e, m.bundle().Revoke(e, m.usual)
 }
 
 // checkGrant requires that no machine is configured differently and that the
@@ -54,12 +60,5 @@ func (m *migration) checkGrant(after transform.Cluster) error {
 	if err := m.check(after, unchanged); err != nil {
 		return err
 	}
-	docs, err := after.(*migration).manifest()
-	if err != nil {
-		return err
-	}
-	if !leadermigration.Granted(docs, m.target.Lease()) {
-		return fmt.Errorf("the manifest would not let %s lock the migration lease", leadermigration.ManagerUser)
-	}
-	return nil
+	return after.(*migration).bundle().CheckGrant()
 }

@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/mod/semver"
 	corev1 "k8s.io/api/core/v1"
 
-	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -23,32 +22,20 @@ func (m *migration) installCCM() transform.Stage {
 	prepare := m.cloudConfigActions()
 	return transform.Stage{
 		Name: transform.InstallCCM,
-		Why: "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. " +
-			"Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane." + m.overlapWhy(),
+		Why: procedure.InstallWhy +
+			"Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane." +
+			procedure.Overlap(m.target, "apply this stage and the switch in one change"),
 		SupersededBy: []string{transform.DisableLeaderMigration},
 		Edit:         m.installEdit,
 		Check:        m.checkInstall,
 		Undo:         m.installUndo,
-		Actions: append(prepare,
-			transform.RolloutDone{
-				Namespace: "kube-system", DaemonSet: ccm.ChartName,
-				Why: "after the edit, wait for a pod on every control plane; a rollout of no pods also counts as done, so look at DESIRED",
-			},
-		),
-		Ahead: len(prepare),
-		Verify: []transform.Action{transform.Desired{
-			Namespace: "kube-system", DaemonSet: ccm.ChartName, Selector: controlPlaneNodeLabel,
-		}},
-		Restore: []transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
-		Files:   m.installFiles,
+		Actions:      append(prepare, procedure.FirstRollout("after the edit, ")),
+		Ahead:        len(prepare),
+		Verify:       []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
+		Restore: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
+			procedure.Holder(m.target, procedure.LeaseReturns)...),
+		Files: m.installFiles,
 	}
-}
-
-func (m *migration) overlapWhy() string {
-	if !m.target.NoLeaderMigration {
-		return ""
-	}
-	return " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: apply this stage and the switch in one change."
 }
 
 // installFiles returns the chart's values, for those who install it by hand.
@@ -67,17 +54,7 @@ func (m *migration) installFiles() ([]transform.File, error) {
 }
 
 // manifest returns the documents of additionalManifest; none where it is absent.
-func (m *migration) manifest() ([]*yamledit.Document, error) {
-	at := m.RKEConfig().Get(manifestKey)
-	if !at.Exists() || at.IsNull() {
-		return nil, nil
-	}
-	in, err := at.Embedded()
-	if err != nil {
-		return nil, err
-	}
-	return in.Documents(), nil
-}
+func (m *migration) manifest() ([]*yamledit.Document, error) { return m.manifests() }
 
 // chart returns the cluster's HelmChart of the cloud-controller-manager.
 func (m *migration) chart() (ccm.Chart, bool, error) {
@@ -90,16 +67,9 @@ func (m *migration) chart() (ccm.Chart, bool, error) {
 
 func (m *migration) chartOptions() ccm.Options {
 	config, _ := m.cloudConfig()
-	minor := m.minor()
-	if newest := values.Newest(Name); semver.Compare(minor, newest) > 0 {
-		minor = newest // in-tree-gone blocks the stage, but shows what it would be
-	}
-	return ccm.Options{
-		ChartVersion: m.target.ChartVersion, ChartRepo: m.target.ChartRepo,
-		ImageRepository: m.target.ImageRepository, ImageTag: m.target.ImageTag,
-		Distro: Name, Minor: minor, LeaderMigration: !m.target.NoLeaderMigration,
-		CloudConfig: config != "", MigrationConfig: m.configured(),
-	}
+	o := ccm.OptionsFor(m.target, Name, m.Version, config != "")
+	o.MigrationConfig = m.configured()
+	return o
 }
 
 func (m *migration) installEdit() (*yamledit.Edit, error) {
@@ -120,7 +90,7 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, m.appendManifest(e, text)
+	return e, m.bundle().Append(e, text)
 }
 
 // editChart returns the chart as nodes of the manifest that an edit changes.
@@ -144,7 +114,7 @@ func (m *migration) newManifest() (string, error) {
 	if err := options.CheckMounting(m.RKEConfig()); err != nil {
 		return "", err
 	}
-	text, ok := ccm.Manifest(options)
+	text, ok := ccm.Manifest(options, m.controlPlaneNodes())
 	if !ok {
 		return "", m.Root.Get("spec", "kubernetesVersion").Errorf("no cloud-controller-manager image is known for Kubernetes "+m.minor(), "migrate on 1.22 to 1.27")
 	}
@@ -162,28 +132,6 @@ func (m *migration) newManifest() (string, error) {
 	secret, err := ccm.CloudConfigManifest(config)
 	return secret + "---\n" + text, err
 }
-
-// appendManifest adds documents to additionalManifest and keeps those in it.
-func (m *migration) appendManifest(e *yamledit.Edit, text string) error {
-	at := m.RKEConfig().Get(manifestKey)
-	switch {
-	case !at.Exists():
-		e.Insert(m.RKEConfig(), manifestKey, trimBreak(text))
-		return nil
-	case at.IsNull():
-		e.Set(at, trimBreak(text))
-		return nil
-	}
-	in, err := e.Embedded(at)
-	if err != nil {
-		return err
-	}
-	in.Append(text)
-	return nil
-}
-
-// trimBreak lets a new manifest end in the last line, so that it is stripped (|-).
-func trimBreak(s string) string { return s[:len(s)-1] }
 
 // checkInstall requires that no machine is configured differently, and that the
 // chart lands on every control plane and takes part in the migration.
@@ -232,7 +180,7 @@ func nodeClass(c Class) ccm.NodeClass {
 		"kubernetes.io/os":                      "linux",
 		"node-role.kubernetes.io/control-plane": "true",
 		"node-role.kubernetes.io/master":        "true",
-	}}
+	}, Taints: []corev1.Taint{ccm.Uninitialized}}
 	if c.Etcd() {
 		n.Labels["node-role.kubernetes.io/etcd"] = "true"
 	}

@@ -9,20 +9,14 @@ import (
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 )
 
-// rule is a row of the table: what is documented, what is checked, and what can
-// be corrected without a decision. A rule without check refuses a document
-// before there is a cluster to check.
-type rule struct {
-	transform.Rule
-	check func(*migration) []transform.Finding
-	fix   func(*migration) []correction
-}
+// rule is a row of the table.
+type rule = transform.Checked[*migration]
 
 // correction queues the correction of one finding.
-type correction func(*yamledit.Edit) error
+type correction = transform.Correction
 
 // What rules guard. An earlier stage does not answer for what a later one puts
 // right.
@@ -48,177 +42,136 @@ var rules = sync.OnceValue(func() []rule {
 // ownRules are those about clusters.
 func ownRules() []rule {
 	return []rule{
-		{transform.Rule{
+		{Rule: transform.Rule{
 			ID: "address-flapping", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes, from the installation of the chart until the kubelets are external.",
-		}, (*migration).addressFlapping, nil},
-		{transform.Rule{
+		}, Check: (*migration).addressFlapping},
+		{Rule: transform.Rule{
 			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "kube-apiserver-arg has cloud-provider, a flag that kube-apiserver no longer knows from Kubernetes 1.33 on.",
-		}, (*migration).apiServerFlagRemoved, nil},
-		{transform.Rule{
+		}, Check: (*migration).apiServerFlagRemoved},
+		{Rule: transform.Rule{
 			ID: "args-overwritten", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
 			Doc: "An entry of machineSelectorConfig replaces a list of arguments that an earlier location set for the same machines, and arguments vanish. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
-		}, (*migration).argsOverwritten, nil},
-		{transform.Rule{
+		}, Check: (*migration).argsOverwritten},
+		{Rule: transform.Rule{
 			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
 			Doc: "The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without the right to get service accounts.",
-		}, (*migration).ccmArgsUnsafe, nil},
-		{transform.Rule{
+		}, Check: (*migration).ccmArgsUnsafe},
+		{Rule: transform.Rule{
 			ID: "ccm-flag-missing", Severity: transform.Error, Guards: theChart, Acceptable: true,
 			Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
-		}, (*migration).ccmFlagMissing, nil},
-		{transform.Rule{
+		}, Check: (*migration).ccmFlagMissing},
+		{Rule: transform.Rule{
 			ID: "ccm-minor-skew", Severity: transform.Error, Guards: imageMoves, Acceptable: true,
 			Doc: "The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
-		}, (*migration).ccmMinorSkew, nil},
-		{transform.Rule{
+		}, Check: (*migration).ccmMinorSkew},
+		{Rule: transform.Rule{
 			ID: "ccm-unschedulable", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
 			Doc: "The node selector or the tolerations of the chart keep the cloud-controller-manager off the nodes of a class of control planes.",
-		}, (*migration).ccmUnschedulable, nil},
-		{transform.Rule{
+		}, Check: (*migration).ccmUnschedulable},
+		{Rule: transform.Rule{
 			ID: "chart-unpinned", Severity: transform.Error, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a release elsewhere changes the cluster.",
-		}, (*migration).chartUnpinned, nil},
-		{transform.Rule{
+		}, Check: (*migration).chartUnpinned},
+		{Rule: transform.Rule{
 			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.",
-		}, (*migration).cloudConfigLost, nil},
-		{transform.Rule{
+		}, Check: (*migration).cloudConfigLost},
+		{Rule: transform.Rule{
 			ID: "config-misindented", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "Arguments stand beside config or machineGlobalConfig instead of below it; Rancher drops them without a word.",
-		}, (*migration).configMisindented, (*migration).indentConfig},
-		{transform.Rule{
+		}, Check: (*migration).configMisindented, Fix: (*migration).indentConfig},
+		{Rule: transform.Rule{
 			ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "A manager's leader-migration-config names a file that nothing puts there: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
-		}, (*migration).configNotMounted, nil},
-		{transform.Rule{
+		}, Check: (*migration).configNotMounted},
+		{Rule: transform.Rule{
 			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
-		}, (*migration).configWithoutFlag, nil},
-		{transform.Rule{
-			ID: "csi-gate-stale", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
-		}, (*migration).csiGateStale, nil},
-		{transform.Rule{
-			ID: transform.RuleEncrypted, Severity: transform.Error,
-			Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
-		}, nil, nil},
-		{transform.Rule{
-			ID: "flag-left-on-kcm", Severity: transform.Error, Guards: afterSwitch,
-			Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
-		}, (*migration).flagLeftOnManager, nil},
-		{transform.Rule{
+		}, Check: (*migration).configWithoutFlag},
+		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
+		{Rule: ruleset.Encrypted},
+		{Rule: ruleset.FlagLeft(afterSwitch), Check: (*migration).flagLeftOnManager},
+		{Rule: transform.Rule{
 			ID: "flag-on-external-gate", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
-		}, (*migration).migrationGateStale, nil},
-		{transform.Rule{
+		}, Check: (*migration).migrationGateStale},
+		{Rule: transform.Rule{
 			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.",
-		}, (*migration).helmReinstall, nil},
-		{transform.Rule{
-			ID: "in-tree-gone", Severity: transform.Error, Guards: everyEdit,
-			Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
-		}, (*migration).inTreeGone, nil},
-		{transform.Rule{
+		}, Check: (*migration).helmReinstall},
+		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
+		{Rule: transform.Rule{
 			ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
-		}, (*migration).leaderElectionOff, nil},
-		{transform.Rule{
+		}, Check: (*migration).leaderElectionOff},
+		{Rule: transform.Rule{
 			ID: "manifest-overwritten", Severity: transform.Error, Guards: manifestEdits,
 			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster.",
-		}, (*migration).manifestOverwritten, nil},
-		{transform.Rule{
+		}, Check: (*migration).manifestOverwritten},
+		{Rule: transform.Rule{
 			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "On this RKE2 release cloud-provider-name: aws also names the nodes. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
-		}, (*migration).nodeRename, nil},
-		{transform.Rule{
+		}, Check: (*migration).nodeRename},
+		{Rule: transform.Rule{
 			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "Refused with exit code 4: rkeConfig is null, a K3s version, the cluster local, another cloud provider than aws, or Kubernetes below 1.22. Windows machines are a warning.",
-		}, (*migration).windowsPool, nil},
-		{transform.Rule{
+		}, Check: (*migration).windowsPool},
+		{Rule: transform.Rule{
 			ID: "provider-in-selector", Severity: transform.Note, Guards: theSwitch, Acceptable: true,
 			Doc: "cloud-provider-name is won by an entry of machineSelectorConfig, not by machineGlobalConfig; the switch edits the location that wins.",
-		}, (*migration).providerInSelector, nil},
-		{transform.Rule{
+		}, Check: (*migration).providerInSelector},
+		{Rule: transform.Rule{
 			ID: "provider-removed", Severity: transform.Error, Guards: theSwitch,
 			Doc: "A cluster that was on its way to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://.",
-		}, (*migration).providerRemoved, nil},
-		{transform.Rule{
+		}, Check: (*migration).providerRemoved},
+		{Rule: transform.Rule{
 			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "An entry for control planes replaces kube-apiserver-arg, and with it the pod security admission configuration that Rancher's webhook adds to the global list.",
-		}, (*migration).podSecurityDropped, nil},
-		{transform.Rule{
+		}, Check: (*migration).podSecurityDropped},
+		{Rule: transform.Rule{
 			ID: ruleSelectorInvalid, Severity: transform.Error, Acceptable: true,
 			Doc: "A machine selector has an operator or values that Kubernetes refuses, and Rancher then refuses the whole cluster.",
-		}, nil, nil},
-		{transform.Rule{
+		}},
+		{Rule: transform.Rule{
 			ID: "selector-widened", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "A field of a machine selector is misspelt: Rancher drops it, and the entry matches machines that were not meant.",
-		}, (*migration).selectorWidened, (*migration).spellSelectors},
-		{transform.Rule{
+		}, Check: (*migration).selectorWidened, Fix: (*migration).spellSelectors},
+		{Rule: transform.Rule{
 			ID: "snapshot-missing", Severity: transform.Warning, Guards: theSwitch, Acceptable: true,
 			Doc: "The cluster has no configuration for etcd snapshots, and a snapshot is the only way back from some mistakes.",
-		}, (*migration).snapshotMissing, nil},
-		{transform.Rule{
+		}, Check: (*migration).snapshotMissing},
+		{Rule: transform.Rule{
 			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The provider is external without disable-cloud-controller: true; RKE2's stub cloud controller may then register nodes as rke2://.",
-		}, (*migration).stubEnabled, nil},
-		{transform.Rule{
-			ID: transform.RuleTemplated, Severity: transform.Error,
-			Doc: "Refused: the file is a template, whose values are not there yet.",
-		}, nil, nil},
-		{transform.Rule{
+		}, Check: (*migration).stubEnabled},
+		{Rule: ruleset.Templated},
+		{Rule: transform.Rule{
 			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
 			Doc: "A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note.",
-		}, (*migration).unknownConfigKey, (*migration).spellKeys},
-		{transform.Rule{
+		}, Check: (*migration).unknownConfigKey, Fix: (*migration).spellKeys},
+		{Rule: transform.Rule{
 			ID: "value-dropped", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "A value is a number or a mapping, where Rancher keeps only strings, booleans and lists.",
-		}, (*migration).valueDropped, nil},
-		{transform.Rule{
+		}, Check: (*migration).valueDropped},
+		{Rule: transform.Rule{
 			ID: "value-erased", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
 			Doc: "A later null, number, mapping, [] or empty string erases a value that an earlier location set for the same machines. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
-		}, (*migration).valueErased, nil},
-		{transform.Rule{
+		}, Check: (*migration).valueErased},
+		{Rule: transform.Rule{
 			ID: "wrong-arg-spelling", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "A list of component arguments holds a key of RKE2, such as cloud-provider-name, instead of the component's flag, such as cloud-provider; an unknown flag stops the component.",
-		}, (*migration).wrongArgSpelling, (*migration).spellArgs},
+		}, Check: (*migration).wrongArgSpelling, Fix: (*migration).spellArgs},
 	}
-}
-
-func ruleTable() []transform.Rule {
-	var table []transform.Rule
-	for _, r := range rules() {
-		r.Fixable = r.fix != nil
-		table = append(table, r.Rule)
-	}
-	return table
 }
 
 // Findings implements transform.Cluster.
 func (m *migration) Findings(stage string) []transform.Finding {
 	judged := *m
 	judged.stage = stage
-	var found []transform.Finding
-	for _, r := range rules() {
-		if r.check != nil && (stage == "" || slices.Contains(r.Guards, stage)) {
-			found = append(found, r.Report(r.check(&judged), m.target.Accept)...)
-		}
-	}
-	return found
+	return transform.FindingsOf(rules(), &judged, stage, m.target.Accept)
 }
 
 // Fixes implements transform.Fixer.
-func (m *migration) Fixes() []transform.Fix {
-	var fixes []transform.Fix
-	for _, r := range rules() {
-		if r.fix == nil {
-			continue
-		}
-		for _, queue := range r.fix(m) {
-			fixes = append(fixes, transform.Fix{Rule: r.ID, Queue: queue})
-		}
-	}
-	return fixes
-}
+func (m *migration) Fixes() []transform.Fix { return transform.FixesOf(rules(), m) }

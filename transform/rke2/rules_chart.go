@@ -12,6 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -87,12 +89,12 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 	return m.eachChart(func(c installed) []transform.Finding {
 		minor := c.chart.ImageMinor()
 		_, configured := args.Last(c.chart.Args(), "leader-migration-config")
-		behind := minorNumber(m.Version) - minorNumber(c.chart.ImageTag())
+		behind := k8s.Minor(m.Version) - k8s.Minor(c.chart.ImageTag())
 		var message string
 		switch {
 		case minor == "" || configured || behind == 1 && c.chart.Migrates() && m.isExternal():
 			return nil
-		case from(minor, "v1.28") && c.chart.Migrates():
+		case k8s.From(minor, "v1.28") && c.chart.Migrates():
 			message = "image " + minor + " has other names for its controllers than the default configuration of leader migration, so services and routes run in both managers"
 		case behind != 0:
 			message = "image " + minor + " does not belong to Kubernetes " + m.minor()
@@ -103,7 +105,7 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 		if known := ccm.DefaultTag(Name, m.minor()); known != "" {
 			fix = "set image.tag: " + known
 		}
-		if from(minor, "v1.28") {
+		if k8s.From(minor, "v1.28") {
 			fix += ", or add --leader-migration-config generate"
 		}
 		return []transform.Finding{c.inValues(c.chart.Values.Get("image", "tag"), message, fix)}
@@ -180,7 +182,7 @@ func (m *migration) runsInTree() bool {
 
 // addressFlapping goes by the in-tree kubelets (kubernetes #109793).
 func (m *migration) addressFlapping() []transform.Finding {
-	if from(m.minor(), "v1.25") || !slices.ContainsFunc(m.Classes, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
+	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.Classes, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
 		return nil
 	}
 	return m.eachChart(func(c installed) []transform.Finding {
@@ -210,9 +212,9 @@ func (m *migration) cloudConfigLost() []transform.Finding {
 	early := m.runsInTree() && !chart
 	found := m.eachWinner(cloudConfigKey, func(yamledit.Node) (string, string) {
 		if early {
-			return "an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager", "nothing, as long as the stages are applied in their order"
+			return ruleset.SaidOfCarried.Message, ruleset.SaidOfCarried.Fix
 		}
-		return "an external provider ignores this configuration", "carry its content to the cloud-controller-manager as --cloud-config, then --accept cloud-config-lost"
+		return ruleset.SaidOfLost.Message, ruleset.SaidOfLost.Fix
 	})
 	for i := range found {
 		if early {

@@ -19,12 +19,12 @@ func (m *migration) configWithoutFlag() []transform.Finding {
 	const message, fix = "without " + leaderFlag + " the manager ignores its configuration, and takes no part in the migration", "add " + leaderFlag + ", or remove the argument"
 	var found []transform.Finding
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
-		if n, idle := idleConfig(argNodes(at)); idle {
+		if n, idle := idleConfig(args.Place(at)); idle {
 			found = append(found, transform.FindingAt(n, message, fix))
 		}
 	}
 	return append(found, m.eachChart(func(c installed) []transform.Finding {
-		if n, idle := idleConfig(argNodes(c.chart.Values.Get("args"))); idle {
+		if n, idle := idleConfig(args.Place(c.chart.Values.Get("args"))); idle {
 			return []transform.Finding{c.inValues(n, message, fix)}
 		}
 		return nil
@@ -33,13 +33,13 @@ func (m *migration) configWithoutFlag() []transform.Finding {
 
 // idleConfig returns the argument that names a configuration where the flag is
 // not on.
-func idleConfig(list []argNode) (yamledit.Node, bool) {
-	on := slices.ContainsFunc(list, func(a argNode) bool { return a.Name == leaderFlag && a.True() })
-	i := slices.IndexFunc(list, func(a argNode) bool { return a.Name == configFlag })
+func idleConfig(list []args.Placed) (yamledit.Node, bool) {
+	on := slices.ContainsFunc(list, func(a args.Placed) bool { return a.Name == leaderFlag && a.True() })
+	i := slices.IndexFunc(list, func(a args.Placed) bool { return a.Name == configFlag })
 	if i < 0 || on {
 		return yamledit.Node{}, false
 	}
-	return list[i].node, true
+	return list[i].Node, true
 }
 
 // configNotMounted finds a configuration that is not where its manager looks.
@@ -76,9 +76,9 @@ func configRules() []rule {
 	var table []rule
 	for _, r := range leadermigration.Rules() {
 		r.Guards = chartRuns
-		table = append(table, rule{r, func(m *migration) []transform.Finding {
+		table = append(table, rule{Rule: r, Check: func(m *migration) []transform.Finding {
 			return slices.DeleteFunc(m.configFindings(), func(f transform.Finding) bool { return f.Rule != r.ID })
-		}, nil})
+		}})
 	}
 	return table
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/gates"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -41,17 +42,17 @@ func (m *migration) argsOverwritten() []transform.Finding {
 // vanished names the arguments of a list that one behind it does not repeat. Of
 // feature gates, which add up, the gates count.
 func vanished(earlier, later []args.Arg) []string {
-	kept := gatesIn(later)
+	kept := gates.Of(later)
 	var lost []string
 	for _, a := range earlier {
 		_, repeated := args.Last(later, a.Name)
 		switch {
 		case !repeated:
 			lost = append(lost, shown(a))
-		case a.Name == gatesFlag:
-			for _, gate := range slices.Sorted(maps.Keys(gatesIn([]args.Arg{a}))) {
+		case a.Name == gates.Flag:
+			for _, gate := range slices.Sorted(maps.Keys(gates.Of([]args.Arg{a}))) {
 				if _, there := kept[gate]; !there {
-					lost = append(lost, gatesFlag+" "+gate)
+					lost = append(lost, gates.Flag+" "+gate)
 				}
 			}
 		}

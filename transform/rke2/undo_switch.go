@@ -6,12 +6,9 @@ package rke2
 import (
 	"slices"
 
-	"golang.org/x/mod/semver"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -47,25 +44,19 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 // what is needed for it.
 func (m *migration) checkWayBack() error {
 	version := m.Root.Get("spec", "kubernetesVersion")
-	if semver.Compare(m.minor(), "v1.27") >= 0 {
-		at := m.Root
-		if version.Exists() {
-			at = version
-		}
-		return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to go back to", "stay with the external one")}
+	if err := k8s.WayBack(m.Version, version); err != nil {
+		return err
 	}
 	if err := m.checkMoved(version); err != nil {
 		return err
 	}
-	docs, err := m.manifest()
-	if err != nil {
-		return err
-	}
-	if _, found, err := ccm.Find(docs); err != nil || !found {
+	if _, found, err := m.chart(); err != nil || !found {
 		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster became external by other means")
 	}
-	if !m.target.NoLeaderMigration && !leadermigration.Granted(docs, m.target.Lease()) {
-		return transform.Lost(m.RKEConfig(), "additionalManifest does not let kube-controller-manager lock the migration lease, without which its cloud controllers would run nowhere")
+	if !m.target.NoLeaderMigration {
+		if err := m.bundle().CheckGranted(); err != nil {
+			return err
+		}
 	}
 	if m.carriesCloudConfig() && len(m.winners(cloudConfigKey, Class.ControlPlane)) == 0 {
 		return transform.Lost(m.RKEConfig(), cloudConfigKey+" left the file with the switch, and the file does not tell where it stood")

@@ -85,7 +85,7 @@ func (e *Embedded) endsWithBreak() bool {
 func (e *Embedded) roots(text []byte) ([]*yaml.Node, error) {
 	var roots []*yaml.Node
 	for _, c := range Split(e.node.doc.File(), text) {
-		d, err := Parse(c)
+		d, err := e.node.doc.texts.parse(c, false)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,71 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cordon plans when control planes are cordoned for the switch.
+//
+// Invariant: only nodes that the migration cordoned are released, and none that
+// an admin cordoned is touched by either stage.
+package cordon
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Policy is the operator's choice for one cluster.
+type Policy struct {
+	Choice   string // one of transform.CordonAuto (also ""), CordonAlways, CordonNever
+	Workers  bool   // a control plane is a worker, too
+	Upgrades bool   // the switch moves the release
+	Selector string // of the control-plane nodes
+	Cluster  string // names the run on the nodes
+
+	// Why and ReleaseWhy are what the distro says of the two stages.
+	Why, ReleaseWhy string
+}
+
+// Stage keeps new pods off the control planes during the switch.
+func (p Policy) Stage() transform.Stage {
+	s := transform.Stage{Name: transform.CordonControlPlane, Why: "Not needed here: " + p.not() + "."}
+	if p.not() == "" {
+		s.Why = p.Why
+		s.Actions = []transform.Action{transform.Cordon{Selector: p.Selector, Run: p.run()}}
+		s.Restore = []transform.Action{transform.Uncordon{Run: p.run()}}
+	}
+	return s
+}
+
+// Release lets them take workloads again.
+func (p Policy) Release() transform.Stage {
+	s := transform.Stage{Name: transform.UncordonControlPlane, Why: "Not needed here: " + p.not() + "."}
+	if p.not() == "" {
+		s.Why = p.ReleaseWhy
+		s.Actions = []transform.Action{transform.Uncordon{Run: p.run()}}
+	}
+	return s
+}
+
+// unsafe is what a cluster's name may hold and a shell would not take as it is.
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// run marks the nodes that one migration cordoned.
+func (p Policy) run() string {
+	return strings.TrimRight("leader-migration-"+unsafe.ReplaceAllString(p.Cluster, "-"), "-")
+}
+
+// not says why nothing is cordoned, or "".
+func (p Policy) not() string {
+	switch {
+	case p.Choice == transform.CordonAlways:
+		return ""
+	case p.Choice == transform.CordonNever:
+		return "--cordon never was given"
+	case p.Workers:
+		return "control planes also carry workloads, which could not be scheduled"
+	case p.Upgrades:
+		return "Kubernetes is upgraded as well, and pods have to move"
+	}
+	return ""
+}

@@ -1,0 +1,55 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Name is the distro's name.
+const Name = "rke1"
+
+// markers are the words of which every document of RKE has one.
+var markers = []string{"rancher_kubernetes_engine_config", "rancherKubernetesEngineConfig", "controlplane", "cloud_provider"}
+
+// Other programs have nodes and a cloud_provider as well; a cluster.yml has nodes
+// with RKE's own role, or a provider beside a version, at the start of a line.
+var (
+	wrapperWord = regexp.MustCompile(`rancher_kubernetes_engine_config|rancherKubernetesEngineConfig`)
+	nodesLine   = regexp.MustCompile(`(?m)^\x{feff}?["{ ]*nodes["]? *:`)
+	roleWord    = regexp.MustCompile(`\bcontrolplane\b`)
+	bothKeys    = regexp.MustCompile(`(?m)^["{ ]*cloud_provider["]? *:(?s:.*)^["{ ]*kubernetes_version["]? *:|^["{ ]*kubernetes_version["]? *:(?s:.*)^["{ ]*cloud_provider["]? *:`)
+)
+
+// plausible is the second look at a text with a marker.
+func plausible(text []byte) bool {
+	return wrapperWord.Match(text) || nodesLine.Match(text) && roleWord.Match(text) || bothKeys.Match(text)
+}
+
+// IsCluster reports whether a document holds a cluster of RKE.
+func IsCluster(doc *yamledit.Document) bool {
+	config, _, wrapped := configOf(doc.Root())
+	if wrapped {
+		return config.IsMap()
+	}
+	if !config.IsMap() || config.Get("kind").Exists() || config.Get("apiVersion").Exists() {
+		return false
+	}
+	if slices.ContainsFunc(config.Get(nodesKey).Items(), hasRole) {
+		return true
+	}
+	provider := config.Get(providerKey)
+	return config.Get(versionKey).Exists() && (provider.IsMap() || provider.IsNull())
+}
+
+// hasRole reports whether a node is a control plane as RKE writes it.
+func hasRole(node yamledit.Node) bool {
+	return slices.ContainsFunc(node.Get("role").Items(), func(r yamledit.Node) bool {
+		role, _ := r.String()
+		return role == controlPlaneRole
+	})
+}
