@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -194,9 +195,10 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 		}
 		before, back := step.Before.Root().Value(), steps[0].After.Root().Value()
 		if step.Stage.Name == transform.SwitchToExternal {
-			if d.Name == rke1.Name {
+			switch d.Name {
+			case rke1.Name:
 				before, back = withoutManagerFlag("", before), withoutManagerFlag("", back)
-			} else {
+			case rke2.Name:
 				before, back = determined(before), determined(back)
 			}
 		}

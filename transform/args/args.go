@@ -172,6 +172,16 @@ func Remove(e *yamledit.Edit, at yamledit.Node, name string) {
 	Update{Remove: []string{name}}.list(e, at)
 }
 
+// Rewrite gives every occurrence of a flag in a list the text of an argument, and
+// reports whether there was one.
+func Rewrite(e *yamledit.Edit, at yamledit.Node, text string) bool {
+	nodes := occurrences(at, Parse(text).Name)
+	for _, n := range nodes {
+		e.Set(n, text)
+	}
+	return len(nodes) > 0
+}
+
 // occurrences returns the nodes that hold a flag.
 func occurrences(at yamledit.Node, name string) []yamledit.Node {
 	nodes := at.Items()

@@ -83,16 +83,16 @@ func (c Chart) completeArgs(e *yamledit.Edit, root yamledit.Node, o Options) {
 		missing = append(missing, cloudConfigArg)
 	}
 	at := root.Get("args")
+	if !o.LeaderMigration && c.Migrates() {
+		args.Remove(e, at, LeaderFlag) // only a list has it
+	}
 	switch {
 	case len(missing) == 0:
 	case at.IsList():
-		for _, name := range []string{LeaderFlag, "configure-cloud-routes", "cloud-provider"} {
-			if containsArg(missing, name) {
-				args.Remove(e, at, name)
-			}
-		}
 		for _, m := range missing {
-			e.Append(at, m)
+			if !args.Rewrite(e, at, m) {
+				e.Append(at, m)
+			}
 		}
 	default:
 		var all []any
@@ -138,15 +138,6 @@ func (c Chart) checkMounting(o Options) error {
 		at = c.Root.Get("spec")
 	}
 	return checkMounting(at, or(c.Version(), o.Version()))
-}
-
-func containsArg(list []string, name string) bool {
-	for _, a := range list {
-		if args.Parse(a).Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 func setOrInsert(e *yamledit.Edit, m yamledit.Node, key string, v any) {

@@ -22,12 +22,13 @@ func Distro() transform.Distro {
 		Name:      Name,
 		Document:  "a manifest of a controller manager",
 		Markers:   []string{"controller-manager", kindConfiguration},
-		Plausible: kindForm.Match,
+		Plausible: plausible,
 		Owns:      IsManifest,
 		Identify:  identify,
 		Open:      open,
 		Lint:      lint,
 		Explain:   explain,
+		Deliver:   deliver,
 		Rules:     ruleTable(),
 	}
 }

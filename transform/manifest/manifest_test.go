@@ -61,6 +61,7 @@ func TestQuickLookPassesOverTextsThatOnlyNameAManager(t *testing.T) {
 	for _, text := range []string{
 		"kind: PrometheusRule\nname: kube-controller-manager\n",
 		"kubeControllerManager: {}\n# kind: Pod\n",
+		"kind: DaemonSet\n# watches the kube-controller-manager\n",
 		"machineGlobalConfig:\n  kube-controller-manager-arg: []\n",
 	} {
 		if Distro().Wants([]byte(text)) {

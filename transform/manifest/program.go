@@ -31,9 +31,18 @@ const (
 // groups gives the API group of each kind.
 var groups = map[string]string{kindPod: "v1", kindDeployment: "apps/", kindDaemonSet: "apps/", kindConfiguration: "kubeadm.k8s.io/"}
 
-// kindForm tells a manifest from the many other texts that name a manager: it also
-// names a kind that runs one.
-var kindForm = regexp.MustCompile(`kind["']?\s*:\s*["']?(Pod|Deployment|DaemonSet|ClusterConfiguration)\b`)
+// Outside of comments, a manifest names its kind, and that of a workload also the
+// manager: many other texts name either.
+var (
+	configurationForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?ClusterConfiguration\b`)
+	workloadForm      = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Pod|Deployment|DaemonSet)\b`)
+	managerForm       = regexp.MustCompile(`(?m)^[^#\n]*controller-manager\b`)
+)
+
+// plausible tells whether a text that has a marker is worth parsing.
+func plausible(text []byte) bool {
+	return configurationForm.Match(text) || workloadForm.Match(text) && managerForm.Match(text)
+}
 
 // program is a manager in a container.
 type program struct {

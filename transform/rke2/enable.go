@@ -157,7 +157,7 @@ func (m *migration) gainedFlags(before any) []string {
 	if _, named := args.Last(args.Of(before), configFlag); named || !m.configured() {
 		return []string{leaderFlag}
 	}
-	return leaderFlags
+	return []string{leaderFlag, configFlag}
 }
 
 // sameArgs compares arguments as they are written, in their order.

@@ -24,14 +24,11 @@ const (
 	configMapFile = "leadermigration-configmap.yaml"
 )
 
-// leaderFlags are the flags by which kube-controller-manager migrates.
-var leaderFlags = []string{leaderFlag, configFlag}
-
 // configured reports whether the managers get a configuration each: the operator
 // asked for it, or the file already brings one to the control planes.
 func (m *migration) configured() bool {
 	return !m.target.NoLeaderMigration &&
-		(m.target.LeaderMigrationConfig == transform.ConfigGenerate || slices.ContainsFunc(m.Files, m.isOurs))
+		(m.target.LeaderMigrationConfig == transform.ConfigGenerate || slices.ContainsFunc(m.Files, bringsConfig))
 }
 
 // leaderArgs are the arguments by which a manager migrates.
@@ -59,6 +56,16 @@ func (m *migration) appendedArgs(list []args.Arg) []args.Arg {
 		return []args.Arg{args.On(leaderFlag), args.With(configFlag, managerConfig)}
 	}
 	return []args.Arg{args.On(leaderFlag)}
+}
+
+// leaderFlags are the flags that leave arguments with the switch. A configuration
+// of one's own stays, without effect: nothing else in the file would tell an undo
+// of it.
+func (m *migration) leaderFlags(list []args.Arg) []string {
+	if a, _ := args.Last(list, configFlag); m.configured() && a.Value == managerConfig {
+		return []string{leaderFlag, configFlag}
+	}
+	return []string{leaderFlag}
 }
 
 func textsOf(list []args.Arg) []string {
@@ -109,6 +116,9 @@ func (m *migration) fileEntry() yamledit.Map {
 		onControlPlanes(),
 	}
 }
+
+// bringsConfig reports whether an entry writes the configuration to its usual place.
+func bringsConfig(f FileEntry) bool { return slices.Contains(f.Paths, managerConfig) }
 
 // isOurs reports whether an entry is fileEntry.
 func (m *migration) isOurs(f FileEntry) bool {

@@ -148,15 +148,21 @@ func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 	if !strings.Contains(enabled, "[leader-migration-config=/etc/own.conf, v=2, enable-leader-migration]") || strings.Contains(enabled, managerConfig) {
 		t.Error(enabled)
 	}
-	if switched := configOf(step(t, p, transform.SwitchToExternal).After); !strings.Contains(switched, "kube-controller-manager-arg: [v=2]") {
+	if switched := configOf(step(t, p, transform.SwitchToExternal).After); !strings.Contains(switched, "[leader-migration-config=/etc/own.conf, v=2]") {
 		t.Error(switched)
 	}
 }
 
-func TestAConfigurationLeavesWithTheSwitchEvenWithoutItsFlag(t *testing.T) {
-	p := plan(t, release, strings.Replace(onAWS, ": aws", ": aws\n  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf, v=2]", 1), withoutMigration)
-	if switched := configOf(step(t, p, transform.SwitchToExternal).After); !strings.Contains(switched, "kube-controller-manager-arg: [v=2]") {
-		t.Error(switched)
+func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
+	const own = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
+	p := plan(t, release, told+own, inTurn)
+	s := step(t, p, transform.SwitchToExternal)
+	if !strings.Contains(configOf(s.Before), managerConfig+"]") || strings.Contains(configOf(s.After), configFlag+"="+managerConfig) {
+		t.Errorf("%s\nbecomes\n%s", configOf(s.Before), configOf(s.After))
+	}
+	was, is, err := back(t, told+own, transform.SwitchToExternal, inTurn)
+	if err != nil || was != is {
+		t.Errorf("%v\n%s", err, is)
 	}
 }
 

@@ -19,7 +19,13 @@ func (m *migration) configWithoutFlag() []transform.Finding {
 	const message, fix = "without " + leaderFlag + " the manager ignores its configuration, and takes no part in the migration", "add " + leaderFlag + ", or remove the argument"
 	var found []transform.Finding
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
-		if n, idle := idleConfig(args.Place(at)); idle {
+		n, idle := idleConfig(args.Place(at))
+		switch {
+		case idle && m.isExternal():
+			f := transform.FindingAt(n, "an external manager takes no part in the migration, and ignores its configuration", "remove the argument once no undo needs it")
+			f.Severity = transform.Note
+			found = append(found, f)
+		case idle:
 			found = append(found, transform.FindingAt(n, message, fix))
 		}
 	}
@@ -54,15 +60,18 @@ func (m *migration) configNotMounted() []transform.Finding {
 	})...)
 }
 
-// undelivered finds files that control planes do not get.
+// undelivered finds files that control planes do not get. Without the flag nobody
+// reads them.
 func (m *migration) undelivered() []transform.Finding {
 	var found []transform.Finding
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
-		a, named := args.Last(args.Of(at.Value()), configFlag)
+		list := args.Of(at.Value())
+		a, named := args.Last(list, configFlag)
+		flag, _ := args.Last(list, leaderFlag)
 		lacks := func(c Class) bool {
 			return c.ControlPlane() && m.Effective(c)[managerArgs].Origin.Same(at) && !m.delivers(a.Value, c)
 		}
-		if i := slices.IndexFunc(m.Classes, lacks); named && i >= 0 {
+		if i := slices.IndexFunc(m.Classes, lacks); named && flag.True() && i >= 0 {
 			found = append(found, transform.FindingAt(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+m.Classes[i].Name+", and the manager exits",
 				"let machineSelectorFiles write it, as --leader-migration-config generate does; accept the rule where something else writes it"))
 		}

@@ -41,6 +41,7 @@ func TestConfigurationsAreNoUseWithoutTheirFlag(t *testing.T) {
 		{"without", "", onAWS + "  kube-controller-manager-arg:\n  - " + named + "\n", chosen, []string{"error 10"}},
 		{"with a flag that is off", "", onAWS + "  kube-controller-manager-arg: [enable-leader-migration=false, " + named + "]\n", chosen, []string{"error 9"}},
 		{"where no manager runs", "", split + onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [" + named + "]}\n  " + forWorkers + "\n", chosen, nil},
+		{"of an external manager", "", strings.Replace(onAWS, "aws", "external", 1) + "  kube-controller-manager-arg:\n  - " + named + "\n", chosen, []string{"note 10"}},
 		{"in the chart", "", but(1, "args: [--cloud-provider=aws, --"+named+"]"), chosen, []string{"error 20"}},
 		{"in the chart, with the flag", "", but(1, "args: [--enable-leader-migration, --"+named+"]"), chosen, nil},
 	})
@@ -61,6 +62,7 @@ func TestConfigurationsThatNobodyPutsThere(t *testing.T) {
 		{"for others", "", split + files("  "+forEtcd+"\n") + named, chosen, []string{"error 17"}},
 		{"another file", "", named + strings.Replace(files(""), "own.conf", "other.conf", 1), chosen, []string{"error 9"}},
 		{"no files", "", named, chosen, []string{"error 9"}},
+		{"a file that nobody reads", "", onAWS + "  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf]\n", chosen, nil},
 		{"a selector that Kubernetes refuses", "", named + files("  machineLabelSelector: {matchExpressions: [{key: a, operator: Sometimes}]}\n"), chosen, []string{"error 9"}},
 		{"mounted by the chart", "", mounted("{name: own, mountPath: /etc/own}"), chosen, nil},
 		{"mounted as one file", "", mounted("{name: own, mountPath: /etc/own/c.conf, subPath: c}"), chosen, nil},

@@ -204,5 +204,5 @@ func (m *migration) insertFlag(e *yamledit.Edit) {
 		e.InsertItem(list, 0, controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: textsOf(m.leaderArgs())}))
 		return
 	}
-	m.insertGlobal(e, managerArgs, textsOf(m.leaderArgs())...)
+	m.insertGlobal(e, yamledit.Map{{Key: managerArgs, Value: textsOf(m.leaderArgs())}})
 }
