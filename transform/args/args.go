@@ -69,9 +69,9 @@ func Last(list []Arg, name string) (Arg, bool) {
 	return Arg{}, false
 }
 
-// Without returns the arguments except one flag.
-func Without(list []Arg, name string) []Arg {
-	return slices.DeleteFunc(slices.Clone(list), func(a Arg) bool { return a.Name == name })
+// Without returns the arguments except some flags.
+func Without(list []Arg, names ...string) []Arg {
+	return slices.DeleteFunc(slices.Clone(list), func(a Arg) bool { return slices.Contains(names, a.Name) })
 }
 
 // Update is a change of the arguments at one location.

@@ -94,10 +94,16 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 	if !o.LeaderMigration {
 		args.Remove(e, d.Root().Get("args"), LeaderFlag)
 	}
+	var mounts []mount
+	if o.MigrationConfig {
+		e.Append(d.Root().Get("args"), migrationArg)
+		mounts = append(mounts, migrationMount)
+	}
 	if o.CloudConfig {
 		e.Append(d.Root().Get("args"), cloudConfigArg)
-		mountCloudConfig(e, d.Root())
+		mounts = append(mounts, cloudConfigMount)
 	}
+	addMounts(e, d.Root(), mounts...)
 	if err := (Chart{Values: d.Root()}).completeScheduling(e, d.Root(), nodes); err != nil {
 		return base
 	}
@@ -106,163 +112,6 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 		return base
 	}
 	return string(after.Bytes())
-}
-
-// Complete queues what a chart that is already there lacks for the migration.
-// in is the manifest that holds it.
-func (c Chart) Complete(in *yamledit.Embedded, o Options, nodes []NodeClass) error {
-	outer := in.Edit(c.Index)
-	spec := c.Root.Get("spec")
-	if c.Version() == "" {
-		outer.Insert(spec, "version", o.Version())
-	}
-	if !spec.Get("failurePolicy").Exists() {
-		outer.Insert(spec, "failurePolicy", "abort")
-	}
-	base, ok := values.ForMinor(o.Distro, o.Minor)
-	if !ok {
-		return c.Root.Errorf("no values are known for Kubernetes "+o.Minor, "add the arguments by hand")
-	}
-	at := spec.Get(valuesKey)
-	if !c.Values.IsMap() {
-		text := strings.TrimSuffix(o.adapt(base, nodes), "\n")
-		if at.Exists() {
-			outer.Set(at, text)
-		} else {
-			outer.Insert(spec, valuesKey, text)
-		}
-		return nil
-	}
-	nested, err := outer.Embedded(at)
-	if err != nil {
-		return err
-	}
-	return c.completeValues(nested, o, nodes)
-}
-
-// completeValues changes only what is missing or does not work.
-func (c Chart) completeValues(nested *yamledit.Embedded, o Options, nodes []NodeClass) error {
-	e := nested.Edit(0)
-	root := nested.Documents()[0].Root()
-	if c.ImageTag() == "" {
-		tag := or(o.ImageTag, DefaultTag(o.Distro, o.Minor))
-		if image := root.Get("image"); image.IsMap() {
-			e.Insert(image, "tag", tag)
-		} else {
-			e.Insert(root, "image", yamledit.Map{{Key: "tag", Value: tag}})
-		}
-	}
-	c.completeArgs(e, root, o)
-	if !root.Get("hostNetworking").Exists() {
-		e.Insert(root, "hostNetworking", true)
-	}
-	if o.CloudConfig && c.lacksCloudConfig() {
-		mountCloudConfig(e, root)
-	}
-	return c.completeScheduling(e, root, nodes)
-}
-
-func (c Chart) completeArgs(e *yamledit.Edit, root yamledit.Node, o Options) {
-	var missing []string
-	if c.LacksProvider() {
-		missing = append(missing, "--cloud-provider=aws")
-	}
-	if c.RoutesUnsafe() {
-		missing = append(missing, "--configure-cloud-routes=false")
-	}
-	if o.LeaderMigration && !c.Migrates() {
-		missing = append(missing, "--"+LeaderFlag+"=true")
-	}
-	if o.CloudConfig && c.lacksCloudConfig() {
-		missing = append(missing, cloudConfigArg)
-	}
-	at := root.Get("args")
-	if !o.LeaderMigration && c.Migrates() {
-		args.Remove(e, at, LeaderFlag) // only a list has it
-	}
-	switch {
-	case len(missing) == 0:
-	case at.IsList():
-		for _, m := range missing {
-			if !args.Rewrite(e, at, m) {
-				e.Append(at, m)
-			}
-		}
-	default:
-		var all []any
-		all = append(all, defaultArgs...)
-		for _, m := range missing {
-			all = append(all, m)
-		}
-		if at.Exists() {
-			e.Set(at, all)
-		} else {
-			e.Insert(root, "args", all)
-		}
-	}
-}
-
-func (c Chart) lacksCloudConfig() bool {
-	_, set := args.Last(c.Args(), "cloud-config")
-	return !set
-}
-
-func setOrInsert(e *yamledit.Edit, m yamledit.Node, key string, v any) {
-	if n := m.Get(key); n.Exists() {
-		e.Set(n, v)
-	} else {
-		e.Insert(m, key, v)
-	}
-}
-
-// StopMigrating queues the end of the migration: the flag goes unless it is to
-// be kept, and the image moves to a tag unless that is "".
-func (c Chart) StopMigrating(in *yamledit.Embedded, tag string, keep bool) error {
-	if (keep || !c.Migrates()) && tag == "" {
-		return nil
-	}
-	nested, err := in.Edit(c.Index).Embedded(c.Root.Get("spec", valuesKey))
-	if err != nil {
-		return err
-	}
-	e, root := nested.Edit(0), nested.Documents()[0].Root()
-	if !keep {
-		args.Remove(e, root.Get("args"), LeaderFlag)
-	}
-	if tag != "" {
-		e.Set(root.Get("image", "tag"), tag)
-	}
-	return nil
-}
-
-// StartMigrating queues the reverse of StopMigrating. The flag stands where the
-// values for the cluster's minor have it, and last among other arguments.
-func (c Chart) StartMigrating(in *yamledit.Embedded, o Options) error {
-	if !c.Values.Get("args").IsList() {
-		return c.Root.Errorf("its values list no arguments", "add --"+LeaderFlag+"=true by hand")
-	}
-	nested, err := in.Edit(c.Index).Embedded(c.Root.Get("spec", valuesKey))
-	if err != nil {
-		return err
-	}
-	list := nested.Documents()[0].Root().Get("args")
-	nested.Edit(0).InsertItem(list, o.flagPlace(list), "--"+LeaderFlag+"=true")
-	return nil
-}
-
-// flagPlace returns where the flag belongs in a list that lacks it.
-func (o Options) flagPlace(list yamledit.Node) int {
-	base, _ := values.ForMinor(o.Distro, o.Minor)
-	d, err := yamledit.ParseString("values.yaml", o.adapt(base, nil))
-	if err != nil {
-		return list.Len()
-	}
-	ours := args.Of(d.Root().Get("args").Value())
-	i := slices.IndexFunc(ours, func(a args.Arg) bool { return a.Name == LeaderFlag })
-	if i < 0 || !slices.Equal(args.Without(ours, LeaderFlag), args.Of(list.Value())) {
-		return list.Len()
-	}
-	return i
 }
 
 func or(s, fallback string) string {

@@ -24,6 +24,7 @@ type Cluster struct {
 	Release         Release
 	Classes         []Class // at least one
 	Layers          []Layer // in the order of the merge; the first is the global one
+	Files           []FileEntry
 
 	dataDir string
 	configs map[string]Config // by class; what Effective returns
@@ -105,6 +106,7 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 		return err
 	}
 	c.Layers = append([]Layer{globalLayer(at.Get("machineGlobalConfig"))}, selected...)
+	c.Files = fileEntries(config.MachineSelectorFiles, at.Get(filesKey))
 	if len(config.MachinePools) == 0 {
 		c.Classes = customClasses()
 		return nil
@@ -127,7 +129,7 @@ func writtenOut(root yamledit.Node) error {
 			return err
 		}
 	}
-	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", "machinePools", "dataDirectories"} {
+	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", filesKey, "machinePools", "dataDirectories"} {
 		if err := config.Get(part).Shared(); err != nil {
 			return err
 		}

@@ -45,7 +45,12 @@ func (m *migration) installFiles() ([]transform.File, error) {
 		return nil, err
 	}
 	text := strings.TrimSuffix(string(chart.Values.Document().Bytes()), "\n") + "\n"
-	return []transform.File{{Name: ccm.ValuesFile, Content: text}}, nil
+	files := []transform.File{{Name: ccm.ValuesFile, Content: text}}
+	docs, err := m.manifest()
+	if i := ccm.FindMigrationConfig(docs); err == nil && i >= 0 {
+		files = append(files, transform.File{Name: ccm.MigrationConfigMap + ".yaml", Content: strings.TrimSuffix(string(docs[i].Bytes()), "\n") + "\n"})
+	}
+	return files, err
 }
 
 // manifest returns the documents of additionalManifest; none where it is absent.
@@ -62,7 +67,9 @@ func (m *migration) chart() (ccm.Chart, bool, error) {
 
 func (m *migration) chartOptions() ccm.Options {
 	config, _ := m.cloudConfig()
-	return ccm.OptionsFor(m.target, Name, m.Version, config != "")
+	o := ccm.OptionsFor(m.target, Name, m.Version, config != "")
+	o.MigrationConfig = m.configured()
+	return o
 }
 
 func (m *migration) installEdit() (*yamledit.Edit, error) {
@@ -72,6 +79,9 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	case err != nil:
 		return nil, err
 	case found:
+		if err := m.completeConfig(in, chart); err != nil {
+			return nil, err
+		}
 		return e, chart.Complete(in, m.chartOptions(), m.controlPlaneNodes())
 	case m.isExternal():
 		return e, nil // its cloud-controller-manager comes from elsewhere
@@ -100,9 +110,20 @@ func (m *migration) editChart(e *yamledit.Edit) (*yamledit.Embedded, ccm.Chart, 
 // newManifest returns the HelmChart, and the Secret with the provider's
 // configuration where the file holds one.
 func (m *migration) newManifest() (string, error) {
-	text, ok := ccm.Manifest(m.chartOptions(), m.controlPlaneNodes())
+	options := m.chartOptions()
+	if err := options.CheckMounting(m.RKEConfig()); err != nil {
+		return "", err
+	}
+	text, ok := ccm.Manifest(options, m.controlPlaneNodes())
 	if !ok {
 		return "", m.Root.Get("spec", "kubernetesVersion").Errorf("no cloud-controller-manager image is known for Kubernetes "+m.minor(), "migrate on 1.22 to 1.27")
+	}
+	if options.MigrationConfig {
+		config, err := m.cloudManagerConfig(options.Tag())
+		if err != nil {
+			return "", err
+		}
+		text += "---\n" + config
 	}
 	config, inline := m.cloudConfig()
 	if !inline {
@@ -127,6 +148,8 @@ func (m *migration) checkInstall(after transform.Cluster) error {
 		return fmt.Errorf("the manifest would hold no chart %s", ccm.ChartName)
 	case chart.Migrates() == m.target.NoLeaderMigration:
 		return fmt.Errorf("the chart would not have the right --%s", ccm.LeaderFlag)
+	case a.configured() && !chart.ConfigMounted():
+		return fmt.Errorf("the chart would not mount the manager's configuration")
 	}
 	for _, class := range a.controlPlaneNodes() {
 		if why := chart.Refuses(class); why != "" {

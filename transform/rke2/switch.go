@@ -171,17 +171,18 @@ func (m *migration) insertGlobal(e *yamledit.Edit, fresh yamledit.Map) {
 	}
 }
 
-// removeFlag takes the flag out of one location of the manager's arguments. A
-// list that held nothing else goes as a whole, and so does an entry that held
+// removeFlag takes the flag, and the configuration that goes with it, out of one
+// location of the manager's arguments. A list that held nothing else goes as a whole, and so does an entry that held
 // nothing but the list, unless an earlier value would come back into force:
 // then it stays, empty.
 func (m *migration) removeFlag(e *yamledit.Edit, l Layer, u args.Update) error {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())
-	if _, on := args.Last(list, leaderFlag); on {
+	flags := m.leaderFlags(list)
+	if rest := args.Without(list, flags...); len(rest) < len(list) {
 		switch {
-		case len(u.Set) > 0 || len(args.Without(list, leaderFlag)) > 0 || m.hides(l, managerArgs):
-			u.Remove = []string{leaderFlag}
+		case len(u.Set) > 0 || len(rest) > 0 || m.hides(l, managerArgs):
+			u.Remove = flags
 		case l.onlyHolds(managerArgs):
 			e.Remove(l.Entry)
 		default:
@@ -224,8 +225,8 @@ func (m *migration) checkSwitch(after transform.Cluster) error {
 		}
 	}
 	return a.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
-		_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
-		return !flag && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
+		list := args.Of(c[managerArgs].Value)
+		return len(args.Without(list, a.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
 			return c.provider(key) == inTree && a.knowsProvider(key)
 		})
 	})
@@ -241,7 +242,7 @@ func (m *migration) switched(class Class, key string, before, now any) bool {
 	case key == cloudConfigKey:
 		return now == nil && m.carriesCloudConfig()
 	case slices.Contains(componentArgs, key):
-		return componentSwitched(args.Without(args.Of(before), leaderFlag), args.Of(now))
+		return componentSwitched(args.Without(args.Of(before), m.leaderFlags(args.Of(before))...), args.Of(now))
 	}
 	return false
 }

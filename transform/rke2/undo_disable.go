@@ -28,13 +28,16 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	if chart.Migrates() {
 		return e, nil // it was to keep the flag
 	}
+	if err := m.completeConfig(in, chart); err != nil {
+		return nil, err
+	}
 	return e, chart.StartMigrating(in, o)
 }
 
 // installed reports whether a chart is the one that installCCM writes, but for
 // the flag.
 func (m *migration) installed(chart ccm.Chart, o ccm.Options) bool {
-	o.LeaderMigration = chart.Migrates()
+	o.LeaderMigration, o.MigrationConfig = chart.Migrates(), chart.OwnConfig()
 	text, ok := ccm.Manifest(o, m.controlPlaneNodes())
 	if !ok {
 		return false

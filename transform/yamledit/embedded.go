@@ -93,7 +93,8 @@ func (e *Embedded) Edit(i int) *Edit {
 	return e.edits[i]
 }
 
-// Append adds a document at the end of the stream. The text has no markers.
+// Append adds a document at the end of the stream. The text has no markers. Where
+// the stream ends without a line break, so does a block that ends the document.
 func (e *Embedded) Append(text string) { e.append = append(e.append, strings.Trim(text, "\n")) }
 
 // Remove takes document i out of the stream, with its marker and the comments in
