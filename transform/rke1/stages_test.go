@@ -96,6 +96,22 @@ func TestSwitchAsksTheMetadataOnlyWhereTheReleaseCan(t *testing.T) {
 	}
 }
 
+// An external cluster has the names that it has; who answers for them, has a say.
+func TestSwitchLeavesTheMetadataToTheOperator(t *testing.T) {
+	kept := outside + "  useInstanceMetadataHostname: false\n"
+	for text, want := range map[string]string{
+		outside: outside, kept: kept, outside + "  awsCloudProvider: {}\n": isOut,
+	} {
+		if got := after(t, at(release, text), transform.SwitchToExternal, transform.Target{}); got != at(release, want) {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	accepted := transform.Target{Accept: []string{ruleMetadataUnset}}
+	if got := after(t, at(release, onAWS), transform.SwitchToExternal, accepted); got != at(release, outside) {
+		t.Errorf("accepted:\n%s", got)
+	}
+}
+
 func TestSwitchRefusesATargetThatWouldNotCount(t *testing.T) {
 	for text, want := range map[string]string{
 		at(release, onAWS+"system_images: {kubernetes: 'a/hyperkube:v1.26.15-rancher1'}\n"): "an own image keeps the release",
