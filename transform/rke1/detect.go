@@ -54,9 +54,8 @@ func IsCluster(doc *yamledit.Document) bool {
 }
 
 // hasRole reports whether a node is a control plane as RKE writes it.
-func hasRole(node yamledit.Node) bool {
-	return slices.ContainsFunc(node.Get("role").Items(), func(r yamledit.Node) bool {
-		role, _ := r.String()
-		return role == controlPlaneRole
-	})
+func hasRole(n yamledit.Node) bool {
+	node, _ := merged(n.Value()).(map[string]any)
+	roles, _ := node["role"].([]any)
+	return slices.Contains(roles, any(controlPlaneRole))
 }

@@ -47,11 +47,16 @@ func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 		{"the flag repeated", transform.EnableLeaderMigration, at(release, onAWS+"services: {kube-controller: {extra_args_array: {enable-leader-migration: ['true']}}}\n"), "was there before"},
 		{"the metadata", transform.SwitchToExternal, at(release, isOut+granted), "absent, false, or true"},
 		{"the text of the provider", transform.SwitchToExternal, at(release, named+granted+"cloud_provider:\n  name: external-aws\n  customCloudProvider: a\n"), "came from a block"},
+		{"a release that may have moved", transform.SwitchToExternal, at(release, named+granted+"cloud_provider: {name: external-aws}\n"), "from this release or from an older one"},
 		{"no right to the lease", transform.SwitchToExternal, at(release, named+"cloud_provider: {name: external-aws}\n"), "would run nowhere"},
 		{"no in-tree provider", transform.SwitchToExternal, at("v1.27.16-rancher1-1", named+granted+"cloud_provider: {name: external-aws}\n"), "no in-tree provider to go back to"},
 		{"external by arguments alone", transform.SwitchToExternal, at(release, onAWS+granted+"services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"), "by other means"},
 	} {
-		_, err := transform.Undo(Distro(), parse(t, c.text), transform.Target{}, c.stage, false)
+		target := transform.Target{}
+		if strings.Contains(c.name, "moved") {
+			target.Version = release
+		}
+		_, err := transform.Undo(Distro(), parse(t, c.text), target, c.stage, false)
 		var conflict *transform.Conflict
 		if !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: want %s, got %v", c.name, c.want, err)
