@@ -133,8 +133,7 @@ func (l *lintOptions) show(findings []transform.Finding) {
 // keep takes over what fixes made of a cluster.
 func (l *lintOptions) keep(f found, c transform.Cluster, made []string) error {
 	before, after := f.doc, c.Document()
-	id := c.Identity()
-	fmt.Fprintf(l.err, "%s: %s/%s: fixed %s\n", before.File(), id.Namespace, id.Name, counted(made))
+	fmt.Fprintf(l.err, "%s: %s: fixed %s\n", before.File(), c.Identity().Title(), counted(made))
 	if l.dryRun {
 		outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
 	}

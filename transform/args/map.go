@@ -55,8 +55,10 @@ func (u Update) ApplyMap(e *yamledit.Edit, at yamledit.Node) {
 		case !n.Exists():
 			e.Insert(at, set.Name, set.Value)
 		case found && have.same(set):
-		case n.IsList():
-			e.Set(n, []string{set.Value})
+		case found && n.IsList():
+			for _, item := range n.Items() {
+				e.Set(item, set.Value)
+			}
 		default:
 			e.Set(n, set.Value)
 		}

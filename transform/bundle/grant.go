@@ -11,10 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// GrantWhy says why the right to the migration lease is granted.
-const GrantWhy = "kube-controller-manager may not lock the migration lease by default; without the right its cloud controllers " +
-	"run nowhere as soon as leader migration is on, and nothing says so. The right stays in place: a rollback needs it."
-
 // Grant adds a Role and RoleBinding for the migration lease, unless the manifests
 // grant it already. It fails where others of the name grant something else.
 func (b Bundle) Grant(e *yamledit.Edit) error {

@@ -14,24 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Options are the operator's choices for the chart.
-type Options struct {
-	ChartVersion    string // "" for DefaultVersion
-	ChartRepo       string // "" for Repository
-	ImageRepository string // "" for the chart's own
-	ImageTag        string // "" for the one of the minor
-	Distro          string
-	Minor           string // of the cluster, such as "v1.26"
-	LeaderMigration bool
-	CloudConfig     bool // mount the Secret CloudConfigSecret and name its file
-}
-
-// Version is the chart's version.
-func (o Options) Version() string { return or(o.ChartVersion, DefaultVersion) }
-
-// Repo is where the chart is fetched from.
-func (o Options) Repo() string { return or(o.ChartRepo, Repository) }
-
 // DefaultTag returns the image tag for a distro and a cluster minor, or "".
 func DefaultTag(distro, minor string) string {
 	v, ok := values.ForMinor(distro, minor)

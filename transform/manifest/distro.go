@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -88,21 +89,13 @@ func (m *migration) Identity() transform.Identity {
 // Document implements transform.Cluster.
 func (m *migration) Document() *yamledit.Document { return m.Doc }
 
-// Stages implements transform.Cluster. This list is the architecture.
+// Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
-	if m.target.NoLeaderMigration {
-		return []transform.Stage{m.installCCM(), m.switchToExternal(), transform.Verification(m.target.LeaseName)}
-	}
-	return []transform.Stage{
-		m.grantMigrationLease(),
-		m.enableLeaderMigration(),
-		m.installCCM(),
-		m.cordonControlPlane(),
-		m.switchToExternal(),
-		m.uncordonControlPlane(),
-		m.disableLeaderMigration(),
-		transform.Verification(m.target.LeaseName),
-	}
+	return procedure.Set{
+		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
+		Cordon: m.cordonControlPlane, Switch: m.switchToExternal, Uncordon: m.uncordonControlPlane,
+		Disable: m.disableLeaderMigration,
+	}.InOrder(m.target)
 }
 
 // explain lists the arguments of the manager by the occurrence that counts.

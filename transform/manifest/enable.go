@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -74,14 +75,14 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	files := m.configurationActions()
 	return transform.Stage{
 		Name: transform.EnableLeaderMigration,
-		Why: "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other. " +
-			"One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
+		Why: procedure.EnableWhy +
+			" One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
 		Edit:    m.enableEdit,
 		Check:   m.checkEnable,
 		Undo:    m.enableUndo,
 		Actions: append(files, m.rollOut()...),
 		Ahead:   len(files),
-		Verify:  []transform.Action{transform.LeaseHolder{Why: "the migration lease has the holder of kube-controller-manager", Lease: m.target.LeaseName}},
+		Verify:  m.holder("the migration lease has the holder of kube-controller-manager"),
 		Restore: m.rollOut(),
 		Files:   m.configurationFiles,
 	}

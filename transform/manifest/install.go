@@ -5,6 +5,7 @@ package manifest
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -18,8 +19,8 @@ func (m *migration) installCCM() transform.Stage {
 	files := m.configurationActions()
 	return transform.Stage{
 		Name: transform.InstallCCM,
-		Why: "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. " +
-			"A manifest without the flag looks the same before and after a migration, so a finished one carries an annotation." + m.configurationWhy() + m.overlapWhy(),
+		Why: procedure.InstallWhy +
+			"A manifest without the flag looks the same before and after a migration, so a finished one carries an annotation." + m.configurationWhy() + procedure.Overlap(m.target, "start this one and switch the other in one change"),
 		SupersededBy: []string{transform.DisableLeaderMigration},
 		Edit:         m.installEdit,
 		Check:        m.checkInstall,
@@ -30,13 +31,6 @@ func (m *migration) installCCM() transform.Stage {
 		Restore:      m.rollOut(),
 		Files:        m.configurationFiles,
 	}
-}
-
-func (m *migration) overlapWhy() string {
-	if !m.target.NoLeaderMigration {
-		return ""
-	}
-	return " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: start this one and switch the other in one change."
 }
 
 func (m *migration) installEdit() (*yamledit.Edit, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 )
 
 // namespace is where the objects of the manager are.
@@ -20,10 +21,7 @@ func (m *Manifest) namespace() string {
 
 // holder looks at the migration lease, if there is one.
 func (m *migration) holder(why string) []transform.Action {
-	if m.target.NoLeaderMigration {
-		return nil
-	}
-	return []transform.Action{transform.LeaseHolder{Why: why, Lease: m.target.LeaseName}}
+	return procedure.Holder(m.target, why)
 }
 
 // rollOut brings a changed manifest to where it is at work.

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -30,9 +31,8 @@ func (m *migration) switchToExternal() transform.Stage {
 	ahead := m.switchAhead()
 	return transform.Stage{
 		Name: transform.SwitchToExternal,
-		Why: "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
-			"The flag, the configuration, its mount and its volume leave in the same edit: an external manager that keeps the flag holds the lease and runs nothing. " +
-			"One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
+		Why: procedure.SwitchWhy +
+			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
 		Edit:    m.switchEdit,
 		Check:   m.checkSwitch,
 		Undo:    m.switchUndo,

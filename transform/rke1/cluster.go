@@ -32,6 +32,15 @@ type Cluster struct {
 // or what cannot be read off the document with certainty. assumeVersion stands in
 // for a version that the document does not state.
 func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
+	c, err := load(doc)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.setVersion(assumeVersion)
+}
+
+// load reads all but the version, which only clusters on AWS are asked for.
+func load(doc *yamledit.Document) (*Cluster, error) {
 	c := &Cluster{Doc: doc, Name: identify(doc).Name}
 	c.Config, c.spelling, c.Wrapped = configOf(doc.Root())
 	if !c.Config.IsMap() {
@@ -41,10 +50,8 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Read, err = read(c.Config, c.spelling); err != nil {
-		return nil, err
-	}
-	return c, c.setVersion(assumeVersion)
+	c.Read, err = read(c.Config, c.spelling)
+	return c, err
 }
 
 // identify reads a cluster's name off its document: RKE's own, or that of the

@@ -7,6 +7,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/cordon"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -35,11 +36,14 @@ type migration struct {
 }
 
 func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := Open(doc, target.AssumeVersion)
+	c, err := load(doc)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.checkProvider(); err != nil {
+		return nil, err
+	}
+	if err := c.setVersion(target.AssumeVersion); err != nil {
 		return nil, err
 	}
 	if target.EndState == transform.EndStateOverride {
@@ -68,21 +72,13 @@ func (m *migration) Identity() transform.Identity {
 // Document implements transform.Cluster.
 func (m *migration) Document() *yamledit.Document { return m.Doc }
 
-// Stages implements transform.Cluster. This list is the architecture.
+// Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
-	if m.target.NoLeaderMigration {
-		return []transform.Stage{m.installCCM(), m.switchToExternal(), transform.Verification(m.target.LeaseName)}
-	}
-	return []transform.Stage{
-		m.grantMigrationLease(),
-		m.enableLeaderMigration(),
-		m.installCCM(),
-		m.cordon().Stage(),
-		m.switchToExternal(),
-		m.cordon().Release(),
-		m.disableLeaderMigration(),
-		transform.Verification(m.target.LeaseName),
-	}
+	return procedure.Set{
+		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
+		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
+		Disable: m.disableLeaderMigration,
+	}.InOrder(m.target)
 }
 
 // controlPlaneNodeLabel selects RKE's control-plane nodes.

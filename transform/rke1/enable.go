@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -16,22 +17,14 @@ import (
 func (m *migration) enableLeaderMigration() transform.Stage {
 	return transform.Stage{
 		Name:    transform.EnableLeaderMigration,
-		Why:     "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other. RKE restarts it on one control plane after the other.",
+		Why:     procedure.EnableWhy + " RKE restarts it on one control plane after the other.",
 		Edit:    m.enableEdit,
 		Check:   m.checkEnable,
 		Undo:    m.enableUndo,
 		Actions: []transform.Action{m.taken()},
-		Verify:  m.holder("the migration lease has the holder of kube-controller-manager"),
+		Verify:  procedure.Holder(m.target, "the migration lease has the holder of kube-controller-manager"),
 		Restore: []transform.Action{m.taken()},
 	}
-}
-
-// holder looks at the migration lease, if there is one.
-func (m *migration) holder(why string) []transform.Action {
-	if m.target.NoLeaderMigration {
-		return nil
-	}
-	return []transform.Action{transform.LeaseHolder{Why: why, Lease: m.target.LeaseName}}
 }
 
 func (m *migration) enableEdit() (*yamledit.Edit, error) {

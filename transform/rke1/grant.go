@@ -7,6 +7,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -22,7 +23,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 	name, kinds := m.target.Lease(), "role,rolebinding"
 	return transform.Stage{
 		Name:    transform.GrantMigrationLease,
-		Why:     bundle.GrantWhy,
+		Why:     procedure.GrantWhy,
 		Edit:    m.grantEdit,
 		Check:   m.checkGrant,
 		Undo:    m.grantUndo,

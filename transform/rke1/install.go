@@ -6,9 +6,9 @@ package rke1
 import (
 	"golang.org/x/mod/semver"
 
-	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 )
 
 // The files with the chart's values, for the migration and behind it.
@@ -23,23 +23,17 @@ func (m *migration) installCCM() transform.Stage {
 	prepare := m.cloudConfigActions()
 	return transform.Stage{
 		Name: transform.InstallCCM,
-		Why: "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. " +
-			"Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two." + m.overlapWhy(),
-		Actions: append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), m.rollout("wait for a pod on every control plane; a rollout of no pods also counts as done, so look at DESIRED")),
-		Verify:  []transform.Action{m.desired()},
+		Why: procedure.InstallWhy +
+			"Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two." +
+			procedure.Overlap(m.target, "do the two right after each other"),
+		Actions: append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), procedure.FirstRollout("")),
+		Verify:  []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
 		Restore: []transform.Action{
 			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "take the chart out, once kube-controller-manager is in-tree again"},
 			transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
 		},
 		Files: m.installFiles,
 	}
-}
-
-func (m *migration) overlapWhy() string {
-	if !m.target.NoLeaderMigration {
-		return ""
-	}
-	return " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: do the two right after each other."
 }
 
 func (m *migration) helm(file, why string) transform.Action {
@@ -49,26 +43,8 @@ func (m *migration) helm(file, why string) transform.Action {
 	}
 }
 
-func (m *migration) rollout(why string) transform.Action {
-	return transform.RolloutDone{Namespace: "kube-system", DaemonSet: ccm.ChartName, Why: why}
-}
-
-func (m *migration) desired() transform.Action {
-	return transform.Desired{Namespace: "kube-system", DaemonSet: ccm.ChartName, Selector: controlPlaneNodeLabel}
-}
-
-// chartOptions are the choices for the chart on a release of the cluster.
 func (m *migration) chartOptions(version string) ccm.Options {
-	minor := semver.MajorMinor(version)
-	if newest := values.Newest(Name); semver.Compare(minor, newest) > 0 {
-		minor = newest // in-tree-gone blocks the switch, but shows what it would be
-	}
-	return ccm.Options{
-		ChartVersion: m.target.ChartVersion, ChartRepo: m.target.ChartRepo,
-		ImageRepository: m.target.ImageRepository, ImageTag: m.target.ImageTag,
-		Distro: Name, Minor: minor, LeaderMigration: !m.target.NoLeaderMigration,
-		CloudConfig: m.cloudConfig() != "",
-	}
+	return ccm.OptionsFor(m.target, Name, version, m.cloudConfig() != "")
 }
 
 // installFiles returns the chart's values, and the provider's configuration where
@@ -87,15 +63,15 @@ func (m *migration) installFiles() ([]transform.File, error) {
 func (m *migration) disableLeaderMigration() transform.Stage {
 	s := transform.Stage{
 		Name: transform.DisableLeaderMigration,
-		Why:  "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it.",
+		Why:  procedure.DisableWhy,
 	}
 	if m.target.KeepLeaderMigration && !m.move().Planned() {
 		s.Why = "Not needed here: leader migration stays on, and the image has the cluster's minor already."
 		return s
 	}
-	s.Actions = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), m.rollout("wait for the new pods")}
-	s.Verify = []transform.Action{m.desired()}
-	s.Restore = []transform.Action{m.helm(valuesFile, "bring the chart back to the values of the migration"), m.rollout("wait for the new pods")}
+	s.Actions = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), procedure.Rollout("wait for the new pods")}
+	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
+	s.Restore = []transform.Action{m.helm(valuesFile, "bring the chart back to the values of the migration"), procedure.Rollout("wait for the new pods")}
 	s.Files = m.finalFiles
 	return s
 }

@@ -3,7 +3,10 @@
 
 package rke1
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
 
 // rule is a row of the table.
 type rule = transform.Checked[*migration]
@@ -27,26 +30,14 @@ func rules() []rule {
 			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The provider has a configuration, which an external provider ignores. The stages carry cloud_provider to the cloud-controller-manager, a note; a file that the arguments of kube-controller-manager name is not theirs, an error.",
 		}, Check: (*migration).cloudConfigLost},
-		{Rule: transform.Rule{
-			ID: "csi-gate-stale", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
-		}, Check: (*migration).csiGateStale},
-		{Rule: transform.Rule{
-			ID: transform.RuleEncrypted, Severity: transform.Error,
-			Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
-		}},
+		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
+		{Rule: ruleset.Encrypted},
 		{Rule: transform.Rule{
 			ID: "extra-args-type", Severity: transform.Error, Guards: everyEdit, Acceptable: true,
 			Doc: "A value in extra_args is no string. Rancher's API refuses it; RKE's own reader takes it, so it is a note in a cluster.yml.",
 		}, Check: (*migration).extraArgsType, Fix: (*migration).quoteExtraArgs},
-		{Rule: transform.Rule{
-			ID: "flag-left-on-kcm", Severity: transform.Error, Guards: theSwitch,
-			Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
-		}, Check: (*migration).flagLeftOnManager},
-		{Rule: transform.Rule{
-			ID: "in-tree-gone", Severity: transform.Error, Guards: everyEdit,
-			Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
-		}, Check: (*migration).inTreeGone},
+		{Rule: ruleset.FlagLeft(theSwitch), Check: (*migration).flagLeftOnManager},
+		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
 		{Rule: transform.Rule{
 			ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can name it.",
@@ -71,10 +62,7 @@ func rules() []rule {
 			ID: "rke-too-old", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "external-aws needs RKE 1.4.15 or 1.5.0, or Rancher 2.7.11 or 2.8.0. A note unless --rke-version or --rancher-version names one.",
 		}, Check: (*migration).rkeTooOld},
-		{Rule: transform.Rule{
-			ID: transform.RuleTemplated, Severity: transform.Error,
-			Doc: "Refused: the file is a template, whose values are not there yet.",
-		}},
+		{Rule: ruleset.Templated},
 		{Rule: transform.Rule{
 			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
 			Doc: "A service in a cluster.yml is written with an underscore (kube_controller), as Rancher's templates do; RKE itself does not read it.",

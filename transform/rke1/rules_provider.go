@@ -8,6 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/gates"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -50,7 +51,7 @@ func (m *migration) removeBlocks() []transform.Correction {
 func (m *migration) cloudConfigLost() []transform.Finding {
 	var found []transform.Finding
 	if a, set := args.LastPlaced(m.argsOf(manager), "cloud-config"); set && a.Value != "" {
-		found = m.one(a.Node, "an external provider ignores this configuration, and the stages cannot read it", "carry its content to the cloud-controller-manager as --cloud-config, then --accept cloud-config-lost")
+		found = m.one(a.Node, ruleset.SaidOfLost.Message+", and the stages cannot read it", ruleset.SaidOfLost.Fix)
 	}
 	if m.cloudConfig() == "" || m.isExternal() {
 		return found
@@ -59,7 +60,7 @@ func (m *migration) cloudConfigLost() []transform.Finding {
 	if !at.Exists() {
 		at = m.get(providerKey, awsKey)
 	}
-	carried := m.one(at, "an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager", "nothing, as long as the chart gets the values and the file of its stage")
+	carried := m.one(at, ruleset.SaidOfCarried.Message, ruleset.SaidOfCarried.Fix)
 	carried[0].Severity = transform.Note
 	return append(found, carried...)
 }
@@ -75,13 +76,13 @@ func (m *migration) inTreeGone() []transform.Finding {
 	if !k8s.From(version, k8s.FirstWithout) {
 		return nil
 	}
-	const message, fix = "the provider is aws, which Kubernetes 1.27 and later do not have", "migrate on 1.26, before the upgrade"
+	said := ruleset.SaidOfInTreeGone
 	if m.provider() == inTree {
-		return m.one(m.get(providerKey), message, fix)
+		return m.one(m.get(providerKey), said.Message, said.Fix)
 	}
 	for _, service := range components {
 		if a, set := args.LastPlaced(m.argsOf(service), componentFlag); set && a.Value == inTree {
-			return m.one(a.Node, message, fix)
+			return m.one(a.Node, said.Message, said.Fix)
 		}
 	}
 	return nil
@@ -92,7 +93,7 @@ func (m *migration) flagLeftOnManager() []transform.Finding {
 	if !m.isExternal() || !set || !a.True() {
 		return nil
 	}
-	return m.one(a.Node, "kube-controller-manager is external and keeps "+leaderFlag+": it wins the migration lease and runs no cloud controller, and the cloud-controller-manager waits forever", "remove the flag here")
+	return m.one(a.Node, ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix)
 }
 
 // gateServices are the components that read feature gates.

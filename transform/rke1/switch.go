@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -19,21 +20,16 @@ import (
 func (m *migration) switchToExternal() transform.Stage {
 	return transform.Stage{
 		Name: transform.SwitchToExternal,
-		Why: "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
-			"The flag leaves kube-controller-manager in the same edit: an external manager that keeps it holds the lease and runs nothing. " +
+		Why: procedure.SwitchWhy +
 			"A block awsCloudProvider would turn the provider back into aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
-		Edit:  m.switchEdit,
-		Check: m.checkSwitch,
-		Undo:  m.switchUndo,
-		Actions: []transform.Action{
-			m.rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease"),
-			transform.LeaseHolder{Why: "before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager", Lease: m.target.LeaseName},
-			m.taken(),
-		},
-		Ahead:   2,
+		Edit:    m.switchEdit,
+		Check:   m.checkSwitch,
+		Undo:    m.switchUndo,
+		Actions: append(procedure.BeforeSwitch(m.target), m.taken()),
+		Ahead:   len(procedure.BeforeSwitch(m.target)),
 		Caution: m.move().Caution(),
-		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append([]transform.Action{m.taken()}, m.holder("the migration lease has the holder of kube-controller-manager again")...),
+		Verify:  append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		Restore: append([]transform.Action{m.taken()}, procedure.Holder(m.target, "the migration lease has the holder of kube-controller-manager again")...),
 	}
 }
 

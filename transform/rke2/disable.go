@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -17,21 +18,15 @@ import (
 // cluster's minor. The right to the lease stays: a rollback needs it.
 func (m *migration) disableLeaderMigration() transform.Stage {
 	return transform.Stage{
-		Name:  transform.DisableLeaderMigration,
-		Why:   "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it.",
-		Edit:  m.disableEdit,
-		Early: func() bool { return !m.isExternal() },
-		Check: m.checkDisable,
-		Undo:  m.disableUndo,
-		Actions: []transform.Action{transform.RolloutDone{
-			Namespace: "kube-system", DaemonSet: ccm.ChartName, Why: "after the edit, wait for the new pods",
-		}},
-		Verify: []transform.Action{transform.Desired{
-			Namespace: "kube-system", DaemonSet: ccm.ChartName, Selector: controlPlaneNodeLabel,
-		}},
-		Restore: []transform.Action{transform.RolloutDone{
-			Namespace: "kube-system", DaemonSet: ccm.ChartName, Why: "wait for the new pods",
-		}},
+		Name:    transform.DisableLeaderMigration,
+		Why:     procedure.DisableWhy,
+		Edit:    m.disableEdit,
+		Early:   func() bool { return !m.isExternal() },
+		Check:   m.checkDisable,
+		Undo:    m.disableUndo,
+		Actions: []transform.Action{procedure.Rollout("after the edit, wait for the new pods")},
+		Verify:  []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
+		Restore: []transform.Action{procedure.Rollout("wait for the new pods")},
 	}
 }
 

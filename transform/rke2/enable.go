@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -23,7 +24,7 @@ const (
 func (m *migration) enableLeaderMigration() transform.Stage {
 	return transform.Stage{
 		Name:    transform.EnableLeaderMigration,
-		Why:     "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other." + m.restarts(),
+		Why:     procedure.EnableWhy + m.restarts(),
 		Edit:    m.enableEdit,
 		Check:   m.checkEnable,
 		Undo:    m.enableUndo,

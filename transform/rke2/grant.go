@@ -7,6 +7,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -28,7 +29,7 @@ func (m *migration) usual(at yamledit.Node, what string) error {
 func (m *migration) grantMigrationLease() transform.Stage {
 	return transform.Stage{
 		Name:   transform.GrantMigrationLease,
-		Why:    bundle.GrantWhy,
+		Why:    procedure.GrantWhy,
 		Edit:   m.grantEdit,
 		Check:  m.checkGrant,
 		Undo:   m.grantUndo,

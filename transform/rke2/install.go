@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/mod/semver"
 	corev1 "k8s.io/api/core/v1"
 
-	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -23,32 +22,19 @@ func (m *migration) installCCM() transform.Stage {
 	prepare := m.cloudConfigActions()
 	return transform.Stage{
 		Name: transform.InstallCCM,
-		Why: "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. " +
-			"Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane." + m.overlapWhy(),
+		Why: procedure.InstallWhy +
+			"Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane." +
+			procedure.Overlap(m.target, "apply this stage and the switch in one change"),
 		SupersededBy: []string{transform.DisableLeaderMigration},
 		Edit:         m.installEdit,
 		Check:        m.checkInstall,
 		Undo:         m.installUndo,
-		Actions: append(prepare,
-			transform.RolloutDone{
-				Namespace: "kube-system", DaemonSet: ccm.ChartName,
-				Why: "after the edit, wait for a pod on every control plane; a rollout of no pods also counts as done, so look at DESIRED",
-			},
-		),
-		Ahead: len(prepare),
-		Verify: []transform.Action{transform.Desired{
-			Namespace: "kube-system", DaemonSet: ccm.ChartName, Selector: controlPlaneNodeLabel,
-		}},
-		Restore: []transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
-		Files:   m.installFiles,
+		Actions:      append(prepare, procedure.FirstRollout("after the edit, ")),
+		Ahead:        len(prepare),
+		Verify:       []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
+		Restore:      []transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
+		Files:        m.installFiles,
 	}
-}
-
-func (m *migration) overlapWhy() string {
-	if !m.target.NoLeaderMigration {
-		return ""
-	}
-	return " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: apply this stage and the switch in one change."
 }
 
 // installFiles returns the chart's values, for those who install it by hand.
@@ -75,16 +61,7 @@ func (m *migration) chart() (ccm.Chart, bool, error) {
 
 func (m *migration) chartOptions() ccm.Options {
 	config, _ := m.cloudConfig()
-	minor := m.minor()
-	if newest := values.Newest(Name); semver.Compare(minor, newest) > 0 {
-		minor = newest // in-tree-gone blocks the stage, but shows what it would be
-	}
-	return ccm.Options{
-		ChartVersion: m.target.ChartVersion, ChartRepo: m.target.ChartRepo,
-		ImageRepository: m.target.ImageRepository, ImageTag: m.target.ImageTag,
-		Distro: Name, Minor: minor, LeaderMigration: !m.target.NoLeaderMigration,
-		CloudConfig: config != "",
-	}
+	return ccm.OptionsFor(m.target, Name, m.Version, config != "")
 }
 
 func (m *migration) installEdit() (*yamledit.Edit, error) {

@@ -3,7 +3,10 @@
 
 package rke2
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
 
 // rule is a row of the table.
 type rule = transform.Checked[*migration]
@@ -68,18 +71,9 @@ func rules() []rule {
 			ID: "config-misindented", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "Arguments stand beside config or machineGlobalConfig instead of below it; Rancher drops them without a word.",
 		}, Check: (*migration).configMisindented, Fix: (*migration).indentConfig},
-		{Rule: transform.Rule{
-			ID: "csi-gate-stale", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
-		}, Check: (*migration).csiGateStale},
-		{Rule: transform.Rule{
-			ID: transform.RuleEncrypted, Severity: transform.Error,
-			Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
-		}},
-		{Rule: transform.Rule{
-			ID: "flag-left-on-kcm", Severity: transform.Error, Guards: afterSwitch,
-			Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
-		}, Check: (*migration).flagLeftOnManager},
+		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
+		{Rule: ruleset.Encrypted},
+		{Rule: ruleset.FlagLeft(afterSwitch), Check: (*migration).flagLeftOnManager},
 		{Rule: transform.Rule{
 			ID: "flag-on-external-gate", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
@@ -88,10 +82,7 @@ func rules() []rule {
 			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.",
 		}, Check: (*migration).helmReinstall},
-		{Rule: transform.Rule{
-			ID: "in-tree-gone", Severity: transform.Error, Guards: everyEdit,
-			Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
-		}, Check: (*migration).inTreeGone},
+		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
 		{Rule: transform.Rule{
 			ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
@@ -136,10 +127,7 @@ func rules() []rule {
 			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The provider is external without disable-cloud-controller: true; RKE2's stub cloud controller may then register nodes as rke2://.",
 		}, Check: (*migration).stubEnabled},
-		{Rule: transform.Rule{
-			ID: transform.RuleTemplated, Severity: transform.Error,
-			Doc: "Refused: the file is a template, whose values are not there yet.",
-		}},
+		{Rule: ruleset.Templated},
 		{Rule: transform.Rule{
 			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
 			Doc: "A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note.",

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -50,7 +51,7 @@ func (m *migration) inTreeGone() []transform.Finding {
 		return nil
 	}
 	return eachOf(m.inTreeNodes(), func(yamledit.Node) (string, string) {
-		return "the provider is aws, which Kubernetes 1.27 and later do not have", "migrate on 1.26, before the upgrade"
+		return ruleset.SaidOfInTreeGone.Message, ruleset.SaidOfInTreeGone.Fix
 	})
 }
 
@@ -181,7 +182,7 @@ func (m *migration) flagLeftOnManager() []transform.Finding {
 		}
 	}
 	return eachOf(nodes, func(yamledit.Node) (string, string) {
-		return "kube-controller-manager is external and keeps " + leaderFlag + ": it wins the migration lease and runs no cloud controller, and the cloud-controller-manager waits forever", "remove the flag here"
+		return ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -19,21 +19,13 @@ import (
 func (m *migration) switchToExternal() transform.Stage {
 	return transform.Stage{
 		Name: transform.SwitchToExternal,
-		Why: "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
-			"The flag leaves kube-controller-manager in the same edit: an external manager that keeps it holds the lease and runs nothing. " +
+		Why: procedure.SwitchWhy +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
-		Edit:  m.switchEdit,
-		Check: m.checkSwitch,
-		Undo:  m.switchUndo,
-		Actions: []transform.Action{
-			transform.RolloutDone{
-				Namespace: "kube-system", DaemonSet: ccm.ChartName,
-				Why: "before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease",
-			},
-			transform.LeaseHolder{Why: "before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager", Lease: m.target.LeaseName},
-			m.settled(),
-		},
-		Ahead:   2,
+		Edit:    m.switchEdit,
+		Check:   m.checkSwitch,
+		Undo:    m.switchUndo,
+		Actions: append(procedure.BeforeSwitch(m.target), m.settled()),
+		Ahead:   len(procedure.BeforeSwitch(m.target)),
 		Caution: m.move().Caution(),
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
 		Restore: append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager again")...),

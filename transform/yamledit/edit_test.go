@@ -161,6 +161,15 @@ func TestInsertAddsAKeyWhereItBelongs(t *testing.T) {
 	})
 }
 
+func TestALiteralBlockTakesNothingThatFollows(t *testing.T) {
+	runEdits(t, []editCase{
+		{"blanks at the end", "a: 1\nb: 2\n    \n", add("t", "x\ny"), "a: 1\nt: |-\n  x\n  y\nb: 2\n    \n"},
+		{"blanks that are no deeper than its text", "a: 1\n  \n", add("t", "x\ny"), "a: 1\nt: |-\n  x\n  y\n  \n"},
+		{"blanks behind what is set", "a: 1\nt: \"\"\n    \n", set("x\ny", "t"), "a: 1\nt: \"x\\ny\"\n    \n"},
+		{"a comment behind what is set", "t:\n  # of the end\n", set("x\ny", "t"), "t: \"x\\ny\"\n  # of the end\n"},
+	})
+}
+
 func TestAppendAndInsertItemKeepTheListsStyle(t *testing.T) {
 	runEdits(t, []editCase{
 		{"indented dashes", "a:\n  - x\nb: 1\n", appendTo("v", "a"), "a:\n  - x\n  - v\nb: 1\n"},
@@ -268,6 +277,20 @@ func TestSeveralChangesOfOneEditStandSideBySide(t *testing.T) {
 			e.InsertItem(n, 1, Map{{"c", true}})
 			e.Append(n.Items()[0].Get("a"), "w")
 		}, "- a:\n    - x\n    - w\n- c: true\n- b: 1\n"},
+	})
+}
+
+func TestSeveralMembersAreAddedToTallJSON(t *testing.T) {
+	both := func(e *Edit, n Node) {
+		e.InsertAfter(n.Get("a"), "b", 2)
+		e.InsertAfter(n.Get("a"), "c", 3)
+	}
+	runEdits(t, []editCase{
+		{"at the end", "{\n  \"a\": 1\n}\n", both, "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}\n"},
+		{"where the last one goes", "{\n  \"a\": 1,\n  \"z\": {\n    \"y\": 1\n  }\n}\n", func(e *Edit, n Node) {
+			both(e, n)
+			e.Remove(n.Get("z"))
+		}, "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}\n"},
 	})
 }
 
