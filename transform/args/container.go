@@ -75,7 +75,7 @@ func (c Container) List() []Placed { return c.list }
 
 // Apply queues a change of the arguments. Nothing is queued where it holds
 // already; new arguments go behind the others.
-func (c Container) Apply(e *yamledit.Edit, u Update) error {
+func (c Container) Apply(e *yamledit.Edit, u Update) {
 	u.place(c.list, func(p Placed) {
 		e.Remove(p.Node)
 		if p.apart.Exists() {
@@ -89,7 +89,6 @@ func (c Container) Apply(e *yamledit.Edit, u Update) error {
 		name, _, _ := strings.Cut(p.Text, "=")
 		e.Set(p.Node, name+"="+a.Value)
 	}, func(a Arg) { c.add(e, a) })
-	return nil
 }
 
 // add appends an argument to the last list that holds any, or else to the last

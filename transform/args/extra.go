@@ -53,7 +53,7 @@ func (x Extra) List() []Placed { return x.list }
 
 // Apply queues a change of the arguments. Nothing is queued where it holds
 // already. extraArgs must exist.
-func (x Extra) Apply(e *yamledit.Edit, u Update) error {
+func (x Extra) Apply(e *yamledit.Edit, u Update) {
 	u.place(x.list, func(p Placed) { e.Remove(p.Node) }, func(p Placed, a Arg) { e.Set(p.apart, a.Value) }, func(a Arg) {
 		if x.at.IsList() {
 			e.Append(x.at, yamledit.Map{{Key: "name", Value: a.Name}, {Key: "value", Value: a.Value}})
@@ -61,5 +61,4 @@ func (x Extra) Apply(e *yamledit.Edit, u Update) error {
 		}
 		e.Insert(x.at, a.Name, a.Value)
 	})
-	return nil
 }

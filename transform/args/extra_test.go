@@ -36,7 +36,7 @@ func TestExtraArgumentsChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := edited(t, d, func(e *yamledit.Edit) error { return read.Apply(e, c.change) }); got != c.want {
+			if got := edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -26,15 +26,12 @@ const (
 // wanted the configuration with its volume and its mount.
 func (m *migration) join(e *yamledit.Edit) error {
 	u := args.Update{Set: []args.Arg{args.On(leaderFlag)}}
-	if !m.configures() {
-		return m.arguments.Apply(e, u)
-	}
 	file := m.configured()
-	u.Set = append(u.Set, args.With(configFlag, file))
-	if err := m.arguments.Apply(e, u); err != nil {
-		return err
+	if m.configures() {
+		u.Set = append(u.Set, args.With(configFlag, file))
 	}
-	if m.mounted(file) {
+	m.arguments.Apply(e, u)
+	if !m.configures() || m.mounted(file) {
 		return nil
 	}
 	return m.mount(e, file)
@@ -59,12 +56,12 @@ func (m *migration) configured() string {
 }
 
 // leave takes the manager out of the migration, whoever let it join.
-func (m *migration) leave(e *yamledit.Edit, also args.Update) error {
+func (m *migration) leave(e *yamledit.Edit, also args.Update) {
 	also.Remove = append(also.Remove, leaderFlag, configFlag)
 	if _, found := m.flag(configFlag); found {
 		m.unmount(e, m.configured())
 	}
-	return m.arguments.Apply(e, also)
+	m.arguments.Apply(e, also)
 }
 
 // enableLeaderMigration gives kube-controller-manager the flag.

@@ -90,9 +90,7 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	if value, changes := m.withoutIPAM(); changes {
 		u.Set = append(u.Set, args.With(controllersFlag, value))
 	}
-	if err := m.leave(e, u); err != nil {
-		return nil, err
-	}
+	m.leave(e, u)
 	if move := m.move(); move.Planned() {
 		return e, m.moveTo(e, move, move.To)
 	}

@@ -46,9 +46,7 @@ func (m *migration) joinUndo() (*yamledit.Edit, error) {
 	if a, _ := m.flag(leaderFlag); !m.isJoined() {
 		return nil, transform.Lost(a.Node, "--"+leaderFlag+" does not stand there as rke-lm writes it, so it was there before")
 	}
-	if err := m.leave(e, args.Update{}); err != nil {
-		return nil, err
-	}
+	m.leave(e, args.Update{})
 	return e, m.emptied()
 }
 
@@ -105,8 +103,9 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 	if err := m.withIPAM(&u); err != nil {
 		return nil, err
 	}
-	if err := m.arguments.Apply(e, u); err != nil || m.target.NoLeaderMigration {
-		return e, err
+	m.arguments.Apply(e, u)
+	if m.target.NoLeaderMigration {
+		return e, nil
 	}
 	return e, m.join(e)
 }
