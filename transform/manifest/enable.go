@@ -49,8 +49,8 @@ func (m *migration) configured() string {
 	if a, found := m.flag(configFlag); found && path.IsAbs(a.Value) {
 		return a.Value
 	}
-	if m.Component == cloudManager && !leadermigration.SameNames(m.Version, k8s.FirstMigrates) {
-		return "/etc/" + cloudManager + "-" + configFile
+	if !leadermigration.SameNames(m.Version, k8s.FirstMigrates) {
+		return "/etc/" + m.Component + "-" + configFile
 	}
 	return "/etc/" + configFile
 }
@@ -76,7 +76,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 			" One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
 		Edit:    m.enableEdit,
 		Check:   m.checkEnable,
-		Undo:    m.enableUndo,
+		Undo:    m.joinUndo,
 		Actions: append(files, m.rollOut()...),
 		Ahead:   len(files),
 		Verify:  m.holder("the migration lease has the holder of kube-controller-manager"),

@@ -24,20 +24,9 @@ func (m *migration) usual(at yamledit.Node, what string) error {
 	return bundle.UsualOf(m.target)(at, what)
 }
 
-// enableUndo takes kube-controller-manager out of the migration. An external one
-// is not in it: there the switch is undone first.
-func (m *migration) enableUndo() (*yamledit.Edit, error) {
-	if m.isExternal() {
-		return m.Doc.Edit(), nil
-	}
-	return m.joinUndo()
-}
-
-// installUndo takes the cloud-controller-manager out of the migration.
-func (m *migration) installUndo() (*yamledit.Edit, error) { return m.joinUndo() }
-
-// joinUndo takes away what join writes: the last arguments, and the only mounts
-// and volumes of their lists at most.
+// joinUndo takes a manager out of the migration: what join writes goes, the last
+// arguments with their mount and their volume. Of an external manager the switch
+// is undone first.
 func (m *migration) joinUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
 	if !m.on(leaderFlag) {

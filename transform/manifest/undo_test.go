@@ -99,6 +99,7 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 		{"nodeipam stays", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external"), "would still run nodeipam", transform.Target{NodeIPAM: true}},
 		{"the list of controllers changes unasked", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external", "--controllers=-nodeipam"), "other arguments", transform.Target{}},
 		{"the cloud manager does not join", transform.InstallCCM, cloud(onAWS), cloud(onAWS), "would not get --enable-leader-migration", transform.Target{}},
+		{"the end is written down at the start", transform.InstallCCM, cloud(onAWS), marked(cloud(onAWS, flag)), "more than the arguments", transform.Target{}},
 		{"the cloud manager keeps the flag", transform.DisableLeaderMigration, cloud(onAWS, flag), marked(cloud(onAWS, flag)), "would keep --enable-leader-migration", transform.Target{}},
 		{"the end is not written down", transform.DisableLeaderMigration, cloud(onAWS, flag), cloud(onAWS), "would not say that the migration is over", transform.Target{}},
 		{"its image moves unasked", transform.DisableLeaderMigration, cloud(onAWS, flag), marked(cloudOf("v1.26.7", onAWS)), "more than the arguments", transform.Target{}},
