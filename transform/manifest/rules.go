@@ -15,6 +15,7 @@ var (
 
 	theManager   = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
 	theCloud     = []string{transform.InstallCCM}
+	cloudRuns    = []string{transform.InstallCCM, transform.DisableLeaderMigration}
 	bothManagers = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal}
 	everyEdit    = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
 )
@@ -26,6 +27,10 @@ func rules() []transform.Checked[*migration] {
 			ID: "backup-in-manifest-folder", Severity: transform.Warning, Guards: everyEdit, Acceptable: true,
 			Doc: "The file of a static pod is named like a backup. The kubelet starts every file in its folder whose name has no dot in front, so a copy beside the original runs a second manager.",
 		}, Check: (*migration).backup},
+		{Rule: transform.Rule{
+			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: cloudRuns, Acceptable: true,
+			Doc: "Routes of the cloud-controller-manager are on without --cluster-cidr, which ends it when it gains the lease.",
+		}, Check: (*migration).routesUnsafe},
 		{Rule: transform.Rule{
 			ID: "ccm-minor-skew", Severity: transform.Error, Guards: theCloud, Acceptable: true,
 			Doc: "The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.",

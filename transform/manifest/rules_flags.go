@@ -88,6 +88,17 @@ func (m *migration) electionOff() []transform.Finding {
 	return election.Judge(m.arguments.List(), m.Component, transform.FindingAt)
 }
 
+// routesUnsafe goes by the defaults of the manager: routes are on, and have no range
+// of addresses.
+func (m *migration) routesUnsafe() []transform.Finding {
+	routes, set := m.flag("configure-cloud-routes")
+	_, hasRange := m.flag("cluster-cidr")
+	if m.Component != cloudManager || set && !routes.True() || hasRange {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(m.argumentsAt(), ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)}
+}
+
 // skewed finds a manager that goes by the wrong names of its controllers.
 func (m *migration) skewed() []transform.Finding {
 	_, configured := m.flag(configFlag)
