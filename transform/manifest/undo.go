@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -121,6 +122,9 @@ func (m *migration) withIPAM(u *args.Update) error {
 // disableUndo lets the cloud-controller-manager join the migration again.
 func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
+	if m.on(leaderFlag) && m.target.KeepLeaderMigration {
+		return e, m.imageBack()
+	}
 	if !m.finished() || m.on(leaderFlag) {
 		return e, nil
 	}
@@ -130,4 +134,18 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	}
 	drop(e, at)
 	return e, m.join(e)
+}
+
+// imageBack asks about an image that the last stage may have moved: the one before
+// is nowhere in the file.
+func (m *migration) imageBack() error {
+	tag := m.target.ImageTag
+	if tag == "" {
+		tag = ccm.TestedTag(m.target.Version)
+	}
+	at, stated := m.versionAt()
+	if tag == "" || tag != stated {
+		return nil
+	}
+	return m.usual(at, "the image was this one or that of another release")
 }
