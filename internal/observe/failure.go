@@ -67,6 +67,9 @@ type Unreached struct {
 }
 
 func (u *Unreached) Error() string {
+	if f := (*Failure)(nil); errors.As(u.Err, &f) {
+		return fmt.Sprintf("%s; look at the API server, and run the command again", f)
+	}
 	return fmt.Sprintf("%s: %s; check the network and the API server, and run the command again", u.What, redact.Text(u.Err.Error()))
 }
 

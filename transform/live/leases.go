@@ -64,7 +64,7 @@ func (j *judge) wanted() bool {
 	if j.behind(transform.EnableLeaderMigration, transform.UncordonControlPlane) {
 		return true
 	}
-	return slices.ContainsFunc(j.processes, func(p ownership.Process) bool { return p.Flag })
+	return slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
 }
 
 func (j *judge) leaseOwnerless() []transform.Finding {
@@ -125,7 +125,12 @@ func (j *judge) leaseWrongOwner() []transform.Finding {
 // evidence enough.
 func (j *judge) twoOwners() []transform.Finding {
 	s := ownership.Judge(j.processes, ownership.Assumed(j.leases))
-	if s.Unknown != "" || s.Count < 2 {
+	switch {
+	case s.Unknown != "" && len(j.cloud()) > 0:
+		f := found(leasePath(j.lease().Name), "whether both managers run the cloud controllers cannot be told: "+s.Unknown, "look at the arguments of the manager yourself, on its machine or in the cluster's YAML")
+		f.Severity = transform.Note
+		return []transform.Finding{f}
+	case s.Unknown != "" || s.Count < 2:
 		return nil
 	}
 	var names []string

@@ -9,12 +9,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
 )
 
 // reached goes by the arguments of the managers, and where those of
 // kube-controller-manager cannot be read, by who holds the migration lease.
 func (j *judge) reached() string {
-	kube, cloud := j.of(observation.KubeManager), j.of(observation.CloudManager)
+	kube, cloud := j.of(observation.KubeManager), j.cloud()
 	external, migrates := !j.any(observation.KubeManager, hasLoops), j.any(observation.KubeManager, hasFlag)
 	if len(kube) == 0 {
 		owner := j.lease().Owner
@@ -33,6 +34,16 @@ func (j *judge) reached() string {
 		return transform.GrantMigrationLease
 	}
 	return ""
+}
+
+// cloud returns what the pods of the cloud-controller-manager do, and what those
+// would do that its DaemonSets make.
+func (j *judge) cloud() []ownership.Process {
+	list := j.of(observation.CloudManager)
+	for _, d := range j.DaemonSets {
+		list = append(list, ownership.Read(observation.Manager{Component: observation.CloudManager, Image: d.Image, Args: d.Args}))
+	}
+	return list
 }
 
 // granted reports whether kube-controller-manager may lock the migration lease.
