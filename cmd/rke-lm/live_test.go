@@ -219,3 +219,44 @@ func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 }
+
+const rancherClusters = `{"apiVersion":"provisioning.cattle.io/v1","kind":"ClusterList","metadata":{},"items":[
+{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"local","namespace":"fleet-local"},"spec":{}},
+{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default"},
+ "spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}]}`
+
+func TestStatusHasALineForEachCluster(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Do(func() { s.Clusters = rancherClusters })
+	r := runHere(t, "", "status", "--kubeconfig", config)
+	const want = `CLUSTER                 DISTRO   VERSION           PROVIDER   REACHED       FINDINGS
+orchard                 rke2     v1.26.15+rke2r1   aws        install-ccm   errors: 0, warnings: 0
+fleet-local/local       rke2     -                 -          -             fleet-local/local:1: `
+	if r.code != exitDone || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-default/orchard   rke2     v1.26.15+rke2r1   aws        -             errors: 1, warnings: ") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Fault = on("/nodes", apitest.Fault{Status: 403})
+	r := runHere(t, "", "status", "--kubeconfig", config, "-o", "json")
+	var list outputs.Statuses
+	if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != exitRefused || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, "list nodes") {
+		t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
+	}
+}
+
+func TestATokenIsSentOverTLSAlone(t *testing.T) {
+	t.Setenv(tokenVariable, "token-abcde:not-a-real-one")
+	r := runHere(t, "", "status", "--rancher-url", "http://rancher.example.com")
+	if r.code != exitInput || !strings.Contains(r.stderr, "https://") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	t.Setenv(tokenVariable, "")
+	if r := runHere(t, "", "status", "--rancher-url", "https://rancher.example.com"); r.code != exitInput || !strings.Contains(r.stderr, tokenVariable) {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}

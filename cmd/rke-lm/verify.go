@@ -139,7 +139,7 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 	}
 	observer.AllPods = v.allPods
 	for end := time.Now().Add(v.wait); ; {
-		o, err := v.settled(ctx, observer, before)
+		o, err := settled(ctx, observer, before, v.choice)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -151,7 +151,7 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 
 // settled looks once at everything, and at the leases until they show what they
 // have to.
-func (v *verifyOptions) settled(ctx context.Context, observer *observe.Observer, before *observation.Snapshot) (*observation.Observation, error) {
+func settled(ctx context.Context, observer *observe.Observer, before *observation.Snapshot, c live.Choice) (*observation.Observation, error) {
 	o, err := observer.Look(ctx)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (v *verifyOptions) settled(ctx context.Context, observer *observe.Observer,
 	if before != nil {
 		o.Before = before
 	}
-	for end := time.Now().Add(settleLimit); live.Unsettled(o, v.choice) && time.Now().Before(end) && pause(ctx, leasePause); {
+	for end := time.Now().Add(settleLimit); live.Unsettled(o, c) && time.Now().Before(end) && pause(ctx, leasePause); {
 		if err := observer.Leases(ctx, o); err != nil {
 			return nil, observe.Refusal(err)
 		}

@@ -20,6 +20,10 @@ type Connection struct {
 	Kubeconfig string // "" for KUBECONFIG, or the usual file
 	Context    string // "" for the current one
 	UserAgent  string
+	// Rancher is the address of a Rancher, whose own cluster is meant; then Token
+	// is needed, and Kubeconfig and Context say nothing.
+	Rancher, Token string
+	Authority      string // file with the certificate that signed Rancher's; "" for the system's
 	// Patience is for how long a request is tried again.
 	Patience time.Duration
 }
@@ -30,12 +34,23 @@ var ErrConfig = errors.New("no cluster to connect to")
 // Connect makes a client; it does not speak to the cluster yet. It fails with
 // ErrConfig.
 func Connect(c Connection) (*Client, error) {
+	if c.Rancher != "" {
+		return newClient(c.rancher(), c.Patience)
+	}
 	config, err := c.loader().ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, err)
 	}
 	config.UserAgent = c.UserAgent
 	return newClient(config, c.Patience)
+}
+
+// rancher goes through Rancher's plain Kubernetes route to its own cluster.
+func (c Connection) rancher() *rest.Config {
+	return &rest.Config{
+		Host: strings.TrimSuffix(c.Rancher, "/") + "/k8s/clusters/local", BearerToken: c.Token, UserAgent: c.UserAgent,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority},
+	}
 }
 
 func (c Connection) loader() clientcmd.ClientConfig {

@@ -38,6 +38,8 @@ type Server struct {
 	ConfigMaps  map[string]corev1.ConfigMap // of kube-system
 	// ControlPlanes is the JSON of Rancher's list; without it there is none.
 	ControlPlanes string
+	// Clusters is the JSON of the clusters that Rancher provisions.
+	Clusters string
 	// Renews are the leases whose holders are alive.
 	Renews map[string]bool
 	// Denied are users that may not lock the migration lease.
@@ -150,6 +152,8 @@ func (s *Server) objects(r *http.Request) answer {
 		}
 	case strings.HasSuffix(r.URL.Path, "/rkecontrolplanes") && s.ControlPlanes != "":
 		return answer{http.StatusOK, "application/json", []byte(s.ControlPlanes)}
+	case strings.HasSuffix(r.URL.Path, "/provisioning.cattle.io/v1/clusters") && s.Clusters != "":
+		return answer{http.StatusOK, "application/json", []byte(s.Clusters)}
 	}
 	return refusal(http.StatusNotFound, "there is no such object")
 }
