@@ -123,7 +123,7 @@ func (s *statusOptions) token() (string, error) {
 	}
 	text, err := os.ReadFile(s.tokenFile)
 	if err != nil {
-		return "", fmt.Errorf("the token cannot be read: %w", err)
+		return "", fmt.Errorf("the token cannot be read: %w; check the path", err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }

@@ -27,7 +27,7 @@ func WriteDump(file string, o *observation.Observation) error {
 		err = os.WriteFile(file, text, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("the dump cannot be written: %w", err)
+		return fmt.Errorf("the dump cannot be written: %w; name another file", err)
 	}
 	return nil
 }
@@ -37,12 +37,12 @@ func WriteDump(file string, o *observation.Observation) error {
 func ReadDump(file string) (*observation.Observation, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the dump cannot be read: %w", err)
+		return nil, fmt.Errorf("the dump cannot be read: %w; check the path", err)
 	}
 	d := dump{out: &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind, Partial: true}}
 	for _, c := range yamledit.Split(file, text) {
 		if err := d.document(c.Bytes); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, c.Line, err)
+			return nil, fmt.Errorf("%s:%d: %w", file, c.Line+1, err)
 		}
 	}
 	if d.count == 0 {

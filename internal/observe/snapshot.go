@@ -118,7 +118,7 @@ func parseSnapshot(text []byte) (*observation.Snapshot, error) {
 func ReadSnapshot(file string) (*observation.Snapshot, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the snapshot cannot be read: %w", err)
+		return nil, fmt.Errorf("the snapshot cannot be read: %w; check the path", err)
 	}
 	s, err := parseSnapshot(text)
 	if err != nil {
@@ -139,7 +139,7 @@ func WriteSnapshot(file string, s observation.Snapshot) error {
 		return fmt.Errorf("%s: %w; name another file", file, ErrKept)
 	}
 	if err != nil {
-		return fmt.Errorf("the snapshot cannot be written: %w", err)
+		return fmt.Errorf("the snapshot cannot be written: %w; name another file", err)
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
