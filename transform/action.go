@@ -77,13 +77,59 @@ func (ProviderIDs) Command() string {
 	return `kubectl get nodes -o custom-columns='NAME:.metadata.name,PROVIDER-ID:.spec.providerID,ZONE:.metadata.labels.topology\.kubernetes\.io/zone,TAINTS:.spec.taints[*].key'`
 }
 
-// LeaseHolder shows who holds the migration lease.
-type LeaseHolder struct{ Why string }
+// LeaseHolder shows who holds the migration lease; "" stands for DefaultLease.
+type LeaseHolder struct{ Why, Lease string }
 
 // Purpose implements Action.
 func (a LeaseHolder) Purpose() string { return a.Why }
 
 // Command implements Action.
-func (LeaseHolder) Command() string {
-	return "kubectl -n kube-system get leases kube-controller-manager cloud-controller-manager cloud-provider-extraction-migration -o custom-columns=NAME:.metadata.name,HOLDER:.spec.holderIdentity,RENEWED:.spec.renewTime"
+func (a LeaseHolder) Command() string {
+	return "kubectl -n kube-system get leases kube-controller-manager cloud-controller-manager " + leaseOr(a.Lease) + " -o custom-columns=NAME:.metadata.name,HOLDER:.spec.holderIdentity,RENEWED:.spec.renewTime"
+}
+
+// HelmUpgrade installs a chart, or brings its release to other values.
+type HelmUpgrade struct{ Release, Chart, Repo, Version, Namespace, Values, Why string }
+
+// Purpose implements Action.
+func (a HelmUpgrade) Purpose() string { return a.Why }
+
+// Command implements Action.
+func (a HelmUpgrade) Command() string {
+	return fmt.Sprintf("helm upgrade --install %s %s --repo %s --version %s --namespace %s --values %s",
+		a.Release, a.Chart, a.Repo, a.Version, a.Namespace, a.Values)
+}
+
+// HelmUninstall takes a release out of the cluster.
+type HelmUninstall struct{ Release, Namespace, Why string }
+
+// Purpose implements Action.
+func (a HelmUninstall) Purpose() string { return a.Why }
+
+// Command implements Action.
+func (a HelmUninstall) Command() string {
+	return fmt.Sprintf("helm uninstall %s --namespace %s", a.Release, a.Namespace)
+}
+
+// Delete deletes objects that nothing else takes out of the cluster.
+type Delete struct{ Namespace, Kinds, Name, Why string }
+
+// Purpose implements Action.
+func (a Delete) Purpose() string { return a.Why }
+
+// Command implements Action.
+func (a Delete) Command() string {
+	return fmt.Sprintf("kubectl -n %s delete %s %s --ignore-not-found", a.Namespace, a.Kinds, a.Name)
+}
+
+// SecretFromFile puts a file into a Secret, as one key of its own.
+type SecretFromFile struct{ Namespace, Name, Key, File, Why string }
+
+// Purpose implements Action.
+func (a SecretFromFile) Purpose() string { return a.Why }
+
+// Command implements Action.
+func (a SecretFromFile) Command() string {
+	return fmt.Sprintf("kubectl -n %s create secret generic %s --from-file=%s=%s --dry-run=client -o yaml | kubectl apply -f -",
+		a.Namespace, a.Name, a.Key, a.File)
 }

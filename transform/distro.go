@@ -3,15 +3,26 @@
 
 package transform
 
-import "github.com/rke-lm/rke-lm/transform/yamledit"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // Distro is one way in which clusters are described. All distros have this
 // shape; learn one and you know all.
 type Distro struct {
 	Name string
-	// Marker is a text that every document of the distro contains, for a quick
-	// look before parsing.
-	Marker string
+	// Document is how people call what describes a cluster: "a Cluster of …".
+	Document string
+	// Markers are texts of which every document of the distro contains one, for a
+	// quick look before parsing.
+	Markers []string
+	// Plausible looks again, still without parsing, at a text that has a marker:
+	// words that other files use as well are no reason to complain about those. nil
+	// stands for a marker that is proof enough.
+	Plausible func(text []byte) bool
 	// Owns reports whether the document describes a cluster of this distro.
 	Owns func(*yamledit.Document) bool
 	// Identify names the cluster of a document, migratable or not, without its
@@ -26,8 +37,35 @@ type Distro struct {
 	// Explain returns the effective configuration of a cluster, migratable or
 	// not; nil where a distro has no such thing.
 	Explain func(*yamledit.Document, Target) ([]MachineClass, error)
+	// Deliver says how a document of the distro in a file reaches its cluster. nil
+	// stands for kubectl apply on Rancher's own cluster.
+	Deliver func(doc *yamledit.Document, file string) Delivery
 	// Rules are the static rules.
 	Rules []Rule
+}
+
+// Wants is the quick look at a document's text.
+func (d Distro) Wants(text []byte) bool {
+	has := func(marker string) bool { return bytes.Contains(text, []byte(marker)) }
+	return slices.ContainsFunc(d.Markers, has) && (d.Plausible == nil || d.Plausible(text))
+}
+
+// Delivery is how a changed document reaches its cluster.
+type Delivery struct {
+	How     string // begins behind "bring the file to"
+	Command string // in the shell; "" for none
+}
+
+// Delivery says how the document in a file reaches the cluster of the plan.
+func (p *Plan) Delivery(file string) Delivery {
+	if p.deliver != nil {
+		return p.deliver(p.Start, file)
+	}
+	return Delivery{
+		How: "Rancher the way it always\ngoes: commit it, or, if it is what kubectl get has printed, on Rancher's own cluster (kubectl apply would keep\n" +
+			"keys that are gone from the file):",
+		Command: "kubectl replace -f " + file,
+	}
 }
 
 // Cluster is a cluster that can be migrated, as it stands in a document.

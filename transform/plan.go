@@ -29,6 +29,8 @@ type Plan struct {
 	Target  Target
 	Start   *yamledit.Document
 	Steps   []Step
+
+	deliver func(doc *yamledit.Document, file string) Delivery
 }
 
 // Step is one stage with its document before and after.
@@ -47,11 +49,14 @@ type Step struct {
 
 // Files returns what a person needs for the stage beside the document.
 func (s Step) Files() ([]File, error) {
-	if s.result == nil {
+	stage := s.Stage
+	switch {
+	case s.result != nil:
+		stage, _ = stageOf(s.result.Stages(), s.Stage.Name)
+	case s.State != ActionOnly:
 		return nil, nil
 	}
-	stage, found := stageOf(s.result.Stages(), s.Stage.Name)
-	if !found || stage.Files == nil {
+	if stage.Files == nil {
 		return nil, nil
 	}
 	return stage.Files()
@@ -87,11 +92,19 @@ func (p *Plan) Step(stage string) (Step, bool) {
 // parsed again, compared with its promise and checked by its stage; an error
 // says that this cannot be done, and then there is no plan.
 func Build(d Distro, doc *yamledit.Document, target Target) (*Plan, error) {
+	return BuildFor(d, doc, target, Choice{})
+}
+
+// BuildFor plans the stages that a choice needs, as Build does: up to its own, or
+// to the first that is not done. A choice of no stage needs all. Later stages are
+// asked for their edits, so that no migration begins that is known to get stuck;
+// what they do is applied and proven when their turn comes.
+func BuildFor(d Distro, doc *yamledit.Document, target Target, choice Choice) (*Plan, error) {
 	c, err := d.Open(doc, target)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Cluster: c.Identity(), Target: target, Start: doc}
+	p := &Plan{Cluster: c.Identity(), Target: target, Start: doc, deliver: d.Deliver}
 	var way trail
 	for i := range c.Stages() {
 		step, next, err := build(d, c, i, target, way)
@@ -102,9 +115,24 @@ func Build(d Distro, doc *yamledit.Document, target Target) (*Plan, error) {
 			way = append(way, leg{step.Before, step.After, step.Splices})
 		}
 		p.Steps = append(p.Steps, step)
+		if choice.ends(step) && canGoOn(next.Stages()[i+1:]) {
+			break
+		}
 		c = next
 	}
 	return p, nil
+}
+
+// canGoOn reports whether no stage refuses its edit as things stand. If one does,
+// the plan of all stages tells whether that holds and why.
+func canGoOn(later []Stage) bool {
+	return !slices.ContainsFunc(later, func(s Stage) bool {
+		if s.Edit == nil {
+			return false
+		}
+		_, err := s.Edit()
+		return err != nil
+	})
 }
 
 // build applies stage i to a cluster and returns the cluster behind it. way leads

@@ -63,7 +63,7 @@ type Stage struct {
 	Verify  []Action
 	Restore []Action
 	// Files returns what a person needs beside the document, once the stage's edit
-	// is in it. nil stands for none.
+	// is in it; what the actions of a stage without edit name. nil stands for none.
 	Files func() ([]File, error)
 }
 

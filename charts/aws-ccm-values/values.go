@@ -19,7 +19,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-//go:embed rke2
+//go:embed rke1 rke2
 var files embed.FS
 
 // ForMinor returns the values for a distro and a cluster minor such as "v1.26".

@@ -12,23 +12,31 @@ import (
 var tested = map[string]string{"v1.22": "v1.22.8", "v1.23": "v1.23.17", "v1.24": "v1.24.15", "v1.25": "v1.25.3", "v1.26": "v1.26.6", "v1.27": "v1.27.2"}
 
 func TestTheValuesOfAllMinorsDifferInTheImageAlone(t *testing.T) {
-	if got := Minors("rke2"); len(got) != len(tested) {
-		t.Fatalf("values for %v", got)
+	for _, distro := range []string{"rke1", "rke2"} {
+		if got := Minors(distro); len(got) != len(tested) {
+			t.Fatalf("%s: values for %v", distro, got)
+		}
+		base, _ := ForMinor(distro, "v1.26")
+		for minor, tag := range tested {
+			v, ok := ForMinor(distro, minor)
+			if !ok {
+				t.Errorf("%s: no values for %s", distro, minor)
+			}
+			if got := strings.Replace(v, "tag: "+tag, "tag: "+tested["v1.26"], 1); got != base {
+				t.Errorf("%s: %s differs in more than the tag %s:\n%s", distro, minor, tag, v)
+			}
+			if !strings.HasPrefix(tag, minor+".") {
+				t.Errorf("%s has an image of another minor: %s", minor, tag)
+			}
+		}
 	}
-	base, _ := ForMinor("rke2", "v1.26")
-	for minor, tag := range tested {
-		v, ok := ForMinor("rke2", minor)
-		if !ok {
-			t.Errorf("no values for %s", minor)
+}
+
+func TestRKE1SelectsItsOwnRoleAlone(t *testing.T) {
+	v, _ := ForMinor("rke1", "v1.26")
+	for _, want := range []string{"  node-role.kubernetes.io/control-plane: null\n", "  node-role.kubernetes.io/controlplane: \"true\"\n", "  - key: node-role.kubernetes.io/controlplane\n"} {
+		if !strings.Contains(v, want) {
+			t.Errorf("%q is missing in\n%s", want, v)
 		}
-		if got := strings.Replace(v, "tag: "+tag, "tag: "+tested["v1.26"], 1); got != base {
-			t.Errorf("%s differs in more than the tag %s:\n%s", minor, tag, v)
-		}
-		if !strings.HasPrefix(tag, minor+".") {
-			t.Errorf("%s has an image of another minor: %s", minor, tag)
-		}
-	}
-	if _, ok := ForMinor("rke2", "../rke2/v1.26"); !ok {
-		t.Log("a minor is no path") // path.Join cleans it; the files are embedded anyway
 	}
 }

@@ -55,14 +55,14 @@ func between(t *testing.T, doc, name, text string) string {
 
 func ruleRows() string {
 	var b strings.Builder
-	b.WriteString("| Rule | Severity | Stages | `--accept` | What it finds |\n|---|---|---|---|---|\n")
+	b.WriteString("| Rule | Distro | Severity | Stages | `--accept` | What it finds |\n|---|---|---|---|---|---|\n")
 	for _, d := range distros() {
 		for _, r := range d.Rules {
 			accept := "no"
 			if r.Acceptable {
 				accept = "yes"
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Severity, guarded(r), accept, cell(r.Doc))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.ID, strings.ToUpper(d.Name), r.Severity, guarded(r), accept, cell(r.Doc))
 		}
 	}
 	return b.String()

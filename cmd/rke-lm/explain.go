@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	udiff "github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
@@ -58,6 +59,9 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 	}
 	result := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}, Errors: []outputs.Problem{}}
 	code, err := e.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
+		if f.distro.Explain == nil {
+			return nil, &failure{code: exitRefused, err: f.doc.Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(f.distro.Name)+" cluster gets what the file says", "read the file, or see the diffs of plan")}
+		}
 		if e.diff != "" {
 			return e.compare(f, t)
 		}
@@ -90,10 +94,9 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 }
 
 func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t transform.Target) (outputs.EffectiveConfig, error) {
-	name, _ := doc.Root().Get("metadata", "name").String()
-	namespace, _ := doc.Root().Get("metadata", "namespace").String()
+	id := d.Identify(doc)
 	config := outputs.EffectiveConfig{
-		Name: name, Namespace: namespace, Distro: d.Name,
+		Name: id.Name, Namespace: id.Namespace, Distro: d.Name,
 		Source: outputs.Source{File: doc.File(), Document: doc.Chunk().Index, Line: doc.Root().Line()},
 	}
 	classes, err := d.Explain(doc, t)
@@ -105,11 +108,14 @@ func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t
 
 // compare returns what shows a stage's effect on every class.
 func (e *explainOptions) compare(f found, t transform.Target) (show func() error, err error) {
-	p, err := transform.Build(f.distro, f.doc, t)
+	p, err := transform.BuildFor(f.distro, f.doc, t, transform.Choice{Stage: e.diff})
 	if err != nil {
 		return nil, err
 	}
-	step, _ := p.Step(e.diff)
+	step, err := p.Named(e.diff)
+	if err != nil {
+		return nil, err
+	}
 	before, err := e.effective(f.distro, step.Before, t)
 	if err != nil {
 		return nil, err

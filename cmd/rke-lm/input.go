@@ -4,12 +4,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -71,7 +71,7 @@ func (o *options) clusters(ctx context.Context, paths []string, work func(found)
 			}
 		}
 		if none && ctx.Err() == nil {
-			yield(failed(&failure{code: exitRefused, err: errors.New("no cluster was found; name a file that holds a Cluster of " + o.markers())}))
+			yield(failed(&failure{code: exitRefused, err: errors.New("no cluster was found; name a file that holds " + o.documents())}))
 		}
 	}
 }
@@ -154,12 +154,13 @@ func (o *options) ending(p piece, met bool, first error) error {
 	return p.err
 }
 
-func (o *options) markers() string {
-	var text string
+// documents names what a file may hold.
+func (o *options) documents() string {
+	var names []string
 	for _, d := range o.candidates() {
-		text += d.Marker
+		names = append(names, d.Document)
 	}
-	return text
+	return strings.Join(names, " or ")
 }
 
 // candidates are the distros to look for.
@@ -169,7 +170,7 @@ func (o *options) candidates() []transform.Distro {
 
 // wanted is the quick look at a document's text.
 func (o *options) wanted(text []byte) bool {
-	return slices.ContainsFunc(o.candidates(), func(d transform.Distro) bool { return bytes.Contains(text, []byte(d.Marker)) })
+	return slices.ContainsFunc(o.candidates(), func(d transform.Distro) bool { return d.Wants(text) })
 }
 
 // open parses a document and finds its distro; without one there is no doc.
@@ -208,7 +209,7 @@ func (o *options) nothing(in piece, first error) error {
 	case first != nil:
 		return first
 	case in.stats.Bytes == 0:
-		return &yamledit.Error{File: in.source.Name, What: "the file is empty", Do: "name a file that holds a Cluster of " + o.markers()}
+		return &yamledit.Error{File: in.source.Name, What: "the file is empty", Do: "name a file that holds " + o.documents()}
 	case in.stats.Oversize > 0:
 		documents := "documents"
 		if in.stats.Oversize == 1 {
@@ -216,7 +217,7 @@ func (o *options) nothing(in piece, first error) error {
 		}
 		return &failure{code: exitRefused, err: fmt.Errorf("%s: no cluster, and %d %s larger than %d MiB, which no cluster is; name the cluster's own file", in.source.Name, in.stats.Oversize, documents, source.MaxDocument>>20)}
 	}
-	return &failure{code: exitRefused, err: fmt.Errorf("%s: no Cluster of %s in it; name the file that holds one", in.source.Name, o.markers())}
+	return &failure{code: exitRefused, err: fmt.Errorf("%s: no cluster in it; name a file that holds %s", in.source.Name, o.documents())}
 }
 
 // problem describes an error for programs.

@@ -14,26 +14,53 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
+// goldens is where the golden cases are; tests change the folder that they run in.
+var goldens = func() string {
+	folder, err := filepath.Abs("testdata/golden")
+	if err != nil {
+		panic(err)
+	}
+	return folder
+}()
+
+// shownRule is a rule of a distro and the golden cases that show it: rule-ID and
+// rule-ID-not for the first distro that has the rule, rule-DISTRO-ID for another,
+// and wherever there is a folder of that name.
+type shownRule struct {
+	transform.Rule
+	folder string
+}
+
 // ruleOf returns the rule that a golden case shows, if it shows one.
 func ruleOf(t *testing.T, folder string) (transform.Rule, bool) {
 	t.Helper()
-	id, isRule := strings.CutPrefix(filepath.Base(folder), "rule-")
-	if !isRule {
+	name := filepath.Base(folder)
+	if !strings.HasPrefix(name, "rule-") {
 		return transform.Rule{}, false
 	}
 	for _, r := range allRules() {
-		if r.ID == strings.TrimSuffix(id, "-not") {
-			return r, true
+		if r.folder == strings.TrimSuffix(name, "-not") {
+			return r.Rule, true
 		}
 	}
 	t.Fatalf("%s shows no rule of the table", folder)
 	return transform.Rule{}, false
 }
 
-func allRules() []transform.Rule {
-	var rules []transform.Rule
+func allRules() []shownRule {
+	var rules []shownRule
+	first := map[string]string{} // rule → distro
 	for _, d := range distros() {
-		rules = append(rules, d.Rules...)
+		for _, r := range d.Rules {
+			folder := "rule-" + r.ID
+			own := "rule-" + d.Name + "-" + r.ID
+			_, err := os.Stat(filepath.Join(goldens, own))
+			if _, shared := first[r.ID]; shared || err == nil {
+				folder = own
+			}
+			first[r.ID] = d.Name
+			rules = append(rules, shownRule{r, folder})
+		}
 	}
 	return rules
 }
@@ -52,8 +79,8 @@ func linted(t *testing.T, folder, rule string, more ...string) []transform.Findi
 
 func TestEveryRuleIsShown(t *testing.T) {
 	for _, r := range allRules() {
-		t.Run(r.ID, func(t *testing.T) {
-			folder := filepath.Join("testdata", "golden", "rule-"+r.ID)
+		t.Run(r.folder, func(t *testing.T) {
+			folder := filepath.Join("testdata", "golden", r.folder)
 			list := linted(t, folder, r.ID)
 			if len(list) == 0 {
 				t.Fatal("nothing is found in the case that shows it")
@@ -93,8 +120,8 @@ func TestFixesHold(t *testing.T) {
 		if !r.Fixable {
 			continue
 		}
-		t.Run(r.ID, func(t *testing.T) {
-			folder := filepath.Join("testdata", "golden", "rule-"+r.ID)
+		t.Run(r.folder, func(t *testing.T) {
+			folder := filepath.Join("testdata", "golden", r.folder)
 			file := filepath.Join(t.TempDir(), "input.yaml")
 			text, err := os.ReadFile(filepath.Join(folder, "input.yaml"))
 			if err != nil {

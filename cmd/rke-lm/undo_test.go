@@ -18,6 +18,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -81,8 +83,7 @@ func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *t
 			continue
 		}
 		if target.Version == "next" {
-			version, _ := doc.Root().Get("spec", "kubernetesVersion").String()
-			if target.Version = nextMinor[semver.MajorMinor(version)]; target.Version == "" {
+			if target.Version = nextVersion(d, doc); target.Version == "" {
 				return d, nil
 			}
 		}
@@ -91,6 +92,19 @@ func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *t
 		}
 	}
 	return transform.Distro{}, nil
+}
+
+// nextVersion is a release one minor up, as the distro writes it, or "".
+func nextVersion(d transform.Distro, doc *yamledit.Document) string {
+	c, err := d.Open(doc, transform.Target{})
+	if err != nil {
+		return ""
+	}
+	next := nextMinor[semver.MajorMinor(c.Identity().Version)]
+	if d.Name == rke1.Name {
+		next = strings.Replace(next, "+rke2r1", "-rancher1-1", 1)
+	}
+	return next
 }
 
 // savedPlanGoesThereAndBack applies a plan through its saved form, one stage after
@@ -181,7 +195,12 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 		}
 		before, back := step.Before.Root().Value(), steps[0].After.Root().Value()
 		if step.Stage.Name == transform.SwitchToExternal {
-			before, back = determined(before), determined(back)
+			switch d.Name {
+			case rke1.Name:
+				before, back = withoutManagerFlag("", before), withoutManagerFlag("", back)
+			case rke2.Name:
+				before, back = determined(before), determined(back)
+			}
 		}
 		if !transform.Same(before, back) {
 			t.Errorf("%s: the tree is another one (-before +after):\n%s", step.Stage.Name, cmp.Diff(before, back))
@@ -236,6 +255,28 @@ func determined(cluster any) any {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e any) bool { return len(inside(e, "config")) == 0 })
 	config["machineSelectorConfig"] = entries
 	return cluster
+}
+
+// withoutManagerFlag takes out of an RKE cluster what its file does not tell behind
+// the switch: how the flag was spelt, and which mappings were there for its sake.
+func withoutManagerFlag(path string, v any) any {
+	m, isMap := v.(map[string]any)
+	if !isMap {
+		return v
+	}
+	rest := map[string]any{}
+	for key, inner := range m {
+		way := strings.TrimPrefix(asInClusterYML(path+"."+key), ".")
+		if way == managerFlag || way == managerFlags {
+			continue
+		}
+		inner = withoutManagerFlag(way, inner)
+		if below, isMap := inner.(map[string]any); isMap && len(below) == 0 || inner == nil {
+			continue
+		}
+		rest[key] = inner
+	}
+	return rest
 }
 
 func inside(v any, keys ...string) map[string]any {

@@ -71,7 +71,7 @@ func (r Runbook) stage(w io.Writer, s transform.Step, at RunbookStage, before st
 	commands(w, "Check", s.Stage.Verify)
 	if s.Changes() {
 		fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.TrimSpace("Later stages come first. "+inline(s.Stage.Caution)), fenced("sh", r.command("--undo", s.Stage.Name)))
-		fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to Rancher as before.\n\n", code(before))
+		fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file there as before.\n\n", code(before))
 	}
 	commands(w, undone(s), s.Stage.Restore)
 }
@@ -93,6 +93,9 @@ func undone(s transform.Step) string {
 func (r Runbook) changes(w io.Writer, s transform.Step, at RunbookStage) {
 	if !s.Changes() {
 		fmt.Fprint(w, "**What changes.** Nothing in the document.\n\n")
+		for _, name := range at.Files {
+			fmt.Fprintf(w, "%s, in the folder of this runbook, is what the commands name.\n\n", code(name))
+		}
 		return
 	}
 	fmt.Fprintf(w, "**What changes.** %s shows it; %s is the document afterwards. The places are:\n\n", code(at.Diff), code(at.Document))
@@ -111,8 +114,11 @@ func (r Runbook) changes(w io.Writer, s transform.Step, at RunbookStage) {
 
 func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 	fmt.Fprintf(w, "**Do.**\n\n%s\n", fenced("sh", r.command("--stage", s.Stage.Name)))
-	fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to Rancher the way it always\ngoes: commit it, or, if it is what kubectl get has printed, on Rancher's own cluster (kubectl apply would keep\nkeys that are gone from the file):\n\n%s\n",
-		code(at.Document), fenced("sh", "kubectl replace -f "+shellWord(r.Folder+"/"+at.Document)))
+	by := r.Plan.Delivery(shellWord(r.Folder + "/" + at.Document))
+	fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to %s\n\n", code(at.Document), by.How)
+	if by.Command != "" {
+		fmt.Fprintln(w, fenced("sh", by.Command))
+	}
 }
 
 // command returns the command line for a stage.

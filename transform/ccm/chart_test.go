@@ -100,7 +100,7 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 		{Distro: "rke2", Minor: "v1.22"},
 		{Distro: "rke2", Minor: "v1.26", LeaderMigration: true, CloudConfig: true, ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.1", ChartRepo: "https://charts.example.com", ChartVersion: "0.0.9"},
 	} {
-		text, ok := Manifest(o)
+		text, ok := Manifest(o, nil)
 		if !ok {
 			t.Fatal("no values for", o.Minor)
 		}
@@ -108,13 +108,13 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 			t.Errorf("%+v: completed to\n%s", o, got)
 		}
 	}
-	if _, ok := Manifest(Options{Distro: "rke2", Minor: "v1.30"}); ok {
+	if _, ok := Manifest(Options{Distro: "rke2", Minor: "v1.30"}, nil); ok {
 		t.Error("values for a minor that nobody tested")
 	}
 }
 
 // completed returns the manifest after Complete, or "" when nothing changed.
-func completed(t *testing.T, manifest string, o Options) string {
+func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) string {
 	t.Helper()
 	d := holder(t, manifest)
 	e := d.Edit()
@@ -126,8 +126,7 @@ func completed(t *testing.T, manifest string, o Options) string {
 	if err != nil || !found {
 		t.Fatal("no chart", err)
 	}
-	o.Nodes = append(o.Nodes, dedicated)
-	if err := c.Complete(in, o); err != nil {
+	if err := c.Complete(in, o, append(nodes, dedicated)); err != nil {
 		t.Fatal(err)
 	}
 	if e.Empty() {
@@ -196,8 +195,7 @@ spec:
 
 // TestTaintsOfAPoolAreTolerated: the chart's own tolerations miss what a pool adds.
 func TestTaintsOfAPoolAreTolerated(t *testing.T) {
-	o := options
-	o.Nodes = []NodeClass{{Name: "reserved", Labels: dedicated.Labels, Taints: append(slices.Clone(dedicated.Taints),
+	nodes := []NodeClass{{Name: "reserved", Labels: dedicated.Labels, Taints: append(slices.Clone(dedicated.Taints),
 		corev1.Taint{Key: "example.com/reserved", Value: "control", Effect: corev1.TaintEffectNoExecute},
 		corev1.Taint{Key: "example.com/preferred", Effect: corev1.TaintEffectPreferNoSchedule})}}
 	const want = `
@@ -205,15 +203,15 @@ func TestTaintsOfAPoolAreTolerated(t *testing.T) {
         operator: Exists
         effect: NoExecute
 `
-	text, _ := Manifest(o)
+	text, _ := Manifest(options, nodes)
 	if !strings.Contains(text, want) || strings.Contains(text, "example.com/preferred") {
 		t.Errorf("a new chart:\n%s", text)
 	}
-	if got := completed(t, text, o); got != "" {
+	if got := completed(t, text, options, nodes...); got != "" {
 		t.Errorf("completed to\n%s", got)
 	}
-	plain, _ := Manifest(options)
-	got := completed(t, plain, o)
+	plain, _ := Manifest(options, nil)
+	got := completed(t, plain, options, nodes...)
 	if added := strings.TrimPrefix(got, plain); !strings.Contains(got, want) || strings.Count(got, "- key:") != 4 {
 		t.Errorf("a chart that is there:\n%s", added)
 	}
@@ -232,7 +230,7 @@ func TestAChartWithoutValuesGetsThem(t *testing.T) {
 }
 
 func TestTheMigrationOfAChartEnds(t *testing.T) {
-	text, _ := Manifest(options)
+	text, _ := Manifest(options, nil)
 	d := holder(t, text)
 	e := d.Edit()
 	in, err := e.Embedded(d.Root().Get("m"))

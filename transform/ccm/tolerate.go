@@ -61,6 +61,11 @@ func (c Chart) completeScheduling(e *yamledit.Edit, root yamledit.Node, classes 
 	return nil
 }
 
+// unusual reports whether the nodes have other taints than the usual ones.
+func (n NodeClass) unusual() bool {
+	return slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return !slices.Contains(usualTaints, t) })
+}
+
 func (c Chart) completeSelector(e *yamledit.Edit, root yamledit.Node) {
 	selector := root.Get("nodeSelector")
 	switch {

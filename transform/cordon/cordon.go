@@ -7,7 +7,12 @@
 // an admin cordoned is touched by either stage.
 package cordon
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"regexp"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
 
 // Policy is the operator's choice for one cluster.
 type Policy struct {
@@ -42,8 +47,13 @@ func (p Policy) Release() transform.Stage {
 	return s
 }
 
+// unsafe is what a cluster's name may hold and a shell would not take as it is.
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
 // run marks the nodes that one migration cordoned.
-func (p Policy) run() string { return "leader-migration-" + p.Cluster }
+func (p Policy) run() string {
+	return strings.TrimRight("leader-migration-"+strings.Trim(unsafe.ReplaceAllString(p.Cluster, "-"), "-"), "-")
+}
 
 // not says why nothing is cordoned, or "".
 func (p Policy) not() string {

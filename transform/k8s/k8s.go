@@ -38,6 +38,14 @@ func Minor(version string) int {
 // that v1.26.9-rancher1-1 is as late as v1.26.9.
 func AtLeast(version, least string) bool { return semver.Compare(plain(version), plain(least)) >= 0 }
 
+// AtLeastOf reports whether a version is as late as the first patch that one
+// minor got a change in, or as the minor that was released with it. Both are read
+// with or without a v.
+func AtLeastOf(version, patched, released string) bool {
+	version = "v" + strings.TrimPrefix(version, "v")
+	return AtLeast(version, released) || semver.MajorMinor(version) == semver.MajorMinor(patched) && AtLeast(version, patched)
+}
+
 func plain(version string) string {
 	version, _, _ = strings.Cut(version, "+")
 	version, _, _ = strings.Cut(version, "-")

@@ -31,7 +31,7 @@ func (m *migration) check(after transform.Cluster, ok promised) error {
 			return err
 		}
 	}
-	return m.strict.allows(a.strict)
+	return m.strict.Allows(a.strict)
 }
 
 func checkClass(class Class, before, after map[string]any, ok promised) error {

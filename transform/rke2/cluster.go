@@ -4,15 +4,14 @@
 package rke2
 
 import (
-	"encoding/json"
-	"errors"
-	"reflect"
+	"sync"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
-	"golang.org/x/mod/semver"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -25,10 +24,13 @@ type Cluster struct {
 	Release         Release
 	Classes         []Class // at least one
 	Layers          []Layer // in the order of the merge; the first is the global one
+	Files           []FileEntry
 
 	dataDir string
 	configs map[string]Config // by class; what Effective returns
-	strict  strictness
+	strict  schema.Strictness
+
+	manifests func() ([]*yamledit.Document, error) // of additionalManifest
 }
 
 // IsCluster reports whether a document is a cluster of Rancher's provisioning
@@ -66,6 +68,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 		return nil, err
 	}
 	c.strict, c.configs = strict, c.effective()
+	c.manifests = sync.OnceValues(bundle.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	return c, nil
 }
 
@@ -85,25 +88,14 @@ func (c *Cluster) checkKind(spec provv1.ClusterSpec) error {
 	return nil
 }
 
-func (c *Cluster) setVersion(stated, assumed string) error {
-	at := c.Root.Get("spec", "kubernetesVersion")
-	switch {
-	case isRelease(stated):
-		c.Version = stated
-	case assumed == "" && stated == "":
-		return c.Root.Get("spec").Errorf("kubernetesVersion is absent", "write it, or name it with --assume-version")
-	case assumed == "":
-		return at.Errorf("not an RKE2 release such as v1.26.15+rke2r1", "correct it, or name the release with --assume-version")
-	case isRelease(assumed):
-		c.Version, at = assumed, c.Root
-	default:
-		return c.Root.Errorf("the assumed version is not an RKE2 release", "give --assume-version a release such as v1.26.15+rke2r1")
-	}
-	if semver.Compare(semver.MajorMinor(c.Version), "v1.22") < 0 {
-		return transform.NotMigratable(at, "leader migration needs Kubernetes 1.22", "upgrade the cluster first")
-	}
+func (c *Cluster) setVersion(stated, assumed string) (err error) {
+	c.Version, err = k8s.Statement{
+		At: c.Root.Get("spec", "kubernetesVersion"), Holder: c.Root.Get("spec"), Key: "kubernetesVersion",
+		Stated: stated, Assumed: assumed,
+		Distro: "an RKE2", Example: "v1.26.15+rke2r1", Is: isRelease,
+	}.Version()
 	c.Release = LookupRelease(c.Version)
-	return nil
+	return err
 }
 
 func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
@@ -114,6 +106,7 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 		return err
 	}
 	c.Layers = append([]Layer{globalLayer(at.Get("machineGlobalConfig"))}, selected...)
+	c.Files = fileEntries(config.MachineSelectorFiles, at.Get(filesKey))
 	if len(config.MachinePools) == 0 {
 		c.Classes = customClasses()
 		return nil
@@ -136,7 +129,7 @@ func writtenOut(root yamledit.Node) error {
 			return err
 		}
 	}
-	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", "machinePools", "dataDirectories"} {
+	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", filesKey, "machinePools", "dataDirectories"} {
 		if err := config.Get(part).Shared(); err != nil {
 			return err
 		}
@@ -160,18 +153,16 @@ func objectIn(c provv1.Cluster) (o object) {
 
 // read decodes the document as Rancher's API does: unknown fields are left out,
 // and a value of another type fails the whole cluster.
-func read(root yamledit.Node) (object, strictness, error) {
-	v := root.Value()
-	whole, strict := decodeStrict(v)
-	if strict.err == nil {
+func read(root yamledit.Node) (object, schema.Strictness, error) {
+	whole, strict := schema.DecodeStrict[provv1.Cluster](root, "a Cluster of provisioning.cattle.io/v1")
+	if strict.Fits() {
 		return objectIn(whole), strict, nil
 	}
-	o, err := decode(v)
-	if err == nil {
+	o, at, what := schema.Read[object](root)
+	if what == "" {
 		return o, strict, nil // what fails is no part of the configuration
 	}
-	at, err := blame(root, err, func(v any) any { return v })
-	what := expected(err) + ", and Rancher refuses the whole cluster"
+	what += ", and Rancher refuses the whole cluster"
 	if inSelector(at) {
 		return o, strict, transform.Refuse(ruleSelectorInvalid, at, what, `write labels and values as strings, as in "true"`)
 	}
@@ -186,70 +177,4 @@ func inSelector(n yamledit.Node) bool {
 		}
 	}
 	return false
-}
-
-func decode(v any) (o object, err error) {
-	text, err := json.Marshal(v)
-	if err == nil {
-		err = kjson.Unmarshal(text, &o)
-	}
-	return o, err
-}
-
-// blame finds the innermost node that fails to decode when nothing but the way
-// to it is left of the document. whole puts that way around a value of n.
-func blame(n yamledit.Node, err error, whole func(any) any) (yamledit.Node, error) {
-	inside, hollow := members(n)
-	if len(inside) == 0 {
-		return n, err
-	}
-	if _, err := decode(whole(hollow)); err != nil {
-		return n, err // a collection of this kind is already wrong
-	}
-	for _, m := range inside {
-		wholeWith := func(v any) any { return whole(alone(m, v)) }
-		if _, err := decode(wholeWith(m.Value())); err != nil {
-			return blame(m, err, wholeWith)
-		}
-	}
-	return n, err
-}
-
-// members returns what a collection holds, and a collection like it without.
-func members(n yamledit.Node) (nodes []yamledit.Node, hollow any) {
-	if !n.IsMap() {
-		return n.Items(), []any{}
-	}
-	for _, e := range n.Entries() {
-		nodes = append(nodes, e.Value)
-	}
-	return nodes, map[string]any{}
-}
-
-// alone returns the collection around n with v as its only member.
-func alone(n yamledit.Node, v any) any {
-	if n.Parent().IsMap() {
-		return map[string]any{n.Key(): v}
-	}
-	return []any{v}
-}
-
-// expected says what should stand where decoding failed. The error's own text
-// would quote what does stand there.
-func expected(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return "the value cannot be read"
-	}
-	switch wrong.Type.Kind() {
-	case reflect.String:
-		return "this must be a string"
-	case reflect.Bool:
-		return "this must be true or false"
-	case reflect.Slice:
-		return "this must be a list"
-	case reflect.Map, reflect.Struct:
-		return "this must be a mapping"
-	}
-	return "this must be a whole number in range"
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -17,22 +19,23 @@ import (
 // cluster's minor. The right to the lease stays: a rollback needs it.
 func (m *migration) disableLeaderMigration() transform.Stage {
 	return transform.Stage{
-		Name:  transform.DisableLeaderMigration,
-		Why:   "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it.",
-		Edit:  m.disableEdit,
-		Early: func() bool { return !m.isExternal() },
-		Check: m.checkDisable,
-		Undo:  m.disableUndo,
-		Actions: []transform.Action{transform.RolloutDone{
-			Namespace: "kube-system", DaemonSet: ccm.ChartName, Why: "after the edit, wait for the new pods",
-		}},
-		Verify: []transform.Action{transform.Desired{
-			Namespace: "kube-system", DaemonSet: ccm.ChartName, Selector: controlPlaneNodeLabel,
-		}},
-		Restore: []transform.Action{transform.RolloutDone{
-			Namespace: "kube-system", DaemonSet: ccm.ChartName, Why: "wait for the new pods",
-		}},
+		Name:    transform.DisableLeaderMigration,
+		Why:     m.disableWhy(),
+		Edit:    m.disableEdit,
+		Early:   func() bool { return !m.isExternal() },
+		Check:   m.checkDisable,
+		Undo:    m.disableUndo,
+		Actions: []transform.Action{procedure.Rollout("after the edit, wait for the new pods")},
+		Verify:  []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
+		Restore: []transform.Action{procedure.Rollout("wait for the new pods")},
 	}
+}
+
+func (m *migration) disableWhy() string {
+	if !m.configured() {
+		return procedure.DisableWhy
+	}
+	return procedure.DisableWhy + " The configuration leaves the chart as well."
 }
 
 func (m *migration) disableEdit() (*yamledit.Edit, error) {
@@ -50,6 +53,8 @@ func (m *migration) disableEdit() (*yamledit.Edit, error) {
 func (m *migration) finalTag(chart ccm.Chart) string {
 	own := semver.MajorMinor(m.target.ImageTag)
 	switch {
+	case m.target.KeepLeaderMigration && chart.ConfigFile() != "" && !leadermigration.SameNames(chart.ImageTag(), m.minor()):
+		return "" // its configuration stays, and names the controllers of this image
 	case chart.ImageTag() == "", chart.ImageMinor() == m.minor(), own == "" && chart.ImageTag() == m.target.ImageTag:
 		return ""
 	case own == m.minor():
@@ -66,8 +71,12 @@ func (m *migration) checkDisable(after transform.Cluster) error {
 	if err != nil {
 		return err
 	}
-	if found && chart.Migrates() && !m.target.KeepLeaderMigration {
+	switch {
+	case !found || m.target.KeepLeaderMigration:
+	case chart.Migrates():
 		return fmt.Errorf("the chart would still have --%s", ccm.LeaderFlag)
+	case chart.OwnConfig():
+		return fmt.Errorf("the chart would still have --%s", leadermigration.ConfigFlag)
 	}
 	return nil
 }

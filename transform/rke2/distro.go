@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -18,7 +19,8 @@ const Name = "rke2"
 func Distro() transform.Distro {
 	return transform.Distro{
 		Name:     Name,
-		Marker:   "provisioning.cattle.io/v1",
+		Document: "a Cluster of provisioning.cattle.io/v1",
+		Markers:  []string{"provisioning.cattle.io/v1"},
 		Owns:     IsCluster,
 		Identify: identify,
 		Open:     open,
@@ -94,21 +96,13 @@ func (m *migration) Identity() transform.Identity {
 // Document implements transform.Cluster.
 func (m *migration) Document() *yamledit.Document { return m.Doc }
 
-// Stages implements transform.Cluster. This list is the architecture.
+// Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
-	if m.target.NoLeaderMigration {
-		return []transform.Stage{m.installCCM(), m.switchToExternal(), transform.Verification()}
-	}
-	return []transform.Stage{
-		m.grantMigrationLease(),
-		m.enableLeaderMigration(),
-		m.installCCM(),
-		m.cordon().Stage(),
-		m.switchToExternal(),
-		m.cordon().Release(),
-		m.disableLeaderMigration(),
-		transform.Verification(),
-	}
+	return procedure.Set{
+		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
+		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
+		Disable: m.disableLeaderMigration,
+	}.InOrder(m.target)
 }
 
 // explain lists the effective configuration of every class.

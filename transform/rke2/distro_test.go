@@ -77,7 +77,7 @@ func TestIdentityNamesTheCluster(t *testing.T) {
 
 func TestTheDistrosMarkerIsInEveryCluster(t *testing.T) {
 	doc := parse(t, document(release, onAWS))
-	if d := Distro(); !d.Owns(doc) || !strings.Contains(string(doc.Bytes()), d.Marker) {
+	if d := Distro(); !d.Owns(doc) || !d.Wants(doc.Bytes()) {
 		t.Errorf("%+v", d)
 	}
 }

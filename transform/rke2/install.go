@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/mod/semver"
 	corev1 "k8s.io/api/core/v1"
 
-	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -23,33 +22,20 @@ func (m *migration) installCCM() transform.Stage {
 	prepare := m.cloudConfigActions()
 	return transform.Stage{
 		Name: transform.InstallCCM,
-		Why: "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. " +
-			"Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane." + m.overlapWhy(),
+		Why: procedure.InstallWhy +
+			"Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane." +
+			procedure.Overlap(m.target, "apply this stage and the switch in one change"),
 		SupersededBy: []string{transform.DisableLeaderMigration},
 		Edit:         m.installEdit,
 		Check:        m.checkInstall,
 		Undo:         m.installUndo,
-		Actions: append(prepare,
-			transform.RolloutDone{
-				Namespace: "kube-system", DaemonSet: ccm.ChartName,
-				Why: "after the edit, wait for a pod on every control plane; a rollout of no pods also counts as done, so look at DESIRED",
-			},
-		),
-		Ahead: len(prepare),
-		Verify: []transform.Action{transform.Desired{
-			Namespace: "kube-system", DaemonSet: ccm.ChartName, Selector: controlPlaneNodeLabel,
-		}},
+		Actions:      append(prepare, procedure.FirstRollout("after the edit, ")),
+		Ahead:        len(prepare),
+		Verify:       []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
 		Restore: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
-			m.holder("within half a minute the migration lease has the holder of kube-controller-manager again")...),
+			procedure.Holder(m.target, procedure.LeaseReturns)...),
 		Files: m.installFiles,
 	}
-}
-
-func (m *migration) overlapWhy() string {
-	if !m.target.NoLeaderMigration {
-		return ""
-	}
-	return " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: apply this stage and the switch in one change."
 }
 
 // installFiles returns the chart's values, for those who install it by hand.
@@ -59,11 +45,16 @@ func (m *migration) installFiles() ([]transform.File, error) {
 		return nil, err
 	}
 	text := strings.TrimSuffix(string(chart.Values.Document().Bytes()), "\n") + "\n"
-	return []transform.File{{Name: ccm.ValuesFile, Content: text}}, nil
+	files := []transform.File{{Name: ccm.ValuesFile, Content: text}}
+	docs, err := m.manifest()
+	if i := ccm.FindMigrationConfig(docs); err == nil && i >= 0 {
+		files = append(files, transform.File{Name: ccm.MigrationConfigMap + ".yaml", Content: strings.TrimSuffix(string(docs[i].Bytes()), "\n") + "\n"})
+	}
+	return files, err
 }
 
 // manifest returns the documents of additionalManifest; none where it is absent.
-func (m *migration) manifest() ([]*yamledit.Document, error) { return m.bundle().Documents() }
+func (m *migration) manifest() ([]*yamledit.Document, error) { return m.manifests() }
 
 // chart returns the cluster's HelmChart of the cloud-controller-manager.
 func (m *migration) chart() (ccm.Chart, bool, error) {
@@ -76,16 +67,9 @@ func (m *migration) chart() (ccm.Chart, bool, error) {
 
 func (m *migration) chartOptions() ccm.Options {
 	config, _ := m.cloudConfig()
-	minor := m.minor()
-	if newest := values.Newest(Name); semver.Compare(minor, newest) > 0 {
-		minor = newest // in-tree-gone blocks the stage, but shows what it would be
-	}
-	return ccm.Options{
-		ChartVersion: m.target.ChartVersion, ChartRepo: m.target.ChartRepo,
-		ImageRepository: m.target.ImageRepository, ImageTag: m.target.ImageTag,
-		Distro: Name, Minor: minor, LeaderMigration: !m.target.NoLeaderMigration,
-		CloudConfig: config != "", Nodes: m.controlPlaneNodes(),
-	}
+	o := ccm.OptionsFor(m.target, Name, m.Version, config != "")
+	o.MigrationConfig = m.configured()
+	return o
 }
 
 func (m *migration) installEdit() (*yamledit.Edit, error) {
@@ -95,7 +79,10 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	case err != nil:
 		return nil, err
 	case found:
-		return e, chart.Complete(in, m.chartOptions())
+		if err := m.completeConfig(in, chart); err != nil {
+			return nil, err
+		}
+		return e, chart.Complete(in, m.chartOptions(), m.controlPlaneNodes())
 	case m.isExternal():
 		return e, nil // its cloud-controller-manager comes from elsewhere
 	}
@@ -123,9 +110,20 @@ func (m *migration) editChart(e *yamledit.Edit) (*yamledit.Embedded, ccm.Chart, 
 // newManifest returns the HelmChart, and the Secret with the provider's
 // configuration where the file holds one.
 func (m *migration) newManifest() (string, error) {
-	text, ok := ccm.Manifest(m.chartOptions())
+	options := m.chartOptions()
+	if err := options.CheckMounting(m.RKEConfig()); err != nil {
+		return "", err
+	}
+	text, ok := ccm.Manifest(options, m.controlPlaneNodes())
 	if !ok {
 		return "", m.Root.Get("spec", "kubernetesVersion").Errorf("no cloud-controller-manager image is known for Kubernetes "+m.minor(), "migrate on 1.22 to 1.27")
+	}
+	if options.MigrationConfig {
+		config, err := m.cloudManagerConfig(options.Tag())
+		if err != nil {
+			return "", err
+		}
+		text += "---\n" + config
 	}
 	config, inline := m.cloudConfig()
 	if !inline {
@@ -150,6 +148,8 @@ func (m *migration) checkInstall(after transform.Cluster) error {
 		return fmt.Errorf("the manifest would hold no chart %s", ccm.ChartName)
 	case chart.Migrates() == m.target.NoLeaderMigration:
 		return fmt.Errorf("the chart would not have the right --%s", ccm.LeaderFlag)
+	case a.configured() && !chart.ConfigMounted():
+		return fmt.Errorf("the chart would not mount the manager's configuration")
 	}
 	for _, class := range a.controlPlaneNodes() {
 		if why := chart.Refuses(class); why != "" {

@@ -3,7 +3,10 @@
 
 package rke2
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+)
 
 // settled waits until all machines have taken the document over.
 func (m *migration) settled() transform.Action {
@@ -12,8 +15,5 @@ func (m *migration) settled() transform.Action {
 
 // holder looks at the migration lease, if there is one.
 func (m *migration) holder(why string) []transform.Action {
-	if m.target.NoLeaderMigration {
-		return nil
-	}
-	return []transform.Action{transform.LeaseHolder{Why: why}}
+	return procedure.Holder(m.target, why)
 }

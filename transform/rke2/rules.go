@@ -3,7 +3,14 @@
 
 package rke2
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
 
 // rule is a row of the table.
 type rule = transform.Checked[*migration]
@@ -25,8 +32,15 @@ var (
 	manifestEdits = []string{transform.GrantMigrationLease, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
 )
 
-// rules is the one table of RKE2's static rules.
-func rules() []rule {
+// rules is the one table of RKE2's static rules, by their names.
+var rules = sync.OnceValue(func() []rule {
+	table := append(ownRules(), configRules()...)
+	slices.SortFunc(table, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
+	return table
+})
+
+// ownRules are those about clusters.
+func ownRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
 			ID: "address-flapping", Severity: transform.Warning, Guards: theChart, Acceptable: true,
@@ -69,17 +83,16 @@ func rules() []rule {
 			Doc: "Arguments stand beside config or machineGlobalConfig instead of below it; Rancher drops them without a word.",
 		}, Check: (*migration).configMisindented, Fix: (*migration).indentConfig},
 		{Rule: transform.Rule{
-			ID: "csi-gate-stale", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
-		}, Check: (*migration).csiGateStale},
+			ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "A manager's leader-migration-config names a file that nothing puts there: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
+		}, Check: (*migration).configNotMounted},
 		{Rule: transform.Rule{
-			ID: transform.RuleEncrypted, Severity: transform.Error,
-			Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
-		}},
-		{Rule: transform.Rule{
-			ID: "flag-left-on-kcm", Severity: transform.Error, Guards: afterSwitch,
-			Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
-		}, Check: (*migration).flagLeftOnManager},
+			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
+		}, Check: (*migration).configWithoutFlag},
+		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
+		{Rule: ruleset.Encrypted},
+		{Rule: ruleset.FlagLeft(afterSwitch), Check: (*migration).flagLeftOnManager},
 		{Rule: transform.Rule{
 			ID: "flag-on-external-gate", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
@@ -88,10 +101,7 @@ func rules() []rule {
 			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.",
 		}, Check: (*migration).helmReinstall},
-		{Rule: transform.Rule{
-			ID: "in-tree-gone", Severity: transform.Error, Guards: everyEdit,
-			Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
-		}, Check: (*migration).inTreeGone},
+		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
 		{Rule: transform.Rule{
 			ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
@@ -136,10 +146,7 @@ func rules() []rule {
 			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The provider is external without disable-cloud-controller: true; RKE2's stub cloud controller may then register nodes as rke2://.",
 		}, Check: (*migration).stubEnabled},
-		{Rule: transform.Rule{
-			ID: transform.RuleTemplated, Severity: transform.Error,
-			Doc: "Refused: the file is a template, whose values are not there yet.",
-		}},
+		{Rule: ruleset.Templated},
 		{Rule: transform.Rule{
 			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
 			Doc: "A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note.",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/election"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -18,7 +19,7 @@ var flagOf = map[string]string{providerKey: componentFlag, cloudConfigKey: "clou
 
 // slippedArg is an argument that its component does not know.
 type slippedArg struct {
-	argNode
+	args.Placed
 	component string // the key of its list
 	right     string // the argument that was meant, or "" for none
 }
@@ -37,7 +38,7 @@ func (m *migration) wrongArgSpelling() []transform.Finding {
 		if _, isKey := m.Release.Type(s.Name); isKey {
 			message += "; it is a key of RKE2's own configuration"
 		}
-		found = append(found, transform.FindingAt(s.node, message, fix))
+		found = append(found, transform.FindingAt(s.Node, message, fix))
 	}
 	return found
 }
@@ -51,11 +52,11 @@ func (m *migration) spellArgs() []correction {
 			continue
 		}
 		fixes = append(fixes, func(e *yamledit.Edit) error {
-			list := s.node.Parent()
+			list := s.Node.Parent()
 			if _, there := args.Last(args.Of(list.Value()), args.Parse(s.right).Name); there && list.IsList() {
-				e.Remove(s.node)
+				e.Remove(s.Node)
 			} else {
-				e.Set(s.node, s.right)
+				e.Set(s.Node, s.right)
 			}
 			return nil
 		})
@@ -70,7 +71,7 @@ func (m *migration) slippedArgs() []slippedArg {
 			if _, known := m.Release.Type(e.Key); !known || !strings.HasSuffix(e.Key, "-arg") {
 				continue
 			}
-			for _, a := range argNodes(e.Value) {
+			for _, a := range args.Place(e.Value) {
 				if right, slipped := m.meant(e.Key, a.Arg); slipped {
 					list = append(list, slippedArg{a, e.Key, right})
 				}
@@ -129,9 +130,9 @@ func (m *migration) leaderElectionOff() []transform.Finding {
 	}
 	var found []transform.Finding
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
-		found = append(found, judgeElection(argNodes(at), "kube-controller-manager", transform.FindingAt)...)
+		found = append(found, election.Judge(args.Place(at), "kube-controller-manager", transform.FindingAt)...)
 	}
 	return append(found, m.eachChart(func(c installed) []transform.Finding {
-		return judgeElection(argNodes(c.chart.Values.Get("args")), "cloud-controller-manager", c.inValues)
+		return election.Judge(args.Place(c.chart.Values.Get("args")), "cloud-controller-manager", c.inValues)
 	})...)
 }

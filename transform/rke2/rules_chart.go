@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -103,6 +104,9 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 		fix := "use an image of the cluster's minor"
 		if known := ccm.DefaultTag(Name, m.minor()); known != "" {
 			fix = "set image.tag: " + known
+		}
+		if k8s.From(minor, "v1.28") {
+			fix += ", or add --leader-migration-config generate"
 		}
 		return []transform.Finding{c.inValues(c.chart.Values.Get("image", "tag"), message, fix)}
 	})
@@ -208,9 +212,9 @@ func (m *migration) cloudConfigLost() []transform.Finding {
 	early := m.runsInTree() && !chart
 	found := m.eachWinner(cloudConfigKey, func(yamledit.Node) (string, string) {
 		if early {
-			return "an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager", "nothing, as long as the stages are applied in their order"
+			return ruleset.SaidOfCarried.Message, ruleset.SaidOfCarried.Fix
 		}
-		return "an external provider ignores this configuration", "carry its content to the cloud-controller-manager as --cloud-config, then --accept cloud-config-lost"
+		return ruleset.SaidOfLost.Message, ruleset.SaidOfLost.Fix
 	})
 	for i := range found {
 		if early {

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -50,7 +51,7 @@ func (m *migration) inTreeGone() []transform.Finding {
 		return nil
 	}
 	return eachOf(m.inTreeNodes(), func(yamledit.Node) (string, string) {
-		return "the provider is aws, which Kubernetes 1.27 and later do not have", "migrate on 1.26, before the upgrade"
+		return ruleset.SaidOfInTreeGone.Message, ruleset.SaidOfInTreeGone.Fix
 	})
 }
 
@@ -126,9 +127,9 @@ func (m *migration) stubEnabled() []transform.Finding {
 
 // providerOrigin returns what decides on the provider of a component.
 func (c Config) providerOrigin(component string) yamledit.Node {
-	for _, a := range slices.Backward(argNodes(c[component].Origin)) {
+	for _, a := range slices.Backward(args.Place(c[component].Origin)) {
 		if a.Name == componentFlag {
-			return a.node
+			return a.Node
 		}
 	}
 	return c[providerKey].Origin
@@ -174,14 +175,14 @@ func (m *migration) flagLeftOnManager() []transform.Finding {
 		if !class.ControlPlane() || config.provider(managerArgs) != external {
 			continue
 		}
-		for _, a := range argNodes(config[managerArgs].Origin) {
-			if a.Name == leaderFlag && a.True() && !slices.ContainsFunc(nodes, a.node.Same) {
-				nodes = append(nodes, a.node)
+		for _, a := range args.Place(config[managerArgs].Origin) {
+			if a.Name == leaderFlag && a.True() && !slices.ContainsFunc(nodes, a.Node.Same) {
+				nodes = append(nodes, a.Node)
 			}
 		}
 	}
 	return eachOf(nodes, func(yamledit.Node) (string, string) {
-		return "kube-controller-manager is external and keeps " + leaderFlag + ": it wins the migration lease and runs no cloud controller, and the cloud-controller-manager waits forever", "remove the flag here"
+		return ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix
 	})
 }
 
@@ -192,9 +193,9 @@ func (m *migration) apiServerFlagRemoved() []transform.Finding {
 	}
 	var found []transform.Finding
 	for _, at := range m.winners(apiServerArgs, Class.ControlPlane) {
-		for _, a := range argNodes(at) {
+		for _, a := range args.Place(at) {
 			if a.Name == componentFlag {
-				found = append(found, transform.FindingAt(a.node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+componentFlag+" and does not start", "remove the argument"))
+				found = append(found, transform.FindingAt(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+componentFlag+" and does not start", "remove the argument"))
 			}
 		}
 	}

@@ -246,7 +246,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 			return nil, nil, err
 		}
 	}
-	splices := order(p.splices)
+	splices := p.joinOpenEnd(order(p.splices))
 	out, err := Apply(e.doc.Bytes(), splices)
 	if err != nil {
 		return nil, nil, e.refuse(err)
@@ -257,6 +257,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 	if err != nil {
 		return nil, nil, e.refuse(err)
 	}
+	after.texts = e.doc.texts
 	if err := e.prove(after); err != nil {
 		return nil, nil, e.refuse(err)
 	}
@@ -308,30 +309,34 @@ func sortedPlace(m Node, key string) (int, bool) {
 }
 
 // clearOfComments returns the last index up to i in front of which a literal
-// block can stand without swallowing a comment that is indented like its text.
+// block can stand without swallowing what follows: a comment that is indented like
+// its text, or a line of more blanks than that.
 func (d *Document) clearOfComments(m Node, i int) int {
 	if !m.IsMap() || m.Len() == 0 || m.y.Style&yaml.FlowStyle != 0 {
 		return i
 	}
 	textColumn := m.y.Content[0].Column - 1 + d.style().step
 	for at := i; at > 0; at-- {
-		if !d.commentAt(d.lines().of(d.entryEnd(m.y, at-1))+1, textColumn) {
+		if !d.swallowed(d.lines().of(d.entryEnd(m.y, at-1))+1, textColumn) {
 			return at
 		}
 	}
-	if m.key != nil && m.y.Content[0].Line > m.key.Line && !d.commentAt(d.lines().of(d.afterColon(m.key))+1, textColumn) {
+	if m.key != nil && m.y.Content[0].Line > m.key.Line && !d.swallowed(d.lines().of(d.afterColon(m.key))+1, textColumn) {
 		return 0
 	}
 	return i
 }
 
-// commentAt reports whether the first line from l on that is not blank is a
-// comment, in the given column or behind it.
-func (d *Document) commentAt(l, column int) bool {
+// swallowed reports whether a literal block with text in a column would take a
+// comment, or blanks, from line l on for its own.
+func (d *Document) swallowed(l, column int) bool {
 	for ix := d.lines(); l < ix.count(); l++ {
 		spaces, blank := ix.indent(l)
-		if !blank {
+		switch {
+		case !blank:
 			return spaces >= column && ix.text(l)[spaces] == '#'
+		case spaces > column:
+			return true
 		}
 	}
 	return false

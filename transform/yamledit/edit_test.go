@@ -161,6 +161,15 @@ func TestInsertAddsAKeyWhereItBelongs(t *testing.T) {
 	})
 }
 
+func TestALiteralBlockTakesNothingThatFollows(t *testing.T) {
+	runEdits(t, []editCase{
+		{"blanks at the end", "a: 1\nb: 2\n    \n", add("t", "x\ny"), "a: 1\nt: |-\n  x\n  y\nb: 2\n    \n"},
+		{"blanks that are no deeper than its text", "a: 1\n  \n", add("t", "x\ny"), "a: 1\nt: |-\n  x\n  y\n  \n"},
+		{"blanks behind what is set", "a: 1\nt: \"\"\n    \n", set("x\ny", "t"), "a: 1\nt: \"x\\ny\"\n    \n"},
+		{"a comment behind what is set", "t:\n  # of the end\n", set("x\ny", "t"), "t: \"x\\ny\"\n  # of the end\n"},
+	})
+}
+
 func TestAppendAndInsertItemKeepTheListsStyle(t *testing.T) {
 	runEdits(t, []editCase{
 		{"indented dashes", "a:\n  - x\nb: 1\n", appendTo("v", "a"), "a:\n  - x\n  - v\nb: 1\n"},
@@ -209,6 +218,8 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 		{"two entries", "a: 1\nb: 2\nc: 3\n", func(e *Edit, n Node) { e.Remove(n.Get("a")); e.Remove(n.Get("c")) }, "b: 2\n"},
 		{"the last entry without a final break, behind a block that keeps its own", "a: |\n  x\nb: 2", drop("b"), "a: |\n  x\n"},
 		{"the last two entries without a final break", "a: 1\nb: 2\nc: 3", func(e *Edit, n Node) { e.Remove(n.Get("b")); e.Remove(n.Get("c")) }, "a: 1"},
+		{"the ends of two collections without a final break", "m:\n  a: 1\n  b: 2\nn: 3", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Remove(n.Get("n")) }, "m:\n  a: 1"},
+		{"the same with the breaks of Windows", "m:\r\n  a: 1\r\n  b: 2\r\nn: 3", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Remove(n.Get("n")) }, "m:\r\n  a: 1"},
 		{"an entry, while another is added", "m:\n  a: 1\n  b: 2\n", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Insert(n.Get("m"), "c", "x") }, "m:\n  a: 1\n  c: x\n"},
 		{"all items, while another is added", "a:\n  - w\n  - x # why\nb: 1\n", func(e *Edit, n Node) {
 			for _, i := range n.Get("a").Items() {
@@ -266,6 +277,20 @@ func TestSeveralChangesOfOneEditStandSideBySide(t *testing.T) {
 			e.InsertItem(n, 1, Map{{"c", true}})
 			e.Append(n.Items()[0].Get("a"), "w")
 		}, "- a:\n    - x\n    - w\n- c: true\n- b: 1\n"},
+	})
+}
+
+func TestSeveralMembersAreAddedToTallJSON(t *testing.T) {
+	both := func(e *Edit, n Node) {
+		e.InsertAfter(n.Get("a"), "b", 2)
+		e.InsertAfter(n.Get("a"), "c", 3)
+	}
+	runEdits(t, []editCase{
+		{"at the end", "{\n  \"a\": 1\n}\n", both, "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}\n"},
+		{"where the last one goes", "{\n  \"a\": 1,\n  \"z\": {\n    \"y\": 1\n  }\n}\n", func(e *Edit, n Node) {
+			both(e, n)
+			e.Remove(n.Get("z"))
+		}, "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}\n"},
 	})
 }
 

@@ -6,7 +6,6 @@ package yamledit
 import (
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -30,7 +29,7 @@ func (n Node) Embedded() (*Embedded, error) {
 	if !ok {
 		return nil, n.Errorf("not a string", "write the manifests as a literal block (|)")
 	}
-	docs, err := n.doc.embedded.of(n.y, func() ([]*Document, error) { return n.parseEmbedded(text) })
+	docs, err := n.parseEmbedded(text)
 	if err != nil {
 		return nil, err
 	}
@@ -46,38 +45,12 @@ func (n Node) parseEmbedded(text string) ([]*Document, error) {
 		} else {
 			c.Line += n.doc.chunk.Line + n.y.Line
 		}
-		d, err := Parse(c)
+		d, err := n.doc.texts.parse(c, flat)
 		if err != nil {
 			return nil, err
 		}
-		d.flat = flat
 		docs = append(docs, d)
 	}
-	return docs, nil
-}
-
-// streams keeps the streams that strings of a document hold, each parsed once.
-// Documents do not change, so all edits may share them.
-type streams struct {
-	mu     sync.Mutex
-	parsed map[*yaml.Node][]*Document
-}
-
-// of returns the documents in a string; what cannot be parsed is not kept.
-func (s *streams) of(n *yaml.Node, parse func() ([]*Document, error)) ([]*Document, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if docs, known := s.parsed[n]; known {
-		return docs, nil
-	}
-	docs, err := parse()
-	if err != nil {
-		return nil, err
-	}
-	if s.parsed == nil {
-		s.parsed = map[*yaml.Node][]*Document{}
-	}
-	s.parsed[n] = docs
 	return docs, nil
 }
 
@@ -120,7 +93,8 @@ func (e *Embedded) Edit(i int) *Edit {
 	return e.edits[i]
 }
 
-// Append adds a document at the end of the stream. The text has no markers.
+// Append adds a document at the end of the stream. The text has no markers. Where
+// the stream ends without a line break, so does a block that ends the document.
 func (e *Embedded) Append(text string) { e.append = append(e.append, strings.Trim(text, "\n")) }
 
 // Remove takes document i out of the stream, with its marker and the comments in

@@ -28,7 +28,7 @@ func scalarValue(n *yaml.Node) any {
 // library takes longer than parsing ten lines of YAML, so it is asked about
 // numbers alone, and once about each of YAML's words.
 func plainValue(s string) any {
-	if v, isWord := yamlWords()[s]; isWord {
+	if v, isWord := word(s); isWord {
 		return v
 	}
 	if n, ok := wholeNumber(s); ok {
@@ -60,18 +60,30 @@ var yamlWords = sync.OnceValue(func() map[string]any {
 	return known
 })
 
+func word(s string) (v any, isWord bool) {
+	const longest = len("false")
+	if len(s) <= longest {
+		v, isWord = yamlWords()[s]
+	}
+	return v, isWord
+}
+
 // wholeNumber reads the usual spelling of a number: decimal, without a zero in
 // front, and short enough to be exact.
 func wholeNumber(s string) (float64, bool) {
-	if s == "" || len(s) > 15 || s[0] == '0' && len(s) > 1 {
+	digits, negative := strings.CutPrefix(s, "-")
+	if digits == "" || len(digits) > 15 || digits[0] == '0' && s != "0" {
 		return 0, false
 	}
 	n := 0
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
 			return 0, false
 		}
-		n = 10*n + int(s[i]-'0')
+		n = 10*n + int(digits[i]-'0')
+	}
+	if negative {
+		n = -n
 	}
 	return float64(n), true
 }
@@ -79,13 +91,13 @@ func wholeNumber(s string) (float64, bool) {
 // maybeNumber reports whether a plain scalar could be a number or a time.
 func maybeNumber(s string) bool {
 	return s != "" && strings.IndexByte("0123456789+-.", s[0]) >= 0 &&
-		strings.ContainsAny(s, "0123456789") && strings.Count(s, ".") <= 1 &&
+		strings.ContainsAny(s, "0123456789") && strings.Count(s, ".") <= 1 && strings.Count(s, "-") <= 3 &&
 		strings.Trim(s, "0123456789abcdefABCDEFxXoO_+-.:tTzZ ") == ""
 }
 
 // maybeTyped reports whether a plain scalar could resolve to something other
 // than a string.
 func maybeTyped(s string) bool {
-	_, isWord := yamlWords()[s]
+	_, isWord := word(s)
 	return isWord || maybeNumber(s)
 }

@@ -14,6 +14,8 @@ type flowList struct {
 	tall    bool // the first member stands on a line of its own
 	column  int  // of the first member
 	closing int  // offset of the closing bracket
+
+	appended bool // a member was added on a line of its own
 }
 
 // flow changes the members of a flow collection.
@@ -101,6 +103,11 @@ func (f *flowList) appendLine(text, pad string) {
 		f.replace(at, at, pad+text+",")
 		return
 	}
+	if f.appended { // the one in front of it has no comma yet
+		f.replace(at, at, ","+pad+text)
+		return
+	}
+	f.appended = true
 	f.replace(last, last, ",")
 	f.replace(at, at, pad+text)
 }

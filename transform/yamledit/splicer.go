@@ -100,6 +100,9 @@ func (s *splicer) set(n Node, v any) error {
 	w := s.doc.blockWriter(n.parent.y)
 	w.after(s.column(n.key), v)
 	header, body, tall := strings.Cut(w.String(), "\n")
+	if text, isText := v.(string); isText && tall && s.doc.swallowed(s.doc.lines().of(s.doc.end(n.y))+1, s.column(n.key)+s.doc.style().step) {
+		header, body, tall = " "+quoted(text, '"'), "", false // a literal block would take what follows
+	}
 	switch {
 	case !tall && n.y.Kind == yaml.ScalarNode && hasText(n.y) && isScalar(v):
 		s.replace(s.doc.start(n.y), s.doc.end(n.y), s.scalarLike(n.y, v, false))

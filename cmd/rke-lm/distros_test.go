@@ -1,0 +1,100 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// inEachDistro is a golden case that is to be migrated, for every distro.
+var inEachDistro = map[string]string{"rke2": "rke2-docs-like-minimal", "rke1": "rke1-minimal"}
+
+// All distros have the same stages in the same order, whatever each of them does.
+func TestAllDistrosHaveTheSameStages(t *testing.T) {
+	for _, d := range distros() {
+		c := openGolden(t, d, inEachDistro[d.Name], transform.Target{EndState: transform.EndStateExternal})
+		if got := stageNames(c); !slices.Equal(got, transform.StageNames()) {
+			t.Errorf("%s: %s", d.Name, strings.Join(got, ", "))
+		}
+		short := openGolden(t, d, inEachDistro[d.Name], transform.Target{NoLeaderMigration: true})
+		if got := stageNames(short); !slices.Equal(got, []string{transform.InstallCCM, transform.SwitchToExternal, transform.VerifyProviderIDs}) {
+			t.Errorf("%s, the short way: %s", d.Name, strings.Join(got, ", "))
+		}
+	}
+}
+
+// No document belongs to two distros.
+func TestEveryGoldenClusterHasOneDistro(t *testing.T) {
+	for _, f := range goldenChunks(t) {
+		doc, err := transform.Parse(f)
+		if err != nil {
+			continue
+		}
+		var owners []string
+		for _, d := range distros() {
+			if d.Owns(doc) {
+				owners = append(owners, d.Name)
+				if !d.Wants(doc.Bytes()) {
+					t.Errorf("%s is one of %s, and a search would pass over it", f.File, d.Name)
+				}
+			}
+		}
+		if len(owners) > 1 {
+			t.Errorf("%s is taken for %s", f.File, strings.Join(owners, " and "))
+		}
+	}
+}
+
+func openGolden(t *testing.T, d transform.Distro, folder string, target transform.Target) transform.Cluster {
+	t.Helper()
+	for _, f := range goldenChunks(t) {
+		if !strings.Contains(f.File, "/"+folder+"/") {
+			continue
+		}
+		doc, err := transform.Parse(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := d.Open(doc, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	t.Fatalf("no golden case %s for %s", folder, d.Name)
+	return nil
+}
+
+func stageNames(c transform.Cluster) []string {
+	var names []string
+	for _, s := range c.Stages() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// goldenChunks returns the documents of all golden inputs.
+func goldenChunks(t *testing.T) []yamledit.Chunk {
+	t.Helper()
+	files, err := filepath.Glob("testdata/golden/*/input.*")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no golden inputs", err)
+	}
+	var chunks []yamledit.Chunk
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks = append(chunks, yamledit.Split(file, text)...)
+	}
+	return chunks
+}

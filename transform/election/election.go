@@ -1,0 +1,85 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package election judges the leader election of the two managers, wherever a
+// cluster carries their arguments.
+//
+// Invariant: a migration can be followed only where each manager has its main
+// lease under its own name, and timings that tell a living owner from a dead one.
+package election
+
+import (
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// The arguments of leader election, and the timings of client-go's elector.
+const (
+	electFlag   = "leader-elect"
+	lockFlag    = "leader-elect-resource-lock"
+	nameFlag    = "leader-elect-resource-name"
+	spaceFlag   = "leader-elect-resource-namespace"
+	leaseFlag   = "leader-elect-lease-duration"
+	renewFlag   = "leader-elect-renew-deadline"
+	retryFlag   = "leader-elect-retry-period"
+	shortest    = 5 * time.Second // below, one missed look takes a living owner for a dead one
+	longest     = time.Minute     // above, a dead owner counts as a living one for too long
+	retryJitter = 1.2
+)
+
+// Judge finds what hides the owner of the migration lease, or keeps a
+// manager from asking for it.
+func Judge(list []args.Placed, manager string, at transform.Report) []transform.Finding {
+	var found []transform.Finding
+	for _, a := range list {
+		if message, fix := faultOf(a.Arg, manager); message != "" {
+			found = append(found, at(a.Node, message, fix))
+		}
+	}
+	if message, node := timingFault(list); message != "" {
+		found = append(found, at(node, message, "leave the timings of the lease out: 15s, 10s and 2s"))
+	}
+	return found
+}
+
+// faultOf judges one argument by itself.
+func faultOf(a args.Arg, manager string) (message, fix string) {
+	switch {
+	case a.Name == electFlag && !a.True():
+		return "without leader election there is no leader migration either, whatever its flag says: both managers run the cloud controllers", "remove the argument"
+	case a.Name == nameFlag && a.Value != manager, a.Name == spaceFlag && a.Value != leadermigration.Namespace:
+		return "the main lease of " + manager + " is not " + leadermigration.Namespace + "/" + manager + ", so nobody can tell who holds the migration lease", "remove the argument"
+	case a.Name == lockFlag && (a.Value == "endpoints" || a.Value == "configmaps"):
+		return "the main lock of " + manager + " is no lease, so nobody can tell who holds the migration lease", "remove the argument"
+	}
+	return "", ""
+}
+
+// timingFault judges the timings together, as client-go's elector does, and
+// names the last argument that sets one of them.
+func timingFault(list []args.Placed) (string, yamledit.Node) {
+	set := map[string]time.Duration{leaseFlag: 15 * time.Second, renewFlag: 10 * time.Second, retryFlag: 2 * time.Second}
+	var last yamledit.Node
+	for _, a := range list {
+		if _, timing := set[a.Name]; !timing {
+			continue
+		}
+		if d, err := time.ParseDuration(a.Value); err == nil {
+			set[a.Name], last = d, a.Node
+		}
+	}
+	lease, renew, retry := set[leaseFlag], set[renewFlag], set[retryFlag]
+	switch {
+	case lease <= renew:
+		return "the lease ends before its renewal does, and the manager does not start", last
+	case float64(renew) <= retryJitter*float64(retry):
+		return "the renewal ends before its second try, and the manager does not start", last
+	case lease < shortest || lease > longest:
+		return "with a lease of this length a living owner looks dead, or a dead one alive for more than a minute", last
+	}
+	return "", last
+}

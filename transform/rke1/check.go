@@ -1,0 +1,78 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// promised says whether a value that RKE reads may go from one to the other. The
+// way to it is spelt as in Rancher's API, in every document; an absent value is
+// nil.
+type promised func(way string, before, after any) bool
+
+// check compares what RKE reads before and after a stage. What does not change
+// needs no promise.
+func (m *migration) check(after transform.Cluster, ok promised) error {
+	a := after.(*migration)
+	before, err := m.values()
+	if err != nil {
+		return err
+	}
+	now, err := a.values()
+	if err != nil {
+		return err
+	}
+	ways := maps.Clone(before)
+	maps.Copy(ways, now)
+	for _, way := range slices.Sorted(maps.Keys(ways)) {
+		if !reflect.DeepEqual(before[way], now[way]) && !ok(way, before[way], now[way]) {
+			return fmt.Errorf("%s would change", way)
+		}
+	}
+	old, err := m.strictErrors()
+	if err != nil {
+		return err
+	}
+	found, err := a.strictErrors()
+	if err != nil {
+		return err
+	}
+	return found.Worse(old)
+}
+
+// values returns every value that RKE reads by the way to it.
+func (c *Cluster) values() (map[string]any, error) {
+	text, err := json.Marshal(c.Read)
+	if err != nil {
+		return nil, err
+	}
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, err
+	}
+	found := map[string]any{}
+	flatten("", v, found)
+	return found, nil
+}
+
+func flatten(way string, v any, into map[string]any) {
+	m, isMap := v.(map[string]any)
+	if !isMap {
+		into[way] = v
+		return
+	}
+	for key, inner := range m {
+		if way != "" {
+			key = way + "." + key
+		}
+		flatten(key, inner, into)
+	}
+}

@@ -1,0 +1,153 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const controlPlaneRole = "controlplane"
+
+// Cluster is a cluster of RKE, read off a document.
+type Cluster struct {
+	Doc     *yamledit.Document
+	Config  yamledit.Node // RKE's configuration: the root, or what an object of Rancher holds
+	Wrapped bool          // an object of Rancher holds it
+	Name    string
+	Version string // of the document, or else the assumed one
+	Read    config // as RKE reads Config
+
+	spelling spelling
+}
+
+// Open reads a cluster. It fails with a *yamledit.Error for what RKE would refuse
+// or what cannot be read off the document with certainty. assumeVersion stands in
+// for a version that the document does not state.
+func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
+	c, err := load(doc)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.setVersion(assumeVersion)
+}
+
+// load reads all but the version, which only clusters on AWS are asked for.
+func load(doc *yamledit.Document) (*Cluster, error) {
+	c := &Cluster{Doc: doc, Name: identify(doc).Name}
+	c.Config, c.spelling, c.Wrapped = configOf(doc.Root())
+	if !c.Config.IsMap() {
+		return nil, doc.Root().Errorf("not the configuration of an RKE cluster", "name a cluster.yml, or an object of Rancher that holds one")
+	}
+	err := c.writtenOut()
+	if err != nil {
+		return nil, err
+	}
+	c.Read, err = read(c.Config, c.spelling)
+	return c, err
+}
+
+// identify reads a cluster's name off its document: RKE's own, or that of the
+// object of Rancher.
+func identify(doc *yamledit.Document) transform.Identity {
+	id := transform.Identity{Distro: Name}
+	config, s, _ := configOf(doc.Root())
+	for _, n := range []yamledit.Node{s.get(config, clusterKey), doc.Root().Get("metadata", "name"), doc.Root().Get("name")} {
+		if id.Name, _ = n.String(); id.Name != "" {
+			break
+		}
+	}
+	return id
+}
+
+// get follows keys of RKE from the configuration on.
+func (c *Cluster) get(keys ...string) yamledit.Node { return c.spelling.get(c.Config, keys...) }
+
+// put writes a value at the end of a way of keys, with the mappings that are
+// missing on it.
+func (c *Cluster) put(e *yamledit.Edit, value any, way ...string) {
+	at := c.Config
+	for i, key := range way {
+		next := c.spelling.get(at, key)
+		if next.IsMap() {
+			at = next
+			continue
+		}
+		for _, inner := range reversed(way[i+1:]) {
+			value = yamledit.Map{{Key: c.spelling.of(inner), Value: value}}
+		}
+		if next.Exists() {
+			e.Set(next, value)
+		} else {
+			e.Insert(at, c.spelling.of(key), value)
+		}
+		return
+	}
+}
+
+func reversed(keys []string) []string {
+	out := make([]string, len(keys))
+	for i, key := range keys {
+		out[len(keys)-1-i] = key
+	}
+	return out
+}
+
+// writtenOut makes sure that the nodes show what the stages read and edit: no
+// alias or merge key brings in more.
+func (c *Cluster) writtenOut() error {
+	if err := c.Config.Get("<<").Shared(); err != nil {
+		return err
+	}
+	for _, key := range []string{servicesKey, providerKey, addonsKey, versionKey} {
+		if err := c.get(key).Shared(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var releaseForm = regexp.MustCompile(`^v\d+\.\d+\.\d+-rancher\d+(-\d+)?$`)
+
+func isRelease(version string) bool {
+	return releaseForm.MatchString(version) && semver.IsValid(version)
+}
+
+// exampleRelease is what messages show.
+const exampleRelease = "v1.26.15-rancher1-1"
+
+// setVersion takes the release of the file. The tag of an own Kubernetes image
+// stands in for one that is not stated.
+func (c *Cluster) setVersion(assumed string) (err error) {
+	stated := strings.TrimSpace(c.Read.Version)
+	if stated == "" && isRelease(c.imageTag()) {
+		stated = c.imageTag()
+	}
+	at := c.get(versionKey)
+	if !at.Exists() {
+		at = c.Config
+	}
+	c.Version, err = k8s.Statement{
+		At: at, Holder: c.Config, Key: c.spelling.of(versionKey),
+		Stated: stated, Assumed: assumed,
+		Distro: "an RKE", Example: exampleRelease, Is: isRelease,
+	}.Version()
+	return err
+}
+
+// imageTag returns the tag of an own Kubernetes image, which counts before the
+// version (rancher/rke, types), or "".
+func (c *Cluster) imageTag() string {
+	i := strings.LastIndexAny(c.Read.SystemImages.Kubernetes, ":/")
+	if i < 0 || c.Read.SystemImages.Kubernetes[i] != ':' {
+		return ""
+	}
+	return c.Read.SystemImages.Kubernetes[i+1:]
+}

@@ -1,0 +1,76 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// deliver says how a cluster's file gets to work. RKE keeps the cluster's state,
+// certificates included, in a file beside the cluster.yml and named like it: a
+// copy elsewhere would be taken for a new cluster. So no command names a copy.
+func deliver(doc *yamledit.Document, _ string) transform.Delivery {
+	if _, _, wrapped := configOf(doc.Root()); wrapped {
+		return transform.Delivery{How: "Rancher the way it always\ngoes: through what manages the cluster, or the cluster's Edit as YAML."}
+	}
+	return transform.Delivery{How: "the cluster, as the\nnext step says, from its own place beside its .rkestate file."}
+}
+
+// RKEUp brings a cluster.yml to its cluster.
+type RKEUp struct{ Config string }
+
+// Purpose implements transform.Action.
+func (RKEUp) Purpose() string {
+	return "bring the file to the cluster, from where its .rkestate file lies; RKE ends when every node has taken it over"
+}
+
+// Command implements transform.Action.
+func (a RKEUp) Command() string {
+	if strings.ContainsFunc(a.Config, func(r rune) bool { return !strings.ContainsRune(plainPath, r) }) {
+		return "rke up --config '" + strings.ReplaceAll(a.Config, "'", `'\''`) + "'"
+	}
+	return "rke up --config " + a.Config
+}
+
+const plainPath = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@,="
+
+// fileOf is the file of a cluster; a stream has none, and RKE's usual name stands
+// for it.
+func fileOf(doc *yamledit.Document) string {
+	if strings.HasPrefix(doc.File(), "<") {
+		return "cluster.yml"
+	}
+	return doc.File()
+}
+
+// ClusterUpdated looks, on Rancher's own cluster, whether Rancher has brought the
+// last change to a cluster.
+type ClusterUpdated struct{ Name string }
+
+// Purpose implements transform.Action.
+func (a ClusterUpdated) Purpose() string {
+	return "bring the change to Rancher; on Rancher's own cluster, the cluster must be updated, provisioned and ready again"
+}
+
+// Command implements transform.Action.
+func (ClusterUpdated) Command() string {
+	const condition = `.status.conditions[?(@.type=="%s")].status`
+	columns := "ID:.metadata.name,NAME:.spec.displayName"
+	for _, c := range []string{"Updated", "Provisioned", "Ready"} {
+		columns += "," + strings.ToUpper(c) + ":" + fmt.Sprintf(condition, c)
+	}
+	return "kubectl get clusters.management.cattle.io -o custom-columns='" + columns + "'"
+}
+
+// taken waits until the cluster has taken the document over.
+func (m *migration) taken() transform.Action {
+	if m.Wrapped {
+		return ClusterUpdated{m.Name}
+	}
+	return RKEUp{fileOf(m.Doc)}
+}

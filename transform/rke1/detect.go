@@ -1,0 +1,61 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Name is the distro's name.
+const Name = "rke1"
+
+// markers are the words of which every document of RKE has one.
+var markers = []string{"rancher_kubernetes_engine_config", "rancherKubernetesEngineConfig", "controlplane", "cloud_provider"}
+
+// Other programs have nodes and a cloud_provider as well; a cluster.yml has nodes
+// with RKE's own role, or a provider beside a version, at the start of a line.
+var (
+	wrapperWord  = regexp.MustCompile(`rancher_kubernetes_engine_config|rancherKubernetesEngineConfig`)
+	nodesKeyWord = keyWord("nodes")
+	providerWord = keyWord("cloud_provider")
+	versionWord  = keyWord("kubernetes_version")
+	roleWord     = regexp.MustCompile(`\bcontrolplane\b`)
+)
+
+// keyWord finds a key of the root: at the start of a line, or quoted, as JSON has
+// it anywhere.
+func keyWord(key string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\x{feff}?(?:\{ *)?["']?` + key + `["']? *:|"` + key + `" *:`)
+}
+
+// plausible is the second look at a text with a marker.
+func plausible(text []byte) bool {
+	return wrapperWord.Match(text) || nodesKeyWord.Match(text) && roleWord.Match(text) || providerWord.Match(text) && versionWord.Match(text)
+}
+
+// IsCluster reports whether a document holds a cluster of RKE.
+func IsCluster(doc *yamledit.Document) bool {
+	config, _, wrapped := configOf(doc.Root())
+	if wrapped {
+		return config.IsMap()
+	}
+	if !config.IsMap() || config.Get("kind").Exists() || config.Get("apiVersion").Exists() {
+		return false
+	}
+	if slices.ContainsFunc(config.Get(nodesKey).Items(), hasRole) {
+		return true
+	}
+	provider := config.Get(providerKey)
+	return config.Get(versionKey).Exists() && (provider.IsMap() || provider.IsNull())
+}
+
+// hasRole reports whether a node is a control plane as RKE writes it.
+func hasRole(n yamledit.Node) bool {
+	node, _ := merged(n.Value()).(map[string]any)
+	roles, _ := node["role"].([]any)
+	return slices.Contains(roles, any(controlPlaneRole))
+}

@@ -1,0 +1,103 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/cordon"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Distro returns RKE in the shape of all distros. It has no effective
+// configuration to explain: every machine gets what the file says.
+func Distro() transform.Distro {
+	return transform.Distro{
+		Name:      Name,
+		Document:  "the configuration of an RKE cluster (cluster.yml)",
+		Markers:   markers,
+		Plausible: plausible,
+		Owns:      IsCluster,
+		Identify:  identify,
+		Open:      open,
+		Lint:      lint,
+		Deliver:   deliver,
+		Rules:     transform.RulesOf(rules()),
+	}
+}
+
+// migration is a cluster and what its operator wants.
+type migration struct {
+	*Cluster
+	target transform.Target
+	stage  string // the one that rules judge the document after; "" for the document as it is
+}
+
+func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := load(doc)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkProvider(); err != nil {
+		return nil, err
+	}
+	if err := c.setVersion(target.AssumeVersion); err != nil {
+		return nil, err
+	}
+	if target.EndState == transform.EndStateOverride {
+		return nil, c.Config.Errorf("RKE has no end state "+target.EndState+": it takes the name of nodes from "+metadataKey, "leave out --end-state, or choose external")
+	}
+	return &migration{Cluster: c, target: target}, nil
+}
+
+// lint opens a cluster for its findings, whatever its provider. Manifests that
+// cannot be read leave what the rest of the file shows.
+func lint(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := Open(doc, target.AssumeVersion)
+	if err != nil {
+		return nil, err
+	}
+	m := &migration{Cluster: c, target: target}
+	_, err = m.bundle().Documents()
+	return m, err
+}
+
+// Identity implements transform.Cluster.
+func (m *migration) Identity() transform.Identity {
+	return transform.Identity{Distro: Name, Name: m.Name, Version: m.Version}
+}
+
+// Document implements transform.Cluster.
+func (m *migration) Document() *yamledit.Document { return m.Doc }
+
+// Stages implements transform.Cluster.
+func (m *migration) Stages() []transform.Stage {
+	return procedure.Set{
+		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
+		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
+		Disable: m.disableLeaderMigration,
+	}.InOrder(m.target)
+}
+
+// controlPlaneNodeLabel selects RKE's control-plane nodes.
+const controlPlaneNodeLabel = "node-role.kubernetes.io/controlplane=true"
+
+func (m *migration) cordon() cordon.Policy {
+	return cordon.Policy{
+		Choice: m.target.Cordon, Workers: m.workers(), Upgrades: m.target.Version != "",
+		Selector: controlPlaneNodeLabel, Cluster: m.Name,
+		Why:        "The published procedure has it: no new workload starts on a control plane while it switches. The lease keeps the owners apart, not the cordon, and it holds back no pod of the cloud-controller-manager.",
+		ReleaseWhy: "RKE releases every node at the end of its run, those that an admin cordoned on purpose too; this releases what it left cordoned and takes the marks off.",
+	}
+}
+
+// move is the way to the target version.
+func (m *migration) move() k8s.Move {
+	return k8s.Move{
+		From: m.Version, To: m.target.Version,
+		At: m.get(versionKey), Holder: m.Config,
+		Distro: "an RKE", Example: "v1.27.16-rancher1-1", Is: isRelease,
+	}
+}

@@ -1,0 +1,87 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+)
+
+// The files with the chart's values, for the migration and behind it.
+const (
+	valuesFile      = ccm.ValuesFile
+	finalValuesFile = "aws-ccm-values-final.yaml"
+)
+
+// installCCM installs the chart of the aws-cloud-controller-manager. RKE has no
+// charts in its file, so the stage is made of actions alone.
+func (m *migration) installCCM() transform.Stage {
+	prepare := m.cloudConfigActions()
+	return transform.Stage{
+		Name: transform.InstallCCM,
+		Why: procedure.InstallWhy +
+			"Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two." +
+			procedure.Overlap(m.target, "do the two right after each other"),
+		Actions: append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), procedure.FirstRollout("")),
+		Verify:  []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
+		Restore: append([]transform.Action{
+			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "take the chart out, once kube-controller-manager is in-tree again"},
+			transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
+		}, procedure.Holder(m.target, procedure.LeaseReturns)...),
+		Files: m.installFiles,
+	}
+}
+
+func (m *migration) helm(file, why string) transform.Action {
+	o := m.chartOptions(m.Version)
+	return transform.HelmUpgrade{
+		Release: ccm.ChartName, Chart: ccm.ChartName, Repo: o.Repo(), Version: o.Version(), Namespace: "kube-system", Values: file, Why: why,
+	}
+}
+
+func (m *migration) chartOptions(version string) ccm.Options {
+	return ccm.OptionsFor(m.target, Name, version, m.cloudConfig() != "")
+}
+
+// installFiles returns the chart's values, and the provider's configuration where
+// the cluster has one.
+func (m *migration) installFiles() ([]transform.File, error) {
+	text, _ := ccm.Values(m.chartOptions(m.Version), nil)
+	files := []transform.File{{Name: valuesFile, Content: text}}
+	if config := m.cloudConfig(); config != "" {
+		files = append(files, transform.File{Name: cloudConfigFile, Content: config})
+	}
+	return files, nil
+}
+
+// disableLeaderMigration brings the chart to values without the flag and to the
+// image of the cluster's minor. The right to the lease stays.
+func (m *migration) disableLeaderMigration() transform.Stage {
+	s := transform.Stage{
+		Name: transform.DisableLeaderMigration,
+		Why:  procedure.DisableWhy,
+	}
+	if m.target.KeepLeaderMigration && !m.move().Planned() {
+		s.Why = "Not needed here: leader migration stays on, and the image has the cluster's minor already."
+		return s
+	}
+	s.Actions = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), procedure.Rollout("wait for the new pods")}
+	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
+	s.Restore = []transform.Action{m.helm(valuesFile, "bring the chart back to the values of the migration"), procedure.Rollout("wait for the new pods")}
+	s.Files = m.finalFiles
+	return s
+}
+
+func (m *migration) finalFiles() ([]transform.File, error) {
+	o := m.chartOptions(m.move().Reached())
+	o.LeaderMigration = m.target.KeepLeaderMigration
+	if semver.MajorMinor(o.ImageTag) != o.Minor && semver.IsValid(o.ImageTag) {
+		o.ImageTag = "" // the operator's tag is that of another minor
+	}
+	text, _ := ccm.Values(o, nil)
+	return []transform.File{{Name: finalValuesFile, Content: text}}, nil
+}

@@ -1,0 +1,110 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	inTree        = "aws"
+	externalName  = "external-aws" // what RKE calls it; components get external
+	external      = "external"
+	componentFlag = "cloud-provider"
+	leaderFlag    = "enable-leader-migration"
+)
+
+// components are the services with a flag --cloud-provider of their own; what
+// stands in their arguments wins over the cluster's provider.
+var components = []string{apiService, manager, kubelet}
+
+// provider returns the cloud provider that RKE takes: a block of settings chooses
+// it, and its name is overwritten (rancher/rke, cloudprovider).
+func (c *Cluster) provider() string {
+	p := c.Read.CloudProvider
+	name := p.Name
+	for _, chosen := range []struct {
+		block bool
+		name  string
+	}{
+		{p.AWSCloudProvider != nil, inTree}, {p.AzureCloudProvider != nil, "azure"}, {p.OpenstackCloudProvider != nil, "openstack"},
+		{p.VsphereCloudProvider != nil, "vsphere"}, {p.HarvesterCloudProvider != nil, "harvester"},
+		{p.CustomCloudProvider != "", p.Name},
+	} {
+		if chosen.block {
+			name = chosen.name
+		}
+	}
+	return name
+}
+
+// argsOf returns the arguments of a service in the order in which the component
+// gets them: those that may be repeated come last.
+func (c *Cluster) argsOf(service string) []args.Placed {
+	return append(args.OfMap(c.get(servicesKey, service, argsKey)), args.OfMap(c.get(servicesKey, service, argsArrayKey))...)
+}
+
+// component returns the cloud provider of a component.
+func (c *Cluster) component(service string) string {
+	if a, set := args.LastPlaced(c.argsOf(service), componentFlag); set {
+		return a.Value
+	}
+	if p := c.provider(); p != externalName {
+		return p
+	}
+	return external
+}
+
+// isExternal reports whether the manager does not run the in-tree provider any
+// more.
+func (c *Cluster) isExternal() bool { return c.component(manager) == external }
+
+// migrates reports whether the manager has the flag.
+func (c *Cluster) migrates() bool {
+	a, set := args.LastPlaced(c.argsOf(manager), leaderFlag)
+	return set && a.True()
+}
+
+// checkProvider refuses clusters that are not on AWS.
+func (c *Cluster) checkProvider() error {
+	at := c.get(providerKey)
+	if !at.Exists() {
+		at = c.Config
+	}
+	switch p := c.provider(); {
+	case p == inTree, p == externalName:
+		return nil
+	case p == "":
+		return transform.NotMigratable(at, "no cloud provider is set", "only clusters with the provider aws are migrated")
+	default:
+		return transform.NotMigratable(at, "the cloud provider is not aws", "migrate it with the procedure of that provider")
+	}
+}
+
+// workers reports whether a control plane may be a worker, too. Machines that
+// Rancher registers are not in the file.
+func (c *Cluster) workers() bool {
+	return len(c.Read.Nodes) == 0 || slices.ContainsFunc(c.Read.Nodes, func(n node) bool {
+		return slices.Contains(n.Role, controlPlaneRole) && slices.Contains(n.Role, "worker")
+	})
+}
+
+// places returns where the arguments of a service may stand.
+func (c *Cluster) places(service string) []yamledit.Node {
+	keys := []string{argsKey, argsArrayKey}
+	if service == kubelet {
+		keys = append(keys, winArgsKey, winArrayKey)
+	}
+	var found []yamledit.Node
+	for _, key := range keys {
+		if n := c.get(servicesKey, service, key); n.IsMap() {
+			found = append(found, n)
+		}
+	}
+	return found
+}

@@ -1,0 +1,84 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
+
+// rule is a row of the table.
+type rule = transform.Checked[*migration]
+
+// What rules guard. An earlier stage does not answer for what a later one puts
+// right.
+var (
+	everyEdit = []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal}
+	flagEdits = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
+	theSwitch = []string{transform.SwitchToExternal}
+)
+
+// ruleMetadataUnset is also a choice: accepting it leaves the names to the operator.
+const ruleMetadataUnset = "metadata-hostname-unset"
+
+// rules is the one table of RKE's static rules.
+func rules() []rule {
+	return []rule{
+		{Rule: transform.Rule{
+			ID: "aws-block-resets", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "A block awsCloudProvider stands beside external-aws: RKE chooses the provider by the block and turns it back into aws.",
+		}, Check: (*migration).awsBlockResets},
+		{Rule: transform.Rule{
+			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "The provider has a configuration, which an external provider ignores. The stages carry cloud_provider to the cloud-controller-manager, a note; a file that the arguments of kube-controller-manager name is not theirs, an error.",
+		}, Check: (*migration).cloudConfigLost},
+		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
+		{Rule: ruleset.Encrypted},
+		{Rule: transform.Rule{
+			ID: "extra-args-type", Severity: transform.Error, Guards: everyEdit, Acceptable: true,
+			Doc: "A value in extra_args is no string. Rancher's API refuses it; RKE's own reader takes it, so it is a note in a cluster.yml.",
+		}, Check: (*migration).extraArgsType, Fix: (*migration).quoteExtraArgs},
+		{Rule: ruleset.FlagLeft(theSwitch), Check: (*migration).flagLeftOnManager},
+		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
+		{Rule: transform.Rule{
+			ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can name it.",
+		}, Check: (*migration).metadataConflict},
+		{Rule: transform.Rule{
+			ID: ruleMetadataUnset, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "The provider is external-aws, and neither useInstanceMetadataHostname nor a hostname_override names a node: it loses the name that EC2 gave it and registers anew. Accepting it also keeps the switch from setting the former.",
+		}, Check: (*migration).metadataUnset},
+		{Rule: transform.Rule{
+			ID: "metadata-hostname-unsupported", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "useInstanceMetadataHostname is true on a release whose kubelet cannot take its name from the metadata: below 1.25.14, 1.26.9 or 1.27.6.",
+		}, Check: (*migration).metadataUnsupported},
+		{Rule: transform.Rule{
+			ID: "node-address-missing", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "A node has neither internal_address nor a hostname_override of its own, and under external-aws RKE finds it by one of the two. A warning where its address is a private one, which stands in.",
+		}, Check: (*migration).nodeAddressMissing},
+		{Rule: transform.Rule{
+			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "Refused with exit code 4: no cloud provider, another one than aws, or Kubernetes below 1.22. A cluster for Windows is a warning.",
+		}, Check: (*migration).windowsCluster},
+		{Rule: transform.Rule{
+			ID: "rke-too-old", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "external-aws needs RKE 1.4.15 or 1.5.0, or Rancher 2.7.11 or 2.8.0. A note unless --rke-version or --rancher-version names one.",
+		}, Check: (*migration).rkeTooOld},
+		{Rule: ruleset.Templated},
+		{Rule: transform.Rule{
+			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
+			Doc: "A service in a cluster.yml is written with an underscore (kube_controller), as Rancher's templates do; RKE itself does not read it.",
+		}, Check: (*migration).unknownService, Fix: (*migration).spellServices},
+	}
+}
+
+// Findings implements transform.Cluster.
+func (m *migration) Findings(stage string) []transform.Finding {
+	judged := *m
+	judged.stage = stage
+	return transform.FindingsOf(rules(), &judged, stage, m.target.Accept)
+}
+
+// Fixes implements transform.Fixer.
+func (m *migration) Fixes() []transform.Fix { return transform.FixesOf(rules(), m) }

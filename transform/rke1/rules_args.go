@@ -1,0 +1,86 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// unquoted returns the flags whose values are booleans or numbers.
+func (m *migration) unquoted() []args.Placed {
+	var found []args.Placed
+	for _, service := range m.get(servicesKey).Entries() {
+		for _, key := range []string{argsKey, winArgsKey} {
+			for _, a := range args.OfMap(m.spelling.get(service.Value, key)) {
+				switch a.Node.Value().(type) {
+				case bool, float64:
+					found = append(found, a)
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (m *migration) extraArgsType() []transform.Finding {
+	var found []transform.Finding
+	for _, a := range m.unquoted() {
+		f := transform.FindingAt(a.Node, "the value of an argument is a string, and Rancher's API refuses another one", "put quotes around it")
+		if m.spelling == snake {
+			f.Message, f.Severity = "the value of an argument is a string; RKE's own reader takes this one, and Rancher's API would not", transform.Note
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func (m *migration) quoteExtraArgs() []transform.Correction {
+	var fixes []transform.Correction
+	for _, a := range m.unquoted() {
+		fixes = append(fixes, func(e *yamledit.Edit) error {
+			e.Set(a.Node, a.Value)
+			return nil
+		})
+	}
+	return fixes
+}
+
+// underscored returns the services of a cluster.yml that RKE does not read.
+func (m *migration) underscored() []yamledit.Node {
+	if m.Wrapped {
+		return nil
+	}
+	var found []yamledit.Node
+	for _, e := range m.get(servicesKey).Entries() {
+		if e.Key == "kube_controller" || e.Key == "kube_api" {
+			found = append(found, e.Value)
+		}
+	}
+	return found
+}
+
+func dashed(key string) string { return strings.ReplaceAll(key, "_", "-") }
+
+func (m *migration) unknownService() []transform.Finding {
+	var found []transform.Finding
+	for _, n := range m.underscored() {
+		found = append(found, transform.FindingAt(n, "RKE does not know this service, so nothing below it counts", "write "+dashed(n.Key())))
+	}
+	return found
+}
+
+func (m *migration) spellServices() []transform.Correction {
+	var fixes []transform.Correction
+	for _, n := range m.underscored() {
+		fixes = append(fixes, func(e *yamledit.Edit) error {
+			e.Rename(n, dashed(n.Key()))
+			return nil
+		})
+	}
+	return fixes
+}

@@ -1,0 +1,94 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// upgradeForMetadata is what to do on a release that cannot take names from the
+// metadata.
+const upgradeForMetadata = "upgrade to 1.25.14, 1.26.9, 1.27.6 or later first, or in the switch with --target-version; or give every node its private DNS name as hostname_override"
+
+func (m *migration) metadataUnsupported() []transform.Finding {
+	if !m.usesMetadata() || metadataSupported(m.move().Reached()) {
+		return nil
+	}
+	return m.one(m.get(providerKey, metadataKey), "the kubelets of this release cannot take their names from the instance metadata", upgradeForMetadata)
+}
+
+// metadataConflict names the nodes that the file names as well.
+func (m *migration) metadataConflict() []transform.Finding {
+	if !m.usesMetadata() {
+		return nil
+	}
+	var found []transform.Finding
+	for i, n := range m.Read.Nodes {
+		if hasOwnName(n) {
+			found = append(found, m.one(m.node(i, "hostname_override"), metadataKey+" is true, so RKE drops this name, and the node gets the one of the instance metadata", "keep one of the two: remove the name, or set "+metadataKey+": false where every node has its private DNS name here")...)
+		}
+	}
+	return found
+}
+
+// metadataUnset judges clusters that are external: before, the switch decides.
+func (m *migration) metadataUnset() []transform.Finding {
+	if !m.isNamedExternal() || m.usesMetadata() || !m.lacksOwnName() {
+		return nil
+	}
+	fix := upgradeForMetadata
+	switch {
+	case m.ownNames():
+		fix = "give every node its private DNS name as hostname_override, or none of them and set " + metadataKey + ": true"
+	case metadataSupported(m.move().Reached()):
+		fix = "set " + metadataKey + ": true, if the nodes still have the names that EC2 gave them"
+	}
+	return m.one(m.get(providerKey, metadataKey), "nothing keeps the names that EC2 gave the nodes: kubelets take their address or host name, and register anew", fix)
+}
+
+// node returns a part of a node, or the node where it lacks it.
+func (m *migration) node(i int, key string) yamledit.Node {
+	items := m.get(nodesKey).Items()
+	if i >= len(items) {
+		return m.get(nodesKey)
+	}
+	if n := m.spelling.get(items[i], key); n.Exists() {
+		return n
+	}
+	return items[i]
+}
+
+// nodeAddressMissing goes by how RKE finds a node under external-aws (rancher/rke
+// #3445): by its name, or by its internal address, which is its address where it
+// has none.
+func (m *migration) nodeAddressMissing() []transform.Finding {
+	var found []transform.Finding
+	for i, n := range m.Read.Nodes {
+		if n.InternalAddress != "" || hasOwnName(n) {
+			continue
+		}
+		f := m.one(m.node(i, "address"), "the node has no internal_address, and under "+externalName+" RKE looks for it by its address, which must be the node's internal one", "set internal_address, or its private DNS name as hostname_override")
+		if isPrivate(n.Address) {
+			f[0].Severity = transform.Warning
+		}
+		found = append(found, f...)
+	}
+	return found
+}
+
+func (m *migration) windowsCluster() []transform.Finding {
+	for _, key := range []string{"windows_prefered_cluster", "windowsPreferedCluster"} {
+		for _, way := range ways {
+			if n := m.Doc.Root().Get(slices.Concat(way, []string{key})...); n.Value() == true {
+				f := m.one(n, "the cluster is meant for Windows machines", "plan for their restart, and verify them by hand")
+				f[0].Severity = transform.Warning
+				return f
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/gates"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// one returns a single finding about a node, or about what holds it where it is
+// not there.
+func (m *migration) one(at yamledit.Node, message, fix string) []transform.Finding {
+	for _, n := range []yamledit.Node{at, m.get(providerKey)} {
+		if n.Exists() {
+			return []transform.Finding{transform.FindingAt(n, message, fix)}
+		}
+	}
+	return []transform.Finding{transform.FindingAt(m.Config, message, fix)}
+}
+
+// isNamedExternal reports whether the file says external-aws, whatever RKE makes
+// of it.
+func (m *migration) isNamedExternal() bool { return m.Read.CloudProvider.Name == externalName }
+
+func (m *migration) awsBlockResets() []transform.Finding {
+	block := m.get(providerKey, awsKey)
+	if !m.isNamedExternal() || !block.Exists() {
+		return nil
+	}
+	return m.one(block, "RKE chooses the provider by this block and turns "+externalName+" back into aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
+}
+
+// cloudConfigLost judges a file that the manager names itself: nobody but the
+// operator knows what is in it.
+func (m *migration) cloudConfigLost() []transform.Finding {
+	var found []transform.Finding
+	if a, set := args.LastPlaced(m.argsOf(manager), "cloud-config"); set && a.Value != "" {
+		found = m.one(a.Node, ruleset.SaidOfLost.Message+", and the stages cannot read it", ruleset.SaidOfLost.Fix)
+	}
+	if m.cloudConfig() == "" || m.isExternal() {
+		return found
+	}
+	at := m.get(providerKey, customKey)
+	if !at.Exists() {
+		at = m.get(providerKey, awsKey)
+	}
+	carried := m.one(at, ruleset.SaidOfCarried.Message, ruleset.SaidOfCarried.Fix)
+	carried[0].Severity = transform.Note
+	return append(found, carried...)
+}
+
+// inTreeGone judges the release that the cluster runs or is about to move to. The
+// switch moves it in the same edit, so the stages before do not answer for the
+// target.
+func (m *migration) inTreeGone() []transform.Finding {
+	version := m.Version
+	if m.stage == "" {
+		version = m.move().Reached()
+	}
+	if !k8s.From(version, k8s.FirstWithout) {
+		return nil
+	}
+	said := ruleset.SaidOfInTreeGone
+	if m.provider() == inTree {
+		return m.one(m.get(providerKey), said.Message, said.Fix)
+	}
+	for _, service := range components {
+		if a, set := args.LastPlaced(m.argsOf(service), componentFlag); set && a.Value == inTree {
+			return m.one(a.Node, said.Message, said.Fix)
+		}
+	}
+	return nil
+}
+
+func (m *migration) flagLeftOnManager() []transform.Finding {
+	a, set := args.LastPlaced(m.argsOf(manager), leaderFlag)
+	if !m.isExternal() || !set || !a.True() {
+		return nil
+	}
+	return m.one(a.Node, ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix)
+}
+
+// gateServices are the components that read feature gates.
+var gateServices = []string{apiService, manager, scheduler, kubelet, proxy}
+
+func (m *migration) csiGateStale() []transform.Finding {
+	judge := gates.StaleCSI(m.move().Reached())
+	var found []transform.Finding
+	for _, service := range gateServices {
+		for _, a := range m.argsOf(service) {
+			value, named := gates.Of([]args.Arg{a.Arg})[gates.CSI]
+			if message, fix := judge(value); named && message != "" {
+				found = append(found, m.one(a.Node, message, fix)...)
+			}
+		}
+	}
+	return found
+}
+
+// The first releases with external-aws (rancher/rke, rancher/rancher).
+const (
+	needsRKE     = "external-aws needs RKE 1.4.15, or 1.5.0 and later"
+	needsRancher = "external-aws needs Rancher 2.7.11, or 2.8.0 and later"
+)
+
+func (m *migration) rkeTooOld() []transform.Finding {
+	at := m.get(providerKey, nameKey)
+	rke, rancher := m.target.RKEVersion, m.target.RancherVersion
+	switch {
+	case rke != "" && !k8s.AtLeastOf(rke, "v1.4.15", "v1.5.0"):
+		return m.one(at, needsRKE+", and --rke-version is older", "upgrade RKE first")
+	case rancher != "" && !k8s.AtLeastOf(rancher, "v2.7.11", "v2.8.0"):
+		return m.one(at, needsRancher+", and --rancher-version is older", "upgrade Rancher first")
+	case rke != "" || rancher != "":
+		return nil
+	}
+	found := m.one(at, needsRKE+"; in Rancher, 2.7.11, or 2.8.0 and later", "look which one runs, and name it with --rke-version or --rancher-version")
+	found[0].Severity = transform.Note
+	return found
+}

@@ -1,0 +1,167 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// switchToExternal makes the provider external, removes the block that would turn
+// it back, and takes the flag off the manager in the same edit: an external
+// manager with the flag holds the lease and runs nothing.
+func (m *migration) switchToExternal() transform.Stage {
+	return transform.Stage{
+		Name: transform.SwitchToExternal,
+		Why: procedure.SwitchWhy +
+			"A block awsCloudProvider would turn the provider back into aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
+		Edit:    m.switchEdit,
+		Check:   m.checkSwitch,
+		Undo:    m.switchUndo,
+		Actions: append(procedure.BeforeSwitch(m.target), m.taken()),
+		Ahead:   len(procedure.BeforeSwitch(m.target)),
+		Caution: m.move().Caution(),
+		Verify:  append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		Restore: append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
+	}
+}
+
+func (m *migration) metadataWhy() string {
+	if !m.wantsMetadata() {
+		return ""
+	}
+	why := " Kubelets take their names from the instance metadata from then on, so that nodes keep the names that EC2 gave them."
+	if len(m.Read.Nodes) == 0 {
+		why += " Machines that were registered with a --node-name of their own would lose it: for those, --accept " + ruleMetadataUnset + " leaves it out."
+	}
+	return why
+}
+
+func (m *migration) switchEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	if m.move().Planned() && m.imageTag() != "" {
+		return nil, m.get(imagesKey, kubernetesKey).Errorf("an own image keeps the release, whatever "+m.spelling.of(versionKey)+" says", "remove it, or leave out --target-version")
+	}
+	m.switchProvider(e)
+	for _, service := range components {
+		for _, at := range m.places(service) {
+			if a, set := args.LastPlaced(args.OfMap(at), componentFlag); set && a.Value == inTree {
+				args.Update{Set: []args.Arg{args.With(componentFlag, external)}}.ApplyMap(e, at)
+			}
+		}
+	}
+	m.removeFlag(e)
+	return e, m.move().Queue(e)
+}
+
+// switchProvider edits cloud_provider: the name, where the names of nodes come
+// from, and the block of settings.
+func (m *migration) switchProvider(e *yamledit.Edit) {
+	name := m.get(providerKey, nameKey)
+	switch text, _ := name.String(); {
+	case text == externalName:
+	case name.Exists():
+		e.Set(name, externalName)
+	default:
+		e.Insert(m.get(providerKey), nameKey, externalName)
+	}
+	switch on := m.get(providerKey, metadataKey); {
+	case !m.wantsMetadata():
+	case on.Exists():
+		e.Set(on, true)
+	default:
+		m.insertProvider(e, metadataKey, true)
+	}
+	m.removeBlock(e)
+}
+
+// removeBlock takes the block of settings out and keeps them as the text that RKE
+// takes for any provider.
+func (m *migration) removeBlock(e *yamledit.Edit) {
+	block := m.get(providerKey, awsKey)
+	if !block.Exists() {
+		return
+	}
+	e.Remove(block)
+	config := strings.TrimSuffix(m.cloudConfig(), "\n")
+	switch own := m.get(providerKey, customKey); {
+	case config == "" || m.Read.CloudProvider.CustomCloudProvider != "":
+	case own.Exists():
+		e.Set(own, config)
+	default:
+		m.insertProvider(e, customKey, config)
+	}
+}
+
+// insertProvider adds a key to cloud_provider, behind the name.
+func (m *migration) insertProvider(e *yamledit.Edit, key string, v any) {
+	if name := m.get(providerKey, nameKey); name.Exists() {
+		e.InsertAfter(name, key, v)
+		return
+	}
+	e.Insert(m.get(providerKey), key, v)
+}
+
+// checkSwitch requires that the provider is external for every component, that the
+// flag is gone, and that nothing else changed.
+func (m *migration) checkSwitch(after transform.Cluster) error {
+	if err := m.check(after, m.switched); err != nil {
+		return err
+	}
+	a := after.(*migration)
+	if a.provider() != externalName {
+		return fmt.Errorf("the provider would not be %s", externalName)
+	}
+	for _, service := range components {
+		if p := a.component(service); p == inTree {
+			return fmt.Errorf("%s would keep the provider %s", service, inTree)
+		}
+	}
+	if _, flag := args.LastPlaced(a.argsOf(manager), leaderFlag); flag {
+		return fmt.Errorf("kube-controller-manager would keep %s", leaderFlag)
+	}
+	if strings.TrimSpace(m.cloudConfig()) != strings.TrimSpace(a.cloudConfig()) {
+		return fmt.Errorf("the provider's configuration would not be kept")
+	}
+	return nil
+}
+
+// switched is the promise of the stage.
+func (m *migration) switched(way string, before, now any) bool {
+	switch {
+	case way == "cloudProvider.name":
+		return now == externalName && (before == inTree || before == nil)
+	case way == "cloudProvider."+metadataKey:
+		return now == true && m.wantsMetadata()
+	case strings.HasPrefix(way, "cloudProvider."+awsKey):
+		return now == nil
+	case way == "cloudProvider."+customKey:
+		return before == nil && now != nil
+	case way == flagWay || way == flagsWay:
+		return now == nil
+	case way == "kubernetesVersion":
+		return m.move().Planned() && now == m.move().To
+	}
+	return isComponentWay(way) && isSwitched(before, now)
+}
+
+// componentWays are where services carry a provider of their own, in what RKE
+// reads.
+var componentWays = []string{"services.kubeApi.", "services.kubeController.", "services.kubelet."}
+
+func isComponentWay(way string) bool {
+	return strings.HasSuffix(way, "."+componentFlag) && slices.ContainsFunc(componentWays, func(p string) bool { return strings.HasPrefix(way, p) })
+}
+
+// isSwitched allows aws to become external, as a string or as a list.
+func isSwitched(before, now any) bool {
+	text := func(v any) string { return strings.Trim(fmt.Sprint(v), "[]") }
+	return strings.HasSuffix(text(before), inTree) && text(now) == external
+}

@@ -1,0 +1,74 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ruleset holds the rules that several distros have.
+//
+// Invariant: an id means the same everywhere; where a thing stands, and which
+// stages it stops, is the distro's to say.
+package ruleset
+
+import "github.com/rke-lm/rke-lm/transform"
+
+// Said is what a rule finds and what to do.
+type Said struct{ Message, Fix string }
+
+// Encrypted and Templated refuse a document before there is a cluster.
+var (
+	Encrypted = transform.Rule{
+		ID: transform.RuleEncrypted, Severity: transform.Error,
+		Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
+	}
+	Templated = transform.Rule{
+		ID: transform.RuleTemplated, Severity: transform.Error,
+		Doc: "Refused: the file is a template, whose values are not there yet.",
+	}
+)
+
+// CSIGateStale judges the gate that older pages tell in-tree users to set.
+func CSIGateStale(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: "csi-gate-stale", Severity: transform.Error, Guards: guards, Acceptable: true,
+		Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
+	}
+}
+
+// FlagLeft is for an external kube-controller-manager that keeps the flag.
+func FlagLeft(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: "flag-left-on-kcm", Severity: transform.Error, Guards: guards,
+		Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
+	}
+}
+
+// SaidOfFlagLeft is what FlagLeft says.
+var SaidOfFlagLeft = Said{
+	"kube-controller-manager is external and keeps enable-leader-migration: it wins the migration lease and runs no cloud controller, and the cloud-controller-manager waits forever",
+	"remove the flag here",
+}
+
+// InTreeGone is for the in-tree provider on a release without it.
+func InTreeGone(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: "in-tree-gone", Severity: transform.Error, Guards: guards,
+		Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
+	}
+}
+
+// SaidOfInTreeGone is what InTreeGone says.
+var SaidOfInTreeGone = Said{
+	"the provider is aws, which Kubernetes 1.27 and later do not have",
+	"migrate on 1.26, before the upgrade",
+}
+
+// SaidOfCarried and SaidOfLost are said of a provider's configuration that the stages carry, and
+// of one that they do not.
+var (
+	SaidOfCarried = Said{
+		"an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager",
+		"nothing, as long as the stages are applied in their order",
+	}
+	SaidOfLost = Said{
+		"an external provider ignores this configuration",
+		"carry its content to the cloud-controller-manager as --cloud-config, then --accept cloud-config-lost",
+	}
+)
