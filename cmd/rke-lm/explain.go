@@ -108,11 +108,14 @@ func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t
 
 // compare returns what shows a stage's effect on every class.
 func (e *explainOptions) compare(f found, t transform.Target) (show func() error, err error) {
-	p, err := transform.Build(f.distro, f.doc, t)
+	p, err := transform.BuildFor(f.distro, f.doc, t, transform.Choice{Stage: e.diff})
 	if err != nil {
 		return nil, err
 	}
-	step, _ := p.Step(e.diff)
+	step, err := p.Named(e.diff)
+	if err != nil {
+		return nil, err
+	}
 	before, err := e.effective(f.distro, step.Before, t)
 	if err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func (l *lintOptions) show(findings []transform.Finding) {
 // keep takes over what fixes made of a cluster.
 func (l *lintOptions) keep(f found, c transform.Cluster, made []string) error {
 	before, after := f.doc, c.Document()
-	fmt.Fprintf(l.err, "%s: %s: fixed %s\n", before.File(), c.Identity().Title(), counted(made))
+	l.notes = append(l.notes, fmt.Sprintf("%s: %s: fixed %s,", before.File(), c.Identity().Title(), counted(made)))
 	if l.dryRun {
 		outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
 	}

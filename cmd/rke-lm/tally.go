@@ -18,6 +18,8 @@ type tally struct {
 	kept  []transform.Finding // for programs
 	count map[transform.Severity]int
 	code  int
+
+	accepted int // errors that do not count
 }
 
 func newTally(o *options) tally {
@@ -27,10 +29,14 @@ func newTally(o *options) tally {
 // add shows findings, or keeps them for programs.
 func (t *tally) add(findings []transform.Finding) {
 	for _, f := range findings {
-		t.count[f.Severity]++
 		if f.Stops() {
 			t.code = max(t.code, exitFound)
 		}
+		if f.Accepted && f.Severity == transform.Error {
+			t.accepted++
+			continue
+		}
+		t.count[f.Severity]++
 	}
 	if t.by.output == "text" {
 		outputs.WriteFindings(t.shown, t.by.palette(t.shown), findings, "")
@@ -48,6 +54,10 @@ func (t *tally) finish() error {
 		}
 		return withCode(t.code)
 	}
-	fmt.Fprintf(t.by.err, "errors: %d, warnings: %d, notes: %d\n", t.count[transform.Error], t.count[transform.Warning], t.count[transform.Note])
+	fmt.Fprintf(t.by.err, "errors: %d, warnings: %d, notes: %d", t.count[transform.Error], t.count[transform.Warning], t.count[transform.Note])
+	if t.accepted > 0 {
+		fmt.Fprintf(t.by.err, ", accepted: %d", t.accepted)
+	}
+	fmt.Fprintln(t.by.err)
 	return withCode(t.code)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -200,7 +201,7 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 				before, back = withoutManagerFlag("", before), withoutManagerFlag("", back)
 			case manifests.Name:
 				before, back = withoutMigration(before), withoutMigration(back)
-			default:
+			case rke2.Name:
 				before, back = determined(before), determined(back)
 			}
 		}

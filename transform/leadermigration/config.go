@@ -89,7 +89,7 @@ func Make(c Config) (string, error) {
 // CheckLease fails for what is no name of a Lease.
 func CheckLease(name string) error {
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return errors.New("the lease's name is not one that Kubernetes allows; use lower case letters, digits, - and .")
+		return errors.New("the lease's name is not one that Kubernetes allows; use lower case letters, digits, dashes and dots")
 	}
 	return nil
 }

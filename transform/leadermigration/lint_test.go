@@ -77,6 +77,7 @@ func TestRulesOfOneConfiguration(t *testing.T) {
 		{"one's own controllers", change(`"*"`, Manager), kcm, ""},
 		{"the reverse", change(`"*"`, Manager), Reader{Component: CloudManager}, "component-mirrored:6 component-mirrored:8 component-mirrored:10"},
 		{"controllers of the other manager, whoever reads it", change(`"*"`, CloudManager), Reader{}, ""},
+		{"an entry without a component", strings.Replace(good, "    component: \"*\"\n", "", 1), Reader{}, "unknown-component:5"},
 		{"a misspelt component", strings.Replace(good, `"*"`, "kube-controler-manager", 1), kcm, "unknown-component:6"},
 		{"a wildcard that 1.21 takes for a name", change("/v1", "/v1alpha1", "controllerLeaders", "resourceLock: leases\ncontrollerLeaders"), Reader{Component: Manager, Version: "v1.21"}, "unknown-component:7 unknown-component:9 unknown-component:11"},
 		{"cloud-node", good + "  - name: cloud-node\n    component: \"*\"\n", kcm, "cloud-node-listed:11"},

@@ -6,7 +6,7 @@ package leadermigration
 import (
 	"slices"
 
-	"golang.org/x/mod/semver"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
 // controller is one that may be migrated, by its names. A manager goes by the
@@ -42,13 +42,13 @@ func (c controller) is(name, version string) bool {
 // either reports whether the name is one that some version uses.
 func (c controller) either(name string) bool { return name == c.old || name == c.new }
 
-func renamed(version string) bool { return from(version, "v1.28") }
+func renamed(version string) bool { return k8s.From(version, "v1.28") }
 
 // SameNames reports whether managers of two versions call the controllers alike.
 func SameNames(a, b string) bool { return renamed(a) == renamed(b) }
 
 // knowsWildcard reports whether managers of a version read * as any component.
-func knowsWildcard(version string) bool { return version == "" || from(version, "v1.22") }
+func knowsWildcard(version string) bool { return version == "" || k8s.From(version, "v1.22") }
 
 // migrated lists what a manager of a version may hand over.
 func migrated(version string, withNodeIPAM bool) []string {
@@ -66,11 +66,11 @@ func migrated(version string, withNodeIPAM bool) []string {
 // best one first; all of them where its own version is not known.
 func apiVersions(version string) []string {
 	switch {
-	case version == "", from(version, "v1.24"):
+	case version == "", k8s.From(version, "v1.24"):
 		return []string{"v1", "v1beta1", "v1alpha1"}
-	case from(version, "v1.22"):
+	case k8s.From(version, "v1.22"):
 		return []string{"v1beta1", "v1alpha1"}
-	case from(version, "v1.21"):
+	case k8s.From(version, "v1.21"):
 		return []string{"v1alpha1"}
 	}
 	return nil
@@ -78,5 +78,3 @@ func apiVersions(version string) []string {
 
 // needsLock reports whether a version of the configuration has resourceLock.
 func needsLock(api string) bool { return slices.Contains([]string{"v1alpha1", "v1beta1"}, api) }
-
-func from(version, minor string) bool { return semver.Compare(semver.MajorMinor(version), minor) >= 0 }

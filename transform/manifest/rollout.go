@@ -20,9 +20,7 @@ func (m *Manifest) namespace() string {
 }
 
 // holder looks at the migration lease, if there is one.
-func (m *migration) holder(why string) []transform.Action {
-	return procedure.Holder(m.target, why)
-}
+func (m *migration) holder(why string) []transform.Action { return procedure.Holder(m.target, why) }
 
 // rollOut brings a changed manifest to where it is at work.
 func (m *migration) rollOut() []transform.Action {

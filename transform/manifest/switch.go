@@ -40,7 +40,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Ahead:   len(ahead),
 		Caution: strings.TrimSpace("Nodes of the old release come back one at a time, each with leader migration on. " + m.move().Caution()),
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append(m.switchBack(), m.holder("the migration lease has the holder of kube-controller-manager again")...),
+		Restore: append(m.switchBack(), m.holder(procedure.LeaseStays)...),
 	}
 }
 

@@ -24,6 +24,13 @@ const (
 	DisableWhy = "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it."
 )
 
+// What becomes of the lease when stages are undone: no manager gives it back while
+// it runs.
+const (
+	LeaseStays   = "the migration lease keeps the holder of cloud-controller-manager for as long as that runs, and kube-controller-manager waits for it"
+	LeaseReturns = "within half a minute the migration lease has the holder of kube-controller-manager again"
+)
+
 // Set makes the stages of one cluster.
 type Set struct {
 	Grant, Enable, Install, Cordon, Switch, Uncordon, Disable func() transform.Stage

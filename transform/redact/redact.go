@@ -138,7 +138,9 @@ func (w *walker) node(n yamledit.Node) {
 		switch key := c.Key(); {
 		case n.IsList() && i > 0 && announces(n.Items()[i-1]):
 			w.hide(c)
-		case secretKey(key), kind == "Secret" && (key == "data" || key == "stringData"), key == cloudConfig:
+		case kind == "Secret" && (key == "data" || key == "stringData"), key == cloudConfig:
+			w.hide(c)
+		case secretKey(key) && !c.Get("secretName").Exists(): // a volume only names a Secret
 			w.hide(c)
 		default:
 			w.node(c)

@@ -4,9 +4,12 @@
 package rke2
 
 import (
+	"sync"
+
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -21,8 +24,13 @@ type Cluster struct {
 	Release         Release
 	Classes         []Class // at least one
 	Layers          []Layer // in the order of the merge; the first is the global one
+	Files           []FileEntry
 
 	dataDir string
+	configs map[string]Config // by class; what Effective returns
+	strict  schema.Strictness
+
+	manifests func() ([]*yamledit.Document, error) // of additionalManifest
 }
 
 // IsCluster reports whether a document is a cluster of Rancher's provisioning
@@ -45,7 +53,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err := writtenOut(root); err != nil {
 		return nil, err
 	}
-	o, err := read(root)
+	o, strict, err := read(root)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +64,12 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err := c.setVersion(o.Spec.KubernetesVersion, assumeVersion); err != nil {
 		return nil, err
 	}
-	return c, c.setConfig(o.Spec.RKEConfig)
+	if err := c.setConfig(o.Spec.RKEConfig); err != nil {
+		return nil, err
+	}
+	c.strict, c.configs = strict, c.effective()
+	c.manifests = sync.OnceValues(bundle.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
+	return c, nil
 }
 
 // RKEConfig returns spec.rkeConfig, which exists and is a mapping.
@@ -93,6 +106,7 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 		return err
 	}
 	c.Layers = append([]Layer{globalLayer(at.Get("machineGlobalConfig"))}, selected...)
+	c.Files = fileEntries(config.MachineSelectorFiles, at.Get(filesKey))
 	if len(config.MachinePools) == 0 {
 		c.Classes = customClasses()
 		return nil
@@ -115,7 +129,7 @@ func writtenOut(root yamledit.Node) error {
 			return err
 		}
 	}
-	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", "machinePools", "dataDirectories"} {
+	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", filesKey, "machinePools", "dataDirectories"} {
 		if err := config.Get(part).Shared(); err != nil {
 			return err
 		}
@@ -132,18 +146,27 @@ type object struct {
 	Spec provv1.ClusterSpec `json:"spec"`
 }
 
+func objectIn(c provv1.Cluster) (o object) {
+	o.Metadata.Name, o.Metadata.Namespace, o.Spec = c.Name, c.Namespace, c.Spec
+	return o
+}
+
 // read decodes the document as Rancher's API does: unknown fields are left out,
 // and a value of another type fails the whole cluster.
-func read(root yamledit.Node) (object, error) {
+func read(root yamledit.Node) (object, schema.Strictness, error) {
+	whole, strict := schema.DecodeStrict[provv1.Cluster](root, "a Cluster of provisioning.cattle.io/v1")
+	if strict.Fits() {
+		return objectIn(whole), strict, nil
+	}
 	o, at, what := schema.Read[object](root)
 	if what == "" {
-		return o, nil
+		return o, strict, nil // what fails is no part of the configuration
 	}
 	what += ", and Rancher refuses the whole cluster"
 	if inSelector(at) {
-		return o, transform.Refuse(ruleSelectorInvalid, at, what, `write labels and values as strings, as in "true"`)
+		return o, strict, transform.Refuse(ruleSelectorInvalid, at, what, `write labels and values as strings, as in "true"`)
 	}
-	return o, at.Errorf(what, "correct it")
+	return o, strict, at.Errorf(what, "correct it")
 }
 
 // inSelector reports whether a node belongs to a machine selector.

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/election"
+	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -102,7 +103,7 @@ func (m *migration) meant(component string, a args.Arg) (right string, slipped b
 // underscores as dashes.
 func slippedFrom(name, flag string) bool {
 	return strings.ReplaceAll(name, "_", "-") != flag &&
-		(distance(kebab(name), flag) <= slip(flag) || strings.HasPrefix(name, flag+" "))
+		(spelling.IsSlip(name, flag) || strings.HasPrefix(name, flag+" "))
 }
 
 // asFlag writes an argument with another name, and with = before its value.

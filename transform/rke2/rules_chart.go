@@ -105,6 +105,9 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 		if known := ccm.DefaultTag(Name, m.minor()); known != "" {
 			fix = "set image.tag: " + known
 		}
+		if k8s.From(minor, "v1.28") {
+			fix += ", or add --leader-migration-config generate"
+		}
 		return []transform.Finding{c.inValues(c.chart.Values.Get("image", "tag"), message, fix)}
 	})
 }

@@ -4,7 +4,7 @@
 package schema
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 
 	sjson "sigs.k8s.io/json"
@@ -13,33 +13,40 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// NewFields fails when strict decoding into a type finds an unknown or duplicate
-// field that was not there before, or finds one more often. what names the type.
-func NewFields[T any](before, after yamledit.Node, what string) error {
-	old, err := strict[T](before, what)
-	if err != nil {
-		return err
-	}
-	now, err := strict[T](after, what)
-	if err != nil {
-		return err
-	}
-	return now.Worse(old)
+// Strictness is what decoding into a type finds in a document: unknown and
+// duplicate fields, or that it does not decode.
+type Strictness struct {
+	what   string // the type
+	fields transform.StrictErrors
+	err    error
 }
 
-func strict[T any](root yamledit.Node, what string) (transform.StrictErrors, error) {
-	text, err := json.Marshal(root.Value())
-	if err != nil {
-		return nil, err
-	}
-	var v T
-	fields, err := sjson.UnmarshalStrict(text, &v)
-	if err != nil {
-		return nil, fmt.Errorf("it does not decode as %s", what)
-	}
-	found := transform.StrictErrors{}
+// DecodeStrict decodes a document. what names the type.
+func DecodeStrict[T any](root yamledit.Node, what string) (v T, s Strictness) {
+	s = Strictness{what: what, fields: transform.StrictErrors{}}
+	fields, err := sjson.UnmarshalStrict(root.JSON(), &v)
+	s.err = err
 	for _, f := range fields {
-		found.Add(f.Error())
+		s.fields.Add(f.Error())
 	}
-	return found, nil
+	return v, s
+}
+
+// Fits reports whether the document decodes, whatever fields it has besides.
+func (s Strictness) Fits() bool { return s.err == nil }
+
+// Allows fails when decoding the successor finds a field that was not there
+// before, or finds one more often.
+func (s Strictness) Allows(after Strictness) error {
+	if err := errors.Join(s.err, after.err); err != nil {
+		return fmt.Errorf("it does not decode as %s", s.what)
+	}
+	return after.fields.Worse(s.fields)
+}
+
+// NewFields compares two documents, as Allows does.
+func NewFields[T any](before, after yamledit.Node, what string) error {
+	_, old := DecodeStrict[T](before, what)
+	_, now := DecodeStrict[T](after, what)
+	return old.Allows(now)
 }
