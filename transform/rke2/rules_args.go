@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/election"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -133,4 +134,18 @@ func (m *migration) leaderElectionOff() []transform.Finding {
 	return append(found, m.eachChart(func(c installed) []transform.Finding {
 		return judgeElection(argNodes(c.chart.Values.Get("args")), "cloud-controller-manager", c.inValues)
 	})...)
+}
+
+// judgeElection judges the leader election of a manager whose arguments are in a
+// list.
+func judgeElection(list []argNode, manager string, at func(yamledit.Node, string, string) transform.Finding) []transform.Finding {
+	var placed []args.Placed
+	for _, a := range list {
+		placed = append(placed, args.Placed{Arg: a.Arg, Node: a.node})
+	}
+	var found []transform.Finding
+	for _, f := range election.Judge(placed, manager) {
+		found = append(found, at(f.Node, f.Message, f.Fix))
+	}
+	return found
 }

@@ -1,12 +1,15 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rke2
+// Package election judges how a manager asks for its leases.
+//
+// Invariant: what is judged is what client-go's elector makes of the arguments,
+// defaults included.
+package election
 
 import (
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -26,17 +29,23 @@ const (
 	retryJitter = 1.2
 )
 
-// judgeElection finds what hides the owner of the migration lease, or keeps a
+// Fault is an argument that hides the owner of the migration lease, or keeps a
 // manager from asking for it.
-func judgeElection(list []argNode, manager string, at func(yamledit.Node, string, string) transform.Finding) []transform.Finding {
-	var found []transform.Finding
+type Fault struct {
+	Node         yamledit.Node
+	Message, Fix string
+}
+
+// Judge finds the faults among the arguments of a manager.
+func Judge(list []args.Placed, manager string) []Fault {
+	var found []Fault
 	for _, a := range list {
 		if message, fix := faultOf(a.Arg, manager); message != "" {
-			found = append(found, at(a.node, message, fix))
+			found = append(found, Fault{a.Node, message, fix})
 		}
 	}
 	if message, node := timingFault(list); message != "" {
-		found = append(found, at(node, message, "leave the timings of the lease out: 15s, 10s and 2s"))
+		found = append(found, Fault{node, message, "leave the timings of the lease out: 15s, 10s and 2s"})
 	}
 	return found
 }
@@ -56,7 +65,7 @@ func faultOf(a args.Arg, manager string) (message, fix string) {
 
 // timingFault judges the timings together, as client-go's elector does, and
 // names the last argument that sets one of them.
-func timingFault(list []argNode) (string, yamledit.Node) {
+func timingFault(list []args.Placed) (string, yamledit.Node) {
 	set := map[string]time.Duration{leaseFlag: 15 * time.Second, renewFlag: 10 * time.Second, retryFlag: 2 * time.Second}
 	var last yamledit.Node
 	for _, a := range list {
@@ -64,7 +73,7 @@ func timingFault(list []argNode) (string, yamledit.Node) {
 			continue
 		}
 		if d, err := time.ParseDuration(a.Value); err == nil {
-			set[a.Name], last = d, a.node
+			set[a.Name], last = d, a.Node
 		}
 	}
 	lease, renew, retry := set[leaseFlag], set[renewFlag], set[retryFlag]
