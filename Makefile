@@ -16,7 +16,7 @@ GOLDENS := cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test golden goldens-clean lint bench fuzz corpus e2e verify size startup
+.PHONY: help build demo test golden goldens-clean lint bench fuzz corpus e2e chart verify size startup
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,10 +57,14 @@ corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own res
 	done
 	$(FACTS_FROM) go test ./transform/rke2 -run 'Planner|Facts' -count=1 -v
 	$(FACTS_FROM) go test ./transform/yamledit -run TestRandomEdits -count=1 -v
-	$(FACTS_FROM) go test ./cmd/rke-lm -run TestCorpus -count=1 -v
+	$(FACTS_FROM) go test -timeout 30m ./cmd/rke-lm -run TestCorpus -count=1 -v
 
 e2e: ## Run the command line scripts
 	go test ./cmd/rke-lm -run TestScript -count=1
+
+# The module of its own keeps Helm out of this one's requirements.
+chart: ## Render the published charts with all values, and print how many come out right
+	cd lab/chart && go test -v -run 'Published|Wrong' .
 
 verify: lint test goldens-clean ## Run what a change must pass
 

@@ -77,15 +77,15 @@ func (ProviderIDs) Command() string {
 	return `kubectl get nodes -o custom-columns='NAME:.metadata.name,PROVIDER-ID:.spec.providerID,ZONE:.metadata.labels.topology\.kubernetes\.io/zone,TAINTS:.spec.taints[*].key'`
 }
 
-// LeaseHolder shows who holds the migration lease.
-type LeaseHolder struct{ Why string }
+// LeaseHolder shows who holds the migration lease; "" stands for DefaultLease.
+type LeaseHolder struct{ Why, Lease string }
 
 // Purpose implements Action.
 func (a LeaseHolder) Purpose() string { return a.Why }
 
 // Command implements Action.
-func (LeaseHolder) Command() string {
-	return "kubectl -n kube-system get leases kube-controller-manager cloud-controller-manager cloud-provider-extraction-migration -o custom-columns=NAME:.metadata.name,HOLDER:.spec.holderIdentity,RENEWED:.spec.renewTime"
+func (a LeaseHolder) Command() string {
+	return "kubectl -n kube-system get leases kube-controller-manager cloud-controller-manager " + leaseOr(a.Lease) + " -o custom-columns=NAME:.metadata.name,HOLDER:.spec.holderIdentity,RENEWED:.spec.renewTime"
 }
 
 // HelmUpgrade installs a chart, or brings its release to other values.

@@ -5,15 +5,16 @@ package transform
 
 import "fmt"
 
-// MayLock asks whether a user may lock the migration lease.
-type MayLock struct{ User string }
+// MayLock asks whether a user may lock the migration lease; "" stands for
+// DefaultLease.
+type MayLock struct{ User, Lease string }
 
 // Purpose implements Action.
 func (a MayLock) Purpose() string { return "the answer must be yes" }
 
 // Command implements Action.
 func (a MayLock) Command() string {
-	return "kubectl -n kube-system auth can-i update leases/cloud-provider-extraction-migration --as " + a.User
+	return "kubectl -n kube-system auth can-i update leases/" + leaseOr(a.Lease) + " --as " + a.User
 }
 
 // Desired compares how many pods a DaemonSet wants with how many nodes a selector

@@ -17,9 +17,18 @@ type Choice struct {
 	Next    bool
 }
 
+// ends reports whether the choice needs no step behind this one.
+func (c Choice) ends(s Step) bool {
+	return c.Next && s.Left() || !c.Next && s.Stage.Name == c.Stage
+}
+
 // Choose returns the steps that a choice applies, in their order; none when
-// nothing is left to do. It fails with *Conflict when another stage comes first.
+// nothing is left to do. It fails with *Conflict when another stage comes first,
+// and for a stage that the plan does not have.
 func (p *Plan) Choose(c Choice) ([]Step, error) {
+	if _, err := p.Named(c.Stage); err != nil && !c.Next {
+		return nil, err
+	}
 	var left []Step
 	for _, s := range p.Steps {
 		if s.Left() {
@@ -38,6 +47,21 @@ func (p *Plan) Choose(c Choice) ([]Step, error) {
 		return nil, comesBefore(p.Start.File(), left[0].Stage.Name, c.Stage)
 	}
 	return nil, nil
+}
+
+// Named returns the step of a stage, and fails for one that the operator's choices
+// leave out.
+func (p *Plan) Named(stage string) (Step, error) {
+	s, has := p.Step(stage)
+	if !has {
+		return s, notAmong(stage)
+	}
+	return s, nil
+}
+
+// notAmong refuses a stage that the operator's choices leave out.
+func notAmong(stage string) error {
+	return fmt.Errorf("there is no stage %s with these choices; leave out --no-leader-migration, or name another stage", stage)
 }
 
 func comesBefore(file, first, stage string) error {

@@ -61,7 +61,11 @@ func (p *Plan) Delivery(file string) Delivery {
 	if p.deliver != nil {
 		return p.deliver(p.Start, file)
 	}
-	return Delivery{"Rancher the way it always\ngoes: commit it, or on Rancher's own cluster", "kubectl apply -f " + file}
+	return Delivery{
+		How: "Rancher the way it always\ngoes: commit it, or, if it is what kubectl get has printed, on Rancher's own cluster (kubectl apply would keep\n" +
+			"keys that are gone from the file):",
+		Command: "kubectl replace -f " + file,
+	}
 }
 
 // Cluster is a cluster that can be migrated, as it stands in a document.

@@ -40,6 +40,9 @@ func FindingAt(n yamledit.Node, message, fix string) Finding {
 	return Finding{File: n.Document().File(), Line: n.Line(), Path: n.Path(), Message: message, Fix: fix}
 }
 
+// Report makes a finding about a place, as FindingAt does.
+type Report func(at yamledit.Node, message, fix string) Finding
+
 // Rule is one check with a stable id. The table of a distro's rules drives what
 // is checked, how severe it is, what it stops, and the documentation.
 type Rule struct {

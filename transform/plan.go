@@ -92,6 +92,14 @@ func (p *Plan) Step(stage string) (Step, bool) {
 // parsed again, compared with its promise and checked by its stage; an error
 // says that this cannot be done, and then there is no plan.
 func Build(d Distro, doc *yamledit.Document, target Target) (*Plan, error) {
+	return BuildFor(d, doc, target, Choice{})
+}
+
+// BuildFor plans the stages that a choice needs, as Build does: up to its own, or
+// to the first that is not done. A choice of no stage needs all. Later stages are
+// asked for their edits, so that no migration begins that is known to get stuck;
+// what they do is applied and proven when their turn comes.
+func BuildFor(d Distro, doc *yamledit.Document, target Target, choice Choice) (*Plan, error) {
 	c, err := d.Open(doc, target)
 	if err != nil {
 		return nil, err
@@ -107,9 +115,24 @@ func Build(d Distro, doc *yamledit.Document, target Target) (*Plan, error) {
 			way = append(way, leg{step.Before, step.After, step.Splices})
 		}
 		p.Steps = append(p.Steps, step)
+		if choice.ends(step) && canGoOn(next.Stages()[i+1:]) {
+			break
+		}
 		c = next
 	}
 	return p, nil
+}
+
+// canGoOn reports whether no stage refuses its edit as things stand. If one does,
+// the plan of all stages tells whether that holds and why.
+func canGoOn(later []Stage) bool {
+	return !slices.ContainsFunc(later, func(s Stage) bool {
+		if s.Edit == nil {
+			return false
+		}
+		_, err := s.Edit()
+		return err != nil
+	})
 }
 
 // build applies stage i to a cluster and returns the cluster behind it. way leads

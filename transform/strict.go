@@ -25,7 +25,7 @@ func (s StrictErrors) Add(message string) { s[listIndex.ReplaceAllString(message
 func (s StrictErrors) Worse(before StrictErrors) error {
 	for _, field := range slices.Sorted(maps.Keys(s)) {
 		if s[field] > before[field] {
-			return fmt.Errorf("the result has a field that the schema of Rancher does not allow: %s", field)
+			return fmt.Errorf("the result has a field that its schema does not allow: %s", field)
 		}
 	}
 	return nil

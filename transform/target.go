@@ -19,6 +19,22 @@ const (
 	CordonNever  = "never"
 )
 
+// Where the managers take the assignment of controllers from.
+const (
+	ConfigDefault  = "default"  // their own defaults
+	ConfigGenerate = "generate" // a LeaderMigrationConfiguration for each
+)
+
+// How the migration lease is granted where no document of the cluster does it.
+const (
+	RBACRole  = "role"  // a Role and a RoleBinding of their own
+	RBACPatch = "patch" // the published patch of the bootstrap roles
+)
+
+// DefaultLease is the name of the migration lease unless a configuration says
+// otherwise (k8s.io/controller-manager).
+const DefaultLease = "cloud-provider-extraction-migration"
+
 // Target is what the operator chose. The zero Target is a valid choice.
 type Target struct {
 	// EndState is one of the end states; "" stands for EndStateExternal, but only
@@ -44,10 +60,30 @@ type Target struct {
 	KeepLeaderMigration bool `json:"keepLeaderMigration,omitempty"`
 	// NoLeaderMigration plans the short way with a gap or an overlap of owners.
 	NoLeaderMigration bool `json:"noLeaderMigration,omitempty"`
+	// LeaderMigrationConfig is one of ConfigDefault (also "") and ConfigGenerate.
+	LeaderMigrationConfig string `json:"leaderMigrationConfig,omitempty"`
+	// LeaseName is the name of the migration lease; "" stands for DefaultLease. Only
+	// a configuration can tell the managers another one.
+	LeaseName string `json:"leaseName,omitempty"`
+	// RBAC is one of RBACRole (also "") and RBACPatch.
+	RBAC string `json:"rbac,omitempty"`
+	// NodeIPAM moves the nodeipam controller to the cloud-controller-manager, too.
+	NodeIPAM bool `json:"nodeIPAM,omitempty"`
 	// Cordon is one of CordonAuto (also ""), CordonAlways and CordonNever.
 	Cordon string `json:"cordon,omitempty"`
 
 	// Canonical lets an undo take the usual form where the document does not tell
 	// how something was written before: absent, not empty; a list, not a string.
 	Canonical bool `json:"-"`
+}
+
+// Lease returns the name of the migration lease.
+func (t Target) Lease() string { return leaseOr(t.LeaseName) }
+
+// leaseOr returns the name of a lease, which "" leaves at its default.
+func leaseOr(name string) string {
+	if name == "" {
+		return DefaultLease
+	}
+	return name
 }

@@ -47,7 +47,7 @@ func Undo(d Distro, doc *yamledit.Document, target Target, stage string, through
 // is in the document, or "".
 func lastInEffect(stages []Stage, from string) (string, error) {
 	if _, found := stageOf(stages, from); !found {
-		return "", fmt.Errorf("there is no stage %s with these choices; leave out --no-leader-migration, or name another stage", from)
+		return "", notAmong(from)
 	}
 	for _, s := range slices.Backward(stages) {
 		if s.Undo != nil {

@@ -167,7 +167,7 @@ func (a *applyOptions) turns(f found, t transform.Target) ([]turn, error) {
 	case a.undo != "":
 		return undoTurns(f, t, a.undo, a.choice.Through)
 	}
-	p, err := transform.Build(f.distro, f.doc, t)
+	p, err := transform.BuildFor(f.distro, f.doc, t, a.choice)
 	if err != nil {
 		return nil, err
 	}

@@ -95,22 +95,29 @@ func isForAllMachines(entry any) bool {
 func machinesEndExternal(o *outcome) error {
 	return eachMachine(o.values[0], o.values[len(o.Steps)], func(machine labels.Set, before, after map[string]any) error {
 		if isControlPlane(machine) {
-			if err := isExternal(after); err != nil {
+			if err := isExternal(o, before, after); err != nil {
 				return err
 			}
 		}
-		if after["cloud-provider-name"] == "aws" {
+		if override := o.overrides(); after["cloud-provider-name"] == "aws" && !override {
 			return errors.New("the provider stays aws")
+		} else if override && providerOf(after, "kubelet-arg") != "external" {
+			return errors.New("the kubelet is not external")
 		}
-		return keepsTheRest(before, after)
+		return keepsTheRest(o, before, after)
 	})
 }
 
-func isExternal(config map[string]any) error {
+func isExternal(o *outcome, before, config map[string]any) error {
 	manager := argumentsIn(config[managerArguments])
+	override := o.overrides()
 	switch {
-	case config["cloud-provider-name"] != "external":
+	case !override && config["cloud-provider-name"] != "external":
 		return errors.New("the provider is not external")
+	case override && config["cloud-provider-name"] != before["cloud-provider-name"]:
+		return errors.New("the provider's name, which names the nodes, changes")
+	case providerOf(config, managerArguments) != "external" || providerOf(config, "kube-apiserver-arg") != "external":
+		return errors.New("a component is not external")
 	case fmt.Sprint(config["disable-cloud-controller"]) != "true":
 		return errors.New("RKE2's cloud controller is not disabled")
 	case len(withoutFlag(manager)) != len(manager):
@@ -126,11 +133,26 @@ func isExternal(config map[string]any) error {
 	return nil
 }
 
+// providerOf returns the provider of a component: its own, or else the cluster's.
+func providerOf(config map[string]any, component string) any {
+	provider := config["cloud-provider-name"]
+	for _, text := range argumentsIn(config[component]) {
+		if own, is := strings.CutPrefix(strings.TrimPrefix(text, "--"), "cloud-provider="); is {
+			provider = own
+		}
+	}
+	return provider
+}
+
 // keepsTheRest compares what no stage may touch.
-func keepsTheRest(before, after map[string]any) error {
+func keepsTheRest(o *outcome, before, after map[string]any) error {
 	for _, d := range differences(before, after) {
 		switch strings.TrimSuffix(d.path, "[]") {
 		case "cloud-provider-name", "disable-cloud-controller":
+		case "cloud-provider-config":
+			if d.after != absent || !chartHasConfig(o) {
+				return fmt.Errorf("%s changes", d.path)
+			}
 		case "kubelet-arg", "kube-apiserver-arg", managerArguments:
 			if !slices.Equal(untouched(before, d), untouched(after, d)) {
 				return fmt.Errorf("%s loses or gains arguments", d.path)
@@ -144,10 +166,7 @@ func keepsTheRest(before, after map[string]any) error {
 
 // untouched returns the arguments at a difference that no stage changes.
 func untouched(config map[string]any, d difference) []string {
-	list := withoutFlag(argumentsIn(config[strings.TrimSuffix(d.path, "[]")]))
-	return slices.DeleteFunc(list, func(text string) bool {
-		return strings.HasPrefix(strings.TrimPrefix(text, "--"), "cloud-provider=")
-	})
+	return withoutProvider(withoutFlag(argumentsIn(config[strings.TrimSuffix(d.path, "[]")])))
 }
 
 func isControlPlane(machine labels.Set) bool {

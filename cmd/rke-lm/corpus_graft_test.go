@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -23,7 +24,7 @@ type variant struct {
 func variantsOf(doc *yamledit.Document) iter.Seq2[variant, error] {
 	return func(yield func(variant, error) bool) {
 		seen := map[string]bool{}
-		for _, g := range grafts {
+		for _, g := range slices.Concat(grafts, chartGrafts) {
 			grown, err := graftedOnto(doc, g)
 			if err != nil {
 				if !yield(variant{name: g.name}, err) {
@@ -65,7 +66,7 @@ var (
 
 var grafts = []graft{
 	{"provider in machineGlobalConfig", []clusterEdit{awsEverywhere}},
-	{"provider in an entry without selector", []clusterEdit{withoutProvider, awsWithoutSelector}},
+	{"provider in an entry without selector", []clusterEdit{noProvider, awsWithoutSelector}},
 	{"provider in machineGlobalConfig and for control planes", []clusterEdit{awsEverywhere,
 		entry(controlPlane, "cloud-provider-name", "aws")}},
 	{"global manager arguments as a list", []clusterEdit{awsEverywhere,
@@ -217,7 +218,7 @@ func awsEverywhere(e *yamledit.Edit, config yamledit.Node) {
 	}
 }
 
-func withoutProvider(e *yamledit.Edit, config yamledit.Node) {
+func noProvider(e *yamledit.Edit, config yamledit.Node) {
 	for _, at := range providers(config) {
 		e.Remove(at)
 	}

@@ -5,10 +5,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -43,7 +43,7 @@ func checkPlan(plan *transform.Plan) error {
 	if err != nil {
 		return err
 	}
-	errs := []error{stepsFollowEachOther(o), undoingAllRestores(o), machinesEndExternal(o)}
+	errs := []error{stepsFollowEachOther(o), undoingAllRestores(o), theSavedPlanGoesBothWays(o), cordonsAsChosen(o), machinesEndExternal(o)}
 	for i, s := range o.Steps {
 		if !s.Changes() {
 			continue
@@ -113,7 +113,7 @@ func applyingAgainChangesNothing(o *outcome, i int) error {
 	if err != nil {
 		return fmt.Errorf("the result does not parse: %w", err)
 	}
-	again, err := transform.Build(rke2.Distro(), doc, corpusTarget)
+	again, err := transform.Build(rke2.Distro(), doc, o.Target)
 	if err != nil {
 		return fmt.Errorf("the result cannot be planned: %w", err)
 	}
@@ -128,71 +128,33 @@ func applyingAgainChangesNothing(o *outcome, i int) error {
 	return nil
 }
 
-// commentsAreKept lets only those comments go that stand inside of a removed
-// key or entry.
-func commentsAreKept(o *outcome, i int) error {
-	s := o.Steps[i]
-	left := commentsOf(s.After.Bytes())
-	for _, d := range o.changes[i] {
-		if d.after == absent {
-			addTo(left, commentsOf(linesOf(s.Before, d.was)))
-		}
+// theSavedPlanGoesBothWays applies all stages as the plan was saved, and takes
+// them back.
+func theSavedPlanGoesBothWays(o *outcome) error {
+	text, err := json.Marshal(o.Save(""))
+	if err != nil {
+		return err
 	}
-	for comment, n := range commentsOf(s.Before.Bytes()) {
-		if left[comment] < n {
-			return fmt.Errorf("a comment is lost: %s", comment)
-		}
+	var saved transform.Saved
+	if err := json.Unmarshal(text, &saved); err != nil {
+		return err
+	}
+	edits := slices.DeleteFunc(slices.Clone(o.Steps), func(s transform.Step) bool { return !s.Changes() })
+	if len(edits) == 0 {
+		return nil
+	}
+	first, last := edits[0].Stage.Name, edits[len(edits)-1].Stage.Name
+	forth, err := saved.Forward(o.Start, transform.Choice{Stage: last, Through: true})
+	if err != nil || !bytes.Equal(forth[len(forth)-1].After, o.last().Bytes()) {
+		return fmt.Errorf("the saved plan ends in other bytes (%v)", err)
+	}
+	end, err := transform.Parse(o.last().Chunk())
+	if err != nil {
+		return err
+	}
+	back, err := saved.Back(end, first, true)
+	if err != nil || !bytes.Equal(back[len(back)-1].After, o.Start.Bytes()) {
+		return fmt.Errorf("the saved plan undoes to other bytes (%v)", err)
 	}
 	return nil
-}
-
-func addTo(sum, more map[string]int) {
-	for comment, n := range more {
-		sum[comment] += n
-	}
-}
-
-// linesOf returns the lines that hold a node.
-func linesOf(doc *yamledit.Document, way []any) []byte {
-	n := doc.Root()
-	for _, next := range way {
-		switch next := next.(type) {
-		case string:
-			n = n.Get(next)
-		case int:
-			n = n.Items()[next]
-		}
-	}
-	from, to := lineRange(n)
-	return bytes.Join(bytes.SplitAfter(doc.Bytes(), []byte("\n"))[from:to], nil)
-}
-
-// lineRange returns the 0-based line at which a node starts, and the one behind
-// its last descendant.
-func lineRange(n yamledit.Node) (from, to int) {
-	before := n.Document().Chunk().Line
-	return n.Line() - before - 1, lastLine(n) - before
-}
-
-func lastLine(n yamledit.Node) int {
-	last := n.Line()
-	for _, c := range n.Children() {
-		last = max(last, lastLine(c))
-	}
-	return last
-}
-
-// commentsOf counts what follows a # at the start of a line or behind a blank,
-// in text that is no comment too.
-func commentsOf(text []byte) map[string]int {
-	found := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		for i := range line {
-			if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
-				found[strings.TrimRight(line[i:], "\r\n")]++
-				break
-			}
-		}
-	}
-	return found
 }

@@ -19,18 +19,22 @@ import (
 
 // promises says of every stage which differences it may make. It knows values
 // only: nothing of bytes, nor of the checks that a plan makes itself.
-var promises = map[string]func(difference) bool{
-	transform.GrantMigrationLease:    isGrant,
-	transform.EnableLeaderMigration:  isFlagAdded,
+var promises = map[string]func(*outcome, difference) error{
+	transform.GrantMigrationLease:    when(isGrant),
+	transform.EnableLeaderMigration:  when(isFlagAdded),
+	transform.InstallCCM:             isInstall,
 	transform.SwitchToExternal:       isSwitch,
-	transform.InstallCCM:             isManifest,
-	transform.DisableLeaderMigration: isManifest,
+	transform.DisableLeaderMigration: isDisable,
 }
 
-// isManifest is a change of the manifests and of nothing else.
-func isManifest(d difference) bool {
-	_, isText := d.after.(string)
-	return isText && d.path == "spec.rkeConfig.additionalManifest"
+// when is a promise that depends on the difference alone.
+func when(is func(difference) bool) func(*outcome, difference) error {
+	return func(_ *outcome, d difference) error {
+		if !is(d) {
+			return errors.New("it is no such change")
+		}
+		return nil
+	}
 }
 
 func onlyPromisedValuesDiffer(o *outcome, i int) error {
@@ -42,8 +46,8 @@ func onlyPromisedValuesDiffer(o *outcome, i int) error {
 		return errors.New("bytes change and no value does")
 	}
 	for _, d := range o.changes[i] {
-		if !promised(d) {
-			return fmt.Errorf("%s changes otherwise than promised: %s becomes %s", spot(d.is), kindOf(d.before), kindOf(d.after))
+		if err := promised(o, d); err != nil {
+			return fmt.Errorf("%s changes otherwise than promised, %s becomes %s: %w", spot(d.is), kindOf(d.before), kindOf(d.after), err)
 		}
 	}
 	return eachOnce(o.changes[i])
@@ -207,44 +211,4 @@ func isFlagEntry(v any) bool {
 			"key": "rke.cattle.io/control-plane-role", "operator": "In", "values": []any{"true"},
 		}}},
 	})
-}
-
-func isSwitch(d difference) bool {
-	argument := argumentOf(d)
-	switch argument {
-	case "cloud-provider-name":
-		return d.before == "aws" && d.after == "external"
-	case "disable-cloud-controller":
-		return d.before != true && d.after == true
-	case "kube-controller-manager-arg[]", "kube-controller-manager-arg":
-		return isProviderSwitched(d) || isFlagRemoved(d)
-	case "kubelet-arg[]", "kubelet-arg", "kube-apiserver-arg[]", "kube-apiserver-arg":
-		return isProviderSwitched(d)
-	}
-	return d.path == selectorConfig+"[]" && d.after == absent && holdsOnlyFlag(d.before)
-}
-
-func isProviderSwitched(d difference) bool {
-	text, _ := d.before.(string)
-	name, value, _ := strings.Cut(text, "=")
-	return strings.TrimPrefix(name, "--") == "cloud-provider" && value == "aws" && d.after == name+"=external"
-}
-
-// isFlagRemoved wants the flag to go, and with it a key that held nothing else;
-// a string may stay, empty.
-func isFlagRemoved(d difference) bool {
-	if list, isList := d.before.([]any); isList {
-		return d.after == absent && len(list) > 0 && !slices.ContainsFunc(list, func(v any) bool { return !isFlag(v) })
-	}
-	return isFlag(d.before) && (d.after == absent || d.after == "")
-}
-
-// holdsOnlyFlag reports whether a value is an entry with a selector whose
-// config is the flag.
-func holdsOnlyFlag(v any) bool {
-	entry, _ := v.(map[string]any)
-	config, _ := entry["config"].(map[string]any)
-	arguments := difference{before: member(config, "kube-controller-manager-arg"), after: absent}
-	_, selective := entry["machineLabelSelector"]
-	return selective && len(entry) == 2 && len(config) == 1 && isFlagRemoved(arguments)
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -22,24 +23,38 @@ type propertyRun struct {
 	mistakes                int            // refusals of a result, not of a cluster
 	applied                 map[string]int // stage → how often it edited
 	findings                map[string]int // rule → how often it spoke
+	chosen                  map[string]int // choice → how often it was planned
+	clusters                map[string]bool
 	refused                 refusals
+	mu                      sync.Mutex
 }
 
-func (r *propertyRun) plan(doc *yamledit.Document, name string) {
+func (r *propertyRun) plan(doc *yamledit.Document, name string, c choice) {
 	r.t.Helper()
+	plan, err := transform.Build(rke2.Distro(), doc, c.target)
+	var wrong error
+	if err == nil {
+		wrong = checkPlan(plan)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.tried++
-	plan, err := transform.Build(rke2.Distro(), doc, corpusTarget)
 	if err != nil {
-		r.refused.add(err, name)
+		r.refused.add(err, name+", "+c.name)
 		if isOwnMistake(err) {
 			r.mistakes++
 		}
 		return
 	}
 	r.planned++
+	if r.clusters == nil {
+		r.clusters, r.chosen = map[string]bool{}, map[string]int{}
+	}
+	r.clusters[fmt.Sprint(doc.File(), doc.Chunk().Index)] = true
+	r.chosen[c.name]++
 	r.count(plan)
-	if err := checkPlan(plan); err != nil {
-		r.t.Errorf("%s, %s:\n%v", placeOf(doc), name, err)
+	if wrong != nil {
+		r.t.Errorf("%s, %s, %s:\n%v", placeOf(doc), name, c.name, wrong)
 	}
 }
 

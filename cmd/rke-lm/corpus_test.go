@@ -5,6 +5,8 @@ package main
 
 import (
 	"bytes"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -15,8 +17,6 @@ import (
 // fewestGraftedClusters is how many clusters of a corpus must be planned once
 // they are on AWS. All variants of one cluster count once.
 const fewestGraftedClusters = 15
-
-var corpusTarget = transform.Target{EndState: transform.EndStateExternal}
 
 func TestCorpusKeepsEveryByteWithoutAnEdit(t *testing.T) {
 	files, documents, empty := corpusFiles(t), 0, 0
@@ -76,7 +76,10 @@ func isKeptWithoutAnEdit(t *testing.T, doc *yamledit.Document, c yamledit.Chunk)
 func TestCorpusClustersAsTheyAre(t *testing.T) {
 	found, run := readClusters(t), propertyRun{t: t}
 	for _, doc := range found.clusters {
-		run.plan(doc, "cluster")
+		run.plan(doc, "cluster", plain)
+		for _, c := range choices {
+			run.plan(doc, "cluster", c)
+		}
 	}
 	t.Logf("real: %d clusters, %d fragments, %d documents refused on reading", len(found.clusters), len(found.fragments), found.refused.count())
 	t.Logf("refused on reading:\n%s", found.refused.report())
@@ -93,42 +96,48 @@ func TestCorpusFragmentsAreNotPlanned(t *testing.T) {
 		if rke2.Distro().Owns(doc) {
 			t.Errorf("%s is taken for a cluster", placeOf(doc))
 		}
-		if _, err := transform.Build(rke2.Distro(), doc, corpusTarget); err == nil {
+		if _, err := transform.Build(rke2.Distro(), doc, plain.target); err == nil {
 			t.Errorf("%s is planned", placeOf(doc))
 		}
 	}
 }
 
-// sampled is the share of the variants that is planned, another one of every
-// cluster: all of them with all eight stages take longer than anyone waits.
-const sampled = 9
-
+// TestCorpusClustersGraftedOntoAWS plans every variant twice: as most would, and
+// under one other choice in turn.
 func TestCorpusClustersGraftedOntoAWS(t *testing.T) {
-	clusters, grafted := readClusters(t).clusters, 0
-	run := propertyRun{t: t}
+	clusters, run := readClusters(t).clusters, propertyRun{t: t}
 	var ungraftable refusals
-	for turn, doc := range clusters {
-		before, i := run.planned, turn
+	variants := 0
+	jobs := make(chan func())
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for job := range jobs {
+				job()
+			}
+		})
+	}
+	for _, doc := range clusters {
 		for v, err := range variantsOf(doc) {
 			if err != nil {
 				ungraftable.add(err, v.name)
 				continue
 			}
-			if i++; i%sampled == 0 {
-				run.plan(v.doc, v.name)
-			}
-		}
-		if run.planned > before {
-			grafted++
+			other := choices[variants%len(choices)]
+			variants++
+			jobs <- func() { run.plan(v.doc, v.name, plain); run.plan(v.doc, v.name, other) }
 		}
 	}
-	t.Logf("grafted onto AWS: %d clusters of %d; variants planned: %d of %d; %s", grafted, len(clusters), run.planned, run.tried, run.edits())
+	close(jobs)
+	workers.Wait()
+	t.Logf("grafted onto AWS: %d clusters of %d in %d variants; planned: %d of %d (%s); %s",
+		len(run.clusters), len(clusters), variants, run.planned, run.tried, counts(run.chosen), run.edits())
 	t.Logf("variants refused:\n%s", run.refused.report())
 	t.Logf("grafts that yamledit refused:\n%s", ungraftable.report())
 	if run.mistakes > 0 {
 		t.Errorf("%d variants are refused because an edit went wrong", run.mistakes)
 	}
-	if grafted < fewestGraftedClusters {
-		t.Errorf("%d clusters can be planned on AWS, fewer than %d", grafted, fewestGraftedClusters)
+	if len(run.clusters) < fewestGraftedClusters {
+		t.Errorf("%d clusters can be planned on AWS, fewer than %d", len(run.clusters), fewestGraftedClusters)
 	}
 }

@@ -94,10 +94,9 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 }
 
 func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t transform.Target) (outputs.EffectiveConfig, error) {
-	name, _ := doc.Root().Get("metadata", "name").String()
-	namespace, _ := doc.Root().Get("metadata", "namespace").String()
+	id := d.Identify(doc)
 	config := outputs.EffectiveConfig{
-		Name: name, Namespace: namespace, Distro: d.Name,
+		Name: id.Name, Namespace: id.Namespace, Distro: d.Name,
 		Source: outputs.Source{File: doc.File(), Document: doc.Chunk().Index, Line: doc.Root().Line()},
 	}
 	classes, err := d.Explain(doc, t)
@@ -109,11 +108,14 @@ func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t
 
 // compare returns what shows a stage's effect on every class.
 func (e *explainOptions) compare(f found, t transform.Target) (show func() error, err error) {
-	p, err := transform.Build(f.distro, f.doc, t)
+	p, err := transform.BuildFor(f.distro, f.doc, t, transform.Choice{Stage: e.diff})
 	if err != nil {
 		return nil, err
 	}
-	step, _ := p.Step(e.diff)
+	step, err := p.Named(e.diff)
+	if err != nil {
+		return nil, err
+	}
 	before, err := e.effective(f.distro, step.Before, t)
 	if err != nil {
 		return nil, err

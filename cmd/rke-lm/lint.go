@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -22,13 +21,9 @@ import (
 // lintOptions are the flags of lint, and what it has found.
 type lintOptions struct {
 	rewrite
-	fix bool
-
-	shown io.Writer           // where findings go as text
-	kept  []transform.Finding // for programs
-	count map[transform.Severity]int
+	tally
+	fix   bool
 	moved int // lines that fixes added to the file in work
-	code  int
 }
 
 func newLint(o *options) *cobra.Command {
@@ -82,10 +77,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := l.finish(); err != nil {
-		return err
-	}
-	return withCode(l.code)
+	return l.finish()
 }
 
 // check refuses choices that mean nothing together. Where standard output takes
@@ -94,7 +86,7 @@ func (l *lintOptions) check(paths []string) error {
 	if err := checkOneOf("output", l.output, "text", "json", "yaml"); err != nil {
 		return err
 	}
-	l.shown, l.kept, l.count = l.out, []transform.Finding{}, map[transform.Severity]int{}
+	l.tally = newTally(l.options)
 	switch {
 	case l.fix && (l.dryRun || l.toStdout || slices.Contains(paths, "-")):
 		l.shown = l.err
@@ -133,24 +125,15 @@ func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error)
 // fixes in front of them.
 func (l *lintOptions) show(findings []transform.Finding) {
 	for i := range findings {
-		f := &findings[i]
-		f.Line += l.moved
-		l.count[f.Severity]++
-		if f.Stops() {
-			l.code = max(l.code, exitFound)
-		}
+		findings[i].Line += l.moved
 	}
-	if l.output == "text" {
-		outputs.WriteFindings(l.shown, l.palette(l.shown), findings, "")
-		return
-	}
-	l.kept = append(l.kept, outputs.Findings(findings)...)
+	l.add(findings)
 }
 
 // keep takes over what fixes made of a cluster.
 func (l *lintOptions) keep(f found, c transform.Cluster, made []string) error {
 	before, after := f.doc, c.Document()
-	fmt.Fprintf(l.err, "%s: %s: fixed %s\n", before.File(), c.Identity().Title(), counted(made))
+	l.notes = append(l.notes, fmt.Sprintf("%s: %s: fixed %s,", before.File(), c.Identity().Title(), counted(made)))
 	if l.dryRun {
 		outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
 	}
@@ -218,16 +201,4 @@ func (l *lintOptions) ended(in piece, failed bool) error {
 		return nil
 	}
 	return l.file(in, failed)
-}
-
-// finish shows what was kept, or counts what was shown.
-func (l *lintOptions) finish() error {
-	switch l.output {
-	case "json":
-		return outputs.WriteJSON(l.out, l.kept)
-	case "yaml":
-		return outputs.WriteYAML(l.out, l.kept)
-	}
-	fmt.Fprintf(l.err, "errors: %d, warnings: %d, notes: %d\n", l.count[transform.Error], l.count[transform.Warning], l.count[transform.Note])
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/saved"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 )
 
 // planFolders writes plans below a folder; without one it writes nothing.
@@ -44,6 +45,9 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if err != nil {
 		return err
 	}
+	if err := fs.apart(p, path); err != nil {
+		return err
+	}
 	kept := p.Save(path)
 	if err := fs.take(kept); err != nil {
 		return err
@@ -61,6 +65,18 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 		return err
 	}
 	fmt.Fprintf(said, "%s: plan written\n", written)
+	return nil
+}
+
+// apart refuses the folder of a static pod, which a kubelet may read: what it finds
+// there it starts.
+func (fs *planFolders) apart(p *transform.Plan, path string) error {
+	if kind, _ := p.Start.Root().Get("kind").String(); p.Cluster.Distro != manifests.Name || kind != "Pod" || path == "" {
+		return nil
+	}
+	if folder, inside := source.Covers([]string{filepath.Dir(path)}, fs.dir); inside {
+		return fmt.Errorf("--out %s: it lies in %s beside a static pod, where a kubelet may read it; name a folder elsewhere", fs.dir, folder)
+	}
 	return nil
 }
 

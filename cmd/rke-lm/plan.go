@@ -64,7 +64,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	result := outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}}
 	left := false
 	code, err := p.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
-		plan, err := transform.Build(f.distro, f.doc, t)
+		plan, err := transform.BuildFor(f.distro, f.doc, t, p.needed())
 		if err != nil {
 			return nil, err
 		}
@@ -91,6 +91,14 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		code = exitFound
 	}
 	return withCode(code)
+}
+
+// needed is what has to be planned for what is shown; the exit code tells of all.
+func (p *planOptions) needed() transform.Choice {
+	if p.exitCode {
+		return transform.Choice{}
+	}
+	return transform.Choice{Stage: p.stage}
 }
 
 // show writes a plan for people.

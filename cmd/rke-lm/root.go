@@ -20,12 +20,16 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // distros is the one list of what rke-lm knows.
-var distros = sync.OnceValue(func() []transform.Distro { return []transform.Distro{rke2.Distro(), rke1.Distro()} })
+var distros = sync.OnceValue(func() []transform.Distro {
+	return []transform.Distro{rke2.Distro(), rke1.Distro(), manifests.Distro()}
+})
 
 // options are the choices that several verbs share.
 type options struct {
@@ -61,7 +65,8 @@ nothing but what the stage promises.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newVersion(o))
+	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newVerify(o), newOwners(o), newStatus(o),
+		newDeployment(o), newLeaderMigrationConfig(o), newVersion(o))
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
@@ -72,7 +77,7 @@ nothing but what the stage promises.`,
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.distro, "distro", "", "take every document for this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
-	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files that state none, such as v1.26.15+rke2r1 or v1.26.15-rancher1-1")
+	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files that state none, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
 
 // targetFlags are the operator's choices.
@@ -86,6 +91,10 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.ImageTag, "ccm-image-tag", "", "tag of that image (default: the one tested with the cluster's minor)")
 	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "leave leader migration on at the end")
 	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "plan the short way: chart, switch, verify")
+	f.StringVar(&t.LeaderMigrationConfig, "leader-migration-config", "", "default: the managers know which controllers move (also when not given); generate: each gets a LeaderMigrationConfiguration of its own, which images of 1.28 and later need")
+	f.StringVar(&t.LeaseName, "lease-name", "", "name of the migration lease (default "+transform.DefaultLease+"); another one goes with --leader-migration-config generate")
+	f.StringVar(&t.RBAC, "rbac", transform.RBACRole, "manifests: grant the migration lease with a Role and RoleBinding of their own (role), or with the published patches, which replace the rules of the bootstrap roles (patch)")
+	f.BoolVar(&t.NodeIPAM, "nodeipam", false, "manifests: hand the nodeipam controller to the cloud-controller-manager as well; that of AWS does not have one")
 	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
 	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change to an RKE cluster: 2.7.11, 2.8.0 and later know external-aws")
 	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
@@ -108,13 +117,19 @@ func complete(c *cobra.Command, flag string, values []string) {
 // target checks the choices and returns them.
 func (o *options) target() (transform.Target, error) {
 	t := o.choices
-	if t.EndState != "" {
-		if err := checkOneOf("end-state", t.EndState, transform.EndStateExternal, transform.EndStateOverride); err != nil {
-			return t, err
+	for _, c := range []struct {
+		flag, value string
+		allowed     []string
+	}{
+		{"end-state", t.EndState, []string{transform.EndStateExternal, transform.EndStateOverride}},
+		{"cordon", t.Cordon, []string{transform.CordonAuto, transform.CordonAlways, transform.CordonNever}},
+		{"rbac", t.RBAC, []string{transform.RBACRole, transform.RBACPatch}},
+		{"leader-migration-config", t.LeaderMigrationConfig, []string{transform.ConfigDefault, transform.ConfigGenerate}},
+	} {
+		if c.value == "" {
+			continue
 		}
-	}
-	if t.Cordon != "" {
-		if err := checkOneOf("cordon", t.Cordon, transform.CordonAuto, transform.CordonAlways, transform.CordonNever); err != nil {
+		if err := checkOneOf(c.flag, c.value, c.allowed...); err != nil {
 			return t, err
 		}
 	}
@@ -123,8 +138,8 @@ func (o *options) target() (transform.Target, error) {
 			return t, fmt.Errorf("--%s %s is no version; write it like 1.5.12", flag, version)
 		}
 	}
-	if t.KeepLeaderMigration && t.NoLeaderMigration {
-		return t, errors.New("--keep-leader-migration and --no-leader-migration exclude each other; leave one out")
+	if err := checkMigration(t); err != nil {
+		return t, err
 	}
 	for _, id := range t.Accept {
 		if err := checkAccept(id); err != nil {
@@ -134,20 +149,45 @@ func (o *options) target() (transform.Target, error) {
 	return t, nil
 }
 
+// checkMigration refuses choices of leader migration that mean nothing together.
+func checkMigration(t transform.Target) error {
+	if err := leadermigration.CheckLease(t.Lease()); err != nil {
+		return fmt.Errorf("--lease-name: %w", err)
+	}
+	generated := t.LeaderMigrationConfig == transform.ConfigGenerate
+	switch {
+	case t.KeepLeaderMigration && t.NoLeaderMigration:
+		return errors.New("--keep-leader-migration and --no-leader-migration exclude each other; leave one out")
+	case generated && t.NoLeaderMigration:
+		return errors.New("--leader-migration-config generate and --no-leader-migration exclude each other; leave one out")
+	case t.NodeIPAM && !generated && !t.NoLeaderMigration:
+		return errors.New("--nodeipam: the managers do not hand it over by default, and both would run it; add --leader-migration-config generate")
+	case t.Lease() != transform.DefaultLease && !generated:
+		return errors.New("--lease-name: only a configuration tells both managers another name; add --leader-migration-config generate")
+	}
+	return nil
+}
+
 // checkAccept refuses rules that do not exist or must not be acknowledged.
 func checkAccept(id string) error {
-	var known []string
+	var rules []transform.Rule
 	for _, d := range distros() {
-		for _, r := range d.Rules {
-			if r.ID == id && r.Acceptable {
-				return nil
-			}
-			if r.ID == id {
-				return fmt.Errorf("--accept %s: this rule cannot be acknowledged; correct what it finds", id)
-			}
-			if r.Acceptable {
-				known = append(known, r.ID)
-			}
+		rules = append(rules, d.Rules...)
+	}
+	return checkAcceptable(id, rules)
+}
+
+func checkAcceptable(id string, rules []transform.Rule) error {
+	var known []string
+	for _, r := range rules {
+		if r.ID == id && r.Acceptable {
+			return nil
+		}
+		if r.ID == id {
+			return fmt.Errorf("--accept %s: this rule cannot be acknowledged; correct what it finds", id)
+		}
+		if r.Acceptable {
+			known = append(known, r.ID)
 		}
 	}
 	slices.Sort(known)

@@ -14,8 +14,18 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
+// goldens is where the golden cases are; tests change the folder that they run in.
+var goldens = func() string {
+	folder, err := filepath.Abs("testdata/golden")
+	if err != nil {
+		panic(err)
+	}
+	return folder
+}()
+
 // shownRule is a rule of a distro and the golden cases that show it: rule-ID and
-// rule-ID-not for the first distro that has the rule, rule-DISTRO-ID for another.
+// rule-ID-not for the first distro that has the rule, rule-DISTRO-ID for another,
+// and wherever there is a folder of that name.
 type shownRule struct {
 	transform.Rule
 	folder string
@@ -43,8 +53,10 @@ func allRules() []shownRule {
 	for _, d := range distros() {
 		for _, r := range d.Rules {
 			folder := "rule-" + r.ID
-			if _, shared := first[r.ID]; shared {
-				folder = "rule-" + d.Name + "-" + r.ID
+			own := "rule-" + d.Name + "-" + r.ID
+			_, err := os.Stat(filepath.Join(goldens, own))
+			if _, shared := first[r.ID]; shared || err == nil {
+				folder = own
 			}
 			first[r.ID] = d.Name
 			rules = append(rules, shownRule{r, folder})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -103,7 +104,7 @@ func unknown(e yamledit.Entry, known map[string]Kind) error {
 	}
 	slices.Sort(names)
 	do := "use the name of a flag of choice without its dashes; plan --help lists them"
-	if near, ok := nearest(e.Key, names); ok {
+	if near, ok := spelling.Nearest(e.Key, names); ok {
 		do = "did you mean " + near + "?"
 	}
 	return e.Value.Errorf("not known as a flag of choice", do)

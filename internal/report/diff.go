@@ -17,8 +17,23 @@ import (
 // Diff returns the unified diff of two states of a document, without its
 // secrets, with the line numbers of the file. It is for review: a context line
 // with a secret does not apply.
-func Diff(before, after *yamledit.Document) string {
-	old, now := string(redact.Document(before)), string(redact.Document(after))
+func Diff(before, after *yamledit.Document) string { return shown{}.diff(before, after) }
+
+// shown keeps the redacted texts of documents, for each but the first and the last
+// of a plan stands in two diffs.
+type shown map[*yamledit.Document]string
+
+func (s shown) text(d *yamledit.Document) string {
+	text, known := s[d]
+	if !known {
+		text = string(redact.Document(d))
+		s[d] = text
+	}
+	return text
+}
+
+func (s shown) diff(before, after *yamledit.Document) string {
+	old, now := s.text(before), s.text(after)
 	name := strings.TrimPrefix(before.File(), "/")
 	u, err := udiff.ToUnifiedDiff("a/"+name, "b/"+name, old, udiff.Lines(old, now), udiff.DefaultContextLines)
 	if err != nil || len(u.Hunks) == 0 {

@@ -102,7 +102,7 @@ func originOf(n yamledit.Node) Origin {
 func WriteEffective(w io.Writer, p Palette, e EffectiveConfig) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title(Plan{Distro: e.Distro, Namespace: e.Namespace, Name: e.Name})), p.paint(dim, place(e.Source)))
 	for _, c := range e.Classes {
-		fmt.Fprintf(w, "\n%s %s\n", p.paint(bold, "class "+c.Name), p.paint(dim, roles(c)))
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(p.paint(bold, "class "+c.Name)+" "+p.paint(dim, roles(c))))
 		for _, key := range c.keys {
 			writeSetting(w, p, c, key)
 		}
@@ -132,6 +132,9 @@ func roles(c Class) string {
 	}
 	if os := c.Labels["cattle.io/os"]; os != "" && os != "linux" {
 		out = append(out, os)
+	}
+	if len(c.Labels) == 0 {
+		return "" // no machine, but a manager
 	}
 	return "(" + strings.Join(out, ", ") + ")"
 }

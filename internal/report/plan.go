@@ -76,9 +76,10 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
 		Source: sourceOf(p), SHA256: hex.EncodeToString(sum[:]), Stages: []Stage{},
 	}
+	texts := shown{}
 	for _, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
-			out.Stages = append(out.Stages, newStage(s))
+			out.Stages = append(out.Stages, newStage(s, texts))
 		}
 	}
 	return out
@@ -88,13 +89,13 @@ func sourceOf(p *transform.Plan) Source {
 	return Source{File: p.Start.File(), Document: p.Start.Chunk().Index, Line: p.Start.Root().Line()}
 }
 
-func newStage(s transform.Step) Stage {
+func newStage(s transform.Step, texts shown) Stage {
 	out := Stage{
 		Name: s.Stage.Name, State: s.State, Why: s.Stage.Why,
 		Edits: append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),
 	}
 	if s.Changes() {
-		out.Diff = Diff(s.Before, s.After)
+		out.Diff = texts.diff(s.Before, s.After)
 	}
 	if s.State != transform.Done {
 		for _, a := range s.Stage.Actions {

@@ -69,9 +69,9 @@ func Last(list []Arg, name string) (Arg, bool) {
 	return Arg{}, false
 }
 
-// Without returns the arguments except one flag.
-func Without(list []Arg, name string) []Arg {
-	return slices.DeleteFunc(slices.Clone(list), func(a Arg) bool { return a.Name == name })
+// Without returns the arguments except some flags.
+func Without(list []Arg, names ...string) []Arg {
+	return slices.DeleteFunc(slices.Clone(list), func(a Arg) bool { return slices.Contains(names, a.Name) })
 }
 
 // Update is a change of the arguments at one location.
@@ -170,6 +170,16 @@ func Appended(list []Arg, a Arg) string { return dashesLike(list, a) }
 // Remove takes every occurrence of a flag out of a list of arguments.
 func Remove(e *yamledit.Edit, at yamledit.Node, name string) {
 	Update{Remove: []string{name}}.list(e, at)
+}
+
+// Rewrite gives every occurrence of a flag in a list the text of an argument, and
+// reports whether there was one.
+func Rewrite(e *yamledit.Edit, at yamledit.Node, text string) bool {
+	nodes := occurrences(at, Parse(text).Name)
+	for _, n := range nodes {
+		e.Set(n, text)
+	}
+	return len(nodes) > 0
 }
 
 // occurrences returns the nodes that hold a flag.

@@ -5,12 +5,6 @@ package args
 
 import "github.com/rke-lm/rke-lm/transform/yamledit"
 
-// Placed is an argument and the node that holds its value.
-type Placed struct {
-	Arg
-	Node yamledit.Node
-}
-
 // OfMap returns the arguments in a mapping from flags to values, in the order of
 // the file. A value may be a list, of which every item is an occurrence.
 func OfMap(at yamledit.Node) []Placed {
@@ -21,7 +15,7 @@ func OfMap(at yamledit.Node) []Placed {
 			values = e.Value.Items()
 		}
 		for _, n := range values {
-			list = append(list, Placed{With(e.Key, written(n)), n})
+			list = append(list, Placed{Arg: With(e.Key, written(n)), Node: n})
 		}
 	}
 	return list

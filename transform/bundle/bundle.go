@@ -19,6 +19,7 @@ import (
 type Bundle struct {
 	Holder yamledit.Node // the mapping that has Key, or gets it
 	Key    string
+	Lease  string // name of the migration lease
 }
 
 // At returns the string; it may not exist, or be null.

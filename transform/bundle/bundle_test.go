@@ -18,7 +18,7 @@ func bundleIn(t *testing.T, text string) Bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Bundle{Holder: doc.Root(), Key: "manifests"}
+	return Bundle{Holder: doc.Root(), Key: "manifests", Lease: leadermigration.Lease}
 }
 
 // edited applies what a function queues.
@@ -32,7 +32,7 @@ func edited(t *testing.T, b Bundle, queue func(*yamledit.Edit) error) (Bundle, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Bundle{Holder: doc.Root(), Key: b.Key}, nil
+	return Bundle{Holder: doc.Root(), Key: b.Key, Lease: b.Lease}, nil
 }
 
 func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
@@ -63,7 +63,7 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 }
 
 func TestARevokedGrantThatWasAloneIsUndetermined(t *testing.T) {
-	b := bundleIn(t, "manifests: |-\n  "+strings.ReplaceAll(strings.TrimSpace(leadermigration.Grant), "\n", "\n  ")+"\nrest: 1\n")
+	b := bundleIn(t, "manifests: |-\n  "+strings.ReplaceAll(strings.TrimSpace(leadermigration.Grant(leadermigration.Lease)), "\n", "\n  ")+"\nrest: 1\n")
 	if _, err := edited(t, b, func(e *yamledit.Edit) error { return b.Revoke(e, UsualOf(transform.Target{})) }); err == nil || !strings.Contains(err.Error(), "either absent or empty") {
 		t.Error(err)
 	}

@@ -15,13 +15,13 @@ import (
 // grant it already. It fails where others of the name grant something else.
 func (b Bundle) Grant(e *yamledit.Edit) error {
 	docs, err := b.Documents()
-	if err != nil || leadermigration.Granted(docs) {
+	if err != nil || leadermigration.Granted(docs, b.Lease) {
 		return err
 	}
-	if n, found := leadermigration.Conflict(docs); found {
-		return n.Errorf("a manifest of the name "+leadermigration.Lease+" is there, but does not let kube-controller-manager lock the migration lease", "complete its rules and subjects, or give it another name")
+	if n, found := leadermigration.Conflict(docs, b.Lease); found {
+		return n.Errorf("a manifest of the name "+b.Lease+" is there, but does not let kube-controller-manager lock the migration lease", "complete its rules and subjects, or give it another name")
 	}
-	return b.Append(e, leadermigration.Grant)
+	return b.Append(e, leadermigration.Grant(b.Lease))
 }
 
 // CheckGrant requires that the lease can be locked.
@@ -30,7 +30,7 @@ func (b Bundle) CheckGrant() error {
 	if err != nil {
 		return err
 	}
-	if !leadermigration.Granted(docs) {
+	if !leadermigration.Granted(docs, b.Lease) {
 		return fmt.Errorf("the manifest would not let %s lock the migration lease", leadermigration.ManagerUser)
 	}
 	return nil
@@ -43,16 +43,16 @@ func (b Bundle) Revoke(e *yamledit.Edit, usual Usual) error {
 	if err != nil {
 		return err
 	}
-	n, there := leadermigration.Conflict(docs)
+	n, there := leadermigration.Conflict(docs, b.Lease)
 	if !there {
 		return nil
 	}
-	ours, all := WhereIn(docs, leadermigration.Grant)
+	ours, all := WhereIn(docs, leadermigration.Grant(b.Lease))
 	if !all {
 		return transform.Lost(n, "this manifest is not as rke-lm writes it, so it may have another purpose")
 	}
-	if n, used := leadermigration.UsedBy(docs, ours); used {
-		return transform.Lost(n, "this manifest uses the role "+leadermigration.Lease+", too")
+	if n, used := leadermigration.UsedBy(docs, ours, b.Lease); used {
+		return transform.Lost(n, "this manifest uses the role "+b.Lease+", too")
 	}
 	return b.Remove(e, ours, usual)
 }
@@ -64,7 +64,7 @@ func (b Bundle) CheckGranted() error {
 	if err != nil {
 		return err
 	}
-	if !leadermigration.Granted(docs) {
+	if !leadermigration.Granted(docs, b.Lease) {
 		return transform.Lost(b.Holder, b.Key+" does not let kube-controller-manager lock the migration lease, without which its cloud controllers would run nowhere")
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -29,7 +30,7 @@ const (
 	// ValuesFile is the name of a file with the chart's values.
 	ValuesFile = "aws-ccm-values.yaml"
 	// LeaderFlag is the flag by which the manager takes part in a migration.
-	LeaderFlag = "enable-leader-migration"
+	LeaderFlag = leadermigration.Flag
 
 	valuesKey = "valuesContent"
 )

@@ -4,6 +4,7 @@
 package ccm
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,7 +100,7 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 		{Distro: "rke2", Minor: "v1.22"},
 		{Distro: "rke2", Minor: "v1.26", LeaderMigration: true, CloudConfig: true, ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.1", ChartRepo: "https://charts.example.com", ChartVersion: "0.0.9"},
 	} {
-		text, ok := Manifest(o)
+		text, ok := Manifest(o, nil)
 		if !ok {
 			t.Fatal("no values for", o.Minor)
 		}
@@ -107,13 +108,13 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 			t.Errorf("%+v: completed to\n%s", o, got)
 		}
 	}
-	if _, ok := Manifest(Options{Distro: "rke2", Minor: "v1.30"}); ok {
+	if _, ok := Manifest(Options{Distro: "rke2", Minor: "v1.30"}, nil); ok {
 		t.Error("values for a minor that nobody tested")
 	}
 }
 
 // completed returns the manifest after Complete, or "" when nothing changed.
-func completed(t *testing.T, manifest string, o Options) string {
+func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) string {
 	t.Helper()
 	d := holder(t, manifest)
 	e := d.Edit()
@@ -125,7 +126,7 @@ func completed(t *testing.T, manifest string, o Options) string {
 	if err != nil || !found {
 		t.Fatal("no chart", err)
 	}
-	if err := c.Complete(in, o, []NodeClass{dedicated}); err != nil {
+	if err := c.Complete(in, o, append(nodes, dedicated)); err != nil {
 		t.Fatal(err)
 	}
 	if e.Empty() {
@@ -192,6 +193,30 @@ spec:
 	}
 }
 
+// TestTaintsOfAPoolAreTolerated: the chart's own tolerations miss what a pool adds.
+func TestTaintsOfAPoolAreTolerated(t *testing.T) {
+	nodes := []NodeClass{{Name: "reserved", Labels: dedicated.Labels, Taints: append(slices.Clone(dedicated.Taints),
+		corev1.Taint{Key: "example.com/reserved", Value: "control", Effect: corev1.TaintEffectNoExecute},
+		corev1.Taint{Key: "example.com/preferred", Effect: corev1.TaintEffectPreferNoSchedule})}}
+	const want = `
+      - key: example.com/reserved
+        operator: Exists
+        effect: NoExecute
+`
+	text, _ := Manifest(options, nodes)
+	if !strings.Contains(text, want) || strings.Contains(text, "example.com/preferred") {
+		t.Errorf("a new chart:\n%s", text)
+	}
+	if got := completed(t, text, options, nodes...); got != "" {
+		t.Errorf("completed to\n%s", got)
+	}
+	plain, _ := Manifest(options, nil)
+	got := completed(t, plain, options, nodes...)
+	if added := strings.TrimPrefix(got, plain); !strings.Contains(got, want) || strings.Count(got, "- key:") != 4 {
+		t.Errorf("a chart that is there:\n%s", added)
+	}
+}
+
 func TestAChartWithoutValuesGetsThem(t *testing.T) {
 	for _, tail := range []string{"", "  valuesContent: \"\"\n", "  valuesContent:\n"} {
 		got := completed(t, "kind: HelmChart\nspec:\n  chart: https://charts.example.com/aws-cloud-controller-manager\n  version: 0.0.8\n"+tail, options)
@@ -205,7 +230,7 @@ func TestAChartWithoutValuesGetsThem(t *testing.T) {
 }
 
 func TestTheMigrationOfAChartEnds(t *testing.T) {
-	text, _ := Manifest(options)
+	text, _ := Manifest(options, nil)
 	d := holder(t, text)
 	e := d.Edit()
 	in, err := e.Embedded(d.Root().Get("m"))

@@ -18,39 +18,26 @@ const (
 	cloudConfigArg    = "--cloud-config=" + cloudConfigFolder + "/" + CloudConfigKey
 )
 
-// mountCloudConfig mounts the Secret; cloudConfigArg names its file (extraVolumes:
-// chart 0.0.7 or later).
-func mountCloudConfig(e *yamledit.Edit, root yamledit.Node) {
-	appendOrInsert(e, root, "extraVolumes", yamledit.Map{
-		{Key: "name", Value: CloudConfigSecret},
-		{Key: "secret", Value: yamledit.Map{{Key: "secretName", Value: CloudConfigSecret}}},
-	})
-	appendOrInsert(e, root, "extraVolumeMounts", yamledit.Map{
-		{Key: "name", Value: CloudConfigSecret},
-		{Key: "mountPath", Value: cloudConfigFolder},
-		{Key: "readOnly", Value: true},
-	})
-}
-
-func appendOrInsert(e *yamledit.Edit, root yamledit.Node, key string, v any) {
-	switch at := root.Get(key); {
-	case at.IsList():
-		e.Append(at, v)
-	case at.Exists():
-		e.Set(at, []any{v})
-	default:
-		e.Insert(root, key, []any{v})
-	}
+// cloudConfigMount is where the manager finds it.
+var cloudConfigMount = mount{
+	name:   CloudConfigSecret,
+	source: yamledit.Pair{Key: "secret", Value: yamledit.Map{{Key: "secretName", Value: CloudConfigSecret}}},
+	folder: cloudConfigFolder,
 }
 
 // CloudConfigManifest returns a Secret with a provider's configuration.
 func CloudConfigManifest(config string) (string, error) {
-	d, err := yamledit.ParseString("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: "+CloudConfigSecret+"\n  namespace: kube-system\nstringData:\n  "+CloudConfigKey+": \"\"\n")
+	return holding("Secret", CloudConfigSecret, "stringData", CloudConfigKey, config)
+}
+
+// holding returns an object in kube-system that holds a text byte for byte.
+func holding(kind, name, field, key, content string) (string, error) {
+	d, err := yamledit.ParseString("manifest.yaml", "apiVersion: v1\nkind: "+kind+"\nmetadata:\n  name: "+name+"\n  namespace: kube-system\n"+field+":\n  "+key+": \"\"\n")
 	if err != nil {
 		return "", err
 	}
 	e := d.Edit()
-	e.Set(d.Root().Get("stringData", CloudConfigKey), config)
+	e.Set(d.Root().Get(field, key), content)
 	after, _, err := e.Apply()
 	if err != nil {
 		return "", err

@@ -8,6 +8,7 @@ import (
 
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Options are the operator's choices for the chart.
@@ -20,6 +21,7 @@ type Options struct {
 	Minor           string // of the cluster, such as "v1.26"
 	LeaderMigration bool
 	CloudConfig     bool // mount the Secret CloudConfigSecret and name its file
+	MigrationConfig bool // mount the ConfigMap MigrationConfigMap and name its file
 }
 
 // OptionsFor returns the choices for a cluster of a distro on a release. A release
@@ -36,6 +38,18 @@ func OptionsFor(t transform.Target, distro, version string, cloudConfig bool) Op
 		Distro: distro, Minor: minor, LeaderMigration: !t.NoLeaderMigration,
 		CloudConfig: cloudConfig,
 	}
+}
+
+// Tag returns the tag of the image, or "" where none is known.
+func (o Options) Tag() string { return or(o.ImageTag, DefaultTag(o.Distro, o.Minor)) }
+
+// CheckMounting fails where the chart of these options cannot mount what they ask
+// for; at is to blame.
+func (o Options) CheckMounting(at yamledit.Node) error {
+	if !o.CloudConfig && !o.MigrationConfig {
+		return nil
+	}
+	return checkMounting(at, o.Version())
 }
 
 // Version is the chart's version.

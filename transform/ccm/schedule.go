@@ -22,11 +22,11 @@ type NodeClass struct {
 // defaultSelector and defaultTolerations are the chart's own. The selector is
 // merged with the one in the values, the tolerations are replaced.
 var (
-	defaultSelector    = map[string]any{"node-role.kubernetes.io/control-plane": ""}
+	defaultSelector    = map[string]any{controlPlaneRole: ""}
 	defaultTolerations = []corev1.Toleration{
-		{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule},
+		{Key: Uninitialized.Key, Value: "true", Effect: corev1.TaintEffectNoSchedule},
 		{Key: "node-role.kubernetes.io/master", Effect: corev1.TaintEffectNoSchedule},
-		{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule},
+		{Key: controlPlaneRole, Effect: corev1.TaintEffectNoSchedule},
 	}
 )
 
@@ -45,14 +45,17 @@ func (c Chart) Refuses(class NodeClass) string {
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
 			continue
 		}
-		tolerated := slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
-			return t.ToleratesTaint(klog.Logger{}, &taint, false)
-		})
-		if !tolerated {
+		if !tolerates(tolerations, taint) {
 			return fmt.Sprintf("no toleration for the taint %s:%s", taint.Key, taint.Effect)
 		}
 	}
 	return ""
+}
+
+func tolerates(tolerations []corev1.Toleration, taint corev1.Taint) bool {
+	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
+		return t.ToleratesTaint(klog.Logger{}, &taint, false)
+	})
 }
 
 // selector returns the node selector behind Helm's merge; null takes a default

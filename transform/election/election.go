@@ -1,15 +1,17 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package election judges how a manager asks for its leases.
+// Package election judges the leader election of the two managers, wherever a
+// cluster carries their arguments.
 //
-// Invariant: what is judged is what client-go's elector makes of the arguments,
-// defaults included.
+// Invariant: a migration can be followed only where each manager has its main
+// lease under its own name, and timings that tell a living owner from a dead one.
 package election
 
 import (
 	"time"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -29,23 +31,17 @@ const (
 	retryJitter = 1.2
 )
 
-// Fault is an argument that hides the owner of the migration lease, or keeps a
+// Judge finds what hides the owner of the migration lease, or keeps a
 // manager from asking for it.
-type Fault struct {
-	Node         yamledit.Node
-	Message, Fix string
-}
-
-// Judge finds the faults among the arguments of a manager.
-func Judge(list []args.Placed, manager string) []Fault {
-	var found []Fault
+func Judge(list []args.Placed, manager string, at transform.Report) []transform.Finding {
+	var found []transform.Finding
 	for _, a := range list {
 		if message, fix := faultOf(a.Arg, manager); message != "" {
-			found = append(found, Fault{a.Node, message, fix})
+			found = append(found, at(a.Node, message, fix))
 		}
 	}
 	if message, node := timingFault(list); message != "" {
-		found = append(found, Fault{node, message, "leave the timings of the lease out: 15s, 10s and 2s"})
+		found = append(found, at(node, message, "leave the timings of the lease out: 15s, 10s and 2s"))
 	}
 	return found
 }

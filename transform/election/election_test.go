@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func TestElectionIsJudgedAsTheElectorTakesIt(t *testing.T) {
@@ -30,15 +32,18 @@ func TestElectionIsJudgedAsTheElectorTakesIt(t *testing.T) {
 		for _, text := range strings.Fields(c.args) {
 			list = append(list, args.Placed{Arg: args.Parse(text)})
 		}
-		said := ""
-		for _, f := range Judge(list, "manager") {
-			said += f.Message
+		text := ""
+		said := func(_ yamledit.Node, message, fix string) transform.Finding {
+			return transform.Finding{Message: message, Fix: fix}
+		}
+		for _, f := range Judge(list, "manager", said) {
+			text += f.Message
 			if f.Fix == "" {
 				t.Errorf("%s: nothing to do", c.name)
 			}
 		}
-		if c.want == "" && said != "" || !strings.Contains(said, c.want) {
-			t.Errorf("%s: %q", c.name, said)
+		if c.want == "" && text != "" || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %q", c.name, text)
 		}
 	}
 }

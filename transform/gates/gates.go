@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 )
@@ -73,3 +74,18 @@ func StaleMigration(version string) Judge {
 }
 
 func isOff(gate string) bool { return strings.EqualFold(gate, "false") || gate == "0" }
+
+// Find finds the arguments in which a gate has a value that is at fault.
+func Find(list []args.Placed, gate string, judge Judge, at transform.Report) []transform.Finding {
+	var found []transform.Finding
+	for _, a := range list {
+		value, named := Of([]args.Arg{a.Arg})[gate]
+		if !named {
+			continue
+		}
+		if message, fix := judge(value); message != "" {
+			found = append(found, at(a.Node, message, fix))
+		}
+	}
+	return found
+}

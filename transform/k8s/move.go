@@ -69,17 +69,30 @@ func (m Move) Queue(e *yamledit.Edit) error {
 }
 
 func (m Move) check() error {
+	if err := m.stated(); err != nil {
+		return err
+	}
+	return m.Check(m.At)
+}
+
+func (m Move) stated() error {
 	if stated, _ := m.At.String(); !m.Is(stated) {
 		return m.Holder.Errorf("the file states no version, so it cannot be moved to a target version", "leave out --target-version, or state the version in the file")
 	}
+	return nil
+}
+
+// Check fails for a target that is no release of the distro, is older, or lies
+// more than one minor up. at is the node to name.
+func (m Move) Check(at yamledit.Node) error {
 	if !m.Is(m.To) {
-		return m.At.Errorf("the target version is not "+m.Distro+" release such as "+m.Example, "correct --target-version")
+		return at.Errorf("the target version is not "+m.Distro+" release such as "+m.Example, "correct --target-version")
 	}
 	if semver.Compare(m.To, m.From) < 0 {
-		return m.At.Errorf("the target version "+m.To+" is older", "choose a later one")
+		return at.Errorf("the target version "+m.To+" is older", "choose a later one")
 	}
 	if minors := Minor(m.To) - Minor(m.From); minors > 1 {
-		return m.At.Errorf(fmt.Sprintf("the target version %s is %d minors up", m.To, minors), "go one minor at a time")
+		return at.Errorf(fmt.Sprintf("the target version %s is %d minors up", m.To, minors), "go one minor at a time")
 	}
 	return nil
 }

@@ -1,22 +1,26 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leadermigration knows the migration lease and who may lock it.
+// Package leadermigration knows the migration lease, who may lock it, and the
+// configuration that says which controllers a manager runs under it.
 //
 // Invariant: rights are read as the RBAC authorizer reads them, never by the
-// name of a role.
+// name of a role; a configuration is read as the manager of its version reads
+// it, which accepts most mistakes without a word.
 package leadermigration
 
 import (
 	_ "embed"
 	"slices"
+	"strings"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
-	// Lease is the name of the migration lease (k8s.io/controller-manager).
-	Lease = "cloud-provider-extraction-migration"
+	// Lease is the name of the migration lease unless it is chosen.
+	Lease = transform.DefaultLease
 	// Namespace holds the managers and their leases.
 	Namespace = "kube-system"
 	// ManagerUser is the identity of a kube-controller-manager with a client
@@ -25,16 +29,16 @@ const (
 	ManagerUser = "system:kube-controller-manager"
 )
 
-// Grant is a Role and a RoleBinding that let both managers lock the migration
-// lease. They add to what is there, where the published patch of the bootstrap
-// role replaces its rules.
-//
 //go:embed lease-rbac.yaml
-var Grant string
+var grant string
 
-// Granted reports whether the documents let user ManagerUser lock the migration
-// lease.
-func Granted(docs []*yamledit.Document) bool {
+// Grant returns a Role and a RoleBinding, both named as the lease, that let both
+// managers lock it. They add to what is there, where the published patch of the
+// bootstrap role replaces its rules.
+func Grant(lease string) string { return strings.ReplaceAll(grant, Lease, lease) }
+
+// Granted reports whether the documents let user ManagerUser lock a lease.
+func Granted(docs []*yamledit.Document, lease string) bool {
 	var rules []yamledit.Node
 	for _, d := range docs {
 		if binds(d.Root()) {
@@ -42,7 +46,7 @@ func Granted(docs []*yamledit.Document) bool {
 		}
 	}
 	for _, verb := range []string{"get", "create", "update"} {
-		if !slices.ContainsFunc(rules, func(r yamledit.Node) bool { return allows(r, verb) }) {
+		if !slices.ContainsFunc(rules, func(r yamledit.Node) bool { return allows(r, verb, lease) }) {
 			return false
 		}
 	}
@@ -50,11 +54,11 @@ func Granted(docs []*yamledit.Document) bool {
 }
 
 // Conflict returns a document that has the kind and name of one in Grant.
-func Conflict(docs []*yamledit.Document) (yamledit.Node, bool) {
+func Conflict(docs []*yamledit.Document, lease string) (yamledit.Node, bool) {
 	for _, d := range docs {
 		switch text(d.Root(), "kind") {
 		case "Role", "RoleBinding":
-			if text(d.Root(), "metadata", "name") == Lease && text(d.Root(), "metadata", "namespace") == Namespace {
+			if text(d.Root(), "metadata", "name") == lease && text(d.Root(), "metadata", "namespace") == Namespace {
 				return d.Root(), true
 			}
 		}
@@ -64,13 +68,13 @@ func Conflict(docs []*yamledit.Document) (yamledit.Node, bool) {
 
 // UsedBy returns a binding that refers to the role in Grant. The documents at
 // these indexes do not count.
-func UsedBy(docs []*yamledit.Document, except []int) (yamledit.Node, bool) {
+func UsedBy(docs []*yamledit.Document, except []int, lease string) (yamledit.Node, bool) {
 	for i, d := range docs {
 		ref := d.Root().Get("roleRef")
 		if slices.Contains(except, i) || text(d.Root(), "metadata", "namespace") != Namespace {
 			continue
 		}
-		if text(ref, "kind") == "Role" && text(ref, "name") == Lease {
+		if text(ref, "kind") == "Role" && text(ref, "name") == lease {
 			return d.Root(), true
 		}
 	}
@@ -108,9 +112,9 @@ func rulesOf(docs []*yamledit.Document, binding yamledit.Node) []yamledit.Node {
 	return nil
 }
 
-// allows reports whether a rule allows a verb on the lease. A create request
-// has no name yet, so a rule with resourceNames never matches it.
-func allows(rule yamledit.Node, verb string) bool {
+// allows reports whether a rule allows a verb on a lease. A create request has no
+// name yet, so a rule with resourceNames never matches it.
+func allows(rule yamledit.Node, verb, lease string) bool {
 	if !has(rule, "apiGroups", "coordination.k8s.io") || !has(rule, "resources", "leases") || !has(rule, "verbs", verb) {
 		return false
 	}
@@ -118,7 +122,7 @@ func allows(rule yamledit.Node, verb string) bool {
 	if names.Len() == 0 {
 		return true
 	}
-	return verb != "create" && has(rule, "resourceNames", Lease)
+	return verb != "create" && has(rule, "resourceNames", lease)
 }
 
 func has(rule yamledit.Node, field, want string) bool {

@@ -53,7 +53,7 @@ func TestGrantedReadsRightsAsTheAuthorizerDoes(t *testing.T) {
 		{"the role alone", func(s string) string { role, _, _ := strings.Cut(s, "---\n"); return role }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Granted(documents(t, c.change(Grant))); got != c.granted {
+			if got := Granted(documents(t, c.change(Grant(Lease))), Lease); got != c.granted {
 				t.Errorf("granted is %v", got)
 			}
 		})
@@ -61,13 +61,24 @@ func TestGrantedReadsRightsAsTheAuthorizerDoes(t *testing.T) {
 }
 
 func TestConflictFindsWhatHasTheGrantsNames(t *testing.T) {
-	role, _, _ := strings.Cut(Grant, "---\n")
-	if _, found := Conflict(documents(t, role)); !found {
+	role, _, _ := strings.Cut(Grant(Lease), "---\n")
+	if _, found := Conflict(documents(t, role), Lease); !found {
 		t.Error("the role was not found")
 	}
-	if _, found := Conflict(documents(t, replace(role, "namespace: kube-system", "namespace: default"))); found {
+	if _, found := Conflict(documents(t, replace(role, "namespace: kube-system", "namespace: default")), Lease); found {
 		t.Error("a role of another namespace was found")
 	}
 }
 
 func replace(s, old, new string) string { return strings.ReplaceAll(s, old, new) }
+
+func TestAnotherLeaseHasARoleOfItsOwn(t *testing.T) {
+	const other = "harbour-migration"
+	docs := documents(t, Grant(other))
+	if !Granted(docs, other) || Granted(docs, Lease) {
+		t.Error("the right is not to the lease that was chosen")
+	}
+	if _, found := Conflict(docs, Lease); found {
+		t.Error("the two roles have one name")
+	}
+}

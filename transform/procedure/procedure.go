@@ -24,6 +24,13 @@ const (
 	DisableWhy = "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it."
 )
 
+// What becomes of the lease when stages are undone: no manager gives it back while
+// it runs.
+const (
+	LeaseStays   = "the migration lease keeps the holder of cloud-controller-manager for as long as that runs, and kube-controller-manager waits for it"
+	LeaseReturns = "within half a minute the migration lease has the holder of kube-controller-manager again"
+)
+
 // Set makes the stages of one cluster.
 type Set struct {
 	Grant, Enable, Install, Cordon, Switch, Uncordon, Disable func() transform.Stage
@@ -33,7 +40,7 @@ type Set struct {
 // architecture.
 func (s Set) InOrder(t transform.Target) []transform.Stage {
 	if t.NoLeaderMigration {
-		return []transform.Stage{s.Install(), s.Switch(), verification()}
+		return []transform.Stage{s.Install(), s.Switch(), verification(t)}
 	}
 	return []transform.Stage{
 		s.Grant(),
@@ -43,26 +50,26 @@ func (s Set) InOrder(t transform.Target) []transform.Stage {
 		s.Switch(),
 		s.Uncordon(),
 		s.Disable(),
-		verification(),
+		verification(t),
 	}
 }
 
 // verification is the last stage: checks alone.
-func verification() transform.Stage {
+func verification(t transform.Target) transform.Stage {
 	return transform.Stage{
 		Name:    transform.VerifyProviderIDs,
 		Why:     "A provider ID that is there proves little, because in-tree kubelets wrote it and it never changes; names that stayed and no taint left prove that the nodes are the same ones.",
-		Actions: []transform.Action{transform.ProviderIDs{}, transform.LeaseHolder{Why: "the migration lease has the holder of cloud-controller-manager, or is not renewed any more when leader migration is off"}},
+		Actions: []transform.Action{transform.ProviderIDs{}, transform.LeaseHolder{Why: "the migration lease has the holder of cloud-controller-manager, or is not renewed any more when leader migration is off", Lease: t.LeaseName}},
 	}
 }
 
 const namespace = "kube-system"
 
 // BeforeSwitch is what has to be so before the switch.
-func BeforeSwitch() []transform.Action {
+func BeforeSwitch(t transform.Target) []transform.Action {
 	return []transform.Action{
 		Rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease"),
-		transform.LeaseHolder{Why: "before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager"},
+		transform.LeaseHolder{Why: "before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager", Lease: t.LeaseName},
 	}
 }
 
@@ -86,7 +93,7 @@ func Holder(t transform.Target, why string) []transform.Action {
 	if t.NoLeaderMigration {
 		return nil
 	}
-	return []transform.Action{transform.LeaseHolder{Why: why}}
+	return []transform.Action{transform.LeaseHolder{Why: why, Lease: t.LeaseName}}
 }
 
 // Overlap says what the short way means; "" for the long one.

@@ -134,14 +134,26 @@ func (w *walker) node(n yamledit.Node) {
 		w.hide(n.Get("values")) // a part of a selector
 	}
 	kind, _ := n.Get("kind").String()
-	for _, c := range n.Children() {
+	for i, c := range n.Children() {
 		switch key := c.Key(); {
-		case secretKey(key), kind == "Secret" && (key == "data" || key == "stringData"), key == cloudConfig:
+		case n.IsList() && i > 0 && announces(n.Items()[i-1]):
+			w.hide(c)
+		case kind == "Secret" && (key == "data" || key == "stringData"), key == cloudConfig:
+			w.hide(c)
+		case secretKey(key) && !c.Get("secretName").Exists(): // a volume only names a Secret
 			w.hide(c)
 		default:
 			w.node(c)
 		}
 	}
+}
+
+// announces reports whether an item is a flag whose value, a secret, is the next
+// item.
+func announces(n yamledit.Node) bool {
+	text, _ := n.String()
+	name, isFlag := strings.CutPrefix(text, "--")
+	return isFlag && !strings.ContainsAny(name, "= ") && secretKey(name)
 }
 
 // hide covers every scalar in n.

@@ -33,6 +33,7 @@ func TestDocumentHidesSecretsAndKeepsTheRest(t *testing.T) {
 		{"a block of lines", "privateKey: |\n  one\n  two\nb: 1\n", "privateKey: |\n  <redacted>\n  <redacted>\nb: 1\n"},
 		{"an environment variable by its name", "env:\n  - name: MY_TOKEN\n    value: abc\n  - name: LEVEL\n    value: info\n", "env:\n  - name: MY_TOKEN\n    value: <redacted>\n  - name: LEVEL\n    value: info\n"},
 		{"an assignment in a list of arguments", "a: [LEVEL=info, AWS_SECRET_ACCESS_KEY=abc]\n", "a: [LEVEL=info, AWS_SECRET_ACCESS_KEY=<redacted>]\n"},
+		{"the value behind a flag", "a: [--token, abc, --v, '2']\n", "a: [--token, <redacted>, --v, '2']\n"},
 		{"an assignment in a comment", "a: 1 # old token: abcdef\n", "a: 1 # old token: <redacted>\n"},
 		{"an access key by its shape", "a: x=AKIAEXAMPLEEXAMPLE00\n", "a: x=<redacted>\n"},
 		{"the password of a URL", "a: https://u:pw@example.com/x\n", "a: https://u:<redacted>@example.com/x\n"},
@@ -45,6 +46,8 @@ func TestDocumentHidesSecretsAndKeepsTheRest(t *testing.T) {
 		{"a path is none", "a: [service-account-signing-key-file=/etc/x.key, token-auth-file=/etc/t]\n", "a: [service-account-signing-key-file=/etc/x.key, token-auth-file=/etc/t]\n"},
 		{"a hash in hex is none", "image: x@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n", "image: x@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"},
 		{"RBAC on secrets and tokens is none", "rules:\n  - resources: [secrets, tokenreviews]\n    verbs: [get]\n", "rules:\n  - resources: [secrets, tokenreviews]\n    verbs: [get]\n"},
+		{"the Secret that a volume mounts is named, what stands beside is not", "secret:\n  secretName: n\n  password: p\n", "secret:\n  secretName: n\n  password: <redacted>\n"},
+		{"the data of a Secret may have any name", "kind: Secret\nstringData:\n  secretName: hunter2\n", "kind: Secret\nstringData:\n  secretName: <redacted>\n"},
 		{"JSON", `{"token": "abc", "b": "c"}`, `{"token": "<redacted>", "b": "c"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

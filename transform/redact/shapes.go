@@ -12,32 +12,13 @@ import (
 // span is a range of bytes.
 type span struct{ start, end int }
 
-// shape is a kind of secret that shows by its own form. The last group, where
-// there is one, is the secret; else the whole match is. A group before it is a
-// name, and must be that of a secret.
-type shape struct {
-	has *regexp.Regexp
-	is  func(secret string) bool // nil for always
-}
-
-var known = []shape{
-	{has: regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)},
-	{has: regexp.MustCompile(`\b(?:AKIA|ASIA|AGPA|AIDA|AROA)[A-Z0-9]{16}\b`)},
-	{has: regexp.MustCompile(`[A-Za-z0-9/+]{40,}={0,2}`), is: mixed},
-	{has: regexp.MustCompile(`\b(?:token|kubeconfig-[a-z0-9-]+)-[a-z0-9]{5,}:[a-z0-9]{20,}`)},
-	{has: regexp.MustCompile(`://[^/\s:@"']*:([^\s"']+)@`)},
-	{has: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`)},
-	{has: regexp.MustCompile(`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{16,}`)},
-	{has: regexp.MustCompile(`\bK10[A-Za-z0-9_:./+=-]{16,}`)},
-	{has: regexp.MustCompile(`(?i)\b(?:bearer|basic|authorization: token) +([A-Za-z0-9+/_=.:-]{8,})`)},
-	{has: regexp.MustCompile(`--([A-Za-z][A-Za-z0-9-]*)[ \t]+["']?([^\s"'-][^\s"']*)`)},
-	{has: regexp.MustCompile(`name:[ \t]*["']?([A-Za-z0-9_.-]+)["']?[ \t]*\r?\n[^\n]*value:[ \t]*([^\r\n]+)`)},
-}
-
 // shapes returns the places of what looks like a secret by itself.
 func shapes(text []byte) []span {
 	var spans []span
 	for _, s := range known {
+		if s.near != nil && !s.near(text) {
+			continue
+		}
 		for _, m := range s.has.FindAllSubmatchIndex(text, -1) {
 			at := span{m[len(m)-2], m[len(m)-1]}
 			secret := string(text[at.start:at.end])
@@ -133,6 +114,9 @@ var secretWords = []string{"password", "passwd", "passphrase", "secret", "token"
 // references end the names of keys that point to a secret and hold none.
 var references = []string{"name", "names", "namespace", "ref", "refs", "file", "path", "type", "kind", "class", "ttl", "webhook", "version", "url", "mode", "policy"}
 
+// separators stand between the words of a key.
+var separators = strings.NewReplacer("-", "", "_", "", ".", "")
+
 // secretKey reports whether a key's value is a secret, going by its name.
 func secretKey(key string) bool {
 	lower := strings.ToLower(key)
@@ -140,7 +124,7 @@ func secretKey(key string) bool {
 	case "auth", ".dockerconfigjson", ".dockercfg", "tls.key":
 		return true
 	}
-	flat := strings.NewReplacer("-", "", "_", "", ".", "").Replace(lower)
+	flat := separators.Replace(lower)
 	for _, r := range references {
 		if strings.HasSuffix(flat, r) {
 			return false

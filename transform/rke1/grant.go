@@ -14,13 +14,13 @@ import (
 // bundle holds the manifests that RKE applies with each run and never prunes.
 // What addons_include names is not in the file and stays as it is.
 func (m *migration) bundle() bundle.Bundle {
-	return bundle.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey)}
+	return bundle.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
 }
 
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to
 // addons.
 func (m *migration) grantMigrationLease() transform.Stage {
-	const name, kinds = leadermigration.Lease, "role,rolebinding"
+	name, kinds := m.target.Lease(), "role,rolebinding"
 	return transform.Stage{
 		Name:    transform.GrantMigrationLease,
 		Why:     procedure.GrantWhy,
@@ -29,7 +29,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Undo:    m.grantUndo,
 		Actions: []transform.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until they are deleted there; no manager may run with the flag any more.",
-		Verify:  []transform.Action{transform.MayLock{User: leadermigration.ManagerUser}},
+		Verify:  []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
 		Restore: []transform.Action{
 			m.taken(),
 			transform.Delete{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name, Why: "RKE does not delete what leaves addons"},

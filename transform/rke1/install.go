@@ -28,10 +28,10 @@ func (m *migration) installCCM() transform.Stage {
 			procedure.Overlap(m.target, "do the two right after each other"),
 		Actions: append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), procedure.FirstRollout("")),
 		Verify:  []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
-		Restore: []transform.Action{
+		Restore: append([]transform.Action{
 			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "take the chart out, once kube-controller-manager is in-tree again"},
 			transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
-		},
+		}, procedure.Holder(m.target, procedure.LeaseReturns)...),
 		Files: m.installFiles,
 	}
 }
@@ -50,7 +50,7 @@ func (m *migration) chartOptions(version string) ccm.Options {
 // installFiles returns the chart's values, and the provider's configuration where
 // the cluster has one.
 func (m *migration) installFiles() ([]transform.File, error) {
-	text, _ := ccm.Values(m.chartOptions(m.Version))
+	text, _ := ccm.Values(m.chartOptions(m.Version), nil)
 	files := []transform.File{{Name: valuesFile, Content: text}}
 	if config := m.cloudConfig(); config != "" {
 		files = append(files, transform.File{Name: cloudConfigFile, Content: config})
@@ -82,6 +82,6 @@ func (m *migration) finalFiles() ([]transform.File, error) {
 	if semver.MajorMinor(o.ImageTag) != o.Minor && semver.IsValid(o.ImageTag) {
 		o.ImageTag = "" // the operator's tag is that of another minor
 	}
-	text, _ := ccm.Values(o)
+	text, _ := ccm.Values(o, nil)
 	return []transform.File{{Name: finalValuesFile, Content: text}}, nil
 }

@@ -118,9 +118,5 @@ func (m *migration) leaderElectionOff() []transform.Finding {
 	if m.target.NoLeaderMigration || m.isExternal() {
 		return nil
 	}
-	var found []transform.Finding
-	for _, f := range election.Judge(m.argsOf(manager), "kube-controller-manager") {
-		found = append(found, transform.FindingAt(f.Node, f.Message, f.Fix))
-	}
-	return found
+	return election.Judge(m.argsOf(manager), "kube-controller-manager", transform.FindingAt)
 }

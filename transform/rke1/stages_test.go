@@ -49,7 +49,7 @@ func TestGrantAppendsToAddons(t *testing.T) {
 	} {
 		got := after(t, at(release, onAWS+addons), transform.GrantMigrationLease, transform.Target{})
 		docs, err := opened(t, got, transform.Target{}).bundle().Documents()
-		if err != nil || !leadermigration.Granted(docs) {
+		if err != nil || !leadermigration.Granted(docs, leadermigration.Lease) {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
 		if strings.Contains(addons, "kind: A") != strings.Contains(got, "kind: A\n  ---\n  kind: B\n  ---\n") {

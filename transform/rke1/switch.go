@@ -25,11 +25,11 @@ func (m *migration) switchToExternal() transform.Stage {
 		Edit:    m.switchEdit,
 		Check:   m.checkSwitch,
 		Undo:    m.switchUndo,
-		Actions: append(procedure.BeforeSwitch(), m.taken()),
-		Ahead:   len(procedure.BeforeSwitch()),
+		Actions: append(procedure.BeforeSwitch(m.target), m.taken()),
+		Ahead:   len(procedure.BeforeSwitch(m.target)),
 		Caution: m.move().Caution(),
 		Verify:  append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append([]transform.Action{m.taken()}, procedure.Holder(m.target, "the migration lease has the holder of kube-controller-manager again")...),
+		Restore: append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
 	}
 }
 

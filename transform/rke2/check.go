@@ -4,17 +4,12 @@
 package rke2
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 
-	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
-	sjson "sigs.k8s.io/json"
-
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // promised says whether a key may go from one value to the other on machines of
@@ -24,8 +19,7 @@ type promised func(class Class, key string, before, after any) bool
 // check compares every machine class before and after a stage. Keys that do not
 // change need no promise.
 func (m *migration) check(after transform.Cluster, ok promised) error {
-	a := *after.(*migration).Cluster
-	a.Release = m.Release // a release's own arguments are no change of the stage
+	a := after.(*migration).under(m.Release) // a release's own arguments are no change of the stage
 	if len(m.Classes) != len(a.Classes) {
 		return fmt.Errorf("the machine classes would change")
 	}
@@ -37,7 +31,7 @@ func (m *migration) check(after transform.Cluster, ok promised) error {
 			return err
 		}
 	}
-	return newStrictErrors(m.Root, a.Root)
+	return m.strict.Allows(a.strict)
 }
 
 func checkClass(class Class, before, after map[string]any, ok promised) error {
@@ -49,35 +43,4 @@ func checkClass(class Class, before, after map[string]any, ok promised) error {
 		}
 	}
 	return nil
-}
-
-// newStrictErrors fails when decoding into Rancher's own type finds an unknown
-// or duplicate field that was not there before, or finds one more often.
-func newStrictErrors(before, after yamledit.Node) error {
-	old, err := strictErrors(before)
-	if err != nil {
-		return err
-	}
-	now, err := strictErrors(after)
-	if err != nil {
-		return err
-	}
-	return now.Worse(old)
-}
-
-func strictErrors(root yamledit.Node) (transform.StrictErrors, error) {
-	text, err := json.Marshal(root.Value())
-	if err != nil {
-		return nil, err
-	}
-	var cluster provv1.Cluster
-	fields, err := sjson.UnmarshalStrict(text, &cluster)
-	if err != nil {
-		return nil, fmt.Errorf("it does not decode as a Cluster of provisioning.cattle.io/v1")
-	}
-	found := transform.StrictErrors{}
-	for _, f := range fields {
-		found.Add(f.Error())
-	}
-	return found, nil
 }

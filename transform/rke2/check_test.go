@@ -114,7 +114,7 @@ func TestResultsMustFitRanchersSchema(t *testing.T) {
 		{"one in another case", onAWS, onAWS + "additionalmanifest: x\n", `.additionalmanifest"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fails(t, newStrictErrors(cluster(t, c.before).Root, cluster(t, c.after).Root), c.want)
+			fails(t, cluster(t, c.before).strict.Allows(cluster(t, c.after).strict), c.want)
 		})
 	}
 }
@@ -123,7 +123,7 @@ func TestResultsMustDecode(t *testing.T) {
 	good := cluster(t, onAWS)
 	bad := migrated(t, parse(t, document(release, onAWS)+"status: s3cr3t\n"))
 	const want = "it does not decode as a Cluster of provisioning.cattle.io/v1"
-	for _, err := range []error{newStrictErrors(good.Root, bad.Root), newStrictErrors(bad.Root, good.Root), good.check(bad, never)} {
+	for _, err := range []error{good.strict.Allows(bad.strict), bad.strict.Allows(good.strict), good.check(bad, never)} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}

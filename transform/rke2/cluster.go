@@ -4,15 +4,14 @@
 package rke2
 
 import (
-	"encoding/json"
-	"errors"
-	"reflect"
+	"sync"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -25,8 +24,13 @@ type Cluster struct {
 	Release         Release
 	Classes         []Class // at least one
 	Layers          []Layer // in the order of the merge; the first is the global one
+	Files           []FileEntry
 
 	dataDir string
+	configs map[string]Config // by class; what Effective returns
+	strict  schema.Strictness
+
+	manifests func() ([]*yamledit.Document, error) // of additionalManifest
 }
 
 // IsCluster reports whether a document is a cluster of Rancher's provisioning
@@ -49,7 +53,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err := writtenOut(root); err != nil {
 		return nil, err
 	}
-	o, err := read(root)
+	o, strict, err := read(root)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +64,12 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err := c.setVersion(o.Spec.KubernetesVersion, assumeVersion); err != nil {
 		return nil, err
 	}
-	return c, c.setConfig(o.Spec.RKEConfig)
+	if err := c.setConfig(o.Spec.RKEConfig); err != nil {
+		return nil, err
+	}
+	c.strict, c.configs = strict, c.effective()
+	c.manifests = sync.OnceValues(bundle.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
+	return c, nil
 }
 
 // RKEConfig returns spec.rkeConfig, which exists and is a mapping.
@@ -97,6 +106,7 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 		return err
 	}
 	c.Layers = append([]Layer{globalLayer(at.Get("machineGlobalConfig"))}, selected...)
+	c.Files = fileEntries(config.MachineSelectorFiles, at.Get(filesKey))
 	if len(config.MachinePools) == 0 {
 		c.Classes = customClasses()
 		return nil
@@ -119,7 +129,7 @@ func writtenOut(root yamledit.Node) error {
 			return err
 		}
 	}
-	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", "machinePools", "dataDirectories"} {
+	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", filesKey, "machinePools", "dataDirectories"} {
 		if err := config.Get(part).Shared(); err != nil {
 			return err
 		}
@@ -136,19 +146,27 @@ type object struct {
 	Spec provv1.ClusterSpec `json:"spec"`
 }
 
+func objectIn(c provv1.Cluster) (o object) {
+	o.Metadata.Name, o.Metadata.Namespace, o.Spec = c.Name, c.Namespace, c.Spec
+	return o
+}
+
 // read decodes the document as Rancher's API does: unknown fields are left out,
 // and a value of another type fails the whole cluster.
-func read(root yamledit.Node) (object, error) {
-	o, err := decode(root.Value())
-	if err == nil {
-		return o, nil
+func read(root yamledit.Node) (object, schema.Strictness, error) {
+	whole, strict := schema.DecodeStrict[provv1.Cluster](root, "a Cluster of provisioning.cattle.io/v1")
+	if strict.Fits() {
+		return objectIn(whole), strict, nil
 	}
-	at, err := blame(root, err, func(v any) any { return v })
-	what := expected(err) + ", and Rancher refuses the whole cluster"
+	o, at, what := schema.Read[object](root)
+	if what == "" {
+		return o, strict, nil // what fails is no part of the configuration
+	}
+	what += ", and Rancher refuses the whole cluster"
 	if inSelector(at) {
-		return o, transform.Refuse(ruleSelectorInvalid, at, what, `write labels and values as strings, as in "true"`)
+		return o, strict, transform.Refuse(ruleSelectorInvalid, at, what, `write labels and values as strings, as in "true"`)
 	}
-	return o, at.Errorf(what, "correct it")
+	return o, strict, at.Errorf(what, "correct it")
 }
 
 // inSelector reports whether a node belongs to a machine selector.
@@ -159,70 +177,4 @@ func inSelector(n yamledit.Node) bool {
 		}
 	}
 	return false
-}
-
-func decode(v any) (o object, err error) {
-	text, err := json.Marshal(v)
-	if err == nil {
-		err = kjson.Unmarshal(text, &o)
-	}
-	return o, err
-}
-
-// blame finds the innermost node that fails to decode when nothing but the way
-// to it is left of the document. whole puts that way around a value of n.
-func blame(n yamledit.Node, err error, whole func(any) any) (yamledit.Node, error) {
-	inside, hollow := members(n)
-	if len(inside) == 0 {
-		return n, err
-	}
-	if _, err := decode(whole(hollow)); err != nil {
-		return n, err // a collection of this kind is already wrong
-	}
-	for _, m := range inside {
-		wholeWith := func(v any) any { return whole(alone(m, v)) }
-		if _, err := decode(wholeWith(m.Value())); err != nil {
-			return blame(m, err, wholeWith)
-		}
-	}
-	return n, err
-}
-
-// members returns what a collection holds, and a collection like it without.
-func members(n yamledit.Node) (nodes []yamledit.Node, hollow any) {
-	if !n.IsMap() {
-		return n.Items(), []any{}
-	}
-	for _, e := range n.Entries() {
-		nodes = append(nodes, e.Value)
-	}
-	return nodes, map[string]any{}
-}
-
-// alone returns the collection around n with v as its only member.
-func alone(n yamledit.Node, v any) any {
-	if n.Parent().IsMap() {
-		return map[string]any{n.Key(): v}
-	}
-	return []any{v}
-}
-
-// expected says what should stand where decoding failed. The error's own text
-// would quote what does stand there.
-func expected(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return "the value cannot be read"
-	}
-	switch wrong.Type.Kind() {
-	case reflect.String:
-		return "this must be a string"
-	case reflect.Bool:
-		return "this must be true or false"
-	case reflect.Slice:
-		return "this must be a list"
-	case reflect.Map, reflect.Struct:
-		return "this must be a mapping"
-	}
-	return "this must be a whole number in range"
 }

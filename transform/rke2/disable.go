@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -19,7 +20,7 @@ import (
 func (m *migration) disableLeaderMigration() transform.Stage {
 	return transform.Stage{
 		Name:    transform.DisableLeaderMigration,
-		Why:     procedure.DisableWhy,
+		Why:     m.disableWhy(),
 		Edit:    m.disableEdit,
 		Early:   func() bool { return !m.isExternal() },
 		Check:   m.checkDisable,
@@ -28,6 +29,13 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		Verify:  []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
 		Restore: []transform.Action{procedure.Rollout("wait for the new pods")},
 	}
+}
+
+func (m *migration) disableWhy() string {
+	if !m.configured() {
+		return procedure.DisableWhy
+	}
+	return procedure.DisableWhy + " The configuration leaves the chart as well."
 }
 
 func (m *migration) disableEdit() (*yamledit.Edit, error) {
@@ -45,6 +53,8 @@ func (m *migration) disableEdit() (*yamledit.Edit, error) {
 func (m *migration) finalTag(chart ccm.Chart) string {
 	own := semver.MajorMinor(m.target.ImageTag)
 	switch {
+	case m.target.KeepLeaderMigration && chart.ConfigFile() != "" && !leadermigration.SameNames(chart.ImageTag(), m.minor()):
+		return "" // its configuration stays, and names the controllers of this image
 	case chart.ImageTag() == "", chart.ImageMinor() == m.minor(), own == "" && chart.ImageTag() == m.target.ImageTag:
 		return ""
 	case own == m.minor():
@@ -61,8 +71,12 @@ func (m *migration) checkDisable(after transform.Cluster) error {
 	if err != nil {
 		return err
 	}
-	if found && chart.Migrates() && !m.target.KeepLeaderMigration {
+	switch {
+	case !found || m.target.KeepLeaderMigration:
+	case chart.Migrates():
 		return fmt.Errorf("the chart would still have --%s", ccm.LeaderFlag)
+	case chart.OwnConfig():
+		return fmt.Errorf("the chart would still have --%s", leadermigration.ConfigFlag)
 	}
 	return nil
 }

@@ -33,7 +33,55 @@ func (c Config) Values() map[string]any {
 // Effective returns what machines of a class get: the last matching layer wins
 // per key, and the filter sees only the winner, so what it drops there also
 // erases the good values before it (rancher pkg/capr/planner, addUserConfig).
-func (c *Cluster) Effective(class Class) Config {
+//
+// The class is one of the cluster's, and the caller must not change the result.
+func (c *Cluster) Effective(class Class) Config { return c.configs[class.Name] }
+
+// effective works out the configuration of every class. Classes to which the same
+// layers and the same filter apply share it.
+func (c *Cluster) effective() map[string]Config {
+	configs := make(map[string]Config, len(c.Classes))
+	shared := map[string]Config{}
+	for _, class := range c.Classes {
+		reach := c.reach(class)
+		config, known := shared[reach]
+		if !known {
+			config = c.effectiveOf(class)
+			shared[reach] = config
+		}
+		configs[class.Name] = config
+	}
+	return configs
+}
+
+// reach tells classes apart by all that their configuration depends on.
+func (c *Cluster) reach(class Class) string {
+	by := []byte{bit(class.Server())}
+	for _, l := range c.Layers {
+		by = append(by, bit(l.Matches(class)))
+	}
+	return string(by)
+}
+
+func bit(b bool) byte {
+	if b {
+		return '1'
+	}
+	return '0'
+}
+
+// under returns the cluster as another release would read it.
+func (c *Cluster) under(r Release) *Cluster {
+	if c.Release.Version == r.Version {
+		return c
+	}
+	other := *c
+	other.Release = r
+	other.configs = other.effective()
+	return &other
+}
+
+func (c *Cluster) effectiveOf(class Class) Config {
 	config := Config{}
 	merged := c.merge(class)
 	for key, s := range merged {

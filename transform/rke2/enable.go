@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,15 +23,26 @@ const (
 // enableLeaderMigration gives every control plane's kube-controller-manager the
 // flag and keeps all its other arguments: the published edit replaces them.
 func (m *migration) enableLeaderMigration() transform.Stage {
+	prepare := m.enableActions()
 	return transform.Stage{
 		Name:    transform.EnableLeaderMigration,
-		Why:     procedure.EnableWhy + m.restarts(),
+		Why:     procedure.EnableWhy + m.configWhy() + m.restarts(),
+		Actions: prepare,
+		Ahead:   len(prepare),
+		Files:   m.enableFiles,
 		Edit:    m.enableEdit,
 		Check:   m.checkEnable,
 		Undo:    m.enableUndo,
 		Verify:  append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager")...),
 		Restore: []transform.Action{m.settled()},
 	}
+}
+
+func (m *migration) configWhy() string {
+	if !m.configured() {
+		return ""
+	}
+	return " Which controllers these are, it reads from a LeaderMigrationConfiguration; Rancher writes it on the control planes from a ConfigMap on its own side."
 }
 
 // restarts names the pure etcd classes that get the argument too.
@@ -61,13 +73,15 @@ func (m *migration) enableEdit() (*yamledit.Edit, error) {
 		return e, nil
 	}
 	for _, l := range m.managerLocations() {
-		if err := (args.Update{Set: []args.Arg{args.On(leaderFlag)}}).Apply(e, l.Get(managerArgs)); err != nil {
+		at := l.Get(managerArgs)
+		if err := (args.Update{Set: m.missingArgs(args.Of(at.Value()))}).Apply(e, at); err != nil {
 			return nil, err
 		}
 	}
 	if slices.ContainsFunc(m.Classes, m.lacksLocation) {
-		m.insertEntry(e, leaderFlag)
+		m.insertEntry(e, textsOf(m.leaderArgs()))
 	}
+	m.deliverConfig(e)
 	return e, nil
 }
 
@@ -81,52 +95,69 @@ func (m *migration) lacksLocation(c Class) bool {
 // it never overrides what is there. A cluster whose every entry has a selector
 // crashes the interface of Rancher 2.7 and 2.8 (rancher/dashboard #9888), so one
 // without a selector is added as well.
-func (m *migration) insertEntry(e *yamledit.Edit, arg string) {
-	entry := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: []string{arg}})
+func (m *migration) insertEntry(e *yamledit.Edit, list []string) {
+	entry := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: list})
 	plain := yamledit.Map{{Key: "config", Value: yamledit.Map{}}}
-	list := m.RKEConfig().Get(selectorKey)
+	entries := m.RKEConfig().Get(selectorKey)
 	switch {
-	case !list.Exists():
+	case !entries.Exists():
 		e.Insert(m.RKEConfig(), selectorKey, []any{entry, plain})
-	case list.IsNull() || list.Len() == 0:
-		e.Set(list, []any{entry, plain})
+	case entries.IsNull() || entries.Len() == 0:
+		e.Set(entries, []any{entry, plain})
 	default:
-		e.InsertItem(list, 0, entry)
+		e.InsertItem(entries, 0, entry)
 		if !slices.ContainsFunc(m.Layers[1:], func(l Layer) bool { return !l.Selective() }) {
-			e.Append(list, plain)
+			e.Append(entries, plain)
 		}
 	}
 }
 
 // controlPlaneEntry returns an entry of machineSelectorConfig for control planes.
 func controlPlaneEntry(config ...yamledit.Pair) yamledit.Map {
-	return yamledit.Map{
-		{Key: "config", Value: yamledit.Map(config)},
-		{Key: "machineLabelSelector", Value: yamledit.Map{
-			{Key: "matchExpressions", Value: []any{yamledit.Map{
-				{Key: "key", Value: LabelControlPlane},
-				{Key: "operator", Value: "In"},
-				{Key: "values", Value: []string{"true"}},
-			}}},
-		}},
-	}
+	return yamledit.Map{{Key: "config", Value: yamledit.Map(config)}, onControlPlanes()}
+}
+
+// onControlPlanes is the selector of an entry for control planes.
+func onControlPlanes() yamledit.Pair {
+	return yamledit.Pair{Key: selectorField, Value: yamledit.Map{
+		{Key: "matchExpressions", Value: []any{yamledit.Map{
+			{Key: "key", Value: LabelControlPlane},
+			{Key: "operator", Value: "In"},
+			{Key: "values", Value: []string{"true"}},
+		}}},
+	}}
 }
 
 // checkEnable requires that control planes have all the arguments they had plus
-// the flag, and that elsewhere at most the flag was added.
+// the flag, and their configuration where they get one, and that elsewhere at most
+// these were added.
 func (m *migration) checkEnable(after transform.Cluster) error {
 	gained := func(c Class, key string, before, now any) bool {
 		list := args.Of(now)
 		a, on := args.Last(list, leaderFlag)
-		return key == managerArgs && on && a.True() && sameArgs(args.Without(args.Of(before), leaderFlag), args.Without(list, leaderFlag))
+		return key == managerArgs && on && a.True() && sameArgs(args.Without(args.Of(before), m.gainedFlags(before)...), args.Without(list, m.gainedFlags(before)...))
 	}
 	if err := m.check(after, gained); err != nil {
 		return err
 	}
-	return after.(*migration).checkControlPlanes(managerArgs+" with "+leaderFlag, func(c Config) bool {
-		a, on := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
-		return on && a.True()
+	a := after.(*migration)
+	if a.configured() && slices.ContainsFunc(a.Classes, a.lacksConfig) {
+		return fmt.Errorf("control planes would not get the file %s", managerConfig)
+	}
+	return a.checkControlPlanes(managerArgs+" with "+leaderFlag, func(c Config) bool {
+		list := args.Of(c[managerArgs].Value)
+		flag, on := args.Last(list, leaderFlag)
+		_, named := args.Last(list, configFlag)
+		return on && flag.True() && (named || !a.configured())
 	})
+}
+
+// gainedFlags are the flags that arguments may gain.
+func (m *migration) gainedFlags(before any) []string {
+	if _, named := args.Last(args.Of(before), configFlag); named || !m.configured() {
+		return []string{leaderFlag}
+	}
+	return []string{leaderFlag, configFlag}
 }
 
 // sameArgs compares arguments as they are written, in their order.

@@ -16,7 +16,7 @@ const manifestKey = "additionalManifest"
 // bundle holds the manifests that RKE2 applies on control planes without a
 // restart.
 func (m *migration) bundle() bundle.Bundle {
-	return bundle.Bundle{Holder: m.RKEConfig(), Key: manifestKey}
+	return bundle.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
 }
 
 // usual stands for a choice that the document does not determine.
@@ -33,9 +33,9 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Edit:   m.grantEdit,
 		Check:  m.checkGrant,
 		Undo:   m.grantUndo,
-		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser}},
+		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
 		Restore: []transform.Action{transform.Gone{
-			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: leadermigration.Lease,
+			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease(),
 		}},
 	}
 }

@@ -95,7 +95,7 @@ func TestGrantFitsIntoAFlowMapping(t *testing.T) {
 func TestGrantIsDoneWhereTheLeaseCanBeLocked(t *testing.T) {
 	clusterWide := strings.NewReplacer("RoleBinding", "ClusterRoleBinding", "kind: Role", "kind: ClusterRole", ", namespace: kube-system", "", "name: cloud-provider-extraction-migration", "name: any")
 	for name, text := range map[string]string{
-		"as rke-lm writes it":     leadermigration.Grant,
+		"as rke-lm writes it":     leadermigration.Grant(leadermigration.Lease),
 		"written another way":     granted,
 		"behind other documents":  someMap + "---\n" + granted,
 		"the binding first":       leaseBound + leaseToUser + "---\n" + leaseRole + leaseRules,

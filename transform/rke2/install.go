@@ -32,8 +32,9 @@ func (m *migration) installCCM() transform.Stage {
 		Actions:      append(prepare, procedure.FirstRollout("after the edit, ")),
 		Ahead:        len(prepare),
 		Verify:       []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
-		Restore:      []transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
-		Files:        m.installFiles,
+		Restore: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
+			procedure.Holder(m.target, procedure.LeaseReturns)...),
+		Files: m.installFiles,
 	}
 }
 
@@ -44,11 +45,16 @@ func (m *migration) installFiles() ([]transform.File, error) {
 		return nil, err
 	}
 	text := strings.TrimSuffix(string(chart.Values.Document().Bytes()), "\n") + "\n"
-	return []transform.File{{Name: ccm.ValuesFile, Content: text}}, nil
+	files := []transform.File{{Name: ccm.ValuesFile, Content: text}}
+	docs, err := m.manifest()
+	if i := ccm.FindMigrationConfig(docs); err == nil && i >= 0 {
+		files = append(files, transform.File{Name: ccm.MigrationConfigMap + ".yaml", Content: strings.TrimSuffix(string(docs[i].Bytes()), "\n") + "\n"})
+	}
+	return files, err
 }
 
 // manifest returns the documents of additionalManifest; none where it is absent.
-func (m *migration) manifest() ([]*yamledit.Document, error) { return m.bundle().Documents() }
+func (m *migration) manifest() ([]*yamledit.Document, error) { return m.manifests() }
 
 // chart returns the cluster's HelmChart of the cloud-controller-manager.
 func (m *migration) chart() (ccm.Chart, bool, error) {
@@ -61,7 +67,9 @@ func (m *migration) chart() (ccm.Chart, bool, error) {
 
 func (m *migration) chartOptions() ccm.Options {
 	config, _ := m.cloudConfig()
-	return ccm.OptionsFor(m.target, Name, m.Version, config != "")
+	o := ccm.OptionsFor(m.target, Name, m.Version, config != "")
+	o.MigrationConfig = m.configured()
+	return o
 }
 
 func (m *migration) installEdit() (*yamledit.Edit, error) {
@@ -71,6 +79,9 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	case err != nil:
 		return nil, err
 	case found:
+		if err := m.completeConfig(in, chart); err != nil {
+			return nil, err
+		}
 		return e, chart.Complete(in, m.chartOptions(), m.controlPlaneNodes())
 	case m.isExternal():
 		return e, nil // its cloud-controller-manager comes from elsewhere
@@ -99,9 +110,20 @@ func (m *migration) editChart(e *yamledit.Edit) (*yamledit.Embedded, ccm.Chart, 
 // newManifest returns the HelmChart, and the Secret with the provider's
 // configuration where the file holds one.
 func (m *migration) newManifest() (string, error) {
-	text, ok := ccm.Manifest(m.chartOptions())
+	options := m.chartOptions()
+	if err := options.CheckMounting(m.RKEConfig()); err != nil {
+		return "", err
+	}
+	text, ok := ccm.Manifest(options, m.controlPlaneNodes())
 	if !ok {
 		return "", m.Root.Get("spec", "kubernetesVersion").Errorf("no cloud-controller-manager image is known for Kubernetes "+m.minor(), "migrate on 1.22 to 1.27")
+	}
+	if options.MigrationConfig {
+		config, err := m.cloudManagerConfig(options.Tag())
+		if err != nil {
+			return "", err
+		}
+		text += "---\n" + config
 	}
 	config, inline := m.cloudConfig()
 	if !inline {
@@ -126,6 +148,8 @@ func (m *migration) checkInstall(after transform.Cluster) error {
 		return fmt.Errorf("the manifest would hold no chart %s", ccm.ChartName)
 	case chart.Migrates() == m.target.NoLeaderMigration:
 		return fmt.Errorf("the chart would not have the right --%s", ccm.LeaderFlag)
+	case a.configured() && !chart.ConfigMounted():
+		return fmt.Errorf("the chart would not mount the manager's configuration")
 	}
 	for _, class := range a.controlPlaneNodes() {
 		if why := chart.Refuses(class); why != "" {
@@ -156,7 +180,7 @@ func nodeClass(c Class) ccm.NodeClass {
 		"kubernetes.io/os":                      "linux",
 		"node-role.kubernetes.io/control-plane": "true",
 		"node-role.kubernetes.io/master":        "true",
-	}}
+	}, Taints: []corev1.Taint{ccm.Uninitialized}}
 	if c.Etcd() {
 		n.Labels["node-role.kubernetes.io/etcd"] = "true"
 	}

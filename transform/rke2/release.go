@@ -42,18 +42,9 @@ type Release struct {
 // than keeping what it may not.
 func LookupRelease(version string) Release {
 	m := metadata()
-	set, known := m.sets[version]
-	r := Release{Version: version, Known: known, server: map[string]ArgType{}, agent: map[string]ArgType{}}
-	for _, a := range m.arguments {
-		switch {
-		case known && !strings.Contains(a.sets, set):
-		case a.server:
-			r.server[a.name] = a.typ
-		default:
-			r.agent[a.name] = a.typ
-		}
-	}
-	return r
+	letter, known := m.sets[version]
+	set := m.arguments[letter]
+	return Release{Version: version, Known: known, server: set.server, agent: set.agent}
 }
 
 // Keep returns what is left of a value in Rancher's filter (rancher
@@ -104,12 +95,15 @@ func isRelease(version string) bool {
 
 func isK3s(version string) bool { return strings.Contains(version, "+k3s") }
 
-// An argument is a line of arguments.tsv.
-type argument struct {
-	name   string
-	typ    ArgType
-	server bool
-	sets   string // letters
+// argumentSet is what releases of one set know, by the machines that take it.
+type argumentSet struct{ server, agent map[string]ArgType }
+
+func (s argumentSet) add(name string, t ArgType, serverOnly bool) {
+	if serverOnly {
+		s.server[name] = t
+	} else {
+		s.agent[name] = t
+	}
 }
 
 var (
@@ -120,20 +114,29 @@ var (
 )
 
 type tables struct {
-	sets      map[string]string // the letter of a release's set
-	arguments []argument
+	sets      map[string]string      // the letter of a release's set
+	arguments map[string]argumentSet // by letter; "" for those of all sets
 }
 
 var metadata = sync.OnceValue(func() tables {
-	m := tables{sets: map[string]string{}}
+	m := tables{sets: map[string]string{}, arguments: map[string]argumentSet{"": newArgumentSet()}}
 	for row := range rows(releasesTSV) {
 		m.sets[row[0]] = row[1]
+		m.arguments[row[1]] = newArgumentSet()
 	}
-	for row := range rows(argumentsTSV) {
-		m.arguments = append(m.arguments, argument{name: row[0], typ: ArgType(row[1]), server: row[2] == "server", sets: row[3]})
+	for row := range rows(argumentsTSV) { // name, type, machines, letters of sets
+		for letter, set := range m.arguments {
+			if strings.Contains(row[3], letter) {
+				set.add(row[0], ArgType(row[1]), row[2] == "server")
+			}
+		}
 	}
 	return m
 })
+
+func newArgumentSet() argumentSet {
+	return argumentSet{server: map[string]ArgType{}, agent: map[string]ArgType{}}
+}
 
 // rows yields the cells of each line that is not a comment.
 func rows(table string) iter.Seq[[]string] {

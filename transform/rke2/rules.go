@@ -4,6 +4,10 @@
 package rke2
 
 import (
+	"slices"
+	"strings"
+	"sync"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
 )
@@ -28,8 +32,15 @@ var (
 	manifestEdits = []string{transform.GrantMigrationLease, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
 )
 
-// rules is the one table of RKE2's static rules.
-func rules() []rule {
+// rules is the one table of RKE2's static rules, by their names.
+var rules = sync.OnceValue(func() []rule {
+	table := append(ownRules(), configRules()...)
+	slices.SortFunc(table, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
+	return table
+})
+
+// ownRules are those about clusters.
+func ownRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
 			ID: "address-flapping", Severity: transform.Warning, Guards: theChart, Acceptable: true,
@@ -71,6 +82,14 @@ func rules() []rule {
 			ID: "config-misindented", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "Arguments stand beside config or machineGlobalConfig instead of below it; Rancher drops them without a word.",
 		}, Check: (*migration).configMisindented, Fix: (*migration).indentConfig},
+		{Rule: transform.Rule{
+			ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "A manager's leader-migration-config names a file that nothing puts there: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
+		}, Check: (*migration).configNotMounted},
+		{Rule: transform.Rule{
+			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
+		}, Check: (*migration).configWithoutFlag},
 		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
 		{Rule: ruleset.Encrypted},
 		{Rule: ruleset.FlagLeft(afterSwitch), Check: (*migration).flagLeftOnManager},

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/election"
+	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -18,7 +19,7 @@ var flagOf = map[string]string{providerKey: componentFlag, cloudConfigKey: "clou
 
 // slippedArg is an argument that its component does not know.
 type slippedArg struct {
-	argNode
+	args.Placed
 	component string // the key of its list
 	right     string // the argument that was meant, or "" for none
 }
@@ -37,7 +38,7 @@ func (m *migration) wrongArgSpelling() []transform.Finding {
 		if _, isKey := m.Release.Type(s.Name); isKey {
 			message += "; it is a key of RKE2's own configuration"
 		}
-		found = append(found, transform.FindingAt(s.node, message, fix))
+		found = append(found, transform.FindingAt(s.Node, message, fix))
 	}
 	return found
 }
@@ -51,11 +52,11 @@ func (m *migration) spellArgs() []correction {
 			continue
 		}
 		fixes = append(fixes, func(e *yamledit.Edit) error {
-			list := s.node.Parent()
+			list := s.Node.Parent()
 			if _, there := args.Last(args.Of(list.Value()), args.Parse(s.right).Name); there && list.IsList() {
-				e.Remove(s.node)
+				e.Remove(s.Node)
 			} else {
-				e.Set(s.node, s.right)
+				e.Set(s.Node, s.right)
 			}
 			return nil
 		})
@@ -70,7 +71,7 @@ func (m *migration) slippedArgs() []slippedArg {
 			if _, known := m.Release.Type(e.Key); !known || !strings.HasSuffix(e.Key, "-arg") {
 				continue
 			}
-			for _, a := range argNodes(e.Value) {
+			for _, a := range args.Place(e.Value) {
 				if right, slipped := m.meant(e.Key, a.Arg); slipped {
 					list = append(list, slippedArg{a, e.Key, right})
 				}
@@ -102,7 +103,7 @@ func (m *migration) meant(component string, a args.Arg) (right string, slipped b
 // underscores as dashes.
 func slippedFrom(name, flag string) bool {
 	return strings.ReplaceAll(name, "_", "-") != flag &&
-		(distance(kebab(name), flag) <= slip(flag) || strings.HasPrefix(name, flag+" "))
+		(spelling.IsSlip(name, flag) || strings.HasPrefix(name, flag+" "))
 }
 
 // asFlag writes an argument with another name, and with = before its value.
@@ -129,23 +130,9 @@ func (m *migration) leaderElectionOff() []transform.Finding {
 	}
 	var found []transform.Finding
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
-		found = append(found, judgeElection(argNodes(at), "kube-controller-manager", transform.FindingAt)...)
+		found = append(found, election.Judge(args.Place(at), "kube-controller-manager", transform.FindingAt)...)
 	}
 	return append(found, m.eachChart(func(c installed) []transform.Finding {
-		return judgeElection(argNodes(c.chart.Values.Get("args")), "cloud-controller-manager", c.inValues)
+		return election.Judge(args.Place(c.chart.Values.Get("args")), "cloud-controller-manager", c.inValues)
 	})...)
-}
-
-// judgeElection judges the leader election of a manager whose arguments are in a
-// list.
-func judgeElection(list []argNode, manager string, at func(yamledit.Node, string, string) transform.Finding) []transform.Finding {
-	var placed []args.Placed
-	for _, a := range list {
-		placed = append(placed, args.Placed{Arg: a.Arg, Node: a.node})
-	}
-	var found []transform.Finding
-	for _, f := range election.Judge(placed, manager) {
-		found = append(found, at(f.Node, f.Message, f.Fix))
-	}
-	return found
 }

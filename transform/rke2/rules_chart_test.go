@@ -98,7 +98,8 @@ func TestPodsThatNoControlPlaneTakes(t *testing.T) {
 		{"the chart's selector", "", but(2, ""), chosen, []string{"error 22"}},
 		{"another selector", "", onAWS + withChart(good[0], good[1], "nodeSelector: {node-role.kubernetes.io/control-plane: ''}"), chosen, []string{"error 21"}},
 		{"a toleration with a value", "", pools(but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, value: 'true', effect: NoSchedule}]")), chosen, []string{"error 26"}},
-		{"the published tolerations on control planes alone", "", pools(but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]")), chosen, nil},
+		{"no toleration for nodes that are not initialised", "", pools(but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]")), chosen, []string{"error 26"}},
+		{"what control planes without etcd need", "", pools(but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}, {key: node.cloudprovider.kubernetes.io/uninitialized, operator: Exists}]")), chosen, nil},
 		{"the published tolerations beside etcd", "", but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]"), chosen, []string{"error 22"}},
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/gates"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // gateKeys are the arguments of the components that read feature gates.
@@ -27,7 +26,7 @@ func (m *migration) migrationGateStale() []transform.Finding {
 		if !semver.IsValid(version) {
 			version = m.move().Reached()
 		}
-		return judgeGate(argNodes(c.chart.Values.Get("args")), gates.LeaderMigration, gates.StaleMigration(version), c.inValues)
+		return gates.Find(args.Place(c.chart.Values.Get("args")), gates.LeaderMigration, gates.StaleMigration(version), c.inValues)
 	})
 	return append(m.eachGate(gates.LeaderMigration, gates.StaleMigration(m.move().Reached())), inChart...)
 }
@@ -38,43 +37,8 @@ func (m *migration) eachGate(gate string, judge gates.Judge) []transform.Finding
 	for _, key := range gateKeys {
 		runs := func(c Class) bool { return key == "kube-proxy-arg" || m.needs(c, key) }
 		for _, at := range m.winners(key, runs) {
-			found = append(found, judgeGate(argNodes(at), gate, judge, transform.FindingAt)...)
+			found = append(found, gates.Find(args.Place(at), gate, judge, transform.FindingAt)...)
 		}
 	}
 	return found
-}
-
-func judgeGate(list []argNode, gate string, judge gates.Judge, at func(yamledit.Node, string, string) transform.Finding) []transform.Finding {
-	var found []transform.Finding
-	for _, a := range list {
-		value, named := gates.Of([]args.Arg{a.Arg})[gate]
-		if !named {
-			continue
-		}
-		if message, fix := judge(value); message != "" {
-			found = append(found, at(a.node, message, fix))
-		}
-	}
-	return found
-}
-
-// argNode is an argument and where it stands.
-type argNode struct {
-	args.Arg
-	node yamledit.Node
-}
-
-// argNodes returns the arguments in a string or a list.
-func argNodes(at yamledit.Node) []argNode {
-	nodes := at.Items()
-	if at.IsScalar() {
-		nodes = []yamledit.Node{at}
-	}
-	var list []argNode
-	for _, n := range nodes {
-		if text, ok := n.String(); ok && text != "" {
-			list = append(list, argNode{args.Parse(text), n})
-		}
-	}
-	return list
 }

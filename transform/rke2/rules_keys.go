@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -72,7 +73,7 @@ func (m *migration) keyAdvice(key string) string {
 	if place, ok := elsewhere[key]; ok {
 		return place
 	}
-	if right, ok := nearMiss(key, m.Release.Keys()); ok {
+	if right, ok := spelling.Nearest(key, m.Release.Keys()); ok {
 		return "write " + right
 	}
 	if _, known := LookupRelease("").Type(key); known {
@@ -86,7 +87,7 @@ func (m *migration) keyAdvice(key string) string {
 func (m *migration) spellKeys() []correction {
 	var fixes []correction
 	for _, n := range m.unknownKeys() {
-		right, ok := nearMiss(n.Key(), m.Release.Keys())
+		right, ok := spelling.Nearest(n.Key(), m.Release.Keys())
 		if _, other := elsewhere[n.Key()]; !ok || other || n.Parent().Get(right).Exists() || m.adds(n, right) {
 			continue
 		}
@@ -160,6 +161,6 @@ func (m *migration) slipsToArgs(key string) bool {
 	if !strings.Contains(strings.ToLower(key), "arg") {
 		return false // nothing else is worth the search
 	}
-	near, ok := nearMiss(key, m.Release.Keys())
+	near, ok := spelling.Nearest(key, m.Release.Keys())
 	return ok && strings.HasSuffix(near, "-arg")
 }

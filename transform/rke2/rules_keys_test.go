@@ -10,6 +10,7 @@ import (
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/spelling"
 )
 
 func TestUnknownKeys(t *testing.T) {
@@ -63,19 +64,8 @@ func TestKeysOfRKE2AreNoSlips(t *testing.T) {
 		image-credential-provider-bin-dir image-credential-provider-config ingress-controller kine-tls lb-server-port log log-file
 		node-external-ip node-ip node-label node-name node-taint pod-security-admission-config-file prefer-bundled-bin private-registry
 		secrets-encryption server servicelb-namespace enable-servicelb token token-file vmodule with-node-id write-kubeconfig write-kubeconfig-mode`) {
-		if near, ok := nearMiss(key, keys); ok {
+		if near, ok := spelling.Nearest(key, keys); ok {
 			t.Errorf("%s is taken for %s", key, near)
-		}
-	}
-}
-
-func TestDistanceCountsSlips(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abcd", 1}, {"abc", "bc", 1}, {"abc", "axc", 1}, {"kubeapi-server-arg", "kube-apiserver-arg", 2}} {
-		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != c.want {
-			t.Errorf("%s, %s: %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
 }

@@ -127,9 +127,9 @@ func (m *migration) stubEnabled() []transform.Finding {
 
 // providerOrigin returns what decides on the provider of a component.
 func (c Config) providerOrigin(component string) yamledit.Node {
-	for _, a := range slices.Backward(argNodes(c[component].Origin)) {
+	for _, a := range slices.Backward(args.Place(c[component].Origin)) {
 		if a.Name == componentFlag {
-			return a.node
+			return a.Node
 		}
 	}
 	return c[providerKey].Origin
@@ -175,9 +175,9 @@ func (m *migration) flagLeftOnManager() []transform.Finding {
 		if !class.ControlPlane() || config.provider(managerArgs) != external {
 			continue
 		}
-		for _, a := range argNodes(config[managerArgs].Origin) {
-			if a.Name == leaderFlag && a.True() && !slices.ContainsFunc(nodes, a.node.Same) {
-				nodes = append(nodes, a.node)
+		for _, a := range args.Place(config[managerArgs].Origin) {
+			if a.Name == leaderFlag && a.True() && !slices.ContainsFunc(nodes, a.Node.Same) {
+				nodes = append(nodes, a.Node)
 			}
 		}
 	}
@@ -193,9 +193,9 @@ func (m *migration) apiServerFlagRemoved() []transform.Finding {
 	}
 	var found []transform.Finding
 	for _, at := range m.winners(apiServerArgs, Class.ControlPlane) {
-		for _, a := range argNodes(at) {
+		for _, a := range args.Place(at) {
 			if a.Name == componentFlag {
-				found = append(found, transform.FindingAt(a.node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+componentFlag+" and does not start", "remove the argument"))
+				found = append(found, transform.FindingAt(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+componentFlag+" and does not start", "remove the argument"))
 			}
 		}
 	}

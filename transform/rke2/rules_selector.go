@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -93,7 +94,7 @@ func misspeltParts(selector yamledit.Node) []misspelling {
 
 func namesSelector(key string) bool {
 	return slices.ContainsFunc(selectorNames, func(name string) bool {
-		return distance(strings.ToLower(key), strings.ToLower(name)) <= 2
+		return spelling.Distance(strings.ToLower(key), strings.ToLower(name)) <= 2
 	})
 }
 
@@ -103,9 +104,9 @@ func selectorPart(e yamledit.Entry) string {
 	const slips = 4
 	key := strings.ToLower(e.Key)
 	switch {
-	case e.Value.IsMap() && distance(key, strings.ToLower(labelsField)) <= slips:
+	case e.Value.IsMap() && spelling.Distance(key, strings.ToLower(labelsField)) <= slips:
 		return labelsField
-	case e.Value.IsList() && distance(key, strings.ToLower(expressionsField)) <= slips:
+	case e.Value.IsList() && spelling.Distance(key, strings.ToLower(expressionsField)) <= slips:
 		return expressionsField
 	}
 	return ""

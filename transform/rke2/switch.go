@@ -24,11 +24,11 @@ func (m *migration) switchToExternal() transform.Stage {
 		Edit:    m.switchEdit,
 		Check:   m.checkSwitch,
 		Undo:    m.switchUndo,
-		Actions: append(procedure.BeforeSwitch(), m.settled()),
-		Ahead:   len(procedure.BeforeSwitch()),
+		Actions: append(procedure.BeforeSwitch(m.target), m.settled()),
+		Ahead:   len(procedure.BeforeSwitch(m.target)),
 		Caution: m.move().Caution(),
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager again")...),
+		Restore: append([]transform.Action{m.settled()}, m.holder(procedure.LeaseStays)...),
 	}
 }
 
@@ -45,11 +45,16 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	if m.endState() == transform.EndStateExternal {
 		m.switchProvider(e)
 	}
+	var fresh yamledit.Map
 	for _, key := range componentArgs {
 		if err := m.switchComponent(e, key); err != nil {
 			return nil, err
 		}
+		if m.lacksOverride(key) {
+			fresh = append(fresh, yamledit.Pair{Key: key, Value: []string{componentFlag + "=" + external}})
+		}
 	}
+	m.insertGlobal(e, fresh)
 	if m.carriesCloudConfig() {
 		m.removeCloudConfig(e)
 	}
@@ -102,7 +107,7 @@ func (m *migration) disableStub(e *yamledit.Edit) {
 // in-tree provider among them would win over the cluster's, and the override
 // needs an external one everywhere. The manager's flag goes as well.
 func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
-	override := m.endState() == transform.EndStateOverride && m.knowsProvider(key)
+	override := m.takesOverride(key)
 	for _, l := range m.Layers {
 		at := l.Get(key)
 		if !at.Exists() {
@@ -125,10 +130,18 @@ func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
 			return err
 		}
 	}
-	if override && slices.ContainsFunc(m.Classes, func(c Class) bool { return m.needs(c, key) && len(m.Candidates(c, key)) == 0 }) {
-		m.insertGlobal(e, key, componentFlag+"="+external)
-	}
 	return nil
+}
+
+// takesOverride reports whether a component gets a provider of its own.
+func (m *migration) takesOverride(key string) bool {
+	return m.endState() == transform.EndStateOverride && m.knowsProvider(key)
+}
+
+// lacksOverride reports whether it does, and nothing sets its arguments on some
+// machines that run it.
+func (m *migration) lacksOverride(key string) bool {
+	return m.takesOverride(key) && slices.ContainsFunc(m.Classes, func(c Class) bool { return m.needs(c, key) && len(m.Candidates(c, key)) == 0 })
 }
 
 // needs reports whether machines of a class run a component: every machine a
@@ -140,32 +153,36 @@ func (m *migration) matters(l Layer, key string) bool {
 	return slices.ContainsFunc(m.Classes, func(c Class) bool { return m.needs(c, key) && l.Matches(c) })
 }
 
-// insertGlobal adds a list to machineGlobalConfig. It reaches only machines for
-// which no other location sets the key, and lets Rancher's webhook add its own
+// insertGlobal adds lists to machineGlobalConfig. They reach only machines for
+// which no other location sets the key, and let Rancher's webhook add its own
 // arguments to kube-apiserver-arg there (PSACT).
-func (m *migration) insertGlobal(e *yamledit.Edit, key, arg string) {
+func (m *migration) insertGlobal(e *yamledit.Edit, fresh yamledit.Map) {
 	const globalKey = "machineGlobalConfig"
 	switch at := m.RKEConfig().Get(globalKey); {
+	case len(fresh) == 0:
 	case at.IsMap():
-		e.Insert(at, key, []string{arg})
+		for _, p := range fresh {
+			e.Insert(at, p.Key, p.Value)
+		}
 	case at.Exists():
-		e.Set(at, yamledit.Map{{Key: key, Value: []string{arg}}})
+		e.Set(at, fresh)
 	default:
-		e.Insert(m.RKEConfig(), globalKey, yamledit.Map{{Key: key, Value: []string{arg}}})
+		e.Insert(m.RKEConfig(), globalKey, fresh)
 	}
 }
 
-// removeFlag takes the flag out of one location of the manager's arguments. A
-// list that held nothing else goes as a whole, and so does an entry that held
+// removeFlag takes the flag, and the configuration that goes with it, out of one
+// location of the manager's arguments. A list that held nothing else goes as a whole, and so does an entry that held
 // nothing but the list, unless an earlier value would come back into force:
 // then it stays, empty.
 func (m *migration) removeFlag(e *yamledit.Edit, l Layer, u args.Update) error {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())
-	if _, on := args.Last(list, leaderFlag); on {
+	flags := m.leaderFlags(list)
+	if rest := args.Without(list, flags...); len(rest) < len(list) {
 		switch {
-		case len(u.Set) > 0 || len(args.Without(list, leaderFlag)) > 0 || m.hides(l, managerArgs):
-			u.Remove = []string{leaderFlag}
+		case len(u.Set) > 0 || len(rest) > 0 || m.hides(l, managerArgs):
+			u.Remove = flags
 		case l.onlyHolds(managerArgs):
 			e.Remove(l.Entry)
 		default:
@@ -208,8 +225,8 @@ func (m *migration) checkSwitch(after transform.Cluster) error {
 		}
 	}
 	return a.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
-		_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
-		return !flag && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
+		list := args.Of(c[managerArgs].Value)
+		return len(args.Without(list, a.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
 			return c.provider(key) == inTree && a.knowsProvider(key)
 		})
 	})
@@ -225,7 +242,7 @@ func (m *migration) switched(class Class, key string, before, now any) bool {
 	case key == cloudConfigKey:
 		return now == nil && m.carriesCloudConfig()
 	case slices.Contains(componentArgs, key):
-		return componentSwitched(args.Without(args.Of(before), leaderFlag), args.Of(now))
+		return componentSwitched(args.Without(args.Of(before), m.leaderFlags(args.Of(before))...), args.Of(now))
 	}
 	return false
 }

@@ -20,7 +20,7 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	}
 	o := m.chartOptions()
 	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config") // the switch took it off the file
-	if m.target.Version == m.Version || !isInstalled(chart, o) {
+	if m.target.Version == m.Version || !m.installed(chart, o) {
 		if err := m.usual(chart.Root, "the image was this one or that of another release, and the flag stood anywhere among the arguments"); err != nil {
 			return nil, err
 		}
@@ -28,14 +28,17 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	if chart.Migrates() {
 		return e, nil // it was to keep the flag
 	}
+	if err := m.completeConfig(in, chart); err != nil {
+		return nil, err
+	}
 	return e, chart.StartMigrating(in, o)
 }
 
-// isInstalled reports whether a chart is the one that installCCM writes, but for
+// installed reports whether a chart is the one that installCCM writes, but for
 // the flag.
-func isInstalled(chart ccm.Chart, o ccm.Options) bool {
-	o.LeaderMigration = chart.Migrates()
-	text, ok := ccm.Manifest(o)
+func (m *migration) installed(chart ccm.Chart, o ccm.Options) bool {
+	o.LeaderMigration, o.MigrationConfig = chart.Migrates(), chart.OwnConfig()
+	text, ok := ccm.Manifest(o, m.controlPlaneNodes())
 	if !ok {
 		return false
 	}

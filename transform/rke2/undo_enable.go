@@ -31,12 +31,13 @@ func (m *migration) enableUndo() (*yamledit.Edit, error) {
 			return nil, err
 		}
 	}
-	return e, nil
+	return e, m.withdrawConfig(e)
 }
 
 // isInserted reports whether a layer is the entry that insertEntry writes.
 func (m *migration) isInserted(l Layer) bool {
-	inserted := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: []string{leaderFlag}})
+	list := m.appendedArgs(args.Of(l.Get(managerArgs).Value()))
+	inserted := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: textsOf(list)})
 	return !l.Global() && l.Entry.Index() == 0 && transform.Same(l.Entry.Value(), asRead(inserted))
 }
 
@@ -62,19 +63,23 @@ func isPlain(l Layer) bool {
 	return l.Entry.Len() == 1 && l.Entry.Get("config").IsMap() && l.Config.Len() == 0
 }
 
-// takeFlag removes the flag from a list in which it stands last, as it was
-// appended.
+// takeFlag removes the flag, and the configuration that came with it, from a list
+// in which they stand last, as they were appended.
 func (m *migration) takeFlag(e *yamledit.Edit, l Layer) error {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())
-	rest := args.Without(list, leaderFlag)
-	if !at.IsList() || !isAppended(list, args.On(leaderFlag)) {
+	appended := m.appendedArgs(list)
+	if !at.IsList() || !isAppended(list, appended...) {
 		return transform.Lost(at, leaderFlag+" does not stand there as rke-lm writes it, so it was there before")
 	}
-	if err := (args.Update{Remove: []string{leaderFlag}}).Apply(e, at); err != nil {
+	var names []string
+	for _, a := range appended {
+		names = append(names, a.Name)
+	}
+	if err := (args.Update{Remove: names}).Apply(e, at); err != nil {
 		return err
 	}
-	switch len(rest) {
+	switch len(args.Without(list, names...)) {
 	case 0:
 		return m.usual(at, "no other argument is in it, and before it was an empty list, an empty string or null")
 	case 1:

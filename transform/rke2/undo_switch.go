@@ -34,6 +34,9 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 	if !m.target.NoLeaderMigration && slices.ContainsFunc(m.Classes, m.lacksLocation) {
 		m.insertFlag(e)
 	}
+	if !m.target.NoLeaderMigration {
+		m.deliverConfig(e)
+	}
 	return e, nil
 }
 
@@ -143,7 +146,7 @@ func (m *migration) componentBack(e *yamledit.Edit, key string) error {
 			}
 		}
 		if withFlag && m.matters(l, key) {
-			u.Set = append(u.Set, args.On(leaderFlag))
+			u.Set = append(u.Set, m.missingArgs(list)...)
 		}
 		if err := m.back(e, at, u, len(args.Without(list, componentFlag))); err != nil {
 			return err
@@ -152,10 +155,21 @@ func (m *migration) componentBack(e *yamledit.Edit, key string) error {
 	return nil
 }
 
-// isAppended reports whether a flag stands in a list as an edit appends it.
-func isAppended(list []args.Arg, flag args.Arg) bool {
-	rest := args.Without(list, flag.Name)
-	return len(rest) == len(list)-1 && list[len(rest)].Text == args.Appended(rest, flag)
+// isAppended reports whether flags stand in a list as an edit appends them.
+func isAppended(list []args.Arg, flags ...args.Arg) bool {
+	rest := list
+	for _, f := range flags {
+		rest = args.Without(rest, f.Name)
+	}
+	if len(rest) != len(list)-len(flags) {
+		return false
+	}
+	for i, f := range flags {
+		if list[len(rest)+i].Text != args.Appended(rest, f) {
+			return false
+		}
+	}
+	return true
 }
 
 // back applies a change that leaves so many of the arguments that were there. A
@@ -187,8 +201,8 @@ func (m *migration) back(e *yamledit.Edit, at yamledit.Node, u args.Update, left
 // selector the switch has left; without one, globally.
 func (m *migration) insertFlag(e *yamledit.Edit) {
 	if list := m.RKEConfig().Get(selectorKey); list.Len() > 0 {
-		e.InsertItem(list, 0, controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: []string{leaderFlag}}))
+		e.InsertItem(list, 0, controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: textsOf(m.leaderArgs())}))
 		return
 	}
-	m.insertGlobal(e, managerArgs, leaderFlag)
+	m.insertGlobal(e, yamledit.Map{{Key: managerArgs, Value: textsOf(m.leaderArgs())}})
 }

@@ -206,15 +206,21 @@ func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
 	}
 }
 
-func TestTheUndoneSwitchHandsTheLeaseBack(t *testing.T) {
+// No manager gives a lease back while it runs.
+func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 	m := cluster(t, told)
 	s := stageOf(t, m, transform.SwitchToExternal)
-	if len(s.Actions) <= s.Ahead || len(s.Restore) != 2 || !strings.Contains(s.Restore[1].Purpose(), "kube-controller-manager again") {
+	if len(s.Actions) <= s.Ahead || len(s.Restore) != 2 || !strings.Contains(s.Restore[1].Purpose(), "keeps the holder of cloud-controller-manager") {
 		t.Errorf("got %v and %v", s.Actions, s.Restore)
 	}
+	if s := stageOf(t, m, transform.InstallCCM); len(s.Restore) != 2 || !strings.Contains(s.Restore[1].Purpose(), "kube-controller-manager again") {
+		t.Errorf("got %v", s.Restore)
+	}
 	short := &migration{Cluster: m.Cluster, target: transform.Target{NoLeaderMigration: true}}
-	if s := stageOf(t, short, transform.SwitchToExternal); len(s.Restore) != 1 {
-		t.Errorf("without leader migration there is no lease: %v", s.Restore)
+	for _, name := range []string{transform.SwitchToExternal, transform.InstallCCM} {
+		if s := stageOf(t, short, name); len(s.Restore) != 1 {
+			t.Errorf("without leader migration there is no lease: %v", s.Restore)
+		}
 	}
 }
 

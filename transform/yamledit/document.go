@@ -27,6 +27,7 @@ type Document struct {
 	flat  bool // the text of a string on one line: every line is the first
 	lines func() *lineIndex
 	style func() *style
+	texts *texts // in its strings
 }
 
 // Parse reads one document. It fails with an *Error for text that is not UTF-8
@@ -39,7 +40,7 @@ func Parse(c Chunk) (*Document, error) {
 	if err != nil {
 		return nil, parseError(c, err)
 	}
-	d := &Document{chunk: c, root: root}
+	d := &Document{chunk: c, root: root, texts: &texts{}}
 	d.lines = sync.OnceValue(func() *lineIndex { return indexLines(c.Bytes) })
 	d.style = sync.OnceValue(func() *style { return detectStyle(d) })
 	d.json = root != nil && isJSON(c.Bytes)

@@ -246,7 +246,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 			return nil, nil, err
 		}
 	}
-	splices := order(p.splices)
+	splices := p.joinOpenEnd(order(p.splices))
 	out, err := Apply(e.doc.Bytes(), splices)
 	if err != nil {
 		return nil, nil, e.refuse(err)
@@ -257,6 +257,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 	if err != nil {
 		return nil, nil, e.refuse(err)
 	}
+	after.texts = e.doc.texts
 	if err := e.prove(after); err != nil {
 		return nil, nil, e.refuse(err)
 	}

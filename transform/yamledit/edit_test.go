@@ -218,6 +218,8 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 		{"two entries", "a: 1\nb: 2\nc: 3\n", func(e *Edit, n Node) { e.Remove(n.Get("a")); e.Remove(n.Get("c")) }, "b: 2\n"},
 		{"the last entry without a final break, behind a block that keeps its own", "a: |\n  x\nb: 2", drop("b"), "a: |\n  x\n"},
 		{"the last two entries without a final break", "a: 1\nb: 2\nc: 3", func(e *Edit, n Node) { e.Remove(n.Get("b")); e.Remove(n.Get("c")) }, "a: 1"},
+		{"the ends of two collections without a final break", "m:\n  a: 1\n  b: 2\nn: 3", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Remove(n.Get("n")) }, "m:\n  a: 1"},
+		{"the same with the breaks of Windows", "m:\r\n  a: 1\r\n  b: 2\r\nn: 3", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Remove(n.Get("n")) }, "m:\r\n  a: 1"},
 		{"an entry, while another is added", "m:\n  a: 1\n  b: 2\n", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Insert(n.Get("m"), "c", "x") }, "m:\n  a: 1\n  c: x\n"},
 		{"all items, while another is added", "a:\n  - w\n  - x # why\nb: 1\n", func(e *Edit, n Node) {
 			for _, i := range n.Get("a").Items() {

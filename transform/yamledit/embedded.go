@@ -29,23 +29,29 @@ func (n Node) Embedded() (*Embedded, error) {
 	if !ok {
 		return nil, n.Errorf("not a string", "write the manifests as a literal block (|)")
 	}
-	e := &Embedded{node: n}
+	docs, err := n.parseEmbedded(text)
+	if err != nil {
+		return nil, err
+	}
+	return &Embedded{node: n, docs: docs, edits: make([]*Edit, len(docs)), removed: make([]bool, len(docs))}, nil
+}
+
+func (n Node) parseEmbedded(text string) ([]*Document, error) {
+	var docs []*Document
+	flat := n.y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0
 	for _, c := range Split(n.doc.File(), []byte(text)) {
-		flat := n.y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0
 		if flat {
 			c.Line = n.doc.chunk.Line + n.y.Line - 1
 		} else {
 			c.Line += n.doc.chunk.Line + n.y.Line
 		}
-		d, err := Parse(c)
+		d, err := n.doc.texts.parse(c, flat)
 		if err != nil {
 			return nil, err
 		}
-		d.flat = flat
-		e.docs = append(e.docs, d)
-		e.edits, e.removed = append(e.edits, nil), append(e.removed, false)
+		docs = append(docs, d)
 	}
-	return e, nil
+	return docs, nil
 }
 
 // embeddings are the embedded streams of an edit, in the order of use.
@@ -87,7 +93,8 @@ func (e *Embedded) Edit(i int) *Edit {
 	return e.edits[i]
 }
 
-// Append adds a document at the end of the stream. The text has no markers.
+// Append adds a document at the end of the stream. The text has no markers. Where
+// the stream ends without a line break, so does a block that ends the document.
 func (e *Embedded) Append(text string) { e.append = append(e.append, strings.Trim(text, "\n")) }
 
 // Remove takes document i out of the stream, with its marker and the comments in

@@ -307,7 +307,7 @@ func plainSafe(s string, flow bool) bool {
 	if s == "---" || s == "..." || maybeWord(s) {
 		return false
 	}
-	return libraryValue(s, "") == s
+	return plainValue(s) == s
 }
 
 // plainDash allows arguments such as --enable-leader-migration=true.

@@ -249,6 +249,22 @@ func (b *blockList) keepLastLineOpen(cuts []Splice, remove map[int]bool) []Splic
 	return cuts
 }
 
+// joinOpenEnd joins the last two removals where both leave the last line of the
+// text open: each by itself takes the break between them.
+func (s *splicer) joinOpenEnd(splices []Splice) []Splice {
+	n, ix := len(splices), s.doc.lines()
+	if n < 2 {
+		return splices
+	}
+	first, last := &splices[n-2], splices[n-1]
+	line := ix.of(first.Start)
+	if first.New+last.New != "" || last.End != len(s.doc.Bytes()) || first.End <= last.Start || line == 0 || ix.start(line) != first.Start {
+		return splices
+	}
+	first.Start, first.End = ix.end(line-1), last.End
+	return splices[:n-1]
+}
+
 // member returns the value of entry i, or item i.
 func (b *blockList) member(i int) *yaml.Node {
 	if b.node.IsMap() {

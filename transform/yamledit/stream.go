@@ -26,7 +26,11 @@ func (e *Embedded) apply() (string, []Splice, error) {
 		return "", nil, err
 	}
 	if tail := e.tail(string(text)); tail != "" {
-		splices = append(splices, e.closeLast(string(text))...)
+		closing, err := e.closeLast(string(text))
+		if err != nil {
+			return "", nil, err
+		}
+		splices = append(splices, closing...)
 		splices = append(splices, Splice{len(old), len(old), tail})
 	}
 	splices = order(splices)
@@ -57,7 +61,10 @@ func (e *Embedded) changed() (splices []Splice, want []*yaml.Node, err error) {
 		}
 		want = append(want, d.root)
 	}
-	for _, text := range e.append {
+	for i, text := range e.append {
+		if i < len(e.append)-1 || e.endsWithBreak() {
+			text += "\n"
+		}
 		roots, err := e.roots([]byte(text))
 		if err != nil {
 			return nil, nil, err
@@ -67,11 +74,18 @@ func (e *Embedded) changed() (splices []Splice, want []*yaml.Node, err error) {
 	return splices, want, nil
 }
 
+// endsWithBreak reports whether the stream ends with a line break, before the
+// changes as behind them.
+func (e *Embedded) endsWithBreak() bool {
+	old, _ := e.node.String()
+	return strings.TrimSpace(old) != "" && trailingBreak(old) > 0
+}
+
 // roots parses a stream.
 func (e *Embedded) roots(text []byte) ([]*yaml.Node, error) {
 	var roots []*yaml.Node
 	for _, c := range Split(e.node.doc.File(), text) {
-		d, err := Parse(c)
+		d, err := e.node.doc.texts.parse(c, false)
 		if err != nil {
 			return nil, err
 		}
@@ -209,19 +223,25 @@ func (e *Embedded) tail(old string) string {
 
 // closeLast keeps the value of a block scalar that ends the stream without a line
 // break: once text follows, only "|-" still reads it without one.
-func (e *Embedded) closeLast(text string) []Splice {
+func (e *Embedded) closeLast(text string) (closing []Splice, err error) {
 	i := len(e.docs) - 1
-	d := e.docs[i]
-	if trailingBreak(text) > 0 || d.root == nil || e.removed[i] || e.edits[i] != nil {
-		return nil
+	d, offset := e.docs[i], e.docs[i].chunk.Offset
+	if trailingBreak(text) > 0 || d.root == nil || e.removed[i] {
+		return nil, nil
+	}
+	var edited []Splice
+	if ed := e.edits[i]; ed != nil && !ed.Empty() {
+		if d, edited, err = ed.Apply(); err != nil {
+			return nil, err
+		}
 	}
 	s := splicer{doc: d}
 	s.strip(lastLeaf(d.root))
-	for j := range s.splices {
-		s.splices[j].Start += d.chunk.Offset
-		s.splices[j].End += d.chunk.Offset
+	for _, sp := range s.splices {
+		start := Origin(edited, sp.Start) + offset
+		closing = append(closing, Splice{start, start + sp.End - sp.Start, sp.New})
 	}
-	return s.splices
+	return closing, nil
 }
 
 // endsEmpty reports whether the last document that stays is empty.

@@ -99,6 +99,53 @@ func TestAppendingKeepsABlockThatEndsTheStream(t *testing.T) {
 	})
 }
 
+func TestAppendingToADocumentThatIsEditedAsWell(t *testing.T) {
+	both := func(change func(*Edit, Node)) func(*Edit, Node) {
+		return func(e *Edit, n Node) {
+			in, err := e.Embedded(n.Get("m"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(in.Edit(0), in.Documents()[0].Root())
+			in.Append("b: 1\n")
+		}
+	}
+	inside := both(func(e *Edit, n Node) {
+		in, err := e.Embedded(n.Get("v"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Edit(0).Insert(in.Documents()[0].Root(), "z", "2")
+	})
+	before := both(func(e *Edit, n Node) { e.Set(n.Get("a"), 22) })
+	behind := both(func(e *Edit, n Node) { e.Insert(n, "w", "2") })
+	shorter := both(func(e *Edit, n Node) { e.Remove(n.Get("a")) })
+	const stripped = "m: |-\n  a: 1\n  v: |\n    x: 1\n"
+	runEdits(t, []editCase{
+		{"a clipped block that ends a stripped stream", stripped, before, "m: |-\n  a: 22\n  v: |-\n    x: 1\n  ---\n  b: 1\n"},
+		{"the same, changed inside", stripped, inside, "m: |-\n  a: 1\n  v: |-\n    x: 1\n    z: \"2\"\n  ---\n  b: 1\n"},
+		{"the same, with a key behind it", stripped, behind, "m: |-\n  a: 1\n  v: |-\n    x: 1\n  w: \"2\"\n  ---\n  b: 1\n"},
+		{"the same, moved to the front", stripped, shorter, "m: |-\n  v: |-\n    x: 1\n  ---\n  b: 1\n"},
+		{"a clipped block that ends a clipped stream", "m: |\n  a: 1\n  v: |\n    x: 1\n", before, "m: |\n  a: 22\n  v: |\n    x: 1\n  ---\n  b: 1\n"},
+	})
+}
+
+func TestAppendingADocumentThatEndsInABlock(t *testing.T) {
+	block := func(e *Edit, n Node) {
+		in, err := e.Embedded(n.Get("m"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Append("b: |\n  x\n")
+		in.Append("c: |\n  x\n")
+	}
+	runEdits(t, []editCase{
+		{"to a clipped stream", "m: |\n  a: 1\n", block, "m: |\n  a: 1\n  ---\n  b: |\n    x\n  ---\n  c: |\n    x\n"},
+		{"to a stripped stream", "m: |-\n  a: 1\n", block, "m: |-\n  a: 1\n  ---\n  b: |\n    x\n  ---\n  c: |\n    x\n"},
+		{"to an empty one", "m: ''\n", block, "m: |-\n  b: |\n    x\n  ---\n  c: |\n    x\n"},
+	})
+}
+
 func TestRemovalsThatWouldChangeAnotherDocumentAreRefused(t *testing.T) {
 	for name, in := range map[string]string{
 		"a value loses its line break":          "m: |-\n  a: |\n    x\n  ---\n  b: 2\nz: 1\n",

@@ -6,10 +6,8 @@ package yamledit
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-	k8syaml "sigs.k8s.io/yaml"
 )
 
 // Value returns what a Kubernetes client reads: YAML 1.1 through JSON, so nil,
@@ -63,38 +61,6 @@ func keyText(k *yaml.Node) string {
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	return k.Value
-}
-
-// scalarValue lets the library decide about every scalar that could be
-// anything but a string.
-func scalarValue(n *yaml.Node) any {
-	if n.Style&yaml.TaggedStyle != 0 {
-		return libraryValue(n.Tag+" "+strconv.Quote(n.Value), n.Value)
-	}
-	if n.Style != 0 || !maybeTyped(n.Value) {
-		return n.Value
-	}
-	return libraryValue(n.Value, n.Value)
-}
-
-func libraryValue(text, fallback string) any {
-	var v any
-	if err := k8syaml.Unmarshal([]byte(text), &v); err != nil {
-		return fallback
-	}
-	return v
-}
-
-// maybeTyped reports whether a plain scalar could resolve to something other
-// than a string: a number, or one of YAML's words.
-func maybeTyped(s string) bool {
-	if s == "" {
-		return true
-	}
-	if strings.IndexByte("0123456789+-.", s[0]) >= 0 {
-		return true
-	}
-	return len(s) <= 5 && strings.IndexByte("~nNtTfFyYoO<=", s[0]) >= 0
 }
 
 // Equal compares a node with the value that was promised for it. A Map must

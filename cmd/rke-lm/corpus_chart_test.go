@@ -1,0 +1,207 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+const manifestPath = "spec.rkeConfig.additionalManifest"
+
+// chartIn is the HelmChart of the cloud-controller-manager in a manifest, as a
+// plain YAML reader sees it.
+type chartIn struct {
+	at           int            // of its document; -1 for none
+	root, values map[string]any // values is nil where they are absent
+}
+
+func chartAmong(docs []any) (chartIn, error) {
+	for i, d := range docs {
+		root, _ := d.(map[string]any)
+		name, _ := field(root, "spec", "chart").(string)
+		if root["kind"] != "HelmChart" || path.Base(name) != "aws-cloud-controller-manager" {
+			continue
+		}
+		c := chartIn{at: i, root: root}
+		text, _ := field(root, "spec", "valuesContent").(string)
+		values, err := valueOf([]byte(text))
+		c.values, _ = values.(map[string]any)
+		return c, err
+	}
+	return chartIn{at: -1}, nil
+}
+
+// field follows keys from mapping to mapping.
+func field(v any, keys ...string) any {
+	for _, key := range keys {
+		m, _ := v.(map[string]any)
+		v = m[key]
+	}
+	return v
+}
+
+// args returns the manager's arguments; without a list the chart has its own.
+func (c chartIn) args() []string {
+	if list, isList := c.values["args"].([]any); isList {
+		return argumentsIn(list)
+	}
+	return []string{"--v=2", "--cloud-provider=aws"}
+}
+
+// arg returns the value of a flag, the last one that is there.
+func (c chartIn) arg(name string) (value string, set bool) {
+	for _, text := range c.args() {
+		n, v, hasValue := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+		if n != name {
+			continue
+		}
+		if value, set = v, true; !hasValue {
+			value = "true"
+		}
+	}
+	return value, set
+}
+
+// argsBut returns the arguments without some flags.
+func (c chartIn) argsBut(names ...string) []string {
+	return slices.DeleteFunc(c.args(), func(text string) bool {
+		n, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+		return slices.Contains(names, n)
+	})
+}
+
+func (c chartIn) migrates() bool {
+	value, _ := c.arg("enable-leader-migration")
+	return value == "true"
+}
+
+// manifestChange is a change of the manifest, read as its documents.
+type manifestChange struct {
+	before, after []any
+	had, has      chartIn
+}
+
+func readManifestChange(d difference) (m manifestChange, err error) {
+	old, _ := d.before.(string)
+	text, isText := d.after.(string)
+	if d.path != manifestPath || !isText || old == "" && d.before != "" && d.before != absent && d.before != nil {
+		return m, errors.New("something else than the manifest changes")
+	}
+	if m.before, err = manifestsIn(old); err != nil {
+		return m, err
+	}
+	if m.after, err = manifestsIn(text); err != nil {
+		return m, err
+	}
+	if m.had, err = chartAmong(m.before); err != nil {
+		return m, err
+	}
+	m.has, err = chartAmong(m.after)
+	return m, err
+}
+
+// keepsOthers wants every document but the chart to stay, equal and in its order,
+// and counts those that are added at the end.
+func (m manifestChange) keepsOthers() (added int, err error) {
+	if len(m.after) < len(m.before) {
+		return 0, errors.New("a document is lost")
+	}
+	for i, d := range m.before {
+		if i != m.had.at && !reflect.DeepEqual(d, m.after[i]) {
+			return 0, fmt.Errorf("document %d changes", i)
+		}
+	}
+	return len(m.after) - len(m.before), nil
+}
+
+// keysBut compares two mappings but for some keys.
+func keysBut(before, after map[string]any, but ...string) error {
+	for _, d := range differences(anyMap(before), anyMap(after)) {
+		if key, _ := d.is[0].(string); !slices.Contains(but, key) {
+			return fmt.Errorf("%s changes in the chart", spot(d.is))
+		}
+	}
+	return nil
+}
+
+func anyMap(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+// grows wants what was there to stay, in front of what is added: an item of a
+// list, a key of a mapping.
+func grows(before, after any) bool {
+	switch b := before.(type) {
+	case nil:
+		return true
+	case []any:
+		a, isList := after.([]any)
+		return isList && len(a) >= len(b) && reflect.DeepEqual(b, a[:len(b)])
+	case map[string]any:
+		a, isMap := after.(map[string]any)
+		kept := maps.Clone(a)
+		maps.DeleteFunc(kept, func(key string, _ any) bool { _, was := b[key]; return !was })
+		return isMap && len(kept) == len(b)
+	}
+	return reflect.DeepEqual(before, after)
+}
+
+// isDisable wants the flag to leave the chart, unless it is to stay, and the image
+// to move to the minor of the cluster; nothing else.
+func isDisable(o *outcome, d difference) error {
+	m, err := readManifestChange(d)
+	if err != nil {
+		return err
+	}
+	added, err := m.keepsOthers()
+	switch {
+	case err != nil:
+		return err
+	case added > 0 || m.had.at < 0 || m.had.at != m.has.at:
+		return errors.New("it is not the chart that changes")
+	case !slices.Equal(m.had.argsBut("enable-leader-migration"), m.has.argsBut("enable-leader-migration")):
+		return errors.New("other arguments of the chart change")
+	case m.has.migrates() != (m.had.migrates() && o.Target.KeepLeaderMigration):
+		return errors.New("the flag is not as it was chosen")
+	}
+	if err := keysBut(m.had.root["spec"].(map[string]any), m.has.root["spec"].(map[string]any), "valuesContent"); err != nil {
+		return err
+	}
+	if err := keysBut(m.had.values, m.has.values, "args", "image"); err != nil {
+		return err
+	}
+	return m.imageMovesTo(minorOf(o.Target))
+}
+
+// imageMovesTo wants the image to change in its tag at most, and then to a minor.
+func (m manifestChange) imageMovesTo(minor string) error {
+	had, _ := m.had.values["image"].(map[string]any)
+	has, _ := m.has.values["image"].(map[string]any)
+	if err := keysBut(had, has, "tag"); err != nil {
+		return err
+	}
+	if tag, _ := has["tag"].(string); !reflect.DeepEqual(had["tag"], has["tag"]) && !strings.HasPrefix(tag, minor+".") {
+		return errors.New("the image moves to another minor than the cluster's")
+	}
+	return nil
+}
+
+// minorOf returns the minor that the cluster has in the end.
+func minorOf(t transform.Target) string {
+	if t.Version != "" {
+		return "v1.27"
+	}
+	return "v1.26"
+}

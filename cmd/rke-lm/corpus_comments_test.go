@@ -1,0 +1,115 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// commentsAreKept lets only those comments go that stand inside of a removed
+// key or entry.
+func commentsAreKept(o *outcome, i int) error {
+	s := o.Steps[i]
+	left := commentsOf(s.After.Bytes())
+	for _, d := range o.changes[i] {
+		if d.after == absent || isFlag(d.before) && !isFlag(d.after) {
+			addTo(left, commentsOf(linesOf(s.Before, d.was)))
+		}
+		if d.path == manifestPath && len(commentsOnFlag(s.After.Bytes())) < len(commentsOnFlag(s.Before.Bytes())) {
+			addTo(left, commentsOnFlag(s.Before.Bytes())) // the flag leaves the chart
+		}
+	}
+	for comment, n := range commentsOf(s.Before.Bytes()) {
+		if left[comment] < n {
+			return fmt.Errorf("a comment is lost: %s", comment)
+		}
+	}
+	return nil
+}
+
+func addTo(sum, more map[string]int) {
+	for comment, n := range more {
+		sum[comment] += n
+	}
+}
+
+// linesOf returns the lines that hold a node.
+func linesOf(doc *yamledit.Document, way []any) []byte {
+	n := doc.Root()
+	for _, next := range way {
+		switch next := next.(type) {
+		case string:
+			n = n.Get(next)
+		case int:
+			n = n.Items()[next]
+		}
+	}
+	from, to := lineRange(n)
+	return bytes.Join(bytes.SplitAfter(doc.Bytes(), []byte("\n"))[from:to], nil)
+}
+
+// lineRange returns the 0-based line at which a node starts, and the one behind
+// its last descendant.
+func lineRange(n yamledit.Node) (from, to int) {
+	before := n.Document().Chunk().Line
+	return n.Line() - before - 1, lastLine(n) - before
+}
+
+func lastLine(n yamledit.Node) int {
+	last := n.Line()
+	for _, c := range n.Children() {
+		last = max(last, lastLine(c))
+	}
+	return last
+}
+
+// commentsOf counts what follows a # at the start of a line or behind a blank,
+// in text that is no comment too.
+func commentsOf(text []byte) map[string]int {
+	found := map[string]int{}
+	for line := range linesIn(text) {
+		if c, has := commentOf(line); has {
+			found[c]++
+		}
+	}
+	return found
+}
+
+// linesIn yields lines, those of a text in quotes on one line as well.
+func linesIn(text []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(string(text)) {
+			for part := range strings.SplitSeq(strings.TrimRight(line, "\r\n"), `\n`) {
+				if !yield(part) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func commentOf(line string) (string, bool) {
+	for i := range line {
+		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+			return line[i:], true
+		}
+	}
+	return "", false
+}
+
+// commentsOnFlag counts the comments on lines that hold the flag.
+func commentsOnFlag(text []byte) map[string]int {
+	found := map[string]int{}
+	for line := range linesIn(text) {
+		if c, has := commentOf(line); has && strings.Contains(line, "enable-leader-migration") {
+			found[c]++
+		}
+	}
+	return found
+}

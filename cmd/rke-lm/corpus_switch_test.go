@@ -1,0 +1,137 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// isSwitch wants the provider to become external where the end state says, the
+// flag to go with it, and the release to move if that was chosen.
+func isSwitch(o *outcome, d difference) error {
+	override := o.overrides()
+	if d.path == "spec.kubernetesVersion" && o.Target.Version != "" && d.after == o.Target.Version {
+		return nil
+	}
+	argument := argumentOf(d)
+	promised := d.path == selectorConfig+"[]" && d.after == absent && holdsOnlyFlag(d.before)
+	switch strings.TrimSuffix(argument, "[]") {
+	case "cloud-provider-name":
+		promised = d.before == "aws" && d.after == "external" && !override
+	case "disable-cloud-controller":
+		promised = d.before != true && d.after == true
+	case "kube-controller-manager-arg":
+		promised = isProviderSwitched(d) || isFlagRemoved(d) || override && isOverridden(d)
+	case "kubelet-arg", "kube-apiserver-arg":
+		promised = isProviderSwitched(d) || override && isOverridden(d)
+	case "cloud-provider-config":
+		promised = d.after == absent && chartHasConfig(o)
+	}
+	if override && d.path == globalConfig {
+		promised = isFreshOverride(d)
+	}
+	if !promised {
+		return errors.New("it is no such change")
+	}
+	return nil
+}
+
+// overrides reports whether the provider's name is to stay: by choice, or because
+// every machine is external by its own arguments already.
+func (o *outcome) overrides() bool {
+	if o.Target.EndState != "" {
+		return o.Target.EndState == transform.EndStateOverride
+	}
+	err := eachMachine(o.values[0], o.values[0], func(machine labels.Set, config, _ map[string]any) error {
+		manager := isControlPlane(machine) && providerOf(config, managerArguments) != "external"
+		if manager || providerOf(config, "kubelet-arg") != "external" || isControlPlane(machine) && config["cloud-provider-name"] != "aws" {
+			return errors.New("this one is not")
+		}
+		return nil
+	})
+	return err == nil
+}
+
+// chartHasConfig reports whether the chart has the provider's configuration
+// behind the stages before the switch.
+func chartHasConfig(o *outcome) bool {
+	for i, s := range o.Steps {
+		if s.Stage.Name != transform.SwitchToExternal {
+			continue
+		}
+		text, _ := field(o.values[i], "spec", "rkeConfig", "additionalManifest").(string)
+		docs, err := manifestsIn(text)
+		if err != nil {
+			return false
+		}
+		chart, err := chartAmong(docs)
+		_, configured := chart.arg("cloud-config")
+		return err == nil && chart.at >= 0 && configured
+	}
+	return false
+}
+
+// isOverridden wants one argument that names the provider external to come to
+// those that are there, but for the flag.
+func isOverridden(d difference) bool {
+	if strings.HasSuffix(d.path, "[]") {
+		return (d.before == absent || isFlag(d.before)) && isExternalArgument(d.after)
+	}
+	had, has := argumentsIn(d.before), argumentsIn(d.after)
+	return len(has) > 0 && isExternalArgument(has[len(has)-1]) &&
+		slices.Equal(withoutProvider(withoutFlag(had)), withoutProvider(has))
+}
+
+func isExternalArgument(v any) bool {
+	text, _ := v.(string)
+	return strings.TrimPrefix(text, "--") == "cloud-provider=external"
+}
+
+func withoutProvider(list []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(text string) bool {
+		return strings.HasPrefix(strings.TrimPrefix(text, "--"), "cloud-provider=")
+	})
+}
+
+// isFreshOverride wants a configuration where there was none, of that argument.
+func isFreshOverride(d difference) bool {
+	config, _ := d.after.(map[string]any)
+	for key, v := range config {
+		if !slices.Contains([]string{"kubelet-arg", "kube-apiserver-arg", managerArguments}, key) || !isOverridden(difference{before: absent, after: v}) {
+			return false
+		}
+	}
+	return len(config) > 0 && (d.before == absent || d.before == nil)
+}
+
+func isProviderSwitched(d difference) bool {
+	text, _ := d.before.(string)
+	name, value, _ := strings.Cut(text, "=")
+	return strings.TrimPrefix(name, "--") == "cloud-provider" && value == "aws" && d.after == name+"=external"
+}
+
+// isFlagRemoved wants the flag to go, and with it a key that held nothing else;
+// a string may stay, empty.
+func isFlagRemoved(d difference) bool {
+	if list, isList := d.before.([]any); isList {
+		return d.after == absent && len(list) > 0 && !slices.ContainsFunc(list, func(v any) bool { return !isFlag(v) })
+	}
+	return isFlag(d.before) && (d.after == absent || d.after == "")
+}
+
+// holdsOnlyFlag reports whether a value is an entry with a selector whose
+// config is the flag.
+func holdsOnlyFlag(v any) bool {
+	entry, _ := v.(map[string]any)
+	config, _ := entry["config"].(map[string]any)
+	arguments := difference{before: member(config, "kube-controller-manager-arg"), after: absent}
+	_, selective := entry["machineLabelSelector"]
+	return selective && len(entry) == 2 && len(config) == 1 && isFlagRemoved(arguments)
+}

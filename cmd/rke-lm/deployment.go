@@ -1,0 +1,89 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	manifests "github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// deploymentOptions are the flags of deployment.
+type deploymentOptions struct {
+	*options
+	scaling manifests.Scaling
+	printed separator
+}
+
+func newDeployment(o *options) *cobra.Command {
+	d := &deploymentOptions{options: o}
+	c := &cobra.Command{
+		Use:   "deployment PATH...",
+		Short: "Turn the static pod of a kube-controller-manager into a Deployment",
+		Long: `Print a Deployment that runs the kube-controller-manager of a static pod, with
+comments that say what to do before it is applied. Several replicas make the
+change of the leader quick; one of them works at a time.
+
+Keys and certificates come from Secrets, for which the comments have the commands,
+or from the hosts of control planes; they are never baked into an image.`,
+		Example: `  rke-lm deployment /etc/kubernetes/manifests/kube-controller-manager.yaml
+  rke-lm deployment --replicas 3 --certificates host-path kube-controller-manager.yaml`,
+		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args) },
+	}
+	f := c.Flags()
+	f.IntVar(&d.scaling.Replicas, "replicas", 2, "pods, at least 2: with one, the Deployment could not replace it")
+	f.StringVar(&d.scaling.Certificates, "certificates", manifests.FromSecret, "where keys and certificates come from: secret, so that the pods may run on any node, or host-path, on control-plane nodes")
+	complete(c, "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
+	return c
+}
+
+func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
+	if err := checkOneOf("certificates", d.scaling.Certificates, manifests.FromSecret, manifests.FromHostPath); err != nil {
+		return err
+	}
+	if d.scaling.Replicas < 2 {
+		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, for nothing would create the new pod; give 2 or more")
+	}
+	d.distro = manifests.Name
+	code, err := d.eachCluster(ctx, paths, func(f found, _ transform.Target) (func() error, error) {
+		text, err := manifests.Deployment(f.doc, d.scaling)
+		return func() error { return d.print(text) }, err
+	}, func(error) {})
+	if err != nil {
+		return err
+	}
+	return withCode(code)
+}
+
+// print writes a Deployment, and what the rules find in it.
+func (d *deploymentOptions) print(text string) error {
+	if text == "" {
+		return nil
+	}
+	d.printed.next(d.out)
+	if _, err := io.WriteString(&d.printed, text); err != nil {
+		return err
+	}
+	doc, err := yamledit.ParseString("Deployment", text)
+	if err != nil {
+		return err
+	}
+	c, err := manifests.Distro().ForLint(doc, transform.Target{AssumeVersion: "v1.26.0"})
+	if err != nil {
+		return fmt.Errorf("the Deployment that was printed cannot be read: %w", err)
+	}
+	findings := c.Findings("")
+	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
+	outputs.WriteFindings(d.err, d.palette(d.err), findings, "")
+	return nil
+}

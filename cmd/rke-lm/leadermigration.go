@@ -1,0 +1,180 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// configOptions are the flags of leader-migration-config.
+type configOptions struct {
+	*options
+	tally
+	config lm.Config
+	form   string
+	lint   bool
+}
+
+// given is a configuration that was found in a file.
+type given struct {
+	root   yamledit.Node
+	quotes []transform.Finding // about its text
+}
+
+func newLeaderMigrationConfig(o *options) *cobra.Command {
+	m := &configOptions{options: o}
+	c := &cobra.Command{
+		Use:   "leader-migration-config --component NAME --kubernetes-version VERSION | --lint FILE...",
+		Short: "Print a LeaderMigrationConfiguration, or show what is wrong with given ones",
+		Long: `Print the LeaderMigrationConfiguration for a manager: the apiVersion and the lock
+that its version reads, and the names by which it knows the controllers.
+
+--lint judges given ones: files with the configuration itself, or with a ConfigMap
+that carries it. Without --component two configurations are taken for the two
+sides, that of kube-controller-manager first, and are judged against each other;
+any other number is judged as far as no side has to be known.`,
+		Example: `  rke-lm leader-migration-config --component kube-controller-manager --kubernetes-version v1.26
+  rke-lm leader-migration-config --component cloud-controller-manager --kubernetes-version v1.26 --ccm-version v1.28.1
+  rke-lm leader-migration-config --lint --kubernetes-version v1.26 kcm.conf ccm.conf`,
+		RunE: func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) },
+	}
+	f := c.Flags()
+	f.StringVar(&m.config.Component, "component", "", "manager that reads it: "+lm.Manager+", "+lm.CloudManager)
+	f.StringVar(&m.config.Kubernetes, "kubernetes-version", "", "release of the cluster, such as v1.26")
+	f.StringVar(&m.config.CCM, "ccm-version", "", "release of the cloud-controller-manager's image (default: the cluster's minor)")
+	f.StringVar(&m.form, "form", "", "initial, which names kube-controller-manager; target, which names cloud-controller-manager; or wildcard, which serves for the whole migration (default wildcard where the manager knows it)")
+	f.StringVar(&m.config.Lease, "lease-name", "", "name of the migration lease (default "+lm.Lease+")")
+	f.BoolVar(&m.config.NodeIPAM, "node-ipam", false, "the provider's cloud-controller-manager implements Node IPAM; that of AWS does not")
+	f.BoolVar(&m.lint, "lint", false, "show what is wrong with the configurations in the files")
+	o.outputFlag(c, "text", "json", "yaml")
+	complete(c, "component", []string{lm.Manager, lm.CloudManager})
+	complete(c, "form", lm.Forms())
+	return c
+}
+
+func (m *configOptions) run(ctx context.Context, paths []string) error {
+	if err := checkOneOf("output", m.output, "text", "json", "yaml"); err != nil {
+		return err
+	}
+	if m.config.Component != "" {
+		if err := checkOneOf("component", m.config.Component, lm.Manager, lm.CloudManager); err != nil {
+			return err
+		}
+	}
+	if m.lint {
+		return m.judge(ctx, paths)
+	}
+	switch {
+	case len(paths) > 0:
+		return errors.New("files are given, but no configuration is made from them; add --lint to judge them")
+	case m.output != "text":
+		return fmt.Errorf("-o %s goes with --lint; leave it out", m.output)
+	case m.config.Component == "":
+		return errors.New("no component is given; add --component " + lm.Manager + " or " + lm.CloudManager)
+	}
+	m.config.Form = lm.Form(m.form)
+	text, err := lm.Make(m.config)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(m.out, text)
+	return err
+}
+
+// judge lints the configurations in files, and in the files of folders.
+func (m *configOptions) judge(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return errors.New("no path is given; name a file, a folder, or - for standard input")
+	}
+	m.tally = newTally(m.options)
+	sources, err := source.Find(paths, m.in)
+	m.fail(err)
+	var all []given
+	for _, s := range sources {
+		found, err := read(ctx, s)
+		m.fail(err)
+		all = append(all, found...)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := m.each(all); err != nil {
+		return err
+	}
+	return m.finish()
+}
+
+// fail shows an error; the files beside its own are judged all the same.
+func (m *configOptions) fail(err error) {
+	if err != nil {
+		complain(m.err, err)
+		m.code = max(m.code, exitCode(err))
+	}
+}
+
+// read returns the configurations of a file; one that was named must hold one.
+func read(ctx context.Context, s source.Source) ([]given, error) {
+	var all []given
+	wanted := func(text []byte) bool { return bytes.Contains(text, []byte(lm.Kind)) }
+	_, err := s.Scan(wanted, func(c yamledit.Chunk) error {
+		roots, quotes, err := lm.Read(c)
+		for _, root := range roots {
+			all, quotes = append(all, given{root, quotes}), nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, source.ErrBinary) && !s.Named:
+		return nil, nil
+	case err == nil && s.Named && len(all) == 0:
+		err = &failure{code: exitRefused, err: fmt.Errorf("%s: no %s in it; name a file that holds one, or a ConfigMap with one", s.Name, lm.Kind)}
+	}
+	return all, err
+}
+
+// each judges each configuration, and two against each other.
+func (m *configOptions) each(all []given) error {
+	sides := []string{m.config.Component}
+	if m.config.Component == "" && len(all) == 2 {
+		sides = []string{lm.Manager, lm.CloudManager}
+	}
+	for i, g := range all {
+		by, err := m.reader(sides[i%len(sides)])
+		if err != nil {
+			return err
+		}
+		found := slices.Concat(g.quotes, lm.Lint(g.root, by))
+		if len(sides) == 2 && i == 1 {
+			found = append(found, lm.LintBoth(all[0].root, g.root)...)
+		}
+		slices.SortStableFunc(found, func(a, b transform.Finding) int { return a.Line - b.Line })
+		m.add(found)
+	}
+	return nil
+}
+
+// reader returns what is known of the manager on a side. A version that was not
+// given, and that of a side that nobody named, is not known.
+func (m *configOptions) reader(side string) (lm.Reader, error) {
+	c := m.config
+	c.Component = side
+	if side != "" && (c.Kubernetes != "" || side == lm.CloudManager && c.CCM != "") {
+		return c.Reader()
+	}
+	return lm.Reader{Component: side, Lease: c.Lease, NodeIPAM: c.NodeIPAM}, nil
+}

@@ -1,0 +1,63 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// tally is what a run of lint has found.
+type tally struct {
+	by    *options
+	shown io.Writer           // where findings go as text
+	kept  []transform.Finding // for programs
+	count map[transform.Severity]int
+	code  int
+
+	accepted int // errors that do not count
+}
+
+func newTally(o *options) tally {
+	return tally{by: o, shown: o.out, kept: []transform.Finding{}, count: map[transform.Severity]int{}}
+}
+
+// add shows findings, or keeps them for programs.
+func (t *tally) add(findings []transform.Finding) {
+	for _, f := range findings {
+		if f.Stops() {
+			t.code = max(t.code, exitFound)
+		}
+		if f.Accepted && f.Severity == transform.Error {
+			t.accepted++
+			continue
+		}
+		t.count[f.Severity]++
+	}
+	if t.by.output == "text" {
+		outputs.WriteFindings(t.shown, t.by.palette(t.shown), findings, "")
+		return
+	}
+	t.kept = append(t.kept, outputs.Findings(findings)...)
+}
+
+// finish shows what was kept, or counts what was shown, and ends with the code of
+// the run.
+func (t *tally) finish() error {
+	if t.by.output != "text" {
+		if err := t.by.dump(t.kept); err != nil {
+			return err
+		}
+		return withCode(t.code)
+	}
+	fmt.Fprintf(t.by.err, "errors: %d, warnings: %d, notes: %d", t.count[transform.Error], t.count[transform.Warning], t.count[transform.Note])
+	if t.accepted > 0 {
+		fmt.Fprintf(t.by.err, ", accepted: %d", t.accepted)
+	}
+	fmt.Fprintln(t.by.err)
+	return withCode(t.code)
+}

@@ -1,0 +1,211 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// choice is what an operator chooses, and what the cluster's file holds already.
+type choice struct {
+	name   string
+	target transform.Target
+	global string // lines of machineGlobalConfig
+	rest   string // keys of rkeConfig
+}
+
+const (
+	newerTag     = "v1.28.1"
+	ownImage     = "registry.example.com/mirror/aws-ccm"
+	inlineConfig = "      cloud-provider-config: |\n        [Global]\n        Zone = eu-west-1a\n"
+	secretConfig = "      cloud-provider-config: secret://fleet-default:demo-cloud\n"
+)
+
+var choices = []choice{
+	{name: "as it is"},
+	{name: "a cloud configuration", global: inlineConfig},
+	{name: "a cloud configuration in a Secret", global: secretConfig},
+	{name: "leader migration stays on", target: transform.Target{KeepLeaderMigration: true}},
+	{name: "no leader migration", target: transform.Target{NoLeaderMigration: true}},
+	{name: "the override", target: transform.Target{EndState: transform.EndStateOverride}},
+	{name: "repositories of one's own", target: transform.Target{ImageRepository: ownImage, ChartRepo: "https://charts.example.com"}},
+	{name: "a configuration", target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate}},
+	{name: "a configuration, another lease and a cloud configuration", global: inlineConfig, target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, LeaseName: "demo-migration"}},
+	{name: "a configuration for a newer image", target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: newerTag}},
+	{name: "a configuration that stays, for a newer image", target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: newerTag, KeepLeaderMigration: true}},
+	{name: "the published values, completed", rest: manifestOf(publishedRKE2)},
+	{name: "the published values, completed, and a configuration", rest: manifestOf(publishedRKE2), target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate}},
+}
+
+// manifestOf returns an additionalManifest whose chart has these values.
+func manifestOf(values string) string {
+	const head = "    additionalManifest: |\n      apiVersion: helm.cattle.io/v1\n      kind: HelmChart\n      metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n" +
+		"      spec:\n        bootstrap: true\n        chart: aws-cloud-controller-manager\n        repo: https://kubernetes.github.io/cloud-provider-aws\n        targetNamespace: kube-system\n        valuesContent: |\n"
+	return head + "          " + strings.ReplaceAll(strings.TrimSuffix(values, "\n"), "\n", "\n          ") + "\n"
+}
+
+// shape is a way in which a cluster's machines have roles.
+type shape struct {
+	name, pools string
+	roles       []string // that its machines can have
+}
+
+var shapes = []shape{
+	{"registered machines", "", allRoles},
+	{"all roles", "    machinePools:\n      - {name: all, controlPlaneRole: true, etcdRole: true, workerRole: true, quantity: 3}\n", []string{"control-plane+etcd+worker"}},
+	{"separate roles", "    machinePools:\n      - {name: cp, controlPlaneRole: true, quantity: 3}\n      - {name: etcd, etcdRole: true, quantity: 3}\n      - {name: workers, workerRole: true, quantity: 3}\n", []string{"control-plane", "etcd", "worker"}},
+}
+
+// stages are those behind which a chart is installed anew.
+var stages = []string{transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
+
+// onRKE2Clusters returns what rke-lm writes into RKE2 clusters of a minor for a
+// version of the chart.
+func onRKE2Clusters(t *testing.T, minor, version string) []rendering {
+	t.Helper()
+	var all []rendering
+	for _, s := range shapes {
+		for _, c := range choices {
+			c.target.ChartVersion = version
+			p := planned(t, minor, s.pools, c)
+			for _, stage := range stages {
+				if step, found := p.Step(stage); found {
+					all = append(all, installed(t, step, minor, s, c))
+				}
+			}
+		}
+	}
+	return all
+}
+
+func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
+	t.Helper()
+	text := "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: demo, namespace: fleet-default}\nspec:\n  kubernetesVersion: " + minor + ".9+rke2r1\n  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n" +
+		c.global + machines + c.rest
+	doc, err := yamledit.ParseString("demo.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := transform.Build(rke2.Distro(), doc, c.target)
+	if err != nil {
+		t.Fatalf("%s: %v", c.name, err)
+	}
+	judgeManager(t, p, minor, c)
+	return p
+}
+
+// installed returns what Rancher hands to RKE2's Helm controller behind a stage.
+func installed(t *testing.T, step transform.Step, minor string, s shape, c choice) rendering {
+	t.Helper()
+	g := rendering{name: strings.Join([]string{s.name, c.name, "behind " + step.Stage.Name}, ", "), minor: minor, nodes: onRKE2.Nodes(allRoles...), configMaps: map[string]corev1.ConfigMap{}}
+	if c.rest != "" {
+		g.nodes = onRKE2.Nodes(s.roles...) // values of one's own are changed only where this cluster needs it
+	}
+	in, err := step.After.Root().Get("spec", "rkeConfig", "additionalManifest").Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range in.Documents() {
+		g.add(t, d, c.target.ChartVersion)
+	}
+	if g.values == "" {
+		t.Fatalf("%s: there is no chart", g.name)
+	}
+	if c.global == secretConfig {
+		g.secrets = append(g.secrets, "aws-cloud-config") // an action copies it
+	}
+	g.expect(step.Stage.Name, c)
+	return g
+}
+
+// add takes over one document of the manifest.
+func (g *rendering) add(t *testing.T, d *yamledit.Document, version string) {
+	t.Helper()
+	kind, _ := d.Root().Get("kind").String()
+	name, _ := d.Root().Get("metadata", "name").String()
+	switch kind {
+	case "HelmChart":
+		g.values, _ = d.Root().Get("spec", "valuesContent").String()
+		if got, _ := d.Root().Get("spec", "version").String(); got != version {
+			t.Errorf("%s: chart %s is pinned, not %s", g.name, got, version)
+		}
+	case "Secret":
+		g.secrets = append(g.secrets, name)
+	case "ConfigMap":
+		var m corev1.ConfigMap
+		if err := yaml.UnmarshalStrict(d.Bytes(), &m); err != nil {
+			t.Fatal(err)
+		}
+		g.configMaps[name] = m
+	}
+}
+
+// expect states what the values have to come to.
+func (g *rendering) expect(stage string, c choice) {
+	end := stage == transform.DisableLeaderMigration
+	migrates := !c.target.NoLeaderMigration && (!end || c.target.KeepLeaderMigration)
+	configured := migrates && c.target.LeaderMigrationConfig != ""
+	tag := tags[g.minor]
+	if c.target.ImageTag != "" && (!end || configured) {
+		tag = c.target.ImageTag
+	}
+	g.image = repository + ":" + tag
+	if c.target.ImageRepository != "" {
+		g.image = c.target.ImageRepository + ":" + tag
+	}
+	list := []string{"--v=2", "--cloud-provider=aws", "--configure-cloud-routes=false"}
+	if migrates {
+		list = append(list, "--enable-leader-migration=true")
+	}
+	if configured {
+		list = append(list, "--leader-migration-config=/etc/leader-migration/leadermigration.conf")
+	}
+	if c.global != "" {
+		list = append(list, "--cloud-config=/etc/aws-cloud-config/cloud.conf")
+	}
+	if g.needed, g.args = list[1:], list; c.rest != "" {
+		g.args = nil
+	}
+}
+
+// namesOf are the names by which an image registers what is migrated.
+func namesOf(image string) []string {
+	if strings.HasSuffix(image, ":"+newerTag) {
+		return []string{"node-route-controller", "service-lb-controller", "cloud-node-lifecycle-controller"}
+	}
+	return []string{"route", "service", "cloud-node-lifecycle"}
+}
+
+// judgeManager reads the configuration of kube-controller-manager, where there is
+// one, as it does.
+func judgeManager(t *testing.T, p *transform.Plan, minor string, c choice) {
+	t.Helper()
+	if c.target.LeaderMigrationConfig == "" {
+		return
+	}
+	step, _ := p.Step(transform.EnableLeaderMigration)
+	files, err := step.Files()
+	i := slices.IndexFunc(files, func(f transform.File) bool { return strings.Contains(f.Name, "configmap") })
+	if err != nil || i < 0 {
+		t.Fatalf("%s: there is no ConfigMap for Rancher: %v", c.name, err)
+	}
+	var m corev1.ConfigMap
+	if err := yaml.UnmarshalStrict([]byte(files[i].Content), &m); err != nil {
+		t.Fatal(err)
+	}
+	for key, text := range m.Data {
+		for _, what := range unmigrated(t, text, "kube-controller-manager", []string{"route", "service", "cloud-node-lifecycle"}) {
+			t.Errorf("Kubernetes %s, %s: %s: %s", minor, c.name, key, what)
+		}
+	}
+}

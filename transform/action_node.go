@@ -1,0 +1,84 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import "fmt"
+
+// PodsRunning looks at the pods of a manager on all nodes.
+type PodsRunning struct{ Namespace, Component, Why string }
+
+// Purpose implements Action.
+func (a PodsRunning) Purpose() string { return a.Why }
+
+// Command implements Action.
+func (a PodsRunning) Command() string {
+	return fmt.Sprintf("kubectl -n %s get pods -o wide | grep %s", a.Namespace, a.Component)
+}
+
+// WorkloadDone waits until a Deployment or DaemonSet runs as it is written.
+type WorkloadDone struct{ Namespace, Kind, Name string }
+
+// Purpose implements Action.
+func (WorkloadDone) Purpose() string { return "after the edit, wait for the new pods" }
+
+// Command implements Action.
+func (a WorkloadDone) Command() string {
+	return fmt.Sprintf("kubectl -n %s rollout status %s/%s", a.Namespace, a.Kind, a.Name)
+}
+
+// KubeadmSource fetches what kubeadm writes static pods from.
+type KubeadmSource struct{}
+
+// Purpose implements Action.
+func (KubeadmSource) Purpose() string {
+	return "where kubeadm runs the cluster, make the same change in its ClusterConfiguration, or its next upgrade takes it back; rke-lm plans that document like this one"
+}
+
+// Command implements Action.
+func (KubeadmSource) Command() string {
+	return "kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > ClusterConfiguration.yaml"
+}
+
+// KubeadmUpload stores a ClusterConfiguration in the cluster.
+type KubeadmUpload struct{ File string }
+
+// Purpose implements Action.
+func (KubeadmUpload) Purpose() string {
+	return "store the changed ClusterConfiguration in the cluster; it changes no static pod by itself"
+}
+
+// Command implements Action.
+func (a KubeadmUpload) Command() string {
+	return "kubeadm init phase upload-config kubeadm --config " + a.File
+}
+
+// APIServerProvider changes the provider of kube-apiserver where it has one. The
+// new file is written elsewhere and moved in: the kubelet starts every file in
+// the folder that has no dot in front.
+type APIServerProvider struct{ From, To string }
+
+// Purpose implements Action.
+func (a APIServerProvider) Purpose() string {
+	return fmt.Sprintf("on one control-plane node after the other, make kube-apiserver %s where it has --cloud-provider=%s", a.To, a.From)
+}
+
+// Command implements Action.
+func (a APIServerProvider) Command() string {
+	return fmt.Sprintf("sed 's/--cloud-provider=%s/--cloud-provider=%s/' /etc/kubernetes/manifests/kube-apiserver.yaml > /etc/kubernetes/kube-apiserver.yaml && mv /etc/kubernetes/kube-apiserver.yaml /etc/kubernetes/manifests/", a.From, a.To)
+}
+
+// KubeletProvider changes the provider of the kubelets. KubeletConfiguration has
+// no field for it: it is a flag, in the files of the environment that kubeadm and
+// the packages of the kubelet use.
+type KubeletProvider struct{ From, To, When string }
+
+// Purpose implements Action.
+func (a KubeletProvider) Purpose() string {
+	return fmt.Sprintf("%s, on one node after the other, make the kubelet %s: it is a flag in a file of its environment, and no field of KubeletConfiguration; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for nodes to come", a.When, a.To)
+}
+
+// Command implements Action.
+func (a KubeletProvider) Command() string {
+	return fmt.Sprintf("grep -ls -e --cloud-provider=%s /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet | xargs -r sed -i 's/--cloud-provider=%[1]s/--cloud-provider=%s/' && systemctl restart kubelet", a.From, a.To)
+}

@@ -1,0 +1,117 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package args
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Container is the arguments of a component that a container runs: what follows
+// the program in its command, and its args.
+type Container struct {
+	node  yamledit.Node
+	lists []yamledit.Node // that hold arguments, in the order in which they count
+	list  []Placed
+}
+
+// switches are the flags without a value behind them: pflag takes an item that
+// follows one of these for an argument of its own.
+var switches = []string{"enable-leader-migration", "leader-elect", "configure-cloud-routes", "allocate-node-cidrs", "use-service-account-credentials", "profiling"}
+
+// ReadContainer reads command and args of a container whose program takes the
+// first items: so many of the command, or of args where there is no command. A
+// value may stand behind its flag as an item of its own. It fails for items
+// whose meaning is not certain.
+func ReadContainer(container yamledit.Node, program int) (Container, error) {
+	c := Container{node: container}
+	for _, key := range []string{"command", "args"} {
+		if at := container.Get(key); at.IsList() {
+			c.lists = append(c.lists, at)
+		}
+	}
+	var items []yamledit.Node
+	for _, at := range c.lists {
+		items = append(items, at.Items()...)
+	}
+	for items = items[min(program, len(items)):]; len(items) > 0; {
+		p, taken, err := placed(items)
+		if err != nil {
+			return c, err
+		}
+		c.list, items = append(c.list, p), items[taken:]
+	}
+	return c, nil
+}
+
+// placed reads the first argument of the items, and says how many it takes.
+func placed(items []yamledit.Node) (Placed, int, error) {
+	at := items[0]
+	text, ok := at.String()
+	if !ok || !strings.HasPrefix(text, "-") || text == "-" || text == "--" {
+		return Placed{}, 0, at.Errorf("not a flag, nor the value of one", "write every argument as an item --flag=value")
+	}
+	p := Placed{Arg: Parse(text), Node: at}
+	p.Name = strings.ReplaceAll(strings.TrimLeft(p.Name, "-"), "_", "-")
+	if len(items) == 1 || strings.Contains(text, "=") {
+		return p, 1, nil
+	}
+	value, ok := items[1].String()
+	switch {
+	case !ok || strings.HasPrefix(value, "-"):
+		return p, 1, nil
+	case slices.Contains(switches, p.Name):
+		return p, 0, items[1].Errorf("a value apart from --"+p.Name+", which takes none", "write --"+p.Name+"=true or =false as one item")
+	}
+	p.Value, p.apart = value, items[1]
+	return p, 2, nil
+}
+
+// List returns the arguments in the order in which they count.
+func (c Container) List() []Placed { return c.list }
+
+// Apply queues a change of the arguments. Nothing is queued where it holds
+// already; new arguments go behind the others.
+func (c Container) Apply(e *yamledit.Edit, u Update) {
+	u.place(c.list, func(p Placed) {
+		e.Remove(p.Node)
+		if p.apart.Exists() {
+			e.Remove(p.apart)
+		}
+	}, func(p Placed, a Arg) {
+		if p.apart.Exists() {
+			e.Set(p.apart, a.Value)
+			return
+		}
+		name, _, _ := strings.Cut(p.Text, "=")
+		e.Set(p.Node, name+"="+a.Value)
+	}, func(a Arg) { c.add(e, a) })
+}
+
+// add appends an argument to the last list that holds any, or else to the last
+// list; a container without any gets args.
+func (c Container) add(e *yamledit.Edit, a Arg) {
+	flag := "--" + a.Text
+	switch at := c.home(); {
+	case at.Exists():
+		e.Append(at, flag)
+	case c.node.Get("args").Exists():
+		e.Set(c.node.Get("args"), []string{flag})
+	default:
+		e.Insert(c.node, "args", []string{flag})
+	}
+}
+
+// home returns the list for new arguments.
+func (c Container) home() yamledit.Node {
+	switch {
+	case len(c.list) > 0:
+		return c.list[len(c.list)-1].Node.Parent()
+	case len(c.lists) > 0:
+		return c.lists[len(c.lists)-1]
+	}
+	return yamledit.Node{}
+}

@@ -1,0 +1,129 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package args
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// container parses a container whose command begins with so many items of the
+// program, and reads its arguments.
+func container(t *testing.T, text string, program int) (*yamledit.Document, Container, error) {
+	t.Helper()
+	d, err := yamledit.ParseString("in.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ReadContainer(d.Root(), program)
+	return d, c, err
+}
+
+// edited returns a document after a change.
+func edited(t *testing.T, d *yamledit.Document, change func(*yamledit.Edit)) string {
+	t.Helper()
+	e := d.Edit()
+	change(e)
+	after, _, err := e.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(after.Bytes())
+}
+
+func TestContainerArgumentsAreRead(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		program  int
+		want     string // name=value of each
+	}{
+		{"items of the command", "command: [m, --a=1, --b=2]\n", 1, "a=1 b=2"},
+		{"args alone", "args: [--a=1]\n", 0, "a=1"},
+		{"args behind the command", "command: [m, --a=1]\nargs: [--a=2]\n", 1, "a=1 a=2"},
+		{"the program in args", "args: [m, --a=1]\n", 1, "a=1"},
+		{"a program of two items", "command: [/hyperkube, m, --a=1]\n", 2, "a=1"},
+		{"a value as an item of its own", "command: [m, --a, x, --b=2]\n", 1, "a=x b=2"},
+		{"a value that begins args", "command: [m, --a]\nargs: [x]\n", 1, "a=x"},
+		{"a bare flag in front of another", "command: [m, --a, --b=2]\n", 1, "a=true b=2"},
+		{"a bare flag at the end", "command: [m, --a]\n", 1, "a=true"},
+		{"a bare switch", "command: [m, --enable-leader-migration, --b=2]\n", 1, "enable-leader-migration=true b=2"},
+		{"underscores are dashes", "command: [m, --cloud_provider=aws]\n", 1, "cloud-provider=aws"},
+		{"a short flag", "command: [m, -v=4]\n", 1, "v=4"},
+		{"a value with = in it", "command: [m, --feature-gates=A=true]\n", 1, "feature-gates=A=true"},
+		{"an empty value", "command: [m, --a=]\n", 1, "a="},
+		{"no arguments", "command: [m]\n", 1, ""},
+		{"nothing at all", "image: m\n", 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, got, err := container(t, c.in, c.program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list []string
+			for _, a := range got.List() {
+				list = append(list, a.Name+"="+a.Value)
+			}
+			if s := strings.Join(list, " "); s != c.want {
+				t.Errorf("got %q, want %q", s, c.want)
+			}
+		})
+	}
+}
+
+func TestContainerArgumentsThatAreUnclearAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"a word that is no flag", "command: [m, start]\n", "in.yaml:1: command[1]: not a flag, nor the value of one"},
+		{"a number", "command: [m, 7]\n", "in.yaml:1: command[1]: not a flag"},
+		{"the end of the flags", "command: [m, --, --a=1]\n", "in.yaml:1: command[1]: not a flag"},
+		{"a value behind a switch", "command:\n- m\n- --enable-leader-migration\n- 'true'\n", "in.yaml:4: command[2]: a value apart from --enable-leader-migration, which takes none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, _, err := container(t, c.in, 1); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestContainerArgumentsChange(t *testing.T) {
+	on, off := Update{Set: []Arg{On("f")}}, Update{Remove: []string{"f"}}
+	external := Update{Set: []Arg{With("cloud-provider", "external")}, Remove: []string{"f"}}
+	for _, c := range []struct {
+		name, in, want string
+		change         Update
+	}{
+		{"a flag goes behind the others", "command:\n- m\n- --a=1\n", "command:\n- m\n- --a=1\n- --f\n", on},
+		{"it goes where the last one is", "command: [m]\nargs: [--a=1]\n", "command: [m]\nargs: [--a=1, --f]\n", on},
+		{"it stays with the command where args is empty", "command: [m, --a=1]\nargs: []\n", "command: [m, --a=1, --f]\nargs: []\n", on},
+		{"without any argument it goes to args", "command: [m]\nargs: []\n", "command: [m]\nargs:\n  - --f\n", on},
+		{"the program alone gets it", "command: [m]\n", "command: [m, --f]\n", on},
+		{"a container without both gets args", "command:\nimage: m\n", "command:\nimage: m\nargs:\n  - --f\n", on},
+		{"one that is on stays", "command: [m, --f=true]\n", "command: [m, --f=true]\n", on},
+		{"one that is off is switched on in place", "command: [m, --f=false, --a=1]\n", "command: [m, --f=true, --a=1]\n", on},
+		{"all occurrences get the value", "command: [m, --f=false]\nargs: [--f=false]\n", "command: [m, --f=true]\nargs: [--f=true]\n", on},
+		{"the last occurrence counts", "command: [m, --f=false, --f]\n", "command: [m, --f=false, --f]\n", on},
+		{"it leaves in all its spellings", "command: [m, --f, --a=1, --f=false]\n", "command: [m, --a=1]\n", off},
+		{"it leaves with its value", "command:\n- m\n- --f\n- x # why\n- --a=1\n", "command:\n- m\n- --a=1\n", off},
+		{"a value is replaced and keeps its comment", "command:\n- m\n- --cloud-provider=aws # why\n- --f\n", "command:\n- m\n- --cloud-provider=external # why\n", external},
+		{"a value apart is replaced alone", "command: [m, --cloud-provider, aws, --f]\n", "command: [m, --cloud-provider, external]\n", external},
+		{"underscores stay", "command: [m, --cloud_provider=aws]\n", "command: [m, --cloud_provider=external]\n", external},
+		{"quotes stay", "command: [\"m\", \"--cloud-provider=aws\"]\n", "command: [\"m\", \"--cloud-provider=external\"]\n", external},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			program := 1
+			if !strings.Contains(c.in, "[m") && !strings.Contains(c.in, "- m") && !strings.Contains(c.in, `"m"`) {
+				program = 0
+			}
+			d, read, err := container(t, c.in, program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

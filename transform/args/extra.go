@@ -1,0 +1,64 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package args
+
+import (
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Extra is the extraArgs of kubeadm: a mapping of names to values, and from
+// v1beta4 on a list of {name, value}.
+type Extra struct {
+	at   yamledit.Node
+	list []Placed
+}
+
+// ReadExtra reads extraArgs; at need not exist. It fails for what kubeadm does
+// not take.
+func ReadExtra(at yamledit.Node) (Extra, error) {
+	x := Extra{at: at}
+	for _, e := range at.Entries() {
+		if err := x.read(e.Value, e.Key, e.Value); err != nil {
+			return x, err
+		}
+	}
+	for _, item := range at.Items() {
+		name, _ := item.Get("name").String()
+		if err := x.read(item, name, item.Get("value")); err != nil {
+			return x, err
+		}
+	}
+	if at.IsScalar() && !at.IsNull() {
+		return x, at.Errorf("neither a mapping nor a list", "write flags without dashes and their values, as kubeadm takes them")
+	}
+	return x, nil
+}
+
+func (x *Extra) read(at yamledit.Node, name string, value yamledit.Node) error {
+	v, ok := value.String()
+	if !ok || name == "" {
+		return at.Errorf("not a flag with a string as its value", `write name and value as strings, as in "true"`)
+	}
+	a := With(strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"), v)
+	a.Text = name + "=" + v
+	x.list = append(x.list, Placed{Arg: a, Node: at, apart: value})
+	return nil
+}
+
+// List returns the arguments in the order of the document.
+func (x Extra) List() []Placed { return x.list }
+
+// Apply queues a change of the arguments. Nothing is queued where it holds
+// already. extraArgs must exist.
+func (x Extra) Apply(e *yamledit.Edit, u Update) {
+	u.place(x.list, func(p Placed) { e.Remove(p.Node) }, func(p Placed, a Arg) { e.Set(p.apart, a.Value) }, func(a Arg) {
+		if x.at.IsList() {
+			e.Append(x.at, yamledit.Map{{Key: "name", Value: a.Name}, {Key: "value", Value: a.Value}})
+			return
+		}
+		e.Insert(x.at, a.Name, a.Value)
+	})
+}

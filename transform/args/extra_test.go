@@ -1,0 +1,62 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package args
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestExtraArgumentsChange(t *testing.T) {
+	on, off := Update{Set: []Arg{On("f")}}, Update{Remove: []string{"f"}}
+	aws := Update{Set: []Arg{With("cloud-provider", "external")}}
+	for _, c := range []struct {
+		name, in, want string
+		change         Update
+	}{
+		{"a mapping gains a string", "x:\n  a: \"1\"\n", "x:\n  a: \"1\"\n  f: \"true\"\n", on},
+		{"a sorted mapping stays sorted", "x:\n  a: b\n  e: b\n  g: b\n", "x:\n  a: b\n  e: b\n  f: \"true\"\n  g: b\n", on},
+		{"a list gains a name and a value", "x:\n- name: a\n  value: \"1\"\n", "x:\n- name: a\n  value: \"1\"\n- name: f\n  value: \"true\"\n", on},
+		{"one that is off is switched on in place", "x: {f: \"false\"}\n", "x: {f: \"true\"}\n", on},
+		{"one that is on stays", "x: {f: \"1\"}\n", "x: {f: \"1\"}\n", on},
+		{"it leaves a mapping", "x:\n  a: \"1\"\n  f: \"true\"\n", "x:\n  a: \"1\"\n", off},
+		{"it leaves a list", "x:\n- name: f\n  value: \"true\"\n- name: a\n  value: b\n", "x:\n- name: a\n  value: b\n", off},
+		{"a value is replaced in a mapping", "x:\n  cloud-provider: aws # why\n", "x:\n  cloud-provider: external # why\n", aws},
+		{"a value is replaced in a list", "x:\n- name: cloud-provider\n  value: aws\n", "x:\n- name: cloud-provider\n  value: external\n", aws},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := yamledit.ParseString("in.yaml", c.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := ReadExtra(d.Root().Get("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestExtraArgumentsThatKubeadmDoesNotTakeAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"a boolean", "x: {f: true}\n", "in.yaml:1: x.f: not a flag with a string as its value"},
+		{"an item without a name", "x: [{value: a}]\n", "in.yaml:1: x[0]: not a flag with a string as its value"},
+		{"a string", "x: f\n", "in.yaml:1: x: neither a mapping nor a list"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := yamledit.ParseString("in.yaml", c.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ReadExtra(d.Root().Get("x")); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}

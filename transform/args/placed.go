@@ -1,0 +1,62 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package args
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Placed is an argument and where it stands.
+type Placed struct {
+	Arg
+	Node yamledit.Node
+	// apart holds the value that is an item of its own behind the flag's.
+	apart yamledit.Node
+}
+
+// Holds reports whether a node is the argument, or the value that belongs to it.
+func (p Placed) Holds(n yamledit.Node) bool {
+	return n.Same(p.Node) || p.apart.Exists() && n.Same(p.apart)
+}
+
+// Place returns the arguments in a string or a list of arguments.
+func Place(at yamledit.Node) []Placed {
+	nodes := at.Items()
+	if at.IsScalar() {
+		nodes = []yamledit.Node{at}
+	}
+	var list []Placed
+	for _, n := range nodes {
+		if text, ok := n.String(); ok && text != "" {
+			list = append(list, Placed{Arg: Parse(text), Node: n})
+		}
+	}
+	return list
+}
+
+// place says what the change means for arguments with places: which occurrence
+// goes, which gets another value, and which flag comes.
+func (u Update) place(list []Placed, remove func(Placed), set func(Placed, Arg), add func(Arg)) {
+	for _, p := range list {
+		if slices.Contains(u.Remove, p.Name) {
+			remove(p)
+		}
+	}
+	for _, a := range u.Set {
+		have, found := LastPlaced(list, a.Name)
+		if !found {
+			add(a)
+		}
+		if !found || have.same(a) {
+			continue
+		}
+		for _, p := range list {
+			if p.Name == a.Name {
+				set(p, a)
+			}
+		}
+	}
+}

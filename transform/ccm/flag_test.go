@@ -1,0 +1,39 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ccm
+
+import (
+	"strings"
+	"testing"
+)
+
+// complete is a chart that lacks nothing, with the given lines among its arguments.
+func complete(lines ...string) string {
+	return "kind: HelmChart\nspec:\n  chart: aws-cloud-controller-manager\n  failurePolicy: abort\n  version: 0.0.8\n  valuesContent: |-\n" +
+		"    image: {tag: v1.26.6}\n    hostNetworking: true\n    nodeSelector: {node-role.kubernetes.io/control-plane: 'true'}\n" +
+		"    tolerations: [{operator: Exists}]\n    args:\n      - --cloud-provider=aws\n      " +
+		strings.Join(append(lines, "- --configure-cloud-routes=false"), "\n      ") + "\n"
+}
+
+func TestTheFlagOfAChartThatIsThere(t *testing.T) {
+	without := options
+	without.LeaderMigration = false
+	for _, c := range []struct {
+		name, before, want string
+		o                  Options
+	}{
+		{"is switched on where it stands", complete("- --enable-leader-migration=false # for now"), complete("- --enable-leader-migration=true # for now"), options},
+		{"keeps its quotes", complete("- '--enable-leader-migration=false'"), complete("- '--enable-leader-migration=true'"), options},
+		{"is switched on wherever it stands", complete("- --enable-leader-migration", "- --enable-leader-migration=false"), complete("- --enable-leader-migration=true", "- --enable-leader-migration=true"), options},
+		{"is kept where it is on", complete("- --enable-leader-migration"), "", options},
+		{"goes without leader migration", complete("- --v=2", "- --enable-leader-migration=true"), complete("- --v=2"), without},
+		{"needs not go where it is off", complete("- --enable-leader-migration=false"), "", without},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := completed(t, c.before, c.o); got != c.want {
+				t.Errorf("got\n%s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,78 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ccm
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	// MigrationConfigMap is the ConfigMap in kube-system with the manager's
+	// LeaderMigrationConfiguration.
+	MigrationConfigMap = "aws-ccm-leader-migration"
+
+	migrationFolder = "/etc/leader-migration"
+	migrationFile   = migrationFolder + "/" + leadermigration.ConfigFile
+	migrationArg    = "--" + leadermigration.ConfigFlag + "=" + migrationFile
+)
+
+// migrationMount is where the manager finds it.
+var migrationMount = mount{
+	name:   MigrationConfigMap,
+	source: yamledit.Pair{Key: "configMap", Value: yamledit.Map{{Key: "name", Value: MigrationConfigMap}}},
+	folder: migrationFolder,
+}
+
+// MigrationConfigManifest returns the ConfigMap with a LeaderMigrationConfiguration.
+func MigrationConfigManifest(config string) (string, error) {
+	return holding("ConfigMap", MigrationConfigMap, "data", leadermigration.ConfigFile, config)
+}
+
+// FindMigrationConfig returns where among the documents the ConfigMap stands that
+// MigrationConfigManifest makes, whatever it holds, or -1.
+func FindMigrationConfig(docs []*yamledit.Document) int {
+	return slices.IndexFunc(docs, func(d *yamledit.Document) bool { return isConfigMap(d.Root(), MigrationConfigMap) })
+}
+
+func isConfigMap(root yamledit.Node, name string) bool {
+	return text(root, "kind") == "ConfigMap" && text(root, "metadata", "name") == name && text(root, "metadata", "namespace") == leadermigration.Namespace
+}
+
+// ConfigFile returns the file that the manager reads its
+// LeaderMigrationConfiguration from, or "".
+func (c Chart) ConfigFile() string {
+	a, _ := args.Last(c.Args(), leadermigration.ConfigFlag)
+	return a.Value
+}
+
+// OwnConfig reports whether that file is the one that rke-lm mounts.
+func (c Chart) OwnConfig() bool { return c.ConfigFile() == migrationFile }
+
+// ConfigMounted reports whether the chart's values mount that file.
+func (c Chart) ConfigMounted() bool {
+	volume, _ := c.mountOf(c.ConfigFile())
+	return volume.Exists()
+}
+
+// Config returns the text of the manager's configuration where a ConfigMap among
+// the documents holds it, and the index of that document.
+func (c Chart) Config(docs []*yamledit.Document) (yamledit.Node, int) {
+	volume, key := c.mountOf(c.ConfigFile())
+	name := text(volume, "configMap", "name")
+	for _, item := range volume.Get("configMap", "items").Items() {
+		if text(item, "path") == key {
+			key = text(item, "key")
+			break
+		}
+	}
+	i := slices.IndexFunc(docs, func(d *yamledit.Document) bool { return name != "" && isConfigMap(d.Root(), name) })
+	if i < 0 {
+		return yamledit.Node{}, i
+	}
+	return docs[i].Root().Get("data", key), i
+}

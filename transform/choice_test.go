@@ -1,0 +1,80 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// threeLamps has a last stage whose result is found to be wrong.
+func threeLamps(doc *yamledit.Document) []Stage {
+	wrong := light(doc, "c")
+	wrong.Check = func(Cluster) error { return errors.New("another lamp went out") }
+	return []Stage{light(doc, "a"), light(doc, "b"), wrong}
+}
+
+func TestAChoiceNeedsTheStagesUpToItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		choice     Choice
+		want       []string // the stages that are planned, and nil where they cannot be
+	}{
+		{"the first", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{Stage: "a"}, []string{"a"}},
+		{"the second and all before it", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{Stage: "b", Through: true}, []string{"a", "b"}},
+		{"the second, which is done", "a: 'off'\nb: 'on'\nc: 'off'\n", Choice{Stage: "b"}, []string{"a", "b"}},
+		{"the next, which is the first", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{Next: true}, []string{"a"}},
+		{"the next, which is the second", "a: 'on'\nb: 'off'\nc: 'off'\n", Choice{Next: true}, []string{"a", "b"}},
+		{"the next, which is the third", "a: 'on'\nb: 'on'\nc: 'off'\n", Choice{Next: true}, nil},
+		{"the third", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{Stage: "c"}, nil},
+		{"none, which needs all", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := BuildFor(distro(threeLamps), document(t, c.text), Target{}, c.choice)
+			if (err == nil) != (c.want != nil) {
+				t.Fatalf("error %v", err)
+			}
+			if err != nil {
+				return
+			}
+			for i, s := range p.Steps {
+				if i >= len(c.want) || s.Stage.Name != c.want[i] {
+					t.Errorf("step %d is %s", i, s.Stage.Name)
+				}
+			}
+			if len(p.Steps) != len(c.want) {
+				t.Errorf("%d steps", len(p.Steps))
+			}
+		})
+	}
+}
+
+func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
+	for name, c := range map[string]struct {
+		mended string // the lamp that lets the last stage go on
+		want   bool
+	}{"it stays stuck": {"c", false}, "an earlier stage mends it": {"b", true}} {
+		t.Run(name, func(t *testing.T) {
+			stages := func(doc *yamledit.Document) []Stage {
+				stuck := lit("c")(doc)
+				stuck.Edit = func() (*yamledit.Edit, error) {
+					if doc.Root().Get(c.mended).Value() != "on" {
+						return nil, errors.New("c is stuck")
+					}
+					return doc.Edit(), nil
+				}
+				return []Stage{light(doc, "a"), light(doc, "b"), stuck}
+			}
+			p, err := BuildFor(distro(stages), document(t, "a: 'off'\nb: 'off'\nc: 'off'\n"), Target{}, Choice{Next: true})
+			if (err == nil) != c.want {
+				t.Fatalf("error %v", err)
+			}
+			if err == nil && len(p.Steps) != 2 {
+				t.Errorf("%d steps; it takes two to see that the last one goes on", len(p.Steps))
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package leadermigration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	leadersKey = "controllerLeaders"
+	lockKey    = "resourceLock"
+)
+
+func leaders(root yamledit.Node) []yamledit.Node { return root.Get(leadersKey).Items() }
+
+// at returns a finding about a key of the configuration, or about all of it where
+// the key is not there.
+func (r reading) at(key, message, fix string) []transform.Finding {
+	n := r.root.Get(key)
+	if !n.Exists() {
+		n = r.root
+	}
+	return []transform.Finding{transform.FindingAt(n, message, fix)}
+}
+
+// each collects what judge says about a key of the entries, or about the entry
+// where the key is not there; an empty message is nothing.
+func (r reading) each(key string, judge func(value string) (message, fix string)) []transform.Finding {
+	var found []transform.Finding
+	for _, entry := range leaders(r.root) {
+		n := entry.Get(key)
+		if message, fix := judge(text(entry, key)); message != "" {
+			if !n.Exists() {
+				n = entry
+			}
+			found = append(found, transform.FindingAt(n, message, fix))
+		}
+	}
+	return found
+}
+
+// lists reports whether an entry names a controller as the manager does.
+func (r reading) lists(c controller) bool {
+	return slices.ContainsFunc(leaders(r.root), func(n yamledit.Node) bool { return c.is(text(n, "name"), r.Version) })
+}
+
+// manager is how messages call the manager.
+func (r reading) manager() string {
+	name := "the manager"
+	if r.Component != "" {
+		name = r.Component
+	}
+	return strings.TrimSpace(name + " " + r.Version)
+}
+
+func (r reading) cloudNode() []transform.Finding {
+	return r.each("name", func(name string) (string, string) {
+		if !cloudNode.either(name) {
+			return "", ""
+		}
+		return "this controller is never migrated: it runs in the cloud-controller-manager from its first second on", "remove the entry"
+	})
+}
+
+func (r reading) ipam() []transform.Finding {
+	return r.each("name", func(name string) (string, string) {
+		if r.NodeIPAM || !nodeIPAM.either(name) {
+			return "", ""
+		}
+		return "the cloud-controller-manager of AWS has no such controller: nobody would give nodes their pod ranges", "remove the entry"
+	})
+}
+
+func (r reading) unknown() []transform.Finding {
+	return r.each("name", func(name string) (string, string) {
+		if cloudNode.either(name) || nodeIPAM.is(name, r.Version) {
+			return "", ""
+		}
+		for _, c := range append(slices.Clone(cloudControllers), nodeIPAM) {
+			switch {
+			case !c.either(name):
+			case r.lists(c):
+				return "", "" // a name of another version does no harm beside the right one
+			default:
+				return r.manager() + " has this controller by another name, and would run it whoever holds the migration lease", "write " + c.name(r.Version)
+			}
+		}
+		return "no manager has a controller of this name", "write one of " + strings.Join(migrated(r.Version, false), ", ")
+	})
+}
+
+// notListed is silent where a name is wrong: then that is the mistake.
+func (r reading) notListed() []transform.Finding {
+	if len(leaders(r.root)) == 0 || len(r.unknown()) > 0 {
+		return nil
+	}
+	var found []transform.Finding
+	for _, c := range cloudControllers {
+		if !r.lists(c) {
+			found = append(found, r.at(leadersKey, r.manager()+" runs "+c.name(r.Version)+" whoever holds the migration lease, because it is not listed", "list it")...)
+		}
+	}
+	return found
+}
+
+func (r reading) duplicates() []transform.Finding {
+	seen := map[string]bool{}
+	return r.each("name", func(name string) (string, string) {
+		if again := seen[name]; !again || name == "" {
+			seen[name] = true
+			return "", ""
+		}
+		return "the controller is listed before, and this entry counts", "remove one of the two"
+	})
+}
+
+func (r reading) empty() []transform.Finding {
+	if len(leaders(r.root)) > 0 {
+		return nil
+	}
+	return r.at(leadersKey, "no controller is listed, so both managers run all of them at once", "list "+strings.Join(migrated(r.Version, false), ", "))
+}
+
+func (r reading) components() []transform.Finding {
+	return r.each("component", func(component string) (string, string) {
+		switch {
+		case component == Manager, component == CloudManager, component == wildcard && knowsWildcard(r.Version):
+			return "", ""
+		case component == wildcard:
+			return r.manager() + " takes * for a name, so it never starts the controller", "write " + r.Component
+		}
+		return "no manager is called that, so none starts the controller", "write " + Manager + ", " + CloudManager + ` or "*"`
+	})
+}
+
+// mirrored needs to know whose configuration it is.
+func (r reading) mirrored() []transform.Finding {
+	other := map[string]string{Manager: CloudManager, CloudManager: Manager}[r.Component]
+	return r.each("component", func(component string) (string, string) {
+		if other == "" || component != other {
+			return "", ""
+		}
+		return r.Component + " never starts this controller, even while it holds the migration lease", "write " + r.Component + ` or "*"`
+	})
+}
+
+func (r reading) lease() []transform.Finding {
+	switch name := text(r.root, "leaderName"); {
+	case name == "":
+		return r.at("leaderName", "the migration lease has no name, and the manager exits", "write leaderName: "+Config{Lease: r.Lease}.lease())
+	case r.Lease != "" && name != r.Lease:
+		return r.at("leaderName", "this is not the lease that the managers may lock, "+r.Lease, "write the same name into both configurations and into the role")
+	}
+	return nil
+}
+
+// api returns the version of the configuration, and whether the manager reads it.
+func (r reading) api() (string, bool) {
+	name, is := strings.CutPrefix(text(r.root, "apiVersion"), group+"/")
+	return name, is && slices.Contains(apiVersions(r.Version), name)
+}
+
+func (r reading) apiVersion() []transform.Finding {
+	known := apiVersions(r.Version)
+	if _, ok := r.api(); ok || len(known) == 0 {
+		return nil
+	}
+	return r.at("apiVersion", r.manager()+" does not read this version of the configuration, and exits", fmt.Sprintf("write %s/%s", group, known[0]))
+}
+
+func (r reading) lockMissing() []transform.Finding {
+	if api, _ := r.api(); !needsLock(api) || text(r.root, lockKey) == "leases" {
+		return nil
+	}
+	return r.at(lockKey, "this version of the configuration needs the lock to be leases", "write resourceLock: leases")
+}
+
+func (r reading) lockExtra() []transform.Finding {
+	if api, _ := r.api(); api != "v1" || !r.root.Get(lockKey).Exists() {
+		return nil
+	}
+	return r.at(lockKey, "v1 has no such key: it is ignored, and from 1.36 on the manager exits", "remove it")
+}
+
+// keys compares what is there with the type; the names of its fields are case
+// sensitive.
+func (r reading) keys() []transform.Finding {
+	found := strangers(r.root, "apiVersion", "kind", "leaderName", lockKey, leadersKey)
+	for _, n := range leaders(r.root) {
+		found = append(found, strangers(n, "name", "component")...)
+	}
+	return found
+}
+
+func strangers(m yamledit.Node, known ...string) []transform.Finding {
+	var found []transform.Finding
+	for _, e := range m.Entries() {
+		if !slices.Contains(known, e.Key) {
+			found = append(found, transform.FindingAt(e.Value, "no such key: it is ignored, and from 1.36 on the manager exits", "write one of "+strings.Join(known, ", ")+", or remove it"))
+		}
+	}
+	return found
+}

@@ -1,0 +1,150 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package leadermigration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestConfigurationsAreThoseOfTheirManager(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		from Config
+		want string
+	}{
+		{"in-tree, from 1.24 on", Config{Component: Manager, Kubernetes: "v1.26.15+rke2r1"}, `apiVersion: controllermanager.config.k8s.io/v1
+kind: LeaderMigrationConfiguration
+leaderName: cloud-provider-extraction-migration
+controllerLeaders:
+  - name: route
+    component: "*"
+  - name: service
+    component: "*"
+  - name: cloud-node-lifecycle
+    component: "*"
+`},
+		{"in-tree, naming itself, with a lock that v1beta1 asks for", Config{Component: Manager, Kubernetes: "v1.23", Form: Initial, Lease: "harbour-migration"}, `apiVersion: controllermanager.config.k8s.io/v1beta1
+kind: LeaderMigrationConfiguration
+leaderName: harbour-migration
+resourceLock: leases
+controllerLeaders:
+  - name: route
+    component: kube-controller-manager
+  - name: service
+    component: kube-controller-manager
+  - name: cloud-node-lifecycle
+    component: kube-controller-manager
+`},
+		{"external, with the names of its image", Config{Component: CloudManager, Kubernetes: "v1.26", CCM: "v1.28.1"}, `apiVersion: controllermanager.config.k8s.io/v1
+kind: LeaderMigrationConfiguration
+leaderName: cloud-provider-extraction-migration
+controllerLeaders:
+  - name: node-route-controller
+    component: "*"
+  - name: service-lb-controller
+    component: "*"
+  - name: cloud-node-lifecycle-controller
+    component: "*"
+`},
+		{"1.21, which knows no wildcard", Config{Component: CloudManager, Kubernetes: "v1.21", NodeIPAM: true}, `apiVersion: controllermanager.config.k8s.io/v1alpha1
+kind: LeaderMigrationConfiguration
+leaderName: cloud-provider-extraction-migration
+resourceLock: leases
+controllerLeaders:
+  - name: route
+    component: cloud-controller-manager
+  - name: service
+    component: cloud-controller-manager
+  - name: cloud-node-lifecycle
+    component: cloud-controller-manager
+  - name: nodeipam
+    component: cloud-controller-manager
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Make(c.from)
+			if err != nil || got != c.want {
+				t.Errorf("%v\n%s", err, got)
+			}
+		})
+	}
+}
+
+func TestWhatNoManagerReadsIsNotMade(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		from Config
+		want string
+	}{
+		{"another component", Config{Component: "kube-scheduler", Kubernetes: "v1.26"}, "no component"},
+		{"no version", Config{Component: Manager}, "Kubernetes version is not one"},
+		{"an image that names no release", Config{Component: CloudManager, Kubernetes: "v1.26", CCM: "latest"}, "version of the cloud-controller-manager is not one"},
+		{"before leader migration", Config{Component: Manager, Kubernetes: "v1.20.15"}, "begins with v1.21"},
+		{"a wildcard that is not known", Config{Component: Manager, Kubernetes: "v1.21", Form: Wildcard}, "use the form initial"},
+		{"the other manager's form", Config{Component: CloudManager, Kubernetes: "v1.26", Form: Initial}, "use target or wildcard"},
+		{"no form", Config{Component: CloudManager, Kubernetes: "v1.26", Form: "final"}, "use one of initial, wildcard, target"},
+		{"a lease with a break in its name", Config{Component: Manager, Kubernetes: "v1.26", Lease: "a\nb: c"}, "lease's name"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if text, err := Make(c.from); err == nil || !strings.Contains(err.Error(), c.want) || text != "" {
+				t.Errorf("%v\n%s", err, text)
+			}
+		})
+	}
+}
+
+// every calls f for all configurations of a manager from 1.21 to 1.36.
+func every(component string, f func(Config, string)) {
+	for minor := 21; minor <= 36; minor++ {
+		for _, form := range append(Forms(), "") {
+			for _, ipam := range []bool{false, true} {
+				c := Config{Component: component, Kubernetes: fmt.Sprintf("v1.%d", minor), Form: Form(form), NodeIPAM: ipam}
+				if text, err := Make(c); err == nil {
+					f(c, text)
+				}
+			}
+		}
+	}
+}
+
+func parsed(t *testing.T, text string) yamledit.Node {
+	t.Helper()
+	roots, _, err := readAll("leadermigration.conf", text)
+	if err != nil || len(roots) != 1 {
+		t.Fatal(err, len(roots))
+	}
+	return roots[0]
+}
+
+func TestNothingIsWrongWithWhatIsMade(t *testing.T) {
+	n := 0
+	for _, component := range []string{Manager, CloudManager} {
+		every(component, func(c Config, text string) {
+			n++
+			r := Reader{Component: component, Version: c.Kubernetes, Lease: Lease, NodeIPAM: c.NodeIPAM}
+			if found := Lint(parsed(t, text), r); len(found) > 0 {
+				t.Errorf("%+v: %+v\n%s", c, found, text)
+			}
+		})
+	}
+	if n != 2*2*(16*2+15) {
+		t.Errorf("%d configurations were made", n)
+	}
+}
+
+func TestBothSidesOfAnyTwoVersionsAgree(t *testing.T) {
+	every(Manager, func(m Config, text string) {
+		manager := parsed(t, text)
+		every(CloudManager, func(c Config, text string) {
+			found := LintBoth(manager, parsed(t, text))
+			if agree := m.NodeIPAM == c.NodeIPAM; agree != (len(found) == 0) {
+				t.Errorf("%+v and %+v: %+v", m, c, found)
+			}
+		})
+	})
+}

@@ -1,0 +1,114 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package leadermigration
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Reader is the manager that reads a configuration, as far as it is known.
+type Reader struct {
+	Component string // Manager, CloudManager, or ""
+	Version   string // of the manager: a release, a minor, or ""
+	Lease     string // that the managers may lock, or ""
+	NodeIPAM  bool   // the provider's cloud-controller-manager implements it; that of AWS does not
+}
+
+// rule is a row of the table. One without a check is about text or about two
+// configurations.
+type rule struct {
+	transform.Rule
+	check func(reading) []transform.Finding
+}
+
+const (
+	wildcardUnquoted = "wildcard-unquoted"
+	leaseNameDiffers = "lease-name-differs"
+	notListed        = "controller-not-listed"
+)
+
+func row(id, doc string, check func(reading) []transform.Finding) rule {
+	return rule{transform.Rule{ID: id, Severity: transform.Error, Acceptable: true, Doc: doc}, check}
+}
+
+// rules is the one table of what is wrong with configurations. Below 1.36 a
+// manager decodes them leniently, so most of it is accepted without a word
+// (k8s.io/controller-manager/pkg/leadermigration).
+func rules() []rule {
+	return []rule{
+		row("cloud-node-listed", "A LeaderMigrationConfiguration lists cloud-node, which is never migrated: nodes would not be initialised while the lease is elsewhere.", reading.cloudNode),
+		row("component-mirrored", "A manager's LeaderMigrationConfiguration gives controllers to the other manager: this one holds the lease and does not run them.", reading.mirrored),
+		row(notListed, "A controller that has to move is not in a LeaderMigrationConfiguration, or only in one of the two: that manager runs it whoever holds the migration lease.", reading.notListed),
+		row("duplicate-controller", "A LeaderMigrationConfiguration lists a controller twice, and the last entry counts.", reading.duplicates),
+		row("empty-leader-list", "A LeaderMigrationConfiguration lists no controllers, so that both managers run all of them.", reading.empty),
+		row(leaseNameDiffers, "The leaderName of a LeaderMigrationConfiguration is absent, or is not that of the other manager: two leases keep nobody apart.", reading.lease),
+		row("nodeipam-without-ccm-support", "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: nobody would give nodes their pod ranges.", reading.ipam),
+		row("resource-lock-extra", "A LeaderMigrationConfiguration of v1 has resourceLock, which that version does not know; managers from 1.36 on exit.", reading.lockExtra),
+		row("resource-lock-missing", "A LeaderMigrationConfiguration of v1alpha1 or v1beta1 lacks resourceLock: leases, and the manager exits.", reading.lockMissing),
+		row("unknown-api-version", "The apiVersion of a LeaderMigrationConfiguration is none that the manager reads, and it exits.", reading.apiVersion),
+		row("unknown-component", "An entry of a LeaderMigrationConfiguration names no manager, so that none starts the controller.", reading.components),
+		row("unknown-controller", "A LeaderMigrationConfiguration names a controller that the manager does not have under that name, and the controller that was meant runs in both managers. The names changed in 1.28.", reading.unknown),
+		row("unknown-key", "A LeaderMigrationConfiguration has a key that it does not know; it is ignored, and managers from 1.36 on exit.", reading.keys),
+		row(wildcardUnquoted, "A component is * without quotes, as the published example has it. That is no YAML, and the manager exits.", nil),
+	}
+}
+
+// Rules returns the rules, for tables of rules and for documentation.
+func Rules() []transform.Rule {
+	var table []transform.Rule
+	for _, r := range rules() {
+		table = append(table, r.Rule)
+	}
+	return table
+}
+
+func ruleOf(id string) transform.Rule {
+	table := Rules()
+	return table[slices.IndexFunc(table, func(r transform.Rule) bool { return r.ID == id })]
+}
+
+// reading is a configuration and who reads it.
+type reading struct {
+	root yamledit.Node
+	Reader
+}
+
+// Lint judges the configuration of one manager.
+func Lint(root yamledit.Node, r Reader) []transform.Finding {
+	var found []transform.Finding
+	for _, rule := range rules() {
+		if rule.check != nil {
+			found = append(found, rule.Report(rule.check(reading{root, r}), nil)...)
+		}
+	}
+	return found
+}
+
+// LintBoth judges what the configurations of the two managers say together. Each
+// was judged alone before.
+func LintBoth(manager, cloud yamledit.Node) []transform.Finding {
+	var found []transform.Finding
+	if a, b := text(manager, "leaderName"), text(cloud, "leaderName"); a != b && a != "" && b != "" {
+		differ := transform.FindingAt(cloud.Get("leaderName"), "the other manager's configuration names another lease", "write the same leaderName into both")
+		found = ruleOf(leaseNameDiffers).Report([]transform.Finding{differ}, nil)
+	}
+	alone := append(onlyIn(manager, cloud), onlyIn(cloud, manager)...)
+	return append(found, ruleOf(notListed).Report(alone, nil)...)
+}
+
+// onlyIn finds the controllers that one configuration lists and the other, which
+// lists some, does not.
+func onlyIn(a, b yamledit.Node) []transform.Finding {
+	var found []transform.Finding
+	for _, c := range append(slices.Clone(cloudControllers), nodeIPAM) {
+		in, also := (reading{root: a}).lists(c), (reading{root: b}).lists(c)
+		if in && !also && len(leaders(b)) > 0 {
+			found = append(found, transform.FindingAt(b.Get(leadersKey), "the other manager's configuration lists "+c.old+" ("+c.new+" from 1.28 on), this one does not", "list the same controllers in both"))
+		}
+	}
+	return found
+}

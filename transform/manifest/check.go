@@ -1,0 +1,151 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/schema"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// promise is what a stage may change.
+type promise struct {
+	flags         []string // that may come, go or get another value
+	configuration bool     // its volume and its mount may come or go
+	release       bool     // the image's tag, or the version of a ClusterConfiguration
+	mark          bool     // the annotation of a finished migration
+	server        bool     // the provider of kube-apiserver, in a ClusterConfiguration
+}
+
+// check compares the manifest with its successor: what was promised apart, the
+// two hold the same values, and no field came that the API does not know.
+func (m *migration) check(after transform.Cluster, p promise) error {
+	a := after.(*migration)
+	if !slices.Equal(m.otherArguments(p), a.otherArguments(p)) {
+		return fmt.Errorf("other arguments of %s would change", m.Component)
+	}
+	if !reflect.DeepEqual(m.others(p), a.others(p)) {
+		return fmt.Errorf("more than the arguments and the configuration of %s would change", m.Component)
+	}
+	return m.newFields(a)
+}
+
+// otherArguments returns the arguments as they are written, but for the promised.
+func (m *Manifest) otherArguments(p promise) []string {
+	var list []string
+	for _, a := range m.arguments.List() {
+		if !slices.Contains(p.flags, a.Name) {
+			list = append(list, a.Text+" "+a.Value)
+		}
+	}
+	return list
+}
+
+// others returns the values of the document without its arguments and without
+// what was promised. Lists without items count as absent.
+func (m *Manifest) others(p promise) any {
+	left := without(m.Root, func(n yamledit.Node) bool {
+		s, _ := m.serverProvider()
+		return m.isArgument(n) || p.server && s.Node.Exists() && s.Holds(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
+	})
+	return left
+}
+
+// without returns a node's value without the nodes that are left out, and without
+// the collections that hold nothing else.
+func without(n yamledit.Node, out func(yamledit.Node) bool) any {
+	if !n.IsMap() && !n.IsList() {
+		return n.Value()
+	}
+	fields := map[string]any{}
+	for _, e := range n.Entries() {
+		if v := without(e.Value, out); !out(e.Value) && v != nil {
+			fields[e.Key] = v
+		}
+	}
+	var items []any
+	for _, item := range n.Items() {
+		if v := without(item, out); !out(item) && v != nil {
+			items = append(items, v)
+		}
+	}
+	switch {
+	case len(fields) > 0:
+		return fields
+	case len(items) > 0:
+		return items
+	}
+	return nil
+}
+
+// isArgument reports whether a node is an argument, or holds the value of one.
+func (m *Manifest) isArgument(n yamledit.Node) bool {
+	return slices.ContainsFunc(m.arguments.List(), func(a args.Placed) bool { return a.Holds(n) })
+}
+
+// isConfiguration reports whether a node is the mount of the configuration, or
+// its volume.
+func (m *Manifest) isConfiguration(n yamledit.Node) bool {
+	if text(n, "name") == volumeName {
+		return true
+	}
+	a, found := m.flag(configFlag)
+	if !found || !n.IsMap() {
+		return false
+	}
+	mount := m.mountOf(a.Value)
+	return text(mount, "mountPath") == a.Value && (n.Same(mount) || n.Same(m.volumeOf(mount)))
+}
+
+func (m *Manifest) isRelease(n yamledit.Node) bool {
+	at, _ := m.versionAt()
+	return at.Exists() && n.Same(at)
+}
+
+// newFields decodes the result strictly into the type of the API.
+func (m *Manifest) newFields(a *migration) error {
+	what := "a " + m.Kind + " of " + text(m.Root, "apiVersion")
+	switch m.Kind {
+	case kindPod:
+		return schema.NewFields[corev1.Pod](m.Root, a.Root, what)
+	case kindDeployment:
+		return schema.NewFields[appsv1.Deployment](m.Root, a.Root, what)
+	case kindDaemonSet:
+		return schema.NewFields[appsv1.DaemonSet](m.Root, a.Root, what)
+	}
+	return schema.NewFields[clusterConfiguration](m.Root, a.Root, what)
+}
+
+// checkJoined requires that the manager takes part in the migration, and sees the
+// configuration that it is given.
+func (m *migration) checkJoined() error {
+	a, configured := m.flag(configFlag)
+	switch {
+	case !m.on(leaderFlag):
+		return fmt.Errorf("%s would not get --%s", m.Component, leaderFlag)
+	case m.configures() && !configured:
+		return fmt.Errorf("%s would not get --%s", m.Component, configFlag)
+	case m.configures() && !m.mounted(a.Value):
+		return fmt.Errorf("the container would not see the file of --%s", configFlag)
+	}
+	return nil
+}
+
+// checkLeft requires that nothing of the migration is left on the manager.
+func (m *migration) checkLeft() error {
+	for _, flag := range []string{leaderFlag, configFlag} {
+		if _, found := m.flag(flag); found {
+			return fmt.Errorf("%s would keep --%s", m.Component, flag)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/cordon"
+)
+
+// controlPlaneLabel selects the control-plane nodes of kubeadm, whose label has
+// no value.
+const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
+
+// cordon is the policy for the nodes on which kube-controller-manager runs.
+func (m *migration) cordon() cordon.Policy {
+	return cordon.Policy{
+		Choice:   m.target.Cordon,
+		Upgrades: m.target.Version != "",
+		Selector: controlPlaneLabel, Cluster: m.Name,
+		Why:        "No new workload starts on a control plane while it switches. The lease keeps the owners apart, not the cordon: static pods and the pods of a DaemonSet start on a cordoned node all the same.",
+		ReleaseWhy: "The nodes that were cordoned for the switch take workloads again; nodes that someone else cordoned stay as they are.",
+	}
+}
+
+// cordonControlPlane comes with kube-controller-manager. The pods of a Deployment
+// are held back by a cordon, so there it is made only where it is asked for.
+func (m *migration) cordonControlPlane() transform.Stage {
+	if why := m.cordonsNot(); why != "" {
+		return elsewhere(transform.CordonControlPlane, why)
+	}
+	return m.cordon().Stage()
+}
+
+func (m *migration) uncordonControlPlane() transform.Stage {
+	if why := m.cordonsNot(); why != "" {
+		return elsewhere(transform.UncordonControlPlane, why)
+	}
+	return m.cordon().Release()
+}
+
+// cordonsNot says why the stage is not made here, or "".
+func (m *migration) cordonsNot() string {
+	switch {
+	case m.Component != kubeManager || m.Kind == kindConfiguration:
+		return "The plan of kube-controller-manager's own manifest has this stage."
+	case m.Kind == kindDeployment && m.target.Cordon != transform.CordonAlways:
+		return "Not needed here: the pods of the Deployment have to be scheduled while it rolls out."
+	}
+	return ""
+}

@@ -1,0 +1,120 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// moved lists the objects that hold what was on the host: for each the command
+// that makes it.
+type moved struct{ commands []string }
+
+// moveFiles lets volumes of the host become Secrets where arguments name files in
+// them, and a ConfigMap where they hold the configuration of leader migration.
+// Volumes of which no argument names a file stay: the folders of public
+// certificates are on every node.
+func (m *Manifest) moveFiles(pod *corev1.PodSpec) moved {
+	var out moved
+	container := &pod.Containers[m.program.container.Index()]
+	for i := range container.VolumeMounts {
+		mount := &container.VolumeMounts[i]
+		v := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		if v < 0 || pod.Volumes[v].HostPath == nil {
+			continue
+		}
+		host, files := pod.Volumes[v].HostPath.Path, m.filesBelow(mount.MountPath)
+		switch {
+		case len(files) == 0:
+			continue
+		case len(files) == 1 && files[0] == mount.MountPath:
+			mount.SubPath = path.Base(files[0])
+		}
+		mount.ReadOnly = true
+		pod.Volumes[v].VolumeSource = out.object(m, volumeOf{name: mount.Name, host: host, mount: mount.MountPath, files: files})
+	}
+	return out
+}
+
+// volumeOf is a volume of the host with the files in it that arguments name.
+type volumeOf struct {
+	name, host, mount string
+	files             []string // as the container sees them
+}
+
+// object returns the source that takes the place of a volume, and notes how it is
+// made.
+func (o *moved) object(m *Manifest, v volumeOf) corev1.VolumeSource {
+	name := kubeManager + "-" + v.name
+	var items []corev1.KeyToPath
+	var from string
+	for _, f := range v.files {
+		inside := strings.TrimPrefix(strings.TrimPrefix(f, v.mount), "/")
+		if inside == "" {
+			inside = path.Base(f)
+		}
+		key := strings.ReplaceAll(inside, "/", "-")
+		items = append(items, corev1.KeyToPath{Key: key, Path: inside})
+		from += fmt.Sprintf(" --from-file=%s=%s", key, v.host+strings.TrimPrefix(f, v.mount))
+	}
+	kind, source := "secret generic", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, Items: items}}
+	if a, found := m.flag(configFlag); found && slices.Equal(v.files, []string{a.Value}) {
+		kind, source = "configmap", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
+	}
+	o.commands = append(o.commands, fmt.Sprintf("kubectl -n %s create %s %s%s", m.namespace(), kind, name, from))
+	return source
+}
+
+// filesBelow returns the files that arguments name at a path or below it, sorted.
+func (m *Manifest) filesBelow(at string) []string {
+	var files []string
+	for _, a := range m.arguments.List() {
+		if f := a.Value; namesFile(a.Name) && (f == at || strings.HasPrefix(f, strings.TrimSuffix(at, "/")+"/")) {
+			files = append(files, f)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// heading says in comments what is to be known and done before the Deployment is
+// applied.
+func (m *Manifest) heading(d appsv1.Deployment, s Scaling, from moved) string {
+	lines := []string{
+		fmt.Sprintf("One of the %d replicas works at a time; the others wait for its lease. More of them make the change", s.Replicas),
+		"of the leader quick, not the work.",
+		"",
+		"Only a running kube-controller-manager creates these pods, so the Deployment cannot bring itself",
+		"back: when all managers are lost, one has to be started by hand. Keep the manifest of the static",
+		"pod on one control-plane node, outside of the kubelet's folder.",
+		"",
+		fmt.Sprintf("It needs %d nodes, for the pods listen on one port (%d, so that they can start beside the static", s.Replicas, m.port()),
+		"pods). Apply it, wait until all pods run, and then take the static pods away, one control-plane",
+		"node after the other:",
+		"",
+		fmt.Sprintf("  kubectl -n %s rollout status deployment/%s", d.Namespace, d.Name),
+		"  mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/",
+	}
+	if len(from.commands) > 0 {
+		lines = append(lines, "", "Before that, on a control-plane node, make the objects that hold its files. The server in a",
+			"kubeconfig must be an address that every node reaches, not that of the control-plane node itself.", "")
+		for _, c := range from.commands {
+			lines = append(lines, "  "+c)
+		}
+	}
+	if s.Certificates == FromHostPath {
+		lines = append(lines, "", "It takes keys and certificates from its host, so it runs on control-plane nodes alone.")
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(strings.TrimRight("# "+l, " ") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,146 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/schema"
+)
+
+// files are arguments and volumes as kubeadm writes them, and those of a migration.
+var (
+	fileFlags = []string{onAWS, "--kubeconfig=/etc/kubernetes/manager.conf", "--client-ca-file=/etc/kubernetes/pki/ca.crt", "--root-ca-file=/etc/kubernetes/pki/ca.crt", "--tls-cert-file=/etc/kubernetes/pki/front/tls.crt", "--leader-migration-config=/etc/leadermigration.conf"}
+	hostFiles = "    volumeMounts:\n    - {mountPath: /etc/kubernetes/pki, name: pki}\n    - {mountPath: /etc/kubernetes/manager.conf, name: kubeconfig}\n    - {mountPath: /etc/leadermigration.conf, name: migration}\n    - {mountPath: /etc/ssl/certs, name: certs}\n" +
+		"  volumes:\n  - {name: pki, hostPath: {path: /opt/pki}}\n  - {name: kubeconfig, hostPath: {path: /etc/kubernetes/manager.conf}}\n  - {name: migration, hostPath: {path: /etc/leadermigration.conf}}\n  - {name: certs, hostPath: {path: /etc/ssl/certs}}\n"
+)
+
+// deploymentOf returns the Deployment of a static pod, and its text.
+func deploymentOf(t *testing.T, pod string, s Scaling) (appsv1.Deployment, string) {
+	t.Helper()
+	text, err := Deployment(parse(t, pod), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, at, what := schema.Read[appsv1.Deployment](parse(t, text).Root())
+	if what != "" {
+		t.Fatalf("%s: %s", at.Path(), what)
+	}
+	if err := schema.NewFields[appsv1.Deployment](parse(t, "{}").Root(), parse(t, text).Root(), "a Deployment"); err != nil {
+		t.Error(err)
+	}
+	return d, text
+}
+
+func TestDeploymentOfAStaticPod(t *testing.T) {
+	d, text := deploymentOf(t, static(fileFlags...)+hostFiles+"  hostNetwork: true\n  priority: 2000001000\n  nodeName: a\n", Scaling{3, FromSecret})
+	pod := d.Spec.Template.Spec
+	if *d.Spec.Replicas != 3 || d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() != 1 || d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() != 0 {
+		t.Errorf("%+v", d.Spec)
+	}
+	for label, v := range d.Spec.Selector.MatchLabels {
+		if d.Spec.Template.Labels[label] != v {
+			t.Errorf("the selector does not select %s", label)
+		}
+	}
+	if pod.Priority != nil || pod.NodeName != "" || pod.PriorityClassName != "system-cluster-critical" || !pod.HostNetwork || len(pod.NodeSelector) > 0 {
+		t.Errorf("%+v", pod)
+	}
+	if tol := pod.Tolerations; len(tol) != 1 || tol[0].Operator != "Exists" || tol[0].Effect != "NoSchedule" {
+		t.Errorf("%+v", tol)
+	}
+	c := pod.Containers[0]
+	if c.Command[len(c.Command)-1] != "--secure-port=10357" || c.LivenessProbe.HTTPGet.Port.IntValue() != 10357 || c.StartupProbe.HTTPGet.Port.IntValue() != 10357 {
+		t.Errorf("%+v", c)
+	}
+	for _, said := range []string{"# One of the 3 replicas works at a time", "cannot bring itself", "# It needs 3 nodes", "mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/"} {
+		if !strings.Contains(text, said) {
+			t.Errorf("%q is not said", said)
+		}
+	}
+}
+
+func TestDeploymentTakesItsFilesFromSecrets(t *testing.T) {
+	d, text := deploymentOf(t, static(fileFlags...)+hostFiles, Scaling{2, FromSecret})
+	for i, want := range []string{"secret", "secret", "configMap", "hostPath"} {
+		v := d.Spec.Template.Spec.Volumes[i]
+		if got := map[string]bool{"secret": v.Secret != nil, "configMap": v.ConfigMap != nil, "hostPath": v.HostPath != nil}; !got[want] {
+			t.Errorf("%s is no %s: %+v", v.Name, want, v)
+		}
+	}
+	items := d.Spec.Template.Spec.Volumes[0].Secret.Items
+	if len(items) != 2 || items[1].Key != "front-tls.crt" || items[1].Path != "front/tls.crt" {
+		t.Errorf("%+v", items)
+	}
+	if m := d.Spec.Template.Spec.Containers[0].VolumeMounts; m[0].SubPath != "" || m[1].SubPath != "manager.conf" || m[2].SubPath != "leadermigration.conf" || !m[1].ReadOnly {
+		t.Errorf("%+v", m)
+	}
+	for _, command := range []string{
+		"create secret generic kube-controller-manager-pki --from-file=ca.crt=/opt/pki/ca.crt --from-file=front-tls.crt=/opt/pki/front/tls.crt\n",
+		"create secret generic kube-controller-manager-kubeconfig --from-file=manager.conf=/etc/kubernetes/manager.conf\n",
+		"create configmap kube-controller-manager-migration --from-file=leadermigration.conf=/etc/leadermigration.conf\n",
+	} {
+		if !strings.Contains(text, command) {
+			t.Errorf("%q is not in\n%s", command, text)
+		}
+	}
+}
+
+func TestDeploymentTakesItsFilesFromItsHost(t *testing.T) {
+	d, text := deploymentOf(t, static(fileFlags...)+hostFiles, Scaling{2, FromHostPath})
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		if v.HostPath == nil {
+			t.Errorf("%+v", v)
+		}
+	}
+	if _, selected := d.Spec.Template.Spec.NodeSelector[controlPlaneLabel]; !selected || strings.Contains(text, "create secret") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestDeploymentKeepsTheProbesThatAreThere(t *testing.T) {
+	d, _ := deploymentOf(t, static(onAWS)+"    livenessProbe: {failureThreshold: 3, httpGet: {path: /livez, port: 10257}}\n    readinessProbe: {tcpSocket: {port: 10252}}\n", Scaling{2, FromSecret})
+	c := d.Spec.Template.Spec.Containers[0]
+	if p := c.LivenessProbe; p.HTTPGet.Path != "/livez" || p.HTTPGet.Port.IntValue() != 10357 || p.FailureThreshold != 3 {
+		t.Errorf("%+v", p)
+	}
+	if p := c.ReadinessProbe; p.TCPSocket.Port.IntValue() != 10252 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestDeploymentKeepsAPortOfItsOwn(t *testing.T) {
+	d, _ := deploymentOf(t, static(onAWS, "--secure-port=11257"), Scaling{2, FromSecret})
+	if c := d.Spec.Template.Spec.Containers[0]; strings.Join(c.Command, " ") != "kube-controller-manager --cloud-provider=aws --secure-port=11257" || c.LivenessProbe.HTTPGet.Port.IntValue() != 11257 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestDeploymentIsFreeOfDeadlock(t *testing.T) {
+	for _, s := range []Scaling{{2, FromSecret}, {5, FromHostPath}} {
+		_, text := deploymentOf(t, static(fileFlags...)+hostFiles, s)
+		for _, rule := range []string{"deployment-deadlock", "certificates-in-image", "config-not-mounted", "host-pinned"} {
+			if got := found(t, "d.yaml", text, rule, transform.Target{}); got != "" {
+				t.Errorf("%+v: %s: %s", s, rule, got)
+			}
+		}
+	}
+}
+
+func TestDeploymentIsMadeFromAStaticPodAlone(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"a Deployment":     {deployed("", onAWS), "no static pod of kube-controller-manager"},
+		"a cloud manager":  {strings.NewReplacer("kube-controller-manager", "cloud-controller-manager").Replace(static(onAWS)), "no static pod of kube-controller-manager"},
+		"an unknown field": {static(onAWS) + "  hostnetwork: true\n", `its schema does not allow: unknown field "spec.hostnetwork"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Deployment(parse(t, c.in), Scaling{2, FromSecret})
+			fails(t, err, c.want)
+		})
+	}
+}

@@ -1,0 +1,112 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	// markKey and markValue say on a cloud-controller-manager's manifest that its
+	// migration is over.
+	markKey   = "rke-lm.io/leader-migration"
+	markValue = "finished"
+)
+
+// disableLeaderMigration takes the cloud-controller-manager out of the migration,
+// with its configuration, and moves its image to the target's minor.
+func (m *migration) disableLeaderMigration() transform.Stage {
+	if m.Component != cloudManager {
+		return elsewhere(transform.DisableLeaderMigration, "kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
+	}
+	return transform.Stage{
+		Name: transform.DisableLeaderMigration,
+		Why: "One manager is left, so the migration lease has done its work: the flag, the configuration, its mount and its volume leave the manifest. " +
+			"The annotation " + markKey + " says so. The right to the lease stays, because a rollback needs it.",
+		Edit:    m.disableEdit,
+		Early:   func() bool { return !m.finished() && !m.on(leaderFlag) },
+		Check:   m.checkDisable,
+		Undo:    m.disableUndo,
+		Actions: append(m.rollOut(), m.configurationGone()...),
+		Verify:  []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
+		Restore: m.rollOut(),
+	}
+}
+
+func (m *migration) disableEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	if err := m.moveImage(e); err != nil {
+		return nil, err
+	}
+	if m.target.KeepLeaderMigration || !m.on(leaderFlag) {
+		return e, nil
+	}
+	if !m.finished() {
+		m.setMark(e)
+	}
+	m.leave(e, args.Update{})
+	return e, nil
+}
+
+// finished reports whether the manifest says that its migration is over.
+func (m *Manifest) finished() bool {
+	return text(m.Root, "metadata", "annotations", markKey) == markValue
+}
+
+func (m *Manifest) setMark(e *yamledit.Edit) {
+	mark := yamledit.Map{{Key: markKey, Value: markValue}}
+	switch at := m.Root.Get("metadata", "annotations"); {
+	case at.Get(markKey).Exists():
+		e.Set(at.Get(markKey), markValue)
+	case at.IsMap():
+		e.Insert(at, markKey, markValue)
+	case at.Exists():
+		e.Set(at, mark)
+	default:
+		e.Insert(m.Root.Get("metadata"), "annotations", mark)
+	}
+}
+
+func isMark(n yamledit.Node) bool { return n.Key() == markKey }
+
+// moveImage gives the image the tag that it shall have at the end.
+func (m *migration) moveImage(e *yamledit.Edit) error {
+	tag := m.finalTag()
+	if tag == "" {
+		return nil
+	}
+	move := m.move()
+	move.To = tag
+	return m.moveTo(e, move, tag)
+}
+
+// finalTag is the operator's, or the tested one where the target is of a later
+// minor, or "" to keep the tag.
+func (m *migration) finalTag() string {
+	switch to := releaseOf(m.target.Version); {
+	case m.target.ImageTag != "":
+		return m.target.ImageTag
+	case to != "" && k8s.Minor(to) > k8s.Minor(m.Version):
+		return ccm.TestedTag(to)
+	}
+	return ""
+}
+
+func (m *migration) checkDisable(after transform.Cluster) error {
+	p := promise{flags: []string{leaderFlag, configFlag}, configuration: true, mark: true, release: m.finalTag() != ""}
+	if err := m.check(after, p); err != nil || m.target.KeepLeaderMigration {
+		return err
+	}
+	a := after.(*migration)
+	if !a.finished() {
+		return fmt.Errorf("the manifest would not say that the migration is over")
+	}
+	return a.checkLeft()
+}

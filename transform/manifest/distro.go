@@ -1,0 +1,124 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Name is the distro's name.
+const Name = "manifest"
+
+// Distro returns the manifests of controller managers in the shape of all
+// distros.
+func Distro() transform.Distro {
+	return transform.Distro{
+		Name:      Name,
+		Document:  "a manifest of a controller manager",
+		Markers:   []string{"controller-manager", kindConfiguration},
+		Plausible: plausible,
+		Owns:      IsManifest,
+		Identify:  identify,
+		Open:      open,
+		Lint:      lint,
+		Explain:   explain,
+		Deliver:   deliver,
+		Rules:     ruleTable(),
+	}
+}
+
+// identify reads a manifest's name off its document.
+func identify(doc *yamledit.Document) transform.Identity {
+	m := Manifest{Root: doc.Root(), Kind: kindOf(doc)}
+	m.setName()
+	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name}
+}
+
+// migration is a manifest and what its operator wants.
+type migration struct {
+	*Manifest
+	target transform.Target
+	stage  string // the one that rules judge the document after; "" for the document as it is
+}
+
+func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	m, err := Open(doc, target.AssumeVersion)
+	if err != nil {
+		return nil, err
+	}
+	return &migration{Manifest: m, target: target}, m.checkProvider()
+}
+
+// lint opens a manifest for its findings, whatever its provider.
+func lint(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	m, err := Open(doc, target.AssumeVersion)
+	if err != nil {
+		return nil, err
+	}
+	return &migration{Manifest: m, target: target}, nil
+}
+
+// checkProvider refuses managers of other clouds. A kube-controller-manager that
+// is external says no more whose it was.
+func (m *Manifest) checkProvider() error {
+	name, at := m.provider()
+	image := imageOf(text(m.program.container, "image"))
+	switch {
+	case m.Kind == kindPod && strings.HasSuffix(image.name, "rancher/hardened-kubernetes"):
+		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 writes this static pod by itself, and again at every start", "name the Cluster object in Rancher, or change the configuration of RKE2")
+	case name == inTree, name == external && m.Component == kubeManager:
+		return nil
+	case name == "" && m.Component == cloudManager && image.base() == awsManager:
+		return nil
+	case name == "":
+		return transform.NotMigratable(at, "no --"+providerFlag+" among the arguments of "+m.Component, "only managers with --"+providerFlag+"=aws are migrated")
+	case strings.Contains(name, "$("):
+		return at.Errorf("the provider comes from a variable of the environment", "write it out")
+	}
+	return transform.NotMigratable(at, "the cloud provider is not aws", "migrate it with the procedure of that provider")
+}
+
+// Identity implements transform.Cluster.
+func (m *migration) Identity() transform.Identity {
+	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
+}
+
+// Document implements transform.Cluster.
+func (m *migration) Document() *yamledit.Document { return m.Doc }
+
+// Stages implements transform.Cluster.
+func (m *migration) Stages() []transform.Stage {
+	return procedure.Set{
+		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
+		Cordon: m.cordonControlPlane, Switch: m.switchToExternal, Uncordon: m.uncordonControlPlane,
+		Disable: m.disableLeaderMigration,
+	}.InOrder(m.target)
+}
+
+// explain lists the arguments of the manager by the occurrence that counts.
+func explain(doc *yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
+	m, err := Open(doc, target.AssumeVersion)
+	if err != nil {
+		return nil, err
+	}
+	class := transform.MachineClass{Name: m.Component}
+	at := map[string]int{}
+	for _, a := range m.arguments.List() {
+		i, seen := at[a.Name]
+		if !seen {
+			at[a.Name] = len(class.Settings)
+			class.Settings = append(class.Settings, transform.Setting{Key: a.Name, Value: a.Value, Origin: a.Node, Why: "argument of " + m.Component})
+			continue
+		}
+		s := &class.Settings[i]
+		s.Overridden, s.Origin, s.Value = append(s.Overridden, s.Origin), a.Node, a.Value
+	}
+	slices.SortFunc(class.Settings, func(a, b transform.Setting) int { return strings.Compare(a.Key, b.Key) })
+	return []transform.MachineClass{class}, nil
+}

@@ -1,0 +1,109 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"path"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	providerFlag = "cloud-provider"
+	inTree       = "aws"
+	external     = "external"
+	leaderFlag   = leadermigration.Flag
+	configFlag   = leadermigration.ConfigFlag
+)
+
+// join lets the manager take part in the migration: the flag, and where one is
+// wanted the configuration with its volume and its mount.
+func (m *migration) join(e *yamledit.Edit) error {
+	u := args.Update{Set: []args.Arg{args.On(leaderFlag)}}
+	file := m.configured()
+	if m.configures() {
+		u.Set = append(u.Set, args.With(configFlag, file))
+	}
+	m.arguments.Apply(e, u)
+	if !m.configures() || m.mounted(file) {
+		return nil
+	}
+	return m.mount(e, file)
+}
+
+// configures reports whether a configuration of its own travels with the manager.
+func (m *migration) configures() bool {
+	return m.target.LeaderMigrationConfig == transform.ConfigGenerate
+}
+
+// configured is the path of the configuration: that of the flag, or the one of the
+// published procedure. Both managers may run on one node, and where they go by
+// other names of the controllers each needs a file of its own.
+func (m *migration) configured() string {
+	if a, found := m.flag(configFlag); found && path.IsAbs(a.Value) {
+		return a.Value
+	}
+	if !leadermigration.SameNames(m.Version, k8s.FirstMigrates) {
+		return "/etc/" + m.Component + "-" + configFile
+	}
+	return "/etc/" + configFile
+}
+
+// leave takes the manager out of the migration, whoever let it join.
+func (m *migration) leave(e *yamledit.Edit, also args.Update) {
+	also.Remove = append(also.Remove, leaderFlag, configFlag)
+	if _, found := m.flag(configFlag); found {
+		m.unmount(e, m.configured())
+	}
+	m.arguments.Apply(e, also)
+}
+
+// enableLeaderMigration gives kube-controller-manager the flag.
+func (m *migration) enableLeaderMigration() transform.Stage {
+	if m.Component != kubeManager {
+		return elsewhere(transform.EnableLeaderMigration, "kube-controller-manager gets the flag in its own manifest, before this one changes.")
+	}
+	files := m.configurationActions()
+	return transform.Stage{
+		Name: transform.EnableLeaderMigration,
+		Why: procedure.EnableWhy +
+			" One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
+		Edit:    m.enableEdit,
+		Check:   m.checkEnable,
+		Undo:    m.joinUndo,
+		Actions: append(files, m.rollOut()...),
+		Ahead:   len(files),
+		Verify:  m.holder("the migration lease has the holder of kube-controller-manager"),
+		Restore: m.rollOut(),
+		Files:   m.configurationFiles,
+	}
+}
+
+func (m *migration) enableEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	if m.isExternal() {
+		return e, nil
+	}
+	return e, m.join(e)
+}
+
+// isExternal reports whether kube-controller-manager runs no cloud controllers.
+func (m *Manifest) isExternal() bool {
+	name, _ := m.provider()
+	return m.Component == kubeManager && name == external
+}
+
+// checkEnable requires the flag, and the configuration where the container sees
+// it; nothing else changes.
+func (m *migration) checkEnable(after transform.Cluster) error {
+	if err := m.check(after, promise{flags: []string{leaderFlag, configFlag}, configuration: true}); err != nil {
+		return err
+	}
+	return after.(*migration).checkJoined()
+}

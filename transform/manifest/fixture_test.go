@@ -1,0 +1,113 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	onAWS    = "--cloud-provider=aws"
+	noRoutes = "--configure-cloud-routes=false"
+)
+
+var generated = transform.Target{LeaderMigrationConfig: transform.ConfigGenerate}
+
+// static returns the static pod of a kube-controller-manager with these arguments.
+func static(flags ...string) string {
+	return object("v1", "Pod", "kube-controller-manager") + "spec:\n" + podSpec("  ", "registry.k8s.io/kube-controller-manager:v1.26.15", "kube-controller-manager", flags)
+}
+
+// deployed returns a Deployment of a kube-controller-manager; spec is what stands
+// beside its template.
+func deployed(spec string, flags ...string) string {
+	return object("apps/v1", "Deployment", "kube-controller-manager") + "spec:\n" + spec + "  selector:\n    matchLabels: {component: kcm}\n  template:\n    metadata:\n      labels: {component: kcm}\n    spec:\n" +
+		podSpec("      ", "registry.k8s.io/kube-controller-manager:v1.26.15", "kube-controller-manager", flags)
+}
+
+// cloud returns a DaemonSet of the cloud-controller-manager.
+func cloud(flags ...string) string { return cloudOf("v1.26.6", flags...) }
+
+func cloudOf(tag string, flags ...string) string {
+	return object("apps/v1", "DaemonSet", "aws-cloud-controller-manager") + "spec:\n  selector:\n    matchLabels: {app: ccm}\n  template:\n    metadata:\n      labels: {app: ccm}\n    spec:\n" +
+		podSpec("      ", "registry.k8s.io/provider-aws/cloud-controller-manager:"+tag, "/bin/aws-cloud-controller-manager", append([]string{noRoutes}, flags...))
+}
+
+func object(api, kind, name string) string {
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: kube-system\n", api, kind, name)
+}
+
+func podSpec(indent, image, program string, flags []string) string {
+	lines := []string{"containers:", "- name: manager", "  image: " + image, "  command:", "  - " + program}
+	for _, f := range flags {
+		lines = append(lines, "  - "+f)
+	}
+	return indent + strings.Join(lines, "\n"+indent) + "\n"
+}
+
+// configuration returns a ClusterConfiguration with this part for the manager.
+func configuration(manager string) string {
+	return "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\nclusterName: harbour\nkubernetesVersion: v1.26.15\ncontrollerManager:\n" + manager
+}
+
+func parse(t *testing.T, text string) *yamledit.Document {
+	t.Helper()
+	d, err := yamledit.ParseString("m.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// opened returns a manifest with the choices of its operator.
+func opened(t *testing.T, text string, target transform.Target) *migration {
+	t.Helper()
+	c, err := Distro().Open(parse(t, text), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(*migration)
+}
+
+func plan(t *testing.T, text string, target transform.Target) *transform.Plan {
+	t.Helper()
+	p, err := transform.Build(Distro(), parse(t, text), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// after returns a document as it stands after a stage.
+func after(t *testing.T, p *transform.Plan, stage string) string {
+	t.Helper()
+	s, found := p.Step(stage)
+	if !found {
+		t.Fatalf("there is no stage %s", stage)
+	}
+	return string(s.After.Bytes())
+}
+
+// states returns how far each edit stage has come.
+func states(p *transform.Plan) string {
+	var list []string
+	for _, s := range p.Steps {
+		if s.State != transform.ActionOnly {
+			list = append(list, s.Stage.Name+" "+string(s.State))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func fails(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,49 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// installCCM lets the cloud-controller-manager of a manifest take part in the
+// migration, from its first start on.
+func (m *migration) installCCM() transform.Stage {
+	if m.Component != cloudManager {
+		return elsewhere(transform.InstallCCM, "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
+			transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a cloud-controller-manager must run on every control-plane node before the switch"})
+	}
+	files := m.configurationActions()
+	return transform.Stage{
+		Name: transform.InstallCCM,
+		Why: procedure.InstallWhy +
+			"A manifest without the flag looks the same before and after a migration, so a finished one carries an annotation." + m.configurationWhy() + procedure.Overlap(m.target, "start this one and switch the other in one change"),
+		SupersededBy: []string{transform.DisableLeaderMigration},
+		Edit:         m.installEdit,
+		Check:        m.checkInstall,
+		Undo:         m.joinUndo,
+		Actions:      append(files, m.rollOut()...),
+		Ahead:        len(files),
+		Verify:       []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
+		Restore:      m.rollOut(),
+		Files:        m.configurationFiles,
+	}
+}
+
+func (m *migration) installEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	if m.target.NoLeaderMigration || m.finished() && !m.on(leaderFlag) {
+		return e, nil
+	}
+	return e, m.join(e)
+}
+
+func (m *migration) checkInstall(after transform.Cluster) error {
+	if err := m.check(after, promise{flags: []string{leaderFlag, configFlag}, configuration: true}); err != nil {
+		return err
+	}
+	return after.(*migration).checkJoined()
+}

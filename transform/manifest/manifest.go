@@ -1,0 +1,167 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/schema"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// arguments are those of a manager, as a manifest writes them.
+type arguments interface {
+	List() []args.Placed
+	Apply(*yamledit.Edit, args.Update)
+}
+
+// Manifest is a manager, read off a document.
+type Manifest struct {
+	Doc             *yamledit.Document
+	Root            yamledit.Node
+	Name, Namespace string
+	Kind            string
+	Component       string // kubeManager or cloudManager
+	Version         string // such as v1.26.15; of the document, or else the assumed one
+
+	pod       yamledit.Node // spec of the pods; not there for a ClusterConfiguration
+	program   program       // likewise
+	arguments arguments
+	apiServer args.Extra // of kube-apiserver, in a ClusterConfiguration
+}
+
+// Open reads a manifest. It fails with a *transform.Refused for a release that
+// has no leader migration, and with a *yamledit.Error for what the API server
+// would refuse or what cannot be read off the document with certainty.
+// assumeVersion stands in for a version that the document does not state.
+func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
+	if !IsManifest(doc) {
+		return nil, doc.Root().Errorf("no manifest of a controller manager", "name a Pod, Deployment or DaemonSet that runs one, or a ClusterConfiguration of kubeadm")
+	}
+	m := &Manifest{Doc: doc, Root: doc.Root(), Kind: kindOf(doc)}
+	m.setName()
+	read := m.readPod
+	if m.Kind == kindConfiguration {
+		read = m.readConfiguration
+	}
+	if err := read(); err != nil {
+		return nil, err
+	}
+	return m, m.setVersion(assumeVersion)
+}
+
+// setName reads the object's name; a ClusterConfiguration has that of its cluster.
+func (m *Manifest) setName() {
+	m.Namespace, m.Name = text(m.Root, "metadata", "namespace"), text(m.Root, "metadata", "name")
+	if m.Kind == kindConfiguration && m.Name == "" {
+		m.Name = text(m.Root, "clusterName")
+	}
+}
+
+// readPod finds the manager and its arguments in an object with pods.
+func (m *Manifest) readPod() error {
+	m.pod = podOf(m.Root, m.Kind)
+	all := programs(m.pod)
+	m.program = all[0]
+	m.Component = m.program.component
+	switch {
+	case len(all) > 1:
+		return all[1].container.Errorf("a second controller manager in one manifest", "give every manager a manifest of its own")
+	case m.program.shell:
+		return m.program.container.Get("command").Errorf("a shell runs the manager, with its arguments in one string", "write the program and its arguments as items of command, without the shell; a redirection of the output is not needed, the kubelet keeps it")
+	}
+	for _, n := range []yamledit.Node{m.program.container, m.pod.Get("volumes")} {
+		if err := n.Shared(); err != nil {
+			return err
+		}
+	}
+	if err := m.checkTypes(); err != nil {
+		return err
+	}
+	var err error
+	m.arguments, err = args.ReadContainer(m.program.container, m.program.items)
+	return err
+}
+
+// checkTypes decodes the document as the API server does.
+func (m *Manifest) checkTypes() error {
+	var at yamledit.Node
+	var what string
+	switch m.Kind {
+	case kindPod:
+		_, at, what = schema.Read[corev1.Pod](m.Root)
+	case kindDeployment:
+		_, at, what = schema.Read[appsv1.Deployment](m.Root)
+	case kindDaemonSet:
+		_, at, what = schema.Read[appsv1.DaemonSet](m.Root)
+	default:
+		_, at, what = schema.Read[clusterConfiguration](m.Root)
+	}
+	if what != "" {
+		return at.Errorf(what+", and Kubernetes refuses the whole manifest", "correct it")
+	}
+	return nil
+}
+
+// versionAt returns where the version stands, and how it is written.
+func (m *Manifest) versionAt() (at yamledit.Node, stated string) {
+	if m.Kind == kindConfiguration {
+		at = m.Root.Get("kubernetesVersion")
+		return at, text(at)
+	}
+	at = m.program.container.Get("image")
+	return at, imageOf(text(at)).tag
+}
+
+func (m *Manifest) setVersion(assumed string) error {
+	at, stated := m.versionAt()
+	if !at.Exists() {
+		at = m.Root
+	}
+	m.Version = releaseOf(stated)
+	if m.Version == "" && assumed != "" {
+		if m.Version = releaseOf(assumed); m.Version == "" {
+			return m.Root.Errorf("the assumed version is no release of Kubernetes", "give --assume-version a release such as v1.26.15")
+		}
+	}
+	switch {
+	case m.Version == "":
+		return at.Errorf("it does not tell the release, as a tag such as v1.26.15 does", "write it, or name the release with --assume-version")
+	case !k8s.From(m.Version, k8s.FirstMigrates):
+		return transform.NotMigratable(at, "leader migration needs Kubernetes 1.22", "upgrade the cluster first")
+	}
+	return nil
+}
+
+// flag returns the occurrence of a flag that counts.
+func (m *Manifest) flag(name string) (args.Placed, bool) {
+	return args.LastPlaced(m.arguments.List(), name)
+}
+
+// on reports whether a boolean flag is on.
+func (m *Manifest) on(name string) bool {
+	a, found := m.flag(name)
+	return found && a.True()
+}
+
+// provider returns the cloud provider among the arguments, and where it stands.
+func (m *Manifest) provider() (name string, at yamledit.Node) {
+	a, found := m.flag(providerFlag)
+	if !found {
+		return "", m.argumentsAt()
+	}
+	return strings.TrimSpace(a.Value), a.Node
+}
+
+// argumentsAt returns the place to name where an argument is missing.
+func (m *Manifest) argumentsAt() yamledit.Node {
+	c := m.program.container
+	return firstOf(c.Get("args"), c.Get("command"), m.Root.Get("controllerManager"), c, m.Root)
+}

@@ -1,0 +1,131 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// pod returns a Pod whose container has these fields.
+func pod(fields string) string {
+	return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - " + strings.ReplaceAll(fields, "\n", "\n    ") + "\n"
+}
+
+func TestManifestsAreFoundAmongOthers(t *testing.T) {
+	for _, c := range []struct{ name, in, component string }{
+		{"by the program", pod("command: [kube-controller-manager]"), kubeManager},
+		{"by the path of the program", pod("command: [/usr/local/bin/kube-controller-manager, --v=2]"), kubeManager},
+		{"by the program in args", pod("image: x\nargs: [kube-controller-manager, --v=2]"), kubeManager},
+		{"hyperkube with the old name", pod("command: [/hyperkube, controller-manager]"), kubeManager},
+		{"hyperkube with the full name", pod("command: [/hyperkube, kube-controller-manager]"), kubeManager},
+		{"behind a wrapper with flags", pod("command: [/go-runner, --log-file=/var/log/m, kube-controller-manager]"), kubeManager},
+		{"by the image where there is no command", pod("image: registry.k8s.io/kube-controller-manager:v1.26.15\nargs: [--v=2]"), kubeManager},
+		{"by the image for one processor", pod("image: registry.k8s.io/kube-controller-manager-arm64:v1.26.15"), kubeManager},
+		{"by the image of AWS", pod("image: registry.example.com:5000/aws-cloud-controller-manager:v1.26.6@sha256:0"), cloudManager},
+		{"by the program of AWS", pod("command: [/bin/aws-cloud-controller-manager]"), cloudManager},
+		{"the general one", pod("command: [/cloud-controller-manager]"), cloudManager},
+		{"in a shell, to be refused with advice", pod("command: [/bin/sh, -c, 'exec kube-controller-manager --v=2 2>&1']"), kubeManager},
+		{"a Deployment", deployed("", onAWS), kubeManager},
+		{"a DaemonSet", cloud(onAWS), cloudManager},
+		{"a ClusterConfiguration", configuration("  extraArgs: {cloud-provider: aws}\n"), kubeManager},
+		{"a Pod that only names it", pod("command: [kubectl, logs, kube-controller-manager]"), ""},
+		{"a Pod with its image but another program", pod("image: registry.k8s.io/kube-controller-manager:v1.26.15\ncommand: [sleep, '9']"), ""},
+		{"a script that does not run it", pod("command: [sh, -c, 'echo kube-controller-managers']"), ""},
+		{"another cloud's manager", pod("image: example.com/acme-cloud-controller-manager:v1.0.0"), ""},
+		{"a Job", strings.Replace(pod("command: [kube-controller-manager]"), "kind: Pod", "kind: Job", 1), ""},
+		{"a Deployment of another group", strings.Replace(deployed("", onAWS), "apps/v1", "example.com/v1", 1), ""},
+		{"a ClusterConfiguration of another group", strings.Replace(configuration("  {}\n"), "kubeadm.k8s.io", "example.com", 1), ""},
+		{"a Service", "apiVersion: v1\nkind: Service\nmetadata: {name: kube-controller-manager}\n", ""},
+		{"a pod without containers", "apiVersion: v1\nkind: Pod\nspec: {}\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			doc := parse(t, c.in)
+			if Distro().Owns(doc) != (c.component != "") {
+				t.Fatalf("taken for one: %v", Distro().Owns(doc))
+			}
+			if c.component != "" && !Distro().Wants(doc.Bytes()) {
+				t.Error("the quick look passes it over")
+			}
+			if kind := kindOf(doc); c.component != "" && kind != kindConfiguration && programs(podOf(doc.Root(), kind))[0].component != c.component {
+				t.Errorf("not taken for %s", c.component)
+			}
+		})
+	}
+}
+
+func TestQuickLookPassesOverTextsThatOnlyNameAManager(t *testing.T) {
+	for _, text := range []string{
+		"kind: PrometheusRule\nname: kube-controller-manager\n",
+		"kubeControllerManager: {}\n# kind: Pod\n",
+		"kind: DaemonSet\n# watches the kube-controller-manager\n",
+		"machineGlobalConfig:\n  kube-controller-manager-arg: []\n",
+	} {
+		if Distro().Wants([]byte(text)) {
+			t.Errorf("worth parsing: %q", text)
+		}
+	}
+}
+
+func TestManifestsThatAreNotMigratedAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"no provider", static("--v=2"), "m.yaml:10: spec.containers[0].command: no --cloud-provider among the arguments of kube-controller-manager"},
+		{"another provider", static("--cloud-provider=gce"), "m.yaml:12: spec.containers[0].command[1]: the cloud provider is not aws"},
+		{"the last provider counts", static(onAWS, "--cloud-provider=gce"), "m.yaml:13: "},
+		{"a provider from the environment", static("--cloud-provider=$(PROVIDER)"), "the provider comes from a variable of the environment; write it out"},
+		{"a cloud manager of another cloud", cloud("--cloud-provider=gce"), "the cloud provider is not aws"},
+		{"no provider in a ClusterConfiguration", configuration("  {}\n"), "m.yaml:5: controllerManager: no --cloud-provider"},
+		{"a shell", strings.Replace(static(), "- kube-controller-manager\n", "- /bin/sh\n    - -c\n    - kube-controller-manager --v=2\n", 1), "m.yaml:10: spec.containers[0].command: a shell runs the manager"},
+		{"two managers", static(onAWS) + "  - name: second\n    command: [cloud-controller-manager]\n", "a second controller manager in one manifest"},
+		{"an anchor in the container", strings.Replace(static(onAWS), "command:", "command: &c", 1), "an anchor, alias or merge key"},
+		{"a type that the API refuses", static(onAWS) + "  hostNetwork: 'yes'\n", "m.yaml:13: spec.hostNetwork: this must be true or false, and Kubernetes refuses the whole manifest"},
+		{"a static pod of RKE2", strings.Replace(static(onAWS), "registry.k8s.io/kube-controller-manager:v1.26.15", "docker.io/rancher/hardened-kubernetes:v1.26.15-rke2r1-build20240314", 1), "m.yaml:9: spec.containers[0].image: RKE2 writes this static pod by itself"},
+		{"a type that kubeadm refuses", configuration("  extraArgs: {cloud-provider: aws}\n  extraVolumes: [{name: x, readOnly: 'yes'}]\n"), "m.yaml:7: controllerManager.extraVolumes[0].readOnly: this must be true or false"},
+		{"an old release", strings.Replace(static(onAWS), "v1.26.15", "v1.21.14", 1), "leader migration needs Kubernetes 1.22"},
+		{"no tag", strings.Replace(static(onAWS), ":v1.26.15", "", 1), "m.yaml:9: spec.containers[0].image: it does not tell the release"},
+		{"a digest alone", strings.Replace(static(onAWS), ":v1.26.15", "@sha256:0f", 1), "it does not tell the release"},
+		{"another document", "kind: Service\n", "no manifest of a controller manager"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Distro().Open(parse(t, c.in), transform.Target{})
+			fails(t, err, c.want)
+		})
+	}
+}
+
+func TestManifestsAreIdentified(t *testing.T) {
+	for _, c := range []struct{ name, in, assumed, want string }{
+		{"a tag", static(onAWS), "", "kube-system/kube-controller-manager v1.26.15"},
+		{"a tag with more in it", strings.Replace(static(onAWS), "v1.26.15", "v1.26.15-rke2r1-build1", 1), "", "kube-system/kube-controller-manager v1.26.15"},
+		{"a tag and a digest", strings.Replace(static(onAWS), "v1.26.15", "v1.26.15@sha256:0f", 1), "", "kube-system/kube-controller-manager v1.26.15"},
+		{"a digest and an assumed release", strings.Replace(static(onAWS), ":v1.26.15", "@sha256:0f", 1), "v1.25.16+rke2r1", "kube-system/kube-controller-manager v1.25.16"},
+		{"what is stated wins", static(onAWS), "v1.24.0", "kube-system/kube-controller-manager v1.26.15"},
+		{"a ClusterConfiguration", configuration("  extraArgs: {cloud-provider: aws}\n"), "", "harbour v1.26.15"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			id := opened(t, c.in, transform.Target{AssumeVersion: c.assumed}).Identity()
+			if got := id.Title() + " " + id.Version; got != c.want || id.Distro != Name {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			if !Distro().Identify(parse(t, c.in)).Is(id) {
+				t.Error("Identify says otherwise")
+			}
+		})
+	}
+	_, err := Distro().Open(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1)), transform.Target{AssumeVersion: "latest"})
+	fails(t, err, "m.yaml:1: the assumed version is no release of Kubernetes")
+}
+
+func TestExplainShowsTheArgumentThatCounts(t *testing.T) {
+	classes, err := Distro().Explain(parse(t, static("--v=2", "--cloud-provider=gce", onAWS)), transform.Target{})
+	if err != nil || len(classes) != 1 || classes[0].Name != kubeManager {
+		t.Fatalf("%v, %v", classes, err)
+	}
+	s := classes[0].Settings
+	if len(s) != 2 || s[0].Key != providerFlag || s[0].Value != inTree || s[0].Origin.Line() != 14 || len(s[0].Overridden) != 1 || s[0].Overridden[0].Line() != 13 {
+		t.Errorf("%+v", s)
+	}
+}

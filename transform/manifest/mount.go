@@ -1,0 +1,167 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	configFile = leadermigration.ConfigFile
+	volumeName = "leader-migration-config"
+)
+
+// volumesAt returns the list of a manifest's volumes, and what holds it.
+func (m *Manifest) volumesAt() (list, holder yamledit.Node, key string) {
+	holder, key = m.pod, "volumes"
+	if m.Kind == kindConfiguration {
+		holder, key = m.Root.Get("controllerManager"), "extraVolumes"
+	}
+	return holder.Get(key), holder, key
+}
+
+// mountsAt returns the list of the container's mounts: in a ClusterConfiguration
+// a volume is its own mount.
+func (m *Manifest) mountsAt() yamledit.Node {
+	if m.Kind == kindConfiguration {
+		list, _, _ := m.volumesAt()
+		return list
+	}
+	return m.program.container.Get("volumeMounts")
+}
+
+// mountOf returns the innermost mount through which the container sees a file.
+func (m *Manifest) mountOf(file string) yamledit.Node {
+	var found yamledit.Node
+	for _, n := range m.mountsAt().Items() {
+		at := strings.TrimSuffix(text(n, "mountPath"), "/")
+		if (file == at || strings.HasPrefix(file, at+"/")) && len(at) >= len(strings.TrimSuffix(text(found, "mountPath"), "/")) {
+			found = n
+		}
+	}
+	return found
+}
+
+// volumeOf returns the volume of a mount.
+func (m *Manifest) volumeOf(mount yamledit.Node) yamledit.Node {
+	list, _, _ := m.volumesAt()
+	if m.Kind == kindConfiguration {
+		return mount
+	}
+	for _, v := range list.Items() {
+		if mount.Exists() && text(v, "name") == text(mount, "name") {
+			return v
+		}
+	}
+	return yamledit.Node{}
+}
+
+// mounted reports whether the container sees a file of a volume.
+func (m *Manifest) mounted(file string) bool { return m.volumeOf(m.mountOf(file)).Exists() }
+
+// mount brings the configuration into the container, read-only: from the host of
+// a static pod, and from a ConfigMap where the pods have no host of their own.
+func (m *Manifest) mount(e *yamledit.Edit, file string) error {
+	list, holder, key := m.volumesAt()
+	for _, v := range list.Items() {
+		if text(v, "name") == volumeName {
+			return v.Errorf("another volume has the name "+volumeName, "rename it")
+		}
+	}
+	if at := m.mountOf(file); text(at, "mountPath") == file {
+		return at.Errorf("it mounts a volume that is not there", "remove the mount, or add its volume")
+	}
+	if m.Kind == kindConfiguration {
+		add(e, list, holder, key, yamledit.Map{
+			{Key: "name", Value: volumeName}, {Key: "hostPath", Value: file}, {Key: "mountPath", Value: file},
+			{Key: "readOnly", Value: true}, {Key: "pathType", Value: "File"},
+		})
+		return nil
+	}
+	mount := yamledit.Map{{Key: "mountPath", Value: file}, {Key: "name", Value: volumeName}, {Key: "readOnly", Value: true}}
+	volume := yamledit.Map{{Key: "hostPath", Value: yamledit.Map{{Key: "path", Value: file}, {Key: "type", Value: "File"}}}, {Key: "name", Value: volumeName}}
+	if m.Kind != kindPod {
+		mount = append(mount, yamledit.Pair{Key: "subPath", Value: configFile})
+		volume[0] = yamledit.Pair{Key: "configMap", Value: yamledit.Map{{Key: "name", Value: m.configMap()}}}
+	}
+	add(e, m.mountsAt(), m.program.container, "volumeMounts", mount)
+	add(e, list, holder, key, volume)
+	return nil
+}
+
+// configMap is the name of the ConfigMap that carries the configuration.
+func (m *Manifest) configMap() string { return m.Component + "-leader-migration" }
+
+// add puts an item at the end of a list that may be absent.
+func add(e *yamledit.Edit, list, holder yamledit.Node, key string, item yamledit.Map) {
+	item = like(list, item)
+	switch {
+	case list.IsList():
+		e.Append(list, item)
+	case list.Exists():
+		e.Set(list, []any{item})
+	default:
+		e.Insert(holder, key, []any{item})
+	}
+}
+
+// like puts the name first where the items of a list begin with theirs.
+func like(list yamledit.Node, item yamledit.Map) yamledit.Map {
+	items := list.Items()
+	if len(items) == 0 || len(items[0].Entries()) == 0 || items[0].Entries()[0].Key != "name" {
+		return item
+	}
+	return slices.SortedStableFunc(slices.Values(item), func(a, b yamledit.Pair) int {
+		return rank(a.Key) - rank(b.Key)
+	})
+}
+
+func rank(key string) int {
+	if key == "name" {
+		return 0
+	}
+	return 1
+}
+
+// unmount takes the mount of a file away, and its volume if nothing else uses it.
+// A folder that holds the file among others stays.
+func (m *Manifest) unmount(e *yamledit.Edit, file string) {
+	mount := m.mountOf(file)
+	if text(mount, "mountPath") != file {
+		return
+	}
+	volume := m.volumeOf(mount)
+	drop(e, mount)
+	if volume.Exists() && !volume.Same(mount) && m.uses(text(volume, "name")) == 1 {
+		drop(e, volume)
+	}
+}
+
+// uses counts the mounts of a volume in all containers of the pod.
+func (m *Manifest) uses(volume string) int {
+	n := 0
+	for _, key := range []string{"containers", "initContainers"} {
+		for _, c := range m.pod.Get(key).Items() {
+			for _, mount := range c.Get("volumeMounts").Items() {
+				if text(mount, "name") == volume {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// drop removes an item, and its list with the last one.
+func drop(e *yamledit.Edit, item yamledit.Node) {
+	if list := item.Parent(); list.Len() == 1 {
+		e.Remove(list)
+		return
+	}
+	e.Remove(item)
+}

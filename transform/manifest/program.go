@@ -1,0 +1,150 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// The managers.
+const (
+	kubeManager  = leadermigration.Manager
+	cloudManager = leadermigration.CloudManager
+	awsManager   = "aws-cloud-controller-manager"
+)
+
+// The kinds of documents that configure one.
+const (
+	kindPod           = "Pod"
+	kindDeployment    = "Deployment"
+	kindDaemonSet     = "DaemonSet"
+	kindConfiguration = "ClusterConfiguration"
+)
+
+// groups gives the API group of each kind.
+var groups = map[string]string{kindPod: "v1", kindDeployment: "apps/", kindDaemonSet: "apps/", kindConfiguration: "kubeadm.k8s.io/"}
+
+// Outside of comments, a manifest names its kind, and that of a workload also the
+// manager: many other texts name either.
+var (
+	configurationForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?ClusterConfiguration\b`)
+	workloadForm      = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Pod|Deployment|DaemonSet)\b`)
+	managerForm       = regexp.MustCompile(`(?m)^[^#\n]*controller-manager\b`)
+)
+
+// plausible tells whether a text that has a marker is worth parsing.
+func plausible(text []byte) bool {
+	return configurationForm.Match(text) || workloadForm.Match(text) && managerForm.Match(text)
+}
+
+// program is a manager in a container.
+type program struct {
+	container yamledit.Node
+	component string
+	items     int  // of the command, or of args without one, that are the program
+	shell     bool // a shell runs it, and its arguments are one string
+}
+
+// kindOf returns the kind of a document that may configure a manager, or "".
+func kindOf(doc *yamledit.Document) string {
+	kind, version := text(doc.Root(), "kind"), text(doc.Root(), "apiVersion")
+	group, known := groups[kind]
+	if !known || group != version && !(strings.HasSuffix(group, "/") && strings.HasPrefix(version, group)) {
+		return ""
+	}
+	return kind
+}
+
+// IsManifest reports whether a document configures a controller manager.
+func IsManifest(doc *yamledit.Document) bool {
+	kind := kindOf(doc)
+	return kind == kindConfiguration || kind != "" && len(programs(podOf(doc.Root(), kind))) > 0
+}
+
+// podOf returns the spec of the pods that an object makes.
+func podOf(root yamledit.Node, kind string) yamledit.Node {
+	if kind == kindPod {
+		return root.Get("spec")
+	}
+	return root.Get("spec", "template", "spec")
+}
+
+// programs returns the managers in the containers of a pod.
+func programs(pod yamledit.Node) []program {
+	var found []program
+	for _, c := range pod.Get("containers").Items() {
+		if p, is := programIn(c); is {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// programIn finds the manager that a container runs: by its command, or else by
+// the name of its image.
+func programIn(container yamledit.Node) (program, bool) {
+	words := container.Get("command").Items()
+	words = append(words, container.Get("args").Items()...)
+	for i, w := range words {
+		word, _ := w.String()
+		switch name := path.Base(word); {
+		case component(name) != "":
+			return program{container: container, component: component(name), items: i + 1}, true
+		case name == "controller-manager" && i > 0: // behind hyperkube
+			return program{container: container, component: kubeManager, items: i + 1}, true
+		case slices.Contains(shells, name):
+			return inShell(container, words[i+1:])
+		case !slices.Contains(wrappers, name) && !strings.HasPrefix(word, "-"):
+			return program{}, false
+		}
+		if first, _ := words[0].String(); strings.HasPrefix(first, "-") {
+			break // arguments alone: the image says what takes them
+		}
+	}
+	name := component(imageOf(text(container, "image")).base())
+	return program{container: container, component: name}, name != ""
+}
+
+var (
+	shells   = []string{"sh", "bash", "ash", "dash"}
+	wrappers = []string{"go-runner", "hyperkube", "tini", "dumb-init"}
+)
+
+// inShell finds the manager in the one string that a shell gets.
+func inShell(container yamledit.Node, words []yamledit.Node) (program, bool) {
+	for _, w := range words {
+		script, _ := w.String()
+		for _, word := range strings.Fields(script) {
+			if name := component(path.Base(strings.Trim(word, `"';&|()`))); name != "" {
+				return program{container: container, component: name, shell: true}, true
+			}
+		}
+	}
+	return program{}, false
+}
+
+// component returns the manager of a program's or an image's name, or "".
+func component(name string) string {
+	for _, arch := range []string{"-amd64", "-arm64"} {
+		name = strings.TrimSuffix(name, arch)
+	}
+	switch name {
+	case kubeManager:
+		return kubeManager
+	case cloudManager, awsManager:
+		return cloudManager
+	}
+	return ""
+}
+
+func text(n yamledit.Node, keys ...string) string {
+	s, _ := n.Get(keys...).String()
+	return s
+}

@@ -1,0 +1,102 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+)
+
+// namespace is where the objects of the manager are.
+func (m *Manifest) namespace() string {
+	if m.Namespace == "" {
+		return leadermigration.Namespace
+	}
+	return m.Namespace
+}
+
+// holder looks at the migration lease, if there is one.
+func (m *migration) holder(why string) []transform.Action { return procedure.Holder(m.target, why) }
+
+// rollOut brings a changed manifest to where it is at work.
+func (m *migration) rollOut() []transform.Action {
+	switch m.Kind {
+	case kindConfiguration:
+		return []transform.Action{transform.KubeadmUpload{File: "ClusterConfiguration.yaml"}}
+	case kindDeployment, kindDaemonSet:
+		return []transform.Action{transform.WorkloadDone{Namespace: m.namespace(), Kind: strings.ToLower(m.Kind), Name: m.Name}}
+	}
+	list := []transform.Action{transform.PodsRunning{
+		Namespace: m.namespace(), Component: m.Component,
+		Why: "on one control-plane node after the other, move the manifest into the kubelet's folder and wait until its pod runs again; a copy of the old one in that folder would run as well",
+	}}
+	if m.Component == kubeManager {
+		list = append(list, transform.KubeadmSource{})
+	}
+	return list
+}
+
+// configurationWhy says how the configuration travels.
+func (m *migration) configurationWhy() string {
+	switch {
+	case !m.configures():
+		return ""
+	case m.Kind == kindPod || m.Kind == kindConfiguration:
+		return " Its configuration is a file of the node, mounted read-only."
+	}
+	return " Its configuration is a ConfigMap, mounted read-only, because the pods have no node of their own."
+}
+
+// configurationActions put the configuration where the container will look for it.
+func (m *migration) configurationActions() []transform.Action {
+	switch {
+	case !m.configures() || m.Kind == kindConfiguration:
+		return nil
+	case m.Kind == kindPod:
+		return []transform.Action{transform.PlaceFile{File: configFile, Path: m.configured(),
+			Why: "before the edit, put the configuration on every control-plane node, from the file that plan --out writes; the pod does not start without it"}}
+	}
+	return []transform.Action{transform.ApplyFile{File: m.configMap() + ".yaml",
+		Why: "before the edit, make the ConfigMap with the configuration, from the file that plan --out writes; the pods do not start without it"}}
+}
+
+// configurationGone takes the configuration away once nothing mounts it. The file
+// of a node serves the cloud-controller-manager after the switch, too.
+func (m *migration) configurationGone() []transform.Action {
+	_, found := m.flag(configFlag)
+	switch {
+	case !found && !m.configures() || m.Kind == kindConfiguration:
+		return nil
+	case m.Kind == kindPod && m.Component == kubeManager:
+		return nil
+	case m.Kind == kindPod:
+		return []transform.Action{transform.RemoveFile{Path: m.configured()}}
+	}
+	return []transform.Action{transform.DeleteObject{Namespace: m.namespace(), Kind: "configmap", Name: m.configMap()}}
+}
+
+// configurationFiles returns the configuration as a file or as a ConfigMap.
+func (m *migration) configurationFiles() ([]transform.File, error) {
+	if !m.configures() || m.Kind == kindConfiguration {
+		return nil, nil
+	}
+	content, err := leadermigration.Make(leadermigration.Config{
+		Component: m.Component, Kubernetes: m.Version, CCM: m.Version,
+		Lease: m.target.LeaseName, NodeIPAM: m.target.NodeIPAM,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if m.Kind == kindPod {
+		return []transform.File{{Name: configFile, Content: content}}, nil
+	}
+	object := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + m.configMap() + "\n  namespace: " + m.namespace() + "\ndata:\n  " + configFile + ": |\n"
+	for line := range strings.Lines(content) {
+		object += "    " + line
+	}
+	return []transform.File{{Name: m.configMap() + ".yaml", Content: object}}, nil
+}

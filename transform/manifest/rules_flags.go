@@ -1,0 +1,135 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/election"
+	"github.com/rke-lm/rke-lm/transform/gates"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
+
+// backupForm is what editors, packages and people append to the name of a file.
+var backupForm = regexp.MustCompile(`(?i)(^|[-._])(bak|backup|copy|old|orig|original|save|saved|dpkg-dist|rpmsave)([-._]|\d|$)|~$`)
+
+// backup goes by the name of the file: its folder is not looked at.
+func (m *migration) backup() []transform.Finding {
+	name := path.Base(strings.ReplaceAll(m.Doc.File(), `\`, "/"))
+	if m.Kind != kindPod || strings.HasPrefix(name, ".") || !backupForm.MatchString(name) {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(m.Root, "the file is named like a backup; in the folder of a kubelet it runs a second "+m.Component, "keep copies in another folder")}
+}
+
+func (m *migration) withoutFlag() []transform.Finding {
+	a, found := m.flag(configFlag)
+	if !found || m.on(leaderFlag) {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(a.Node, "the manager ignores --"+configFlag+" without --"+leaderFlag, "add --"+leaderFlag+", or remove this argument with its mount and its volume")}
+}
+
+func (m *migration) notMounted() []transform.Finding {
+	a, found := m.flag(configFlag)
+	if !found || m.mounted(a.Value) || m.Kind == kindConfiguration && kubeadmMounts(a.Value) {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(a.Node, "no volume brings the file of --"+configFlag+" into the container, and "+m.Component+" exits", "mount it read-only, from a hostPath of type File or from a ConfigMap")}
+}
+
+// kubeadmMounts reports whether kubeadm mounts a path into every static pod of
+// kube-controller-manager.
+func kubeadmMounts(file string) bool {
+	return strings.HasPrefix(file, "/etc/kubernetes/pki/") || strings.HasPrefix(file, "/etc/ssl/certs/")
+}
+
+func (m *migration) flagLeft() []transform.Finding {
+	a, found := m.flag(leaderFlag)
+	if !found || !a.True() || !m.isExternal() {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(a.Node, ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix)}
+}
+
+// inTreeGone judges the release that the manager runs, or is about to move to. The
+// switch moves it in the same edit, so the stages before do not answer for it.
+func (m *migration) inTreeGone() []transform.Finding {
+	version := m.Version
+	if m.stage == "" {
+		version = m.move().Reached()
+	}
+	name, at := m.provider()
+	if m.Component != kubeManager || name != inTree || !k8s.From(version, k8s.FirstWithout) {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(at, ruleset.SaidOfInTreeGone.Message, ruleset.SaidOfInTreeGone.Fix)}
+}
+
+func (m *migration) csiGateStale() []transform.Finding {
+	return gates.Find(m.arguments.List(), gates.CSI, gates.StaleCSI(m.move().Reached()), transform.FindingAt)
+}
+
+func (m *migration) migrationGateStale() []transform.Finding {
+	return gates.Find(m.arguments.List(), gates.LeaderMigration, gates.StaleMigration(m.move().Reached()), transform.FindingAt)
+}
+
+// electionOff judges what leader migration depends on; without it nothing does.
+func (m *migration) electionOff() []transform.Finding {
+	if m.target.NoLeaderMigration {
+		return nil
+	}
+	return election.Judge(m.arguments.List(), m.Component, transform.FindingAt)
+}
+
+// routesUnsafe goes by the defaults of the manager: routes are on, and have no range
+// of addresses.
+func (m *migration) routesUnsafe() []transform.Finding {
+	routes, set := m.flag("configure-cloud-routes")
+	_, hasRange := m.flag("cluster-cidr")
+	if m.Component != cloudManager || set && !routes.True() || hasRange {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(m.argumentsAt(), ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)}
+}
+
+// skewed finds a manager that goes by the wrong names of its controllers.
+func (m *migration) skewed() []transform.Finding {
+	_, configured := m.flag(configFlag)
+	if m.Component != cloudManager || configured || !m.on(leaderFlag) || !k8s.From(m.Version, "v1.28") {
+		return nil
+	}
+	at, _ := m.versionAt()
+	return []transform.Finding{transform.FindingAt(at, "an image of 1.28 or later has other names for its controllers than its default configuration of leader migration, so services and routes run in both managers", "use an image of the cluster's minor, or add a configuration: --leader-migration-config generate")}
+}
+
+// ipamLost finds nodeipam taken away from kube-controller-manager, or given to a
+// cloud-controller-manager that has none.
+func (m *migration) ipamLost() []transform.Finding {
+	if m.Component == cloudManager {
+		if !m.target.NodeIPAM || !m.isAWS() {
+			return nil
+		}
+		return []transform.Finding{transform.FindingAt(m.argumentsAt(), "the cloud-controller-manager of AWS has no controller "+nodeIPAM+", which this migration would hand to it", "leave out --nodeipam")}
+	}
+	a, found := m.flag(controllersFlag)
+	if !found || !slices.Contains(strings.Split(a.Value, ","), "-"+nodeIPAM) || !m.allocates() {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(a.Node, "kube-controller-manager is to give nodes their pod ranges (--allocate-node-cidrs) and does not run "+nodeIPAM+", which the cloud-controller-manager of AWS does not have", "remove -"+nodeIPAM+" from the list")}
+}
+
+// allocates reports whether nodes get pod ranges from a manager.
+func (m *migration) allocates() bool { return m.on("allocate-node-cidrs") }
+
+// isAWS reports whether the manager is that of AWS.
+func (m *migration) isAWS() bool {
+	name, _ := m.provider()
+	return name == inTree || name == ""
+}

@@ -1,0 +1,141 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/schema"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// deployment returns the Deployment of a kube-controller-manager.
+func (m *migration) deployment() (appsv1.DeploymentSpec, bool) {
+	if m.Kind != kindDeployment || m.Component != kubeManager {
+		return appsv1.DeploymentSpec{}, false
+	}
+	d, _, what := schema.Read[appsv1.Deployment](m.Root)
+	return d.Spec, what == ""
+}
+
+// deadlock finds a rollout that stops the last manager before the first new pod
+// is there: the ReplicaSet controller, which makes it, is in that manager.
+func (m *migration) deadlock() []transform.Finding {
+	d, is := m.deployment()
+	if !is {
+		return nil
+	}
+	replicas := 1
+	if d.Replicas != nil {
+		replicas = int(*d.Replicas)
+	}
+	const why = ", and the manager that would create the new one is the one that stops"
+	spec := m.Root.Get("spec")
+	switch at := spec.Get("strategy", "rollingUpdate", "maxUnavailable"); {
+	case d.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
+		return []transform.Finding{transform.FindingAt(spec.Get("strategy"), "the strategy Recreate stops all pods before a new one is created"+why, "use RollingUpdate with maxUnavailable: 0")}
+	case replicas < 2:
+		return []transform.Finding{transform.FindingAt(firstOf(spec.Get("replicas"), spec), "there is one replica"+why, "set replicas: 2 or more, so that one waits while the other is replaced")}
+	case unavailable(d, replicas) >= replicas:
+		return []transform.Finding{transform.FindingAt(at, "all pods may stop before a new one is created"+why, "set maxUnavailable: 0")}
+	}
+	return nil
+}
+
+// unavailable returns how many pods a rollout may stop, as the Deployment
+// controller computes it: 25 %, rounded down, unless it is set.
+func unavailable(d appsv1.DeploymentSpec, replicas int) int {
+	most := intstr.FromString("25%")
+	if u := d.Strategy.RollingUpdate; u != nil && u.MaxUnavailable != nil {
+		most = *u.MaxUnavailable
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&most, replicas, false)
+	if err != nil {
+		return replicas
+	}
+	return n
+}
+
+func (m *migration) circular() []transform.Finding {
+	if _, is := m.deployment(); !is {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(m.Root.Get("kind"), "only a running kube-controller-manager creates the pods of this Deployment: if all of them are lost, nothing brings one back", "keep a static pod of kube-controller-manager ready on one control-plane node, outside of the kubelet's folder")}
+}
+
+func (m *migration) oneActive() []transform.Finding {
+	d, is := m.deployment()
+	if !is || d.Replicas == nil || *d.Replicas < 2 {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(m.Root.Get("spec", "replicas"), fmt.Sprintf("one of the %d replicas works, the others wait for its lease", *d.Replicas), "nothing: more replicas make the change of the leader quick, not the work")}
+}
+
+func (m *migration) pinned() []transform.Finding {
+	at := m.pod.Get("nodeSelector", "kubernetes.io/hostname")
+	if !at.Exists() {
+		at = m.pod.Get("nodeName")
+	}
+	if _, is := m.deployment(); !is || !at.Exists() {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(at, "all replicas run on one host and fail with it", "select the control planes by their label, node-role.kubernetes.io/control-plane")}
+}
+
+func (m *migration) hostPaths() []transform.Finding {
+	var found []transform.Finding
+	if _, is := m.deployment(); !is {
+		return nil
+	}
+	for _, v := range m.pod.Get("volumes").Items() {
+		if at := v.Get("hostPath"); at.Exists() {
+			found = append(found, transform.FindingAt(at, "the pods take this from whatever host they come to", "use a Secret or a ConfigMap, or select nodes that have it"))
+		}
+	}
+	return found
+}
+
+// namesFile reports whether the value of a flag is a file that a manager needs.
+func namesFile(flag string) bool {
+	return slices.ContainsFunc([]string{"-file", "kubeconfig", providerConfigFlag, configFlag}, func(end string) bool { return strings.HasSuffix(flag, end) })
+}
+
+// providerConfigFlag names the file of the in-tree provider's configuration.
+const providerConfigFlag = "cloud-config"
+
+// baked finds a file that no volume brings: then it is in the image.
+func (m *migration) baked() []transform.Finding {
+	if m.Kind != kindDeployment && m.Kind != kindDaemonSet {
+		return nil
+	}
+	var missing []string
+	for _, a := range m.arguments.List() {
+		if namesFile(a.Name) && a.Name != configFlag && path.IsAbs(a.Value) && !m.mounted(a.Value) {
+			missing = append(missing, "--"+a.Name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	at := firstOf(m.program.container.Get("image"), m.program.container)
+	return []transform.Finding{transform.FindingAt(at, "no volume brings the files of "+strings.Join(slices.Compact(missing), ", ")+", so they are in the image", "mount them from a Secret, and use the published image")}
+}
+
+// firstOf returns the first node that exists.
+func firstOf(nodes ...yamledit.Node) yamledit.Node {
+	for _, n := range nodes {
+		if n.Exists() {
+			return n
+		}
+	}
+	return yamledit.Node{}
+}

@@ -1,0 +1,139 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	controllersFlag = "controllers"
+	nodeIPAM        = "nodeipam"
+)
+
+// switchToExternal makes kube-controller-manager external and takes it out of the
+// migration in the same edit: an external manager with the flag holds the lease
+// and runs nothing.
+func (m *migration) switchToExternal() transform.Stage {
+	if m.Component != kubeManager {
+		return elsewhere(transform.SwitchToExternal, "kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit.",
+			m.holder("behind it, the migration lease has the holder of cloud-controller-manager")...)
+	}
+	ahead := m.switchAhead()
+	return transform.Stage{
+		Name: transform.SwitchToExternal,
+		Why: procedure.SwitchWhy +
+			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
+		Edit:    m.switchEdit,
+		Check:   m.checkSwitch,
+		Undo:    m.switchUndo,
+		Actions: append(ahead, m.switchBehind()...),
+		Ahead:   len(ahead),
+		Caution: strings.TrimSpace("Nodes of the old release come back one at a time, each with leader migration on. " + m.move().Caution()),
+		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		Restore: append(m.switchBack(), m.holder(procedure.LeaseStays)...),
+	}
+}
+
+// switchAhead is what must be seen before the edit.
+func (m *migration) switchAhead() []transform.Action {
+	return append([]transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager,
+		Why: "before the edit, a cloud-controller-manager must run on every control-plane node, and with leader migration wait for the lease"}},
+		m.holder("before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager")...)
+}
+
+// switchBehind follows the edit: the other components, the kubelets last.
+func (m *migration) switchBehind() []transform.Action {
+	list := append(m.rollOut(), m.providers(inTree, external, "last of all")...)
+	return append(list, m.configurationGone()...)
+}
+
+// switchBack is the reverse: the kubelets first.
+func (m *migration) switchBack() []transform.Action {
+	back := m.providers(external, inTree, "first")
+	slices.Reverse(back)
+	return append(back, m.rollOut()...)
+}
+
+// providers changes the provider of the components that have no plan of their
+// own. kube-apiserver has no such flag from 1.33 on.
+func (m *migration) providers(from, to, when string) []transform.Action {
+	if m.Kind == kindConfiguration {
+		return nil
+	}
+	var list []transform.Action
+	if !k8s.From(m.move().Reached(), "v1.33") {
+		list = append(list, transform.APIServerProvider{From: from, To: to})
+	}
+	return append(list, transform.KubeletProvider{From: from, To: to, When: when})
+}
+
+func (m *migration) ipamWhy() string {
+	if !m.target.NodeIPAM {
+		return ""
+	}
+	return " The nodeipam controller moves to the cloud-controller-manager as well, so kube-controller-manager stops running it."
+}
+
+func (m *migration) switchEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	u := args.Update{Set: []args.Arg{args.With(providerFlag, external)}}
+	if value, changes := m.withoutIPAM(); changes {
+		u.Set = append(u.Set, args.With(controllersFlag, value))
+	}
+	m.leave(e, u)
+	m.moveServer(e, inTree, external)
+	if move := m.move(); move.Planned() {
+		return e, m.moveTo(e, move, move.To)
+	}
+	return e, nil
+}
+
+// withoutIPAM returns the list of controllers that leaves nodeipam out, where the
+// operator moves it and the list does not say so yet.
+func (m *migration) withoutIPAM() (value string, changes bool) {
+	if !m.target.NodeIPAM {
+		return "", false
+	}
+	names := []string{"*"}
+	if a, found := m.flag(controllersFlag); found {
+		names = strings.Split(a.Value, ",")
+	}
+	if slices.Contains(names, "-"+nodeIPAM) {
+		return "", false
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == nodeIPAM })
+	return strings.Join(append(names, "-"+nodeIPAM), ","), true
+}
+
+// checkSwitch requires an external manager without anything of the migration, and
+// nothing else changed.
+func (m *migration) checkSwitch(after transform.Cluster) error {
+	p := promise{flags: []string{providerFlag, leaderFlag, configFlag}, configuration: true, release: m.move().Planned(), server: true}
+	if m.target.NodeIPAM {
+		p.flags = append(p.flags, controllersFlag)
+	}
+	if err := m.check(after, p); err != nil {
+		return err
+	}
+	a := after.(*migration)
+	if !a.isExternal() {
+		return fmt.Errorf("%s would not be external", m.Component)
+	}
+	if s, _ := a.serverProvider(); s.Value == inTree {
+		return fmt.Errorf("kubeadm would write an in-tree kube-apiserver again")
+	}
+	if _, left := a.withoutIPAM(); left {
+		return fmt.Errorf("%s would still run %s", m.Component, nodeIPAM)
+	}
+	return a.checkLeft()
+}

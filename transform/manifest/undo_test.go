@@ -1,0 +1,147 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Every stage that was applied can be taken back, from the document alone, to a
+// document that the stage leads to it again; with the usual form to the same one.
+func TestUndoLeadsBack(t *testing.T) {
+	for name, in := range map[string]string{
+		"a static pod":            static(onAWS),
+		"one with volumes":        static(onAWS) + "    volumeMounts:\n    - {mountPath: /x, name: x}\n  volumes:\n  - {name: x, emptyDir: {}}\n",
+		"a Deployment":            deployed("", onAWS),
+		"a cloud manager":         cloud(onAWS),
+		"a ClusterConfiguration":  configuration("  extraArgs:\n    cloud-provider: aws\n"),
+		"one with kube-apiserver": configuration("  extraArgs:\n    cloud-provider: aws\napiServer:\n  extraArgs:\n    cloud-provider: aws\n"),
+		"extraArgs as a list":     configuration("  extraArgs:\n  - name: cloud-provider\n    value: aws\n"),
+	} {
+		for choice, target := range map[string]transform.Target{"by default": {}, "with a configuration": generated, "with nodeipam": {NodeIPAM: true}} {
+			t.Run(name+" "+choice, func(t *testing.T) {
+				target.Canonical = true
+				p := plan(t, in, target)
+				doc := p.Steps[len(p.Steps)-1].After
+				steps, err := transform.Undo(Distro(), doc, target, transform.EnableLeaderMigration, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := string(steps[len(steps)-1].After.Bytes()); got != in {
+					t.Errorf("got:\n%s\nwant:\n%s", got, in)
+				}
+			})
+		}
+	}
+}
+
+func TestUndoSaysWhatTheFileDoesNotTell(t *testing.T) {
+	const mounts = "    volumeMounts:\n    - {mountPath: /etc/leadermigration.conf, name: leader-migration-config, readOnly: true}\n  volumes:\n  - {name: leader-migration-config, hostPath: {path: /etc/leadermigration.conf, type: File}}\n"
+	for _, c := range []struct {
+		name, in, stage, want string
+		target                transform.Target
+	}{
+		{"the only mount and volume", static(onAWS, "--enable-leader-migration", "--leader-migration-config=/etc/leadermigration.conf") + mounts, transform.EnableLeaderMigration, "before it was either absent or empty", generated},
+		{"a flag that stands elsewhere", static("--enable-leader-migration", onAWS), transform.EnableLeaderMigration, "does not stand there as rke-lm writes it", transform.Target{}},
+		{"a flag with a value", static(onAWS, "--enable-leader-migration=true"), transform.EnableLeaderMigration, "does not stand there as rke-lm writes it", transform.Target{}},
+		{"a later stage", static("--cloud-provider=external"), transform.EnableLeaderMigration, "switch-to-external comes after enable-leader-migration", transform.Target{}},
+		{"a release without the in-tree provider", strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.1", 1), transform.SwitchToExternal, "have no in-tree provider to go back to", transform.Target{}},
+		{"a release that the switch may have moved", static("--cloud-provider=external"), transform.SwitchToExternal, "from this release or from an older one", transform.Target{Version: "v1.26.15"}},
+		{"a list of controllers that was made", static("--cloud-provider=external", "'--controllers=*,-nodeipam'"), transform.SwitchToExternal, "before it was absent or *", transform.Target{NodeIPAM: true}},
+		{"an image that the last stage may have moved", cloudOf("v1.27.2", onAWS, "--enable-leader-migration"), transform.DisableLeaderMigration, "the image was this one or that of another release", transform.Target{Version: "v1.27.16", KeepLeaderMigration: true}},
+		{"where a cloud manager's flag stood", marked(cloud(onAWS)), transform.DisableLeaderMigration, "the flag stood anywhere among the arguments", transform.Target{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := transform.Undo(Distro(), parse(t, c.in), c.target, c.stage, false)
+			fails(t, err, c.want)
+		})
+	}
+}
+
+func TestUndoOfNothing(t *testing.T) {
+	for _, c := range []struct{ name, in, stage string }{
+		{"a flag that is not there", static(onAWS), transform.EnableLeaderMigration},
+		{"a switch that was not made", static(onAWS), transform.SwitchToExternal},
+		{"a cloud manager that did not join", cloud(onAWS), transform.InstallCCM},
+		{"a cloud manager that did not leave", cloud(onAWS, "--enable-leader-migration"), transform.DisableLeaderMigration},
+		{"a stage of another document", cloud(onAWS), transform.SwitchToExternal},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if steps, err := transform.Undo(Distro(), parse(t, c.in), transform.Target{}, c.stage, false); err != nil || len(steps) > 0 {
+				t.Errorf("%d steps, %v", len(steps), err)
+			}
+		})
+	}
+}
+
+// A stage's check fails on every result but the right one.
+func TestChecksFailOnWrongResults(t *testing.T) {
+	flag := "--enable-leader-migration"
+	for _, c := range []struct {
+		name, stage, in, wrong, want string
+		target                       transform.Target
+	}{
+		{"the flag is missing", transform.EnableLeaderMigration, static(onAWS), static(onAWS), "would not get --enable-leader-migration", transform.Target{}},
+		{"another argument goes", transform.EnableLeaderMigration, static(onAWS, "--v=2"), static(onAWS, flag), "other arguments of kube-controller-manager would change", transform.Target{}},
+		{"arguments change places", transform.EnableLeaderMigration, static(onAWS, "--v=2"), static("--v=2", onAWS, flag), "other arguments", transform.Target{}},
+		{"another field changes", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag) + "  hostNetwork: true\n", "more than the arguments", transform.Target{}},
+		{"the program changes", transform.EnableLeaderMigration, static(onAWS), strings.Replace(static(onAWS, flag), "- kube-", "- /bin/kube-", 1), "more than the arguments", transform.Target{}},
+		{"the image changes", transform.EnableLeaderMigration, static(onAWS), strings.Replace(static(onAWS, flag), "v1.26.15", "v1.26.14", 1), "more than the arguments", transform.Target{}},
+		{"another volume comes", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag) + "  volumes:\n  - {name: x, emptyDir: {}}\n", "more than the arguments", transform.Target{}},
+		{"an unknown field comes with the volume", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag) + "  volumes:\n  - {name: leader-migration-config, hostpath: {}}\n", "its schema does not allow", transform.Target{}},
+		{"the configuration is not named", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag), "would not get --leader-migration-config", generated},
+		{"the configuration is not mounted", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag, "--leader-migration-config=/etc/x"), "would not see the file", generated},
+		{"the provider stays", transform.SwitchToExternal, static(onAWS), static(onAWS), "would not be external", transform.Target{}},
+		{"the flag stays", transform.SwitchToExternal, static(onAWS, flag), static("--cloud-provider=external", flag), "would keep --enable-leader-migration", transform.Target{}},
+		{"nodeipam stays", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external"), "would still run nodeipam", transform.Target{NodeIPAM: true}},
+		{"kube-apiserver stays in-tree", transform.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), "an in-tree kube-apiserver again", transform.Target{}},
+		{"another argument of kube-apiserver changes", transform.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws, v: '2'}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: external, v: '3'}}\n"), "more than the arguments", transform.Target{}},
+		{"kube-apiserver becomes external too early", transform.EnableLeaderMigration, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: aws, enable-leader-migration: 'true'}\napiServer: {extraArgs: {cloud-provider: external}}\n"), "more than the arguments", transform.Target{}},
+		{"the list of controllers changes unasked", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external", "--controllers=-nodeipam"), "other arguments", transform.Target{}},
+		{"the cloud manager does not join", transform.InstallCCM, cloud(onAWS), cloud(onAWS), "would not get --enable-leader-migration", transform.Target{}},
+		{"the end is written down at the start", transform.InstallCCM, cloud(onAWS), marked(cloud(onAWS, flag)), "more than the arguments", transform.Target{}},
+		{"the cloud manager keeps the flag", transform.DisableLeaderMigration, cloud(onAWS, flag), marked(cloud(onAWS, flag)), "would keep --enable-leader-migration", transform.Target{}},
+		{"the end is not written down", transform.DisableLeaderMigration, cloud(onAWS, flag), cloud(onAWS), "would not say that the migration is over", transform.Target{}},
+		{"its image moves unasked", transform.DisableLeaderMigration, cloud(onAWS, flag), marked(cloudOf("v1.26.7", onAWS)), "more than the arguments", transform.Target{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := opened(t, c.in, c.target)
+			for _, s := range m.Stages() {
+				if s.Name == c.stage {
+					fails(t, s.Check(opened(t, c.wrong, c.target)), c.want)
+				}
+			}
+		})
+	}
+}
+
+// Undo with a plan gives the same bytes whatever the layout.
+func TestReverseGivesTheSameBytes(t *testing.T) {
+	for name, in := range map[string]string{
+		"CRLF":              strings.ReplaceAll(static(onAWS), "\n", "\r\n"),
+		"no final break":    strings.TrimSuffix(static(onAWS), "\n"),
+		"JSON":              `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"kcm"},"spec":{"containers":[{"name":"m","image":"k:v1.26.15","command":["kube-controller-manager","--cloud-provider=aws"]}]}}`,
+		"comments":          strings.ReplaceAll(static(onAWS), "\n", " # why\n"),
+		"null collections":  static(onAWS) + "    volumeMounts:\n  volumes:\n",
+		"empty collections": static(onAWS) + "    volumeMounts: []\n  volumes: []\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := plan(t, in, generated)
+			text := p.Steps[len(p.Steps)-1].After.Bytes()
+			for i := len(p.Steps) - 1; i >= 0; i-- {
+				var err error
+				if text, err = yamledit.Apply(text, p.Steps[i].Reverse); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if string(text) != in {
+				t.Errorf("got:\n%s\nwant:\n%s", text, in)
+			}
+		})
+	}
+}

@@ -1,0 +1,230 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	configFlag = leadermigration.ConfigFlag
+	// managerConfig is the file with kube-controller-manager's configuration, in the
+	// folder where Rancher puts its own. RKE2 mounts a file that an argument names.
+	managerConfig = "/etc/rancher/rke2/config/" + leadermigration.ConfigFile
+	configSuffix  = "-leader-migration" // of the ConfigMap on Rancher's side
+	configMapFile = "leadermigration-configmap.yaml"
+)
+
+// configured reports whether the managers get a configuration each: the operator
+// asked for it, or the file already brings one to the control planes.
+func (m *migration) configured() bool {
+	return !m.target.NoLeaderMigration &&
+		(m.target.LeaderMigrationConfig == transform.ConfigGenerate || slices.ContainsFunc(m.Files, bringsConfig))
+}
+
+// leaderArgs are the arguments by which a manager migrates.
+func (m *migration) leaderArgs() []args.Arg {
+	list := []args.Arg{args.On(leaderFlag)}
+	if m.configured() {
+		list = append(list, args.With(configFlag, managerConfig))
+	}
+	return list
+}
+
+// missingArgs are those that arguments need; a configuration that is named
+// already stays.
+func (m *migration) missingArgs(list []args.Arg) []args.Arg {
+	_, named := args.Last(list, configFlag)
+	if named {
+		return []args.Arg{args.On(leaderFlag)}
+	}
+	return m.leaderArgs()
+}
+
+// appendedArgs are those that rke-lm has put behind others.
+func (m *migration) appendedArgs(list []args.Arg) []args.Arg {
+	if a, _ := args.Last(list, configFlag); a.Value == managerConfig {
+		return []args.Arg{args.On(leaderFlag), args.With(configFlag, managerConfig)}
+	}
+	return []args.Arg{args.On(leaderFlag)}
+}
+
+// leaderFlags are the flags that leave arguments with the switch. A configuration
+// of one's own stays, without effect: nothing else in the file would tell an undo
+// of it.
+func (m *migration) leaderFlags(list []args.Arg) []string {
+	if a, _ := args.Last(list, configFlag); m.configured() && a.Value == managerConfig {
+		return []string{leaderFlag, configFlag}
+	}
+	return []string{leaderFlag}
+}
+
+func textsOf(list []args.Arg) []string {
+	texts := make([]string, len(list))
+	for i, a := range list {
+		texts[i] = a.Text
+	}
+	return texts
+}
+
+// deliverConfig brings the configuration to control planes whose manager reads it
+// from the usual place and that do not get it yet.
+func (m *migration) deliverConfig(e *yamledit.Edit) {
+	if !m.configured() || !slices.ContainsFunc(m.Classes, m.lacksConfig) {
+		return
+	}
+	list := m.RKEConfig().Get(filesKey)
+	switch {
+	case !list.Exists():
+		e.Insert(m.RKEConfig(), filesKey, []any{m.fileEntry()})
+	case list.IsNull() || list.Len() == 0:
+		e.Set(list, []any{m.fileEntry()})
+	default:
+		e.Append(list, m.fileEntry())
+	}
+}
+
+func (m *migration) lacksConfig(c Class) bool {
+	if !c.ControlPlane() || m.delivers(managerConfig, c) {
+		return false
+	}
+	a, named := args.Last(args.Of(m.Effective(c)[managerArgs].Value), configFlag)
+	return !named || a.Value == managerConfig
+}
+
+// fileEntry is the entry of machineSelectorFiles for control planes.
+func (m *migration) fileEntry() yamledit.Map {
+	return yamledit.Map{
+		{Key: "fileSources", Value: []any{yamledit.Map{
+			{Key: "configMap", Value: yamledit.Map{
+				{Key: "items", Value: []any{yamledit.Map{
+					{Key: "key", Value: leadermigration.ConfigFile},
+					{Key: "path", Value: managerConfig},
+				}}},
+				{Key: "name", Value: m.Name + configSuffix},
+			}},
+		}}},
+		onControlPlanes(),
+	}
+}
+
+// bringsConfig reports whether an entry writes the configuration to its usual place.
+func bringsConfig(f FileEntry) bool { return slices.Contains(f.Paths, managerConfig) }
+
+// isOurs reports whether an entry is fileEntry.
+func (m *migration) isOurs(f FileEntry) bool {
+	return transform.Same(f.Entry.Value(), asRead(m.fileEntry()))
+}
+
+// withdrawConfig takes the entry of deliverConfig away, and the key with the last
+// one.
+func (m *migration) withdrawConfig(e *yamledit.Edit) error {
+	i := slices.IndexFunc(m.Files, m.isOurs)
+	switch {
+	case i < 0:
+		return nil
+	case len(m.Files) > 1:
+		e.Remove(m.Files[i].Entry)
+		return nil
+	}
+	list := m.Files[i].Entry.Parent()
+	e.Remove(list)
+	return m.usual(list, "nothing else is in it, and before it was either absent or empty")
+}
+
+// managerConfigMap returns the ConfigMap with kube-controller-manager's
+// configuration. Rancher reads it on its own side, where it has to be authorized
+// for the cluster by an annotation.
+func (m *migration) managerConfigMap() (string, error) {
+	config, err := leadermigration.Make(leadermigration.Config{
+		Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName,
+	})
+	if err != nil {
+		return "", err
+	}
+	d, err := yamledit.ParseString(configMapFile, "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\ndata:\n  "+leadermigration.ConfigFile+": \"\"\n")
+	if err != nil {
+		return "", err
+	}
+	e := d.Edit()
+	e.Set(d.Root().Get("metadata"), yamledit.Map{
+		{Key: "annotations", Value: yamledit.Map{{Key: "rke.cattle.io/object-authorized-for-clusters", Value: m.Name}}},
+		{Key: "name", Value: m.Name + configSuffix},
+		{Key: "namespace", Value: m.Namespace},
+	})
+	e.Set(d.Root().Get("data", leadermigration.ConfigFile), config)
+	after, _, err := e.Apply()
+	if err != nil {
+		return "", err
+	}
+	return string(after.Bytes()), nil
+}
+
+// enableFiles returns the ConfigMap, for those who bring it to Rancher.
+func (m *migration) enableFiles() ([]transform.File, error) {
+	if !m.configured() {
+		return nil, nil
+	}
+	text, err := m.managerConfigMap()
+	return []transform.File{{Name: configMapFile, Content: text}}, err
+}
+
+// enableActions bring it there before the edit names it.
+func (m *migration) enableActions() []transform.Action {
+	if !m.configured() {
+		return nil
+	}
+	return []transform.Action{ApplyConfigMap{File: configMapFile, Namespace: m.Namespace, Name: m.Name + configSuffix}}
+}
+
+// ApplyConfigMap brings a ConfigMap of the plan folder to Rancher's own cluster.
+type ApplyConfigMap struct{ File, Namespace, Name string }
+
+// Purpose implements transform.Action.
+func (a ApplyConfigMap) Purpose() string {
+	return "before the edit, bring the ConfigMap " + a.Namespace + "/" + a.Name + " to Rancher's own cluster ($RANCHER_KUBECONFIG), where the edit refers to it; plan --out writes it"
+}
+
+// Command implements transform.Action.
+func (a ApplyConfigMap) Command() string {
+	return "kubectl --kubeconfig \"$RANCHER_KUBECONFIG\" apply -f " + path.Base(a.File)
+}
+
+// cloudManagerConfig returns the ConfigMap with the configuration of the
+// cloud-controller-manager, whose image has a tag.
+func (m *migration) cloudManagerConfig(tag string) (string, error) {
+	config, err := leadermigration.Make(leadermigration.Config{
+		Component: leadermigration.CloudManager, Kubernetes: m.Version, CCM: tag, Lease: m.target.LeaseName,
+	})
+	if err != nil {
+		return "", m.RKEConfig().Errorf(fmt.Sprintf("no configuration can be made for an image with this tag: %v", err), "choose a release with --ccm-image-tag")
+	}
+	return ccm.MigrationConfigManifest(config)
+}
+
+// completeConfig adds the ConfigMap that a chart mounts, or will mount, where the
+// manifest lacks it.
+func (m *migration) completeConfig(in *yamledit.Embedded, chart ccm.Chart) error {
+	if file := chart.ConfigFile(); !m.configured() || file != "" && !chart.OwnConfig() || ccm.FindMigrationConfig(in.Documents()) >= 0 {
+		return nil
+	}
+	tag := chart.ImageTag()
+	if tag == "" {
+		tag = m.chartOptions().Tag()
+	}
+	text, err := m.cloudManagerConfig(tag)
+	if err != nil {
+		return err
+	}
+	in.Append(text)
+	return nil
+}

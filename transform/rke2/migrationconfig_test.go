@@ -1,0 +1,233 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+var generated = transform.Target{EndState: transform.EndStateExternal, LeaderMigrationConfig: transform.ConfigGenerate}
+
+// with returns generated with a change.
+func with(change func(*transform.Target)) transform.Target {
+	t := generated
+	change(&t)
+	return t
+}
+
+// behind opens the cluster as it stands after a stage.
+func behind(t *testing.T, p *transform.Plan, stage string) *migration {
+	t.Helper()
+	c, err := open(step(t, p, stage).After, p.Target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(*migration)
+}
+
+// shapes are clusters whose managers can be told apart only with care.
+var shapes = []struct {
+	name, version, config string
+	target                transform.Target
+}{
+	{"a custom cluster", release, onAWS, generated},
+	{"pools of one role each", release, split + onAWS, generated},
+	{"arguments for all machines", release, split + onAWS + twoArgs + ownManifest, generated},
+	{"arguments as a string", release, onAWS + "  kube-controller-manager-arg: --v=2\n", generated},
+	{"arguments of one zone", release, twoZones + onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [v=2]}\n  " + forZoneA + "\n", generated},
+	{"the flag is there, the configuration is not", release, onAWS + "  kube-controller-manager-arg: [v=2, enable-leader-migration]\n", generated},
+	{"other files", release, onAWS + "machineSelectorFiles:\n- fileSources:\n  - secret: {name: audit, items: [{key: policy, path: /etc/audit.yaml}]}\n", generated},
+	{"no files", release, onAWS + "machineSelectorFiles: []\n", generated},
+	{"files that are null", release, onAWS + "machineSelectorFiles:\n", generated},
+	{"an old release, whose configuration has a lock", "v1.22.17+rke2r1", onAWS, generated},
+	{"an image with other names", release, onAWS, with(func(t *transform.Target) { t.ImageTag = "v1.28.1" })},
+	{"another lease", release, onAWS, with(func(t *transform.Target) { t.LeaseName = "demo-migration" })},
+	{"the flag stays", release, onAWS, with(func(t *transform.Target) { t.KeepLeaderMigration, t.ImageTag = true, "v1.28.1" })},
+	{"an upgrade", release, onAWS, with(func(t *transform.Target) { t.Version = "v1.26.99+rke2r1" })},
+	{"a cloud configuration beside it", release, onAWS + "  cloud-provider-config: |\n    [Global]\n    Zone = a\n", generated},
+	{"the override", release, split + onAWS + twoArgs, with(func(t *transform.Target) { t.EndState = transform.EndStateOverride })},
+	{"a chart that is there", release, onAWS + withChart(good...), generated},
+	{"a chart with a newer image", release, onAWS + withChart("image: {tag: v1.29.3}", good[1], good[2], good[3]), generated},
+	{"a chart without a tag", release, onAWS + withChart(good[1:]...), with(func(t *transform.Target) { t.ImageTag = "v1.28.1" })},
+	{"a chart with mounts", release, onAWS + withChart(append([]string{"extraVolumes: [{name: a, emptyDir: {}}]", "extraVolumeMounts: [{name: a, mountPath: /a}]"}, good...)...), generated},
+}
+
+func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			p := plan(t, s.version, s.config, s.target)
+			for _, st := range p.Steps {
+				if st.State == transform.Blocked {
+					t.Errorf("%s is blocked: %+v", st.Stage.Name, st.Findings)
+				}
+			}
+			m := behind(t, p, transform.InstallCCM)
+			fits(t, m)
+			for _, c := range m.Classes {
+				a, _ := args.Last(args.Of(m.Effective(c)[managerArgs].Value), configFlag)
+				if c.ControlPlane() && (a.Value != managerConfig || !m.delivers(managerConfig, c)) {
+					t.Errorf("class %s reads %q", c.Name, a.Value)
+				}
+			}
+			end := string(step(t, p, transform.DisableLeaderMigration).After.Bytes())
+			if kept := strings.Contains(end, "--"+configFlag); kept != s.target.KeepLeaderMigration {
+				t.Errorf("at the end the chart has a configuration: %v\n%s", kept, end)
+			}
+			if kept := strings.Contains(end, leadermigration.Kind); kept != s.target.KeepLeaderMigration {
+				t.Errorf("at the end a ConfigMap holds a configuration: %v\n%s", kept, end)
+			}
+			if strings.Contains(end, "- "+configFlag) {
+				t.Errorf("kube-controller-manager keeps its configuration:\n%s", end)
+			}
+		})
+	}
+}
+
+// fits judges the two configurations, each as its manager reads it and against
+// the other.
+func fits(t *testing.T, m *migration) {
+	t.Helper()
+	text, err := m.managerConfigMap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := parse(t, text).Root()
+	if name, _ := object.Get("metadata", "annotations", "rke.cattle.io/object-authorized-for-clusters").String(); name != m.Name {
+		t.Errorf("the ConfigMap is authorized for %q", name)
+	}
+	manager := configurationIn(t, object.Get("data", leadermigration.ConfigFile))
+	docs, err := m.manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart, _, _ := m.chart()
+	at, _ := chart.Config(docs)
+	cloud := configurationIn(t, at)
+	found := leadermigration.Lint(manager, leadermigration.Reader{Component: leadermigration.Manager, Version: m.minor(), Lease: m.target.Lease()})
+	found = append(found, leadermigration.Lint(cloud, leadermigration.Reader{Component: leadermigration.CloudManager, Version: chart.ImageMinor(), Lease: m.target.Lease()})...)
+	if found = append(found, leadermigration.LintBoth(manager, cloud)...); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+	if !leadermigration.Granted(docs, m.target.Lease()) {
+		t.Error("the managers may not lock the lease")
+	}
+}
+
+func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
+	t.Helper()
+	root, found, err := leadermigration.Embedded(at)
+	if err != nil || len(found) > 0 || !root.Exists() {
+		t.Fatalf("no configuration at %s: %v %+v", at.Path(), err, found)
+	}
+	return root
+}
+
+func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
+	half := step(t, plan(t, release, onAWS, generated), transform.EnableLeaderMigration).After
+	p, err := transform.Build(Distro(), half, inTurn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := step(t, p, transform.EnableLeaderMigration); s.State != transform.Done {
+		t.Errorf("%s", s.State)
+	}
+	fits(t, behind(t, p, transform.InstallCCM))
+}
+
+func TestAConfigurationOfOnesOwnStays(t *testing.T) {
+	const own = "  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf, v=2]\nmachineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: /etc/own.conf}]}\n"
+	p := plan(t, release, onAWS+own, generated)
+	enabled := configOf(step(t, p, transform.EnableLeaderMigration).After)
+	if !strings.Contains(enabled, "[leader-migration-config=/etc/own.conf, v=2, enable-leader-migration]") || strings.Contains(enabled, managerConfig) {
+		t.Error(enabled)
+	}
+	if switched := configOf(step(t, p, transform.SwitchToExternal).After); !strings.Contains(switched, "[leader-migration-config=/etc/own.conf, v=2]") {
+		t.Error(switched)
+	}
+}
+
+func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
+	const own = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
+	p := plan(t, release, told+own, inTurn)
+	s := step(t, p, transform.SwitchToExternal)
+	if !strings.Contains(configOf(s.Before), managerConfig+"]") || strings.Contains(configOf(s.After), configFlag+"="+managerConfig) {
+		t.Errorf("%s\nbecomes\n%s", configOf(s.Before), configOf(s.After))
+	}
+	was, is, err := back(t, told+own, transform.SwitchToExternal, inTurn)
+	if err != nil || was != is {
+		t.Errorf("%v\n%s", err, is)
+	}
+}
+
+func TestAChartsOwnConfigurationStays(t *testing.T) {
+	const named = "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true, --leader-migration-config=/etc/own/c.conf]"
+	own := withChart(append([]string{"extraVolumes: [{name: own, secret: {secretName: own}}]", "extraVolumeMounts: [{name: own, mountPath: /etc/own}]", named, good[0]}, good[2:]...)...)
+	s := step(t, plan(t, release, onAWS+own, generated), transform.InstallCCM)
+	if after := configOf(s.After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "extraVolumes: [{name: own, secret: {secretName: own}},") {
+		t.Error(after)
+	}
+}
+
+func TestTheShortWayHasNoConfiguration(t *testing.T) {
+	half := configOf(step(t, plan(t, release, onAWS, generated), transform.EnableLeaderMigration).After)
+	p := plan(t, release, half, withoutMigration)
+	if after := configOf(step(t, p, transform.InstallCCM).After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "--"+configFlag) {
+		t.Error(after)
+	}
+}
+
+func TestAnOldChartCannotCarryAConfiguration(t *testing.T) {
+	for name, config := range map[string]string{
+		"a new one":        onAWS,
+		"one that is":      onAWS + strings.Replace(withChart(good...), "0.0.8", "0.0.6", 1),
+		"for the provider": onAWS + "  cloud-provider-config: '[Global]'\n",
+	} {
+		target := with(func(t *transform.Target) { t.ChartVersion = "0.0.6" })
+		if name == "for the provider" {
+			target.LeaderMigrationConfig = ""
+		}
+		_, err := transform.Build(Distro(), parse(t, document(release, config)), target)
+		if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration; use --chart-version 0.0.8") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnImageWithoutAReleaseHasNoConfiguration(t *testing.T) {
+	_, err := transform.Build(Distro(), parse(t, document(release, onAWS)), with(func(t *transform.Target) { t.ImageTag = "latest" }))
+	if err == nil || !strings.Contains(err.Error(), "choose a release with --ccm-image-tag") {
+		t.Error(err)
+	}
+}
+
+func TestResultsThatAreNotThePromisedOnes(t *testing.T) {
+	const flag, named = "  kube-controller-manager-arg: [enable-leader-migration]\n", "  kube-controller-manager-arg: [enable-leader-migration, leader-migration-config=" + managerConfig + "]\n"
+	const onExternal = "machineGlobalConfig:\n  cloud-provider-name: external\n  disable-cloud-controller: true\n"
+	const chartNamed = "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true, --leader-migration-config=/etc/leader-migration/leadermigration.conf]"
+	const files = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
+	withConfig := withChart(good[0], chartNamed, good[2], good[3])
+	for _, c := range []struct{ name, stage, before, after, want string }{
+		{"no configuration", transform.EnableLeaderMigration, onAWS, onAWS + flag, "would not get the file"},
+		{"a configuration that nobody writes", transform.EnableLeaderMigration, onAWS, onAWS + named, "would not get the file"},
+		{"a configuration that no argument names", transform.EnableLeaderMigration, onAWS + files, onAWS + flag + files, "would not get kube-controller-manager-arg with"},
+		{"another argument", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(named, "]", ", v=2]", 1), "kube-controller-manager-arg would change"},
+		{"a chart without its mount", transform.InstallCCM, onAWS, onAWS + withConfig, "would not mount the manager's configuration"},
+		{"a manager that keeps its configuration", transform.SwitchToExternal, onAWS + named, onExternal + strings.Replace(named, "enable-leader-migration, ", "", 1), "kube-controller-manager-arg would change"},
+		{"a chart that keeps its configuration", transform.DisableLeaderMigration, onExternal + withConfig, onExternal + strings.Replace(withConfig, "--enable-leader-migration=true, ", "", 1), "would still have --leader-migration-config"},
+	} {
+		open := func(config string) *migration {
+			return &migration{Cluster: opened(t, release, config), target: generated}
+		}
+		err := stageOf(t, open(c.before), c.stage).Check(open(c.after))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"slices"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// configWithoutFlag finds a configuration that its manager never reads.
+func (m *migration) configWithoutFlag() []transform.Finding {
+	const message, fix = "without " + leaderFlag + " the manager ignores its configuration, and takes no part in the migration", "add " + leaderFlag + ", or remove the argument"
+	var found []transform.Finding
+	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
+		n, idle := idleConfig(args.Place(at))
+		switch {
+		case idle && m.isExternal():
+			f := transform.FindingAt(n, "an external manager takes no part in the migration, and ignores its configuration", "remove the argument once no undo needs it")
+			f.Severity = transform.Note
+			found = append(found, f)
+		case idle:
+			found = append(found, transform.FindingAt(n, message, fix))
+		}
+	}
+	return append(found, m.eachChart(func(c installed) []transform.Finding {
+		if n, idle := idleConfig(args.Place(c.chart.Values.Get("args"))); idle {
+			return []transform.Finding{c.inValues(n, message, fix)}
+		}
+		return nil
+	})...)
+}
+
+// idleConfig returns the argument that names a configuration where the flag is
+// not on.
+func idleConfig(list []args.Placed) (yamledit.Node, bool) {
+	on := slices.ContainsFunc(list, func(a args.Placed) bool { return a.Name == leaderFlag && a.True() })
+	i := slices.IndexFunc(list, func(a args.Placed) bool { return a.Name == configFlag })
+	if i < 0 || on {
+		return yamledit.Node{}, false
+	}
+	return list[i].Node, true
+}
+
+// configNotMounted finds a configuration that is not where its manager looks.
+func (m *migration) configNotMounted() []transform.Finding {
+	found := m.undelivered()
+	return append(found, m.eachChart(func(c installed) []transform.Finding {
+		if c.chart.ConfigFile() == "" || c.chart.ConfigMounted() {
+			return nil
+		}
+		return []transform.Finding{c.inValues(c.chart.Values.Get("args"), "no entry of extraVolumes and extraVolumeMounts puts the file there that --"+configFlag+" names, and the manager exits",
+			"mount a ConfigMap that holds it, as --leader-migration-config generate does")}
+	})...)
+}
+
+// undelivered finds files that control planes do not get. Without the flag nobody
+// reads them.
+func (m *migration) undelivered() []transform.Finding {
+	var found []transform.Finding
+	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
+		list := args.Of(at.Value())
+		a, named := args.Last(list, configFlag)
+		flag, _ := args.Last(list, leaderFlag)
+		lacks := func(c Class) bool {
+			return c.ControlPlane() && m.Effective(c)[managerArgs].Origin.Same(at) && !m.delivers(a.Value, c)
+		}
+		if i := slices.IndexFunc(m.Classes, lacks); named && flag.True() && i >= 0 {
+			found = append(found, transform.FindingAt(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+m.Classes[i].Name+", and the manager exits",
+				"let machineSelectorFiles write it, as --leader-migration-config generate does; accept the rule where something else writes it"))
+		}
+	}
+	return found
+}
+
+// configRules judge the configuration of the cloud-controller-manager. That of
+// kube-controller-manager is not in the file.
+func configRules() []rule {
+	var table []rule
+	for _, r := range leadermigration.Rules() {
+		r.Guards = chartRuns
+		table = append(table, rule{Rule: r, Check: func(m *migration) []transform.Finding {
+			return slices.DeleteFunc(m.configFindings(), func(f transform.Finding) bool { return f.Rule != r.ID })
+		}})
+	}
+	return table
+}
+
+func (m *migration) configFindings() []transform.Finding {
+	return m.eachChart(func(c installed) []transform.Finding {
+		docs, err := m.manifest()
+		if err != nil || c.chart.ConfigFile() == "" {
+			return nil
+		}
+		at, i := c.chart.Config(docs)
+		if !at.Exists() {
+			return nil // it lies elsewhere
+		}
+		root, found, err := leadermigration.Embedded(at)
+		if err != nil || !root.Exists() {
+			return found
+		}
+		found = append(found, leadermigration.Lint(root, m.configReader(c, root, docs))...)
+		for k := range found {
+			f := m.manifestFinding(i, at, found[k].Message, found[k].Fix)
+			f.Rule, f.Severity, f.Line = found[k].Rule, found[k].Severity, found[k].Line
+			if found[k].Path != "" {
+				f.Path += "." + found[k].Path
+			}
+			found[k] = f
+		}
+		return found
+	})
+}
+
+// configReader is the chart's manager. Another lease than the chosen one is right
+// where the managers may lock it and kube-controller-manager may know of it.
+func (m *migration) configReader(c installed, root yamledit.Node, docs []*yamledit.Document) leadermigration.Reader {
+	r := leadermigration.Reader{Component: leadermigration.CloudManager, Version: semver.MajorMinor(c.chart.ImageTag()), Lease: m.target.Lease()}
+	name, _ := root.Get("leaderName").String()
+	unaware := func(class Class) bool {
+		_, told := args.Last(args.Of(m.Effective(class)[managerArgs].Value), configFlag)
+		return class.ControlPlane() && !told
+	}
+	if leadermigration.Granted(docs, name) && (m.isExternal() || !slices.ContainsFunc(m.Classes, unaware)) {
+		r.Lease = name
+	}
+	return r
+}

@@ -1,0 +1,54 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+)
+
+func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			target := s.target
+			target.Canonical = true
+			p := plan(t, s.version, s.config, target)
+			for _, st := range p.Steps {
+				if !st.Changes() {
+					continue
+				}
+				steps, err := transform.Undo(Distro(), st.After, target, st.Stage.Name, false)
+				switch {
+				case err != nil && strings.Contains(s.config, "enable-leader") && st.Stage.Name != transform.DisableLeaderMigration,
+					err != nil && strings.Contains(s.config, "HelmChart") && st.Stage.Name == transform.InstallCCM,
+					err != nil && strings.Contains(s.config, "cloud-provider-config") && st.Stage.Name == transform.SwitchToExternal:
+					continue // the file does not tell what was there before
+				case err != nil || len(steps) != 1:
+					t.Errorf("%s: %d steps, %v", st.Stage.Name, len(steps), err)
+				case st.Stage.Name == transform.EnableLeaderMigration && strings.Contains(configOf(steps[0].After), leadermigration.ConfigFile):
+					t.Errorf("something is left:\n%s", configOf(steps[0].After))
+				}
+			}
+		})
+	}
+}
+
+func TestAConfigurationIsUndoneWithoutATrace(t *testing.T) {
+	const files = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: audit, items: [{key: policy, path: /etc/audit.yaml}]}\n"
+	for _, stage := range transform.EditStageNames() {
+		was, is, err := back(t, told+files, stage, with(func(t *transform.Target) { t.Version = "" }))
+		if err != nil {
+			t.Errorf("%s: %v", stage, err)
+		} else if diff := cmp.Diff(was, is); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", stage, diff)
+		}
+	}
+	_, _, err := back(t, told, transform.EnableLeaderMigration, generated)
+	refuses(t, "whether there were files", err, "machineSelectorFiles: nothing else is in it, and before it was either absent or empty")
+}
