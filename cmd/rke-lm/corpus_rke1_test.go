@@ -20,7 +20,7 @@ const fewestRKE1Clusters = 60
 
 // sampledRKE1 is the share of the variants that is planned, another one of every
 // file.
-const sampledRKE1 = 5
+const sampledRKE1 = 9
 
 // readRKE1 returns the documents of a corpus that hold RKE's configuration, or a
 // part of one.

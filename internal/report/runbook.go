@@ -71,7 +71,7 @@ func (r Runbook) stage(w io.Writer, s transform.Step, at RunbookStage, before st
 	commands(w, "Check", s.Stage.Verify)
 	if s.Changes() {
 		fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.TrimSpace("Later stages come first. "+inline(s.Stage.Caution)), fenced("sh", r.command("--undo", s.Stage.Name)))
-		fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to Rancher as before.\n\n", code(before))
+		fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file there as before.\n\n", code(before))
 	}
 	commands(w, undone(s), s.Stage.Restore)
 }

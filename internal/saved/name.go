@@ -12,7 +12,8 @@ import (
 )
 
 // Place returns where the plan of a cluster goes below the folder that the user
-// named: its namespace and name, or its file and number where it has no name.
+// named: its namespace and name, or its folder, file and number where it has no
+// name: many a cluster is the cluster.yml of a folder.
 // Kubernetes calls the namespace that is not named default.
 func Place(s transform.Saved) string {
 	namespace, name := s.Cluster.Namespace, s.Cluster.Name
@@ -22,6 +23,9 @@ func Place(s transform.Saved) string {
 	if name == "" {
 		base := filepath.Base(s.Source.File)
 		name = fmt.Sprintf("%s-%d", strings.TrimSuffix(base, filepath.Ext(base)), s.Source.Document)
+		if s.Source.Path != "" {
+			name = filepath.Base(filepath.Dir(s.Source.Path)) + "-" + name
+		}
 	}
 	return filepath.Join(sanitise(namespace), sanitise(name))
 }

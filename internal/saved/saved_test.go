@@ -183,6 +183,17 @@ func TestPlacesAreFoldersEverywhere(t *testing.T) {
 	}
 }
 
+// Many a cluster without a name is the cluster.yml of its folder.
+func TestClustersWithoutANameAreKeptApartByTheirFolders(t *testing.T) {
+	places := map[string]bool{}
+	for _, path := range []string{"/clusters/heron/cluster.yml", "/clusters/dunlin/cluster.yml"} {
+		places[filepath.ToSlash(Place(transform.Saved{Source: transform.SavedSource{File: "cluster.yml", Path: path}}))] = true
+	}
+	if !places["default/heron-cluster-0"] || !places["default/dunlin-cluster-0"] {
+		t.Errorf("%v", places)
+	}
+}
+
 func TestFoldersWithoutAPlanAreRefused(t *testing.T) {
 	root := t.TempDir()
 	broken := filepath.Join(root, "broken")

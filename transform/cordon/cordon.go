@@ -52,7 +52,7 @@ var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // run marks the nodes that one migration cordoned.
 func (p Policy) run() string {
-	return strings.TrimRight("leader-migration-"+unsafe.ReplaceAllString(p.Cluster, "-"), "-")
+	return strings.TrimRight("leader-migration-"+strings.Trim(unsafe.ReplaceAllString(p.Cluster, "-"), "-"), "-")
 }
 
 // not says why nothing is cordoned, or "".

@@ -151,6 +151,3 @@ func (c *Cluster) imageTag() string {
 	}
 	return c.Read.SystemImages.Kubernetes[i+1:]
 }
-
-// minor returns the cluster's minor, such as v1.26.
-func (c *Cluster) minor() string { return semver.MajorMinor(c.Version) }

@@ -13,12 +13,12 @@ import (
 
 // deliver says how a cluster's file gets to work. RKE keeps the cluster's state,
 // certificates included, in a file beside the cluster.yml and named like it: a
-// copy elsewhere would be taken for a new cluster.
+// copy elsewhere would be taken for a new cluster. So no command names a copy.
 func deliver(doc *yamledit.Document, _ string) transform.Delivery {
 	if _, _, wrapped := configOf(doc.Root()); wrapped {
 		return transform.Delivery{How: "Rancher the way it always\ngoes: through what manages the cluster, or the cluster's Edit as YAML."}
 	}
-	return transform.Delivery{How: "the cluster from its own\nplace, where its .rkestate file lies: a copy elsewhere would be taken for a new cluster", Command: RKEUp{fileOf(doc)}.Command()}
+	return transform.Delivery{How: "the cluster, as the\nnext step says, from its own place beside its .rkestate file."}
 }
 
 // RKEUp brings a cluster.yml to its cluster.

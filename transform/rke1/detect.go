@@ -19,15 +19,22 @@ var markers = []string{"rancher_kubernetes_engine_config", "rancherKubernetesEng
 // Other programs have nodes and a cloud_provider as well; a cluster.yml has nodes
 // with RKE's own role, or a provider beside a version, at the start of a line.
 var (
-	wrapperWord = regexp.MustCompile(`rancher_kubernetes_engine_config|rancherKubernetesEngineConfig`)
-	nodesLine   = regexp.MustCompile(`(?m)^\x{feff}?["{ ]*nodes["]? *:`)
-	roleWord    = regexp.MustCompile(`\bcontrolplane\b`)
-	bothKeys    = regexp.MustCompile(`(?m)^["{ ]*cloud_provider["]? *:(?s:.*)^["{ ]*kubernetes_version["]? *:|^["{ ]*kubernetes_version["]? *:(?s:.*)^["{ ]*cloud_provider["]? *:`)
+	wrapperWord  = regexp.MustCompile(`rancher_kubernetes_engine_config|rancherKubernetesEngineConfig`)
+	nodesKeyWord = keyWord("nodes")
+	providerWord = keyWord("cloud_provider")
+	versionWord  = keyWord("kubernetes_version")
+	roleWord     = regexp.MustCompile(`\bcontrolplane\b`)
 )
+
+// keyWord finds a key of the root: at the start of a line, or quoted, as JSON has
+// it anywhere.
+func keyWord(key string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\x{feff}?(?:\{ *)?["']?` + key + `["']? *:|"` + key + `" *:`)
+}
 
 // plausible is the second look at a text with a marker.
 func plausible(text []byte) bool {
-	return wrapperWord.Match(text) || nodesLine.Match(text) && roleWord.Match(text) || bothKeys.Match(text)
+	return wrapperWord.Match(text) || nodesKeyWord.Match(text) && roleWord.Match(text) || providerWord.Match(text) && versionWord.Match(text)
 }
 
 // IsCluster reports whether a document holds a cluster of RKE.
@@ -47,9 +54,8 @@ func IsCluster(doc *yamledit.Document) bool {
 }
 
 // hasRole reports whether a node is a control plane as RKE writes it.
-func hasRole(node yamledit.Node) bool {
-	return slices.ContainsFunc(node.Get("role").Items(), func(r yamledit.Node) bool {
-		role, _ := r.String()
-		return role == controlPlaneRole
-	})
+func hasRole(n yamledit.Node) bool {
+	node, _ := merged(n.Value()).(map[string]any)
+	roles, _ := node["role"].([]any)
+	return slices.Contains(roles, any(controlPlaneRole))
 }

@@ -52,9 +52,11 @@ func (c *Cluster) usesMetadata() bool {
 
 // wantsMetadata decides for the switch: the names that the in-tree provider took
 // from EC2 stay the same only if the kubelets take them from the metadata, unless
-// the file names the machines.
+// the file names the machines, or the operator answers for the names. A cluster that
+// is external already keeps what it has: its nodes would be renamed.
 func (m *migration) wantsMetadata() bool {
-	return !m.usesMetadata() && !m.ownNames() && metadataSupported(m.move().Reached())
+	return m.provider() == inTree && !m.usesMetadata() && !m.ownNames() && metadataSupported(m.move().Reached()) &&
+		!slices.Contains(m.target.Accept, ruleMetadataUnset)
 }
 
 // isPrivate reports whether an address is one that EC2 may have given to the

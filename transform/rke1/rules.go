@@ -19,13 +19,16 @@ var (
 	theSwitch = []string{transform.SwitchToExternal}
 )
 
+// ruleMetadataUnset is also a choice: accepting it leaves the names to the operator.
+const ruleMetadataUnset = "metadata-hostname-unset"
+
 // rules is the one table of RKE's static rules.
 func rules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
 			ID: "aws-block-resets", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "A block awsCloudProvider stands beside external-aws: RKE chooses the provider by the block and turns it back into aws.",
-		}, Check: (*migration).awsBlockResets, Fix: (*migration).removeBlocks},
+		}, Check: (*migration).awsBlockResets},
 		{Rule: transform.Rule{
 			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The provider has a configuration, which an external provider ignores. The stages carry cloud_provider to the cloud-controller-manager, a note; a file that the arguments of kube-controller-manager name is not theirs, an error.",
@@ -43,9 +46,9 @@ func rules() []rule {
 			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can name it.",
 		}, Check: (*migration).metadataConflict},
 		{Rule: transform.Rule{
-			ID: "metadata-hostname-unset", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The provider is external-aws, and neither useInstanceMetadataHostname nor a hostname_override names a node: it loses the name that EC2 gave it and registers anew.",
-		}, Check: (*migration).metadataUnset, Fix: (*migration).setMetadata},
+			ID: ruleMetadataUnset, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "The provider is external-aws, and neither useInstanceMetadataHostname nor a hostname_override names a node: it loses the name that EC2 gave it and registers anew. Accepting it also keeps the switch from setting the former.",
+		}, Check: (*migration).metadataUnset},
 		{Rule: transform.Rule{
 			ID: "metadata-hostname-unsupported", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "useInstanceMetadataHostname is true on a release whose kubelet cannot take its name from the metadata: below 1.25.14, 1.26.9 or 1.27.6.",

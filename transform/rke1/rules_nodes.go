@@ -45,19 +45,9 @@ func (m *migration) metadataUnset() []transform.Finding {
 	case m.ownNames():
 		fix = "give every node its private DNS name as hostname_override, or none of them and set " + metadataKey + ": true"
 	case metadataSupported(m.move().Reached()):
-		fix = "set " + metadataKey + ": true"
+		fix = "set " + metadataKey + ": true, if the nodes still have the names that EC2 gave them"
 	}
 	return m.one(m.get(providerKey, metadataKey), "nothing keeps the names that EC2 gave the nodes: kubelets take their address or host name, and register anew", fix)
-}
-
-func (m *migration) setMetadata() []transform.Correction {
-	if len(m.metadataUnset()) == 0 || !m.wantsMetadata() {
-		return nil
-	}
-	return []transform.Correction{func(e *yamledit.Edit) error {
-		m.useMetadata(e)
-		return nil
-	}}
 }
 
 // node returns a part of a node, or the node where it lacks it.

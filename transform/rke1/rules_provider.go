@@ -32,18 +32,7 @@ func (m *migration) awsBlockResets() []transform.Finding {
 	if !m.isNamedExternal() || !block.Exists() {
 		return nil
 	}
-	return m.one(block, "RKE chooses the provider by this block and turns "+externalName+" back into aws", "remove the block; its settings go to "+customKey+", and to the cloud-controller-manager as --cloud-config")
-}
-
-// removeBlocks takes the block out and keeps its settings, as the switch does.
-func (m *migration) removeBlocks() []transform.Correction {
-	if len(m.awsBlockResets()) == 0 {
-		return nil
-	}
-	return []transform.Correction{func(e *yamledit.Edit) error {
-		m.removeBlock(e)
-		return nil
-	}}
+	return m.one(block, "RKE chooses the provider by this block and turns "+externalName+" back into aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 }
 
 // cloudConfigLost judges a file that the manager names itself: nobody but the

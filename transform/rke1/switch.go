@@ -37,7 +37,11 @@ func (m *migration) metadataWhy() string {
 	if !m.wantsMetadata() {
 		return ""
 	}
-	return " Kubelets take their names from the instance metadata from then on, so that nodes keep the names that EC2 gave them."
+	why := " Kubelets take their names from the instance metadata from then on, so that nodes keep the names that EC2 gave them."
+	if len(m.Read.Nodes) == 0 {
+		why += " Machines that were registered with a --node-name of their own would lose it: for those, --accept " + ruleMetadataUnset + " leaves it out."
+	}
+	return why
 }
 
 func (m *migration) switchEdit() (*yamledit.Edit, error) {
@@ -68,19 +72,14 @@ func (m *migration) switchProvider(e *yamledit.Edit) {
 	default:
 		e.Insert(m.get(providerKey), nameKey, externalName)
 	}
-	if m.wantsMetadata() {
-		m.useMetadata(e)
+	switch on := m.get(providerKey, metadataKey); {
+	case !m.wantsMetadata():
+	case on.Exists():
+		e.Set(on, true)
+	default:
+		m.insertProvider(e, metadataKey, true)
 	}
 	m.removeBlock(e)
-}
-
-// useMetadata lets kubelets take their names from the instance metadata.
-func (m *migration) useMetadata(e *yamledit.Edit) {
-	if on := m.get(providerKey, metadataKey); on.Exists() {
-		e.Set(on, true)
-		return
-	}
-	m.insertProvider(e, metadataKey, true)
 }
 
 // removeBlock takes the block of settings out and keeps them as the text that RKE

@@ -1,0 +1,84 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// clusterWithSecrets holds one beside every place that a stage edits.
+const clusterWithSecrets = `nodes:
+  - address: 203.0.113.21
+    internal_address: 10.0.1.21
+    role: [controlplane, etcd]
+    ssh_key: pl4nted-ssh-key
+kubernetes_version: v1.26.15-rancher1-1
+private_registries:
+  - url: registry.example.com
+    password: pl4nted-registry # password=pl4nted-comment
+services:
+  etcd:
+    backup_config:
+      s3backupconfig:
+        access_key: pl4nted-access
+        secret_key: pl4nted-s3
+  kube-controller:
+    extra_args:
+      token: pl4nted-argument
+    extra_env:
+      - AWS_SECRET_ACCESS_KEY=pl4nted-env
+cloud_provider:
+  name: aws
+  customCloudProvider: |-
+    [Global]
+    SecretAccessKey = pl4nted-cloud-config
+bastion_host:
+  ssh_key: pl4nted-bastion
+addons: |-
+  apiVersion: v1
+  kind: Secret
+  metadata:
+    name: own
+  stringData:
+    key: pl4nted-addon
+`
+
+// Files keep their secrets; what is shown has none.
+func TestSecretsOfRKEStayInTheFile(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "cluster.yml")
+	if err := os.WriteFile(file, []byte(clusterWithSecrets), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	planted := strings.Count(clusterWithSecrets, "pl4nted")
+	for _, line := range []string{
+		"plan", "plan -o json", "plan -o yaml", "plan -o markdown", "lint", "lint -o json", "explain", "lint --fix --dry-run",
+		"apply --dry-run --through --stage switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
+	} {
+		r := runHere(t, "", append(strings.Fields(line), file)...)
+		if at := strings.Index(r.stdout+r.stderr, "pl4nted"); at >= 0 {
+			t.Errorf("%s shows %.60s", line, (r.stdout + r.stderr)[at:])
+		}
+	}
+	r := runHere(t, "", "apply", "--stdout", "--through", "--stage", "switch-to-external", file)
+	if got := strings.Count(r.stdout, "pl4nted"); got != planted {
+		t.Errorf("%d of %d secrets are left in the file: %s", got, planted, r.stderr)
+	}
+	shown, err := filepath.Glob(filepath.Join(folder, "plans", "*", "*", "*.diff"))
+	if err != nil || len(shown) != 3 {
+		t.Fatal(shown, err)
+	}
+	books, err := filepath.Glob(filepath.Join(folder, "plans", "*", "*", "runbook.md"))
+	if err != nil || len(books) != 1 {
+		t.Fatal(books, err)
+	}
+	for _, name := range append(shown, books...) {
+		if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), "pl4nted") {
+			t.Errorf("%s shows a secret, %v", filepath.Base(name), err)
+		}
+	}
+}

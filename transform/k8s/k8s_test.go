@@ -1,0 +1,121 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestReleasesCompareByMinorAndPatch(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"a later minor":                    From("v1.27.1-rancher1-1", "v1.27"),
+		"the minor itself":                 From("v1.26.0+rke2r1", "v1.26"),
+		"not an earlier one":               !From("v1.26.15", "v1.27"),
+		"the number of a minor":            Minor("v1.26.15-rancher1-1") == 26,
+		"no number of what is no release":  Minor("latest") == 0,
+		"a patch, whatever stands behind":  AtLeast("v1.26.9-rancher1-1", "v1.26.9"),
+		"not an earlier patch":             !AtLeast("v1.26.8+rke2r9", "v1.26.9"),
+		"patched in an old minor":          AtLeastOf("1.4.15", "v1.4.15", "v1.5.0"),
+		"released with a new one":          AtLeastOf("v1.5.0", "v1.4.15", "v1.5.0"),
+		"neither":                          !AtLeastOf("v1.4.14", "v1.4.15", "v1.5.0"),
+		"not patched in a minor before it": !AtLeastOf("v1.3.99", "v1.4.15", "v1.5.0"),
+	} {
+		if !ok {
+			t.Error(name)
+		}
+	}
+}
+
+func isTest(version string) bool { return strings.HasPrefix(version, "v1.") }
+
+func move(t *testing.T, from, to string) (Move, *yamledit.Document) {
+	t.Helper()
+	doc, err := yamledit.ParseString("c.yaml", "version: "+from+"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Move{From: from, To: to, At: doc.Root().Get("version"), Holder: doc.Root(), Distro: "a test", Example: "v1.27.1", Is: isTest}, doc
+}
+
+func TestAMoveGoesOneMinorUpAtMost(t *testing.T) {
+	for to, want := range map[string]string{
+		"":        "version: v1.26.5\n",
+		"v1.26.5": "version: v1.26.5\n",
+		"v1.26.9": "version: v1.26.9\n",
+		"v1.27.1": "version: v1.27.1\n",
+		"v1.26.4": "is older",
+		"v1.28.0": "2 minors up",
+		"latest":  "not a test release such as v1.27.1",
+	} {
+		m, doc := move(t, "v1.26.5", to)
+		e := doc.Edit()
+		err := m.Queue(e)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if after, _, err := e.Apply(); err == nil {
+			got = string(after.Bytes())
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: %s", to, got)
+		}
+	}
+}
+
+func TestAMoveSaysWhatItMeans(t *testing.T) {
+	up, _ := move(t, "v1.26.5", "v1.27.1")
+	patch, _ := move(t, "v1.26.5", "v1.26.9")
+	none, _ := move(t, "v1.26.5", "v1.26.5")
+	if !strings.Contains(up.Why(), "no way back") || strings.Contains(patch.Why(), "no way back") || none.Why()+none.Caution() != "" || !strings.Contains(patch.Caution(), "v1.26.5") {
+		t.Error(up.Why(), patch.Why(), none.Why())
+	}
+	if up.Reached() != "v1.27.1" || none.Reached() != "v1.26.5" {
+		t.Error(up.Reached(), none.Reached())
+	}
+	down, _ := move(t, "v1.26.5", "v1.25.1")
+	if down.Reached() != "v1.26.5" {
+		t.Error(down.Reached())
+	}
+}
+
+func TestThereIsNoWayBackFrom127(t *testing.T) {
+	m, doc := move(t, "v1.27.1", "")
+	var conflict *transform.Conflict
+	if err := WayBack("v1.27.1", m.At); !errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), "c.yaml:1: version: ") {
+		t.Error(err)
+	}
+	if err := WayBack("v1.27.1", doc.Root().Get("none")); !errors.As(err, &conflict) {
+		t.Error(err)
+	}
+	if err := WayBack("v1.26.5", m.At); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAStatementIsTheFilesOrTheAssumedOne(t *testing.T) {
+	for _, c := range []struct{ name, stated, assumed, want string }{
+		{"stated", "v1.26.5", "", "v1.26.5"},
+		{"stated, whatever is assumed", "v1.26.5", "v1.25.1", "v1.26.5"},
+		{"assumed", "", "v1.25.1", "v1.25.1"},
+		{"assumed instead of what is none", "latest", "v1.25.1", "v1.25.1"},
+		{"absent", "", "", "version is absent; write it, or name it with --assume-version"},
+		{"none", "latest", "", "not a test release such as v1.27.1; correct it"},
+		{"assumed, and none", "", "latest", "the assumed version is not a test release"},
+		{"too old", "v1.21.9", "", "leader migration needs Kubernetes 1.22"},
+	} {
+		m, doc := move(t, "v1.26.5", "")
+		got, err := Statement{At: m.At, Holder: doc.Root(), Key: "version", Stated: c.stated, Assumed: c.assumed, Distro: m.Distro, Example: m.Example, Is: isTest}.Version()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Every check notices a result that is not the promised one.
+func TestChecksNoticeAWrongResult(t *testing.T) {
+	block := "cloud_provider:\n  name: aws\n  awsCloudProvider: {global: {zone: a}}\n"
+	for _, c := range []struct{ name, stage, before, after, want string }{
+		{"nothing was granted", transform.GrantMigrationLease, onAWS, onAWS + "addons: a\n", "would not let"},
+		{"more than addons changed", transform.GrantMigrationLease, onAWS, onAWS + granted + "prefix_path: /a\n", "prefixPath would change"},
+		{"the flag is missing", transform.EnableLeaderMigration, onAWS, onAWS, "would not get"},
+		{"the flag is off", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(flagged, "true", "false", 1), "would not get"},
+		{"another argument changed", transform.EnableLeaderMigration, onAWS, onAWS + flagged + "      v: '2'\n", "extraArgs.v would change"},
+		{"an unknown key came", transform.EnableLeaderMigration, onAWS, onAWS + flagged + "      v: '2'\n    extraargs: {}\n", "would change"},
+		{"an unknown key alone came", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(flagged, "extra_args:", "extra_argz: {}\n    extra_args:", 1), "extra_argz"},
+		{"the provider stayed", transform.SwitchToExternal, onAWS, onAWS, "would not be external-aws"},
+		{"the flag stayed", transform.SwitchToExternal, onAWS + flagged, isOut + flagged, "would keep enable-leader-migration"},
+		{"a component stayed", transform.SwitchToExternal, onAWS + "services: {kubelet: {extra_args: {cloud-provider: aws}}}\n", isOut + "services: {kubelet: {extra_args: {cloud-provider: aws}}}\n", "kubelet would keep"},
+		{"the settings are lost", transform.SwitchToExternal, block, isOut, "would not be kept"},
+		{"the settings are others", transform.SwitchToExternal, block, isOut + "  customCloudProvider: other\n", "would not be kept"},
+		{"the block stayed", transform.SwitchToExternal, block, isOut + "  awsCloudProvider: {global: {zone: a}}\n", "would not be external-aws"},
+		{"the metadata is asked for named nodes", transform.SwitchToExternal, named + onAWS, named + isOut, "useInstanceMetadataHostname would change"},
+		{"the version moved", transform.SwitchToExternal, onAWS, isOut + "cluster_name: b\n", "clusterName would change"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := opened(t, at(release, c.before), transform.Target{})
+			err := stageOf(t, m, c.stage).Check(opened(t, at(release, c.after), transform.Target{}))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("want %s, got %v", c.want, err)
+			}
+		})
+	}
+}
+
+// Strict errors name fields and types, never values.
+func TestStrictErrorsNameNoValue(t *testing.T) {
+	for message, want := range map[string]string{
+		"line 3: field secretz not found in type types.BaseService":       "field secretz not found in type types.BaseService",
+		"line 1: cannot unmarshal !!str `hunter2` into bool":              "a !!str where bool is expected",
+		"line 1: something else about `hunter2`":                          "a value of another type",
+		"line 1: cannot unmarshal !!map into []string":                    "a !!map where []string is expected",
+		"line 9: field nodes already set in type types.RancherKubernetes": "field nodes already set in type types.RancherKubernetes",
+	} {
+		if got := withoutValue(message); got != want {
+			t.Errorf("%s: %s", message, got)
+		}
+	}
+}

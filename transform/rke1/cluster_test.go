@@ -1,0 +1,141 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
+
+func TestTheProviderIsTheOneThatRKETakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"cloud_provider: {name: aws}\n":                                                           "aws",
+		"cloud_provider: {awsCloudProvider: {}}\n":                                                "aws",
+		"cloud_provider: {name: external-aws}\n":                                                  "external-aws",
+		"cloud_provider: {name: external-aws, awsCloudProvider: {}}\n":                            "aws",
+		"cloud_provider: {name: external-aws, awsCloudProvider: {}, customCloudProvider: a}\n":    "external-aws",
+		"cloud_provider: {name: aws, vsphereCloudProvider: {}}\n":                                 "vsphere",
+		"cloud_provider: {name: aws, openstackCloudProvider: {}}\n":                               "openstack",
+		"cloud_provider: {name: aws, azureCloudProvider: {}}\n":                                   "azure",
+		"cloud_provider: {name: harvester, harvesterCloudProvider: {}, customCloudProvider: a}\n": "harvester",
+		"cloud_provider:\n": "",
+		"":                  "",
+	} {
+		c, err := Open(parse(t, at(release, text)), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.provider(); got != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
+func TestArgumentsThatMayBeRepeatedWin(t *testing.T) {
+	m := opened(t, at(release, onAWS+"services: {kube-controller: {extra_args: {v: '1'}, extra_args_array: {v: ['2', '3']}}}\n"), transform.Target{})
+	if a, found := args.LastPlaced(m.argsOf(manager), "v"); !found || a.Value != "3" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestWhatRKEReadsIsReadInAnySpelling(t *testing.T) {
+	m := opened(t, at(release, onAWS+"services:\n  kube_controller: {cluster_cidr: 10.42.0.0/16, extra_args: {v: 2}}\n"), transform.Target{})
+	if s := m.Read.Services.KubeController; s.ClusterCIDR != "10.42.0.0/16" || s.ExtraArgs["v"] != "2" {
+		t.Errorf("%+v", s)
+	}
+	for _, key := range []string{"service_override", "serviceOverride"} {
+		m := opened(t, at(release, "cloud_provider:\n  awsCloudProvider: {"+key+": {'1': {service: ec2, signing-region: a}}}\n"), transform.Target{})
+		if got, want := m.cloudConfig(), "[ServiceOverride \"1\"]\nService = ec2\nSigningRegion = a\n"; got != want {
+			t.Errorf("%s: %s", key, got)
+		}
+	}
+}
+
+func TestEverySettingOfTheBlockIsCarried(t *testing.T) {
+	m := opened(t, at(release, "cloud_provider:\n  awsCloudProvider:\n    global:\n      zone: z\n      vpc: v\n      subnet-id: s\n      routetable-id: r\n      role-arn: a\n"+
+		"      kubernetes-cluster-tag: t\n      kubernetes-cluster-id: i\n      disable-security-group-ingress: true\n      elb-security-group: g\n      disable-strict-zone-check: true\n"), transform.Target{})
+	want := "[Global]\nZone = z\nVPC = v\nSubnetID = s\nRouteTableID = r\nRoleARN = a\nKubernetesClusterTag = t\nKubernetesClusterID = i\n" +
+		"DisableSecurityGroupIngress = true\nElbSecurityGroup = g\nDisableStrictZoneCheck = true\n"
+	if got := m.cloudConfig(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTheVersionIsTheFilesOrItsImages(t *testing.T) {
+	for text, want := range map[string]string{
+		at(release, ""): release,
+		"system_images: {kubernetes: 'example.com:5000/rancher/hyperkube:v1.25.9-rancher2'}\n": "v1.25.9-rancher2",
+		at(release, "system_images: {kubernetes: 'rancher/hyperkube:v1.25.9-rancher2'}\n"):     release,
+		"system_images: {kubernetes: 'example.com:5000/rancher/hyperkube'}\nx: 1\n":            "v1.24.1-rancher1-1",
+		"kubernetes_version: ''\n": "v1.24.1-rancher1-1",
+		"kubernetes_version: v1.26.15-rancher1-1 \nsystem_images: {kubernetes: 'a@sha256:0123456789ab'}\n": release,
+	} {
+		c, err := Open(parse(t, text), "v1.24.1-rancher1-1")
+		if err != nil || c.Version != want {
+			t.Errorf("%s: %v, %v", text, c, err)
+		}
+	}
+}
+
+func TestWhatIsReadMustBeWrittenOut(t *testing.T) {
+	for _, text := range []string{
+		"x: &p {name: aws}\ncloud_provider: *p\n",
+		onAWS + "services:\n  kubelet: &s {}\n  scheduler: *s\n",
+		onAWS + "x: &a {extra_args: {}}\nservices:\n  kube-controller:\n    <<: *a\n",
+		"x: &all\n  cloud_provider: {name: aws}\n<<: *all\n",
+	} {
+		if _, err := Open(parse(t, at(release, text)), ""); err == nil || !strings.Contains(err.Error(), "an anchor, alias or merge key (<<) stands in the way") {
+			t.Errorf("%v for\n%s", err, text)
+		}
+	}
+}
+
+// Nodes are only read, so they may share values.
+func TestNodesMayShareValues(t *testing.T) {
+	const text = "x: &n {user: a, role: &r [controlplane]}\ny: &m {port: '1', user: b}\nnodes:\n- {<<: *n, address: c}\n- {<<: [*n, *m], address: d, user: e}\n- {address: f, role: *r}\n"
+	doc := parse(t, at(release, text+onAWS))
+	if !IsCluster(doc) {
+		t.Error("it is a cluster")
+	}
+	m := opened(t, at(release, text+onAWS), transform.Target{})
+	got := ""
+	for _, n := range m.Read.Nodes {
+		got += n.Address + n.User + n.Port + strings.Join(n.Role, "") + ";"
+	}
+	if got != "cacontrolplane;de1controlplane;fcontrolplane;" {
+		t.Error(got)
+	}
+}
+
+func TestAValueOfAnotherTypeIsRefusedWithoutQuotingIt(t *testing.T) {
+	for text, want := range map[string]string{
+		at(release, "services:\n  kubelet: {extra_binds: hunter2}\n"): "c.yml:2: services: a value in it has not the type",
+		at(release, "nodes: hunter2\n"):                               "c.yml:2: nodes: a value in it has not the type",
+		`{"rancherKubernetesEngineConfig": {"nodes": "hunter2"}}`:     "rancherKubernetesEngineConfig.nodes: a value in it has not the type",
+	} {
+		if _, err := Open(parse(t, text), ""); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestOtherClustersAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		at(release, nodes): "no cloud provider is set",
+		at(release, "cloud_provider: {name: azure}\n"):      "the cloud provider is not aws",
+		at(release, "cloud_provider: {name: external}\n"):   "the cloud provider is not aws",
+		at("v1.21.14-rancher1-1", onAWS):                    "leader migration needs Kubernetes 1.22",
+		"kubernetes_version: v1.20.15-rancher1-1\n" + nodes: "no cloud provider is set",
+	} {
+		_, err := open(parse(t, text), transform.Target{})
+		var refused *transform.Refused
+		if !errors.As(err, &refused) || refused.Rule != transform.RuleNotMigratable || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	release = "v1.26.15-rancher1-1"
+	onAWS   = "cloud_provider:\n  name: aws\n"
+	isOut   = "cloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: true\n"
+	nodes   = "nodes:\n- {address: 203.0.113.1, internal_address: 10.0.0.1, role: [controlplane, etcd]}\n"
+	named   = "nodes:\n- {address: 203.0.113.1, hostname_override: ip-10-0-0-1.ec2.internal, role: [controlplane]}\n"
+	// granted is addons with the right to the lease, as short as it can be.
+	granted = "addons: |-\n  apiVersion: rbac.authorization.k8s.io/v1\n  kind: ClusterRole\n  metadata: {name: own}\n  rules:\n  - {apiGroups: ['*'], resources: ['*'], verbs: ['*']}\n" +
+		"  ---\n  apiVersion: rbac.authorization.k8s.io/v1\n  kind: ClusterRoleBinding\n  metadata: {name: own}\n  roleRef: {kind: ClusterRole, name: own}\n  subjects:\n  - {kind: User, name: 'system:kube-controller-manager'}\n"
+)
+
+// at puts a configuration behind a version.
+func at(version, config string) string { return "kubernetes_version: " + version + "\n" + config }
+
+func parse(t *testing.T, text string) *yamledit.Document {
+	t.Helper()
+	doc, err := transform.Parse(yamledit.Chunk{File: "c.yml", Bytes: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func opened(t *testing.T, text string, target transform.Target) *migration {
+	t.Helper()
+	c, err := open(parse(t, text), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(*migration)
+}
+
+func stageOf(t *testing.T, c transform.Cluster, name string) transform.Stage {
+	t.Helper()
+	for _, s := range c.Stages() {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("no stage %s", name)
+	return transform.Stage{}
+}
+
+// after applies one stage and returns the text behind it. It requires that the
+// stage's own check holds, that nothing is left to do, and that the reverse
+// restores every byte.
+func after(t *testing.T, text, stage string, target transform.Target) string {
+	t.Helper()
+	m := opened(t, text, target)
+	s := stageOf(t, m, stage)
+	e, err := s.Edit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, splices, err := e.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	then := opened(t, string(doc.Bytes()), target)
+	if err := s.Check(then); err != nil {
+		t.Errorf("%v in\n%s", err, doc.Bytes())
+	}
+	if again, err := stageOf(t, then, stage).Edit(); err != nil || !again.Empty() {
+		t.Errorf("something is left to do (%v) in\n%s", err, doc.Bytes())
+	}
+	reverse, err := yamledit.Reverse(m.Doc.Bytes(), splices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := yamledit.Apply(doc.Bytes(), reverse); err != nil || string(back) != text {
+		t.Errorf("the reverse gives (%v)\n%s", err, back)
+	}
+	return string(doc.Bytes())
+}
+
+// stageCase is a configuration before and after a stage.
+type stageCase struct {
+	name, config, want string
+}
+
+func runStage(t *testing.T, stage string, cases []stageCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := strings.TrimPrefix(after(t, at(release, c.config), stage, transform.Target{}), at(release, ""))
+			if got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}

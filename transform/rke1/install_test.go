@@ -1,0 +1,129 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+)
+
+// files returns the files of a stage by their names.
+func files(t *testing.T, text, stage string, target transform.Target) map[string]string {
+	t.Helper()
+	list, err := stageOf(t, opened(t, text, target), stage).Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, f := range list {
+		found[f.Name] = f.Content
+	}
+	return found
+}
+
+func chartOf(t *testing.T, text string) ccm.Chart {
+	t.Helper()
+	return ccm.Chart{Values: parse(t, text).Root()}
+}
+
+func TestTheChartComesWithItsValues(t *testing.T) {
+	got := files(t, at(release, onAWS), transform.InstallCCM, transform.Target{ImageRepository: "registry.example.com/ccm"})
+	chart := chartOf(t, got[valuesFile])
+	if !chart.Migrates() || chart.ImageTag() != "v1.26.6" || len(got) != 1 || !strings.Contains(got[valuesFile], "registry.example.com/ccm") {
+		t.Error(got)
+	}
+	got = files(t, at(release, onAWS+"  awsCloudProvider: {global: {zone: a}}\n"), transform.InstallCCM, transform.Target{NoLeaderMigration: true})
+	if chart := chartOf(t, got[valuesFile]); chart.Migrates() || !strings.Contains(got[valuesFile], "--cloud-config=") || got[cloudConfigFile] != "[Global]\nZone = a\n" {
+		t.Error(got)
+	}
+}
+
+func TestTheLastValuesAreThoseOfTheTarget(t *testing.T) {
+	for _, c := range []struct {
+		target transform.Target
+		tag    string
+		flag   bool
+	}{
+		{transform.Target{}, "v1.26.6", false},
+		{transform.Target{Version: "v1.27.16-rancher1-1"}, "v1.27.2", false},
+		{transform.Target{Version: "v1.27.16-rancher1-1", KeepLeaderMigration: true}, "v1.27.2", true},
+		{transform.Target{Version: "v1.27.16-rancher1-1", ImageTag: "v1.26.7"}, "v1.27.2", false},
+		{transform.Target{ImageTag: "v1.26.7"}, "v1.26.7", false},
+		{transform.Target{ImageTag: "own"}, "own", false},
+	} {
+		chart := chartOf(t, files(t, at(release, onAWS), transform.DisableLeaderMigration, c.target)[finalValuesFile])
+		if chart.ImageTag() != c.tag || chart.Migrates() != c.flag {
+			t.Errorf("%+v: %s, %v", c.target, chart.ImageTag(), chart.Migrates())
+		}
+	}
+	kept := stageOf(t, opened(t, at(release, onAWS), transform.Target{KeepLeaderMigration: true}), transform.DisableLeaderMigration)
+	if kept.Files != nil || len(kept.Actions) > 0 {
+		t.Errorf("nothing is to be done: %+v", kept.Actions)
+	}
+}
+
+// nodeClass is what the scheduler sees of RKE's machines with some roles (rancher/rke,
+// services/workerplane.go).
+func nodeClass(roles ...string) ccm.NodeClass {
+	has := func(role string) bool { return strings.Contains(fmt.Sprint(roles), role) }
+	n := ccm.NodeClass{Name: fmt.Sprint(roles), Labels: map[string]string{"kubernetes.io/os": "linux"}}
+	for _, r := range roles {
+		n.Labels["node-role.kubernetes.io/"+r] = "true"
+	}
+	if has("worker") {
+		return n
+	}
+	if has("etcd") {
+		n.Taints = append(n.Taints, corev1.Taint{Key: "node-role.kubernetes.io/etcd", Value: "true", Effect: corev1.TaintEffectNoExecute})
+	}
+	if has("controlplane") {
+		n.Taints = append(n.Taints, corev1.Taint{Key: "node-role.kubernetes.io/controlplane", Value: "true", Effect: corev1.TaintEffectNoSchedule})
+	}
+	return n
+}
+
+func TestTheChartLandsOnControlPlanesAlone(t *testing.T) {
+	for _, minor := range values.Minors(Name) {
+		text, _ := values.ForMinor(Name, minor)
+		chart := chartOf(t, text)
+		for _, roles := range [][]string{{"controlplane"}, {"controlplane", "etcd"}, {"controlplane", "worker"}, {"controlplane", "etcd", "worker"}} {
+			if why := chart.Refuses(nodeClass(roles...)); why != "" {
+				t.Errorf("%s, %v: %s", minor, roles, why)
+			}
+		}
+		for _, roles := range [][]string{{"etcd"}, {"worker"}, {"etcd", "worker"}} {
+			if chart.Refuses(nodeClass(roles...)) == "" {
+				t.Errorf("%s also lands on %v", minor, roles)
+			}
+		}
+	}
+	// Without the null, Helm keeps the chart's own selector, which no node of RKE has.
+	text, _ := values.ForMinor(Name, "v1.26")
+	trap := chartOf(t, strings.Replace(text, "  node-role.kubernetes.io/control-plane: null\n", "", 1))
+	if trap.Refuses(nodeClass("controlplane")) == "" {
+		t.Error("the trap does not show")
+	}
+}
+
+func TestRKEWorksBesideItsStateFile(t *testing.T) {
+	doc := parse(t, at(release, onAWS+nodes))
+	if by := deliver(doc, "plans/05-switch.yaml"); by.Command != "" || !strings.Contains(by.How, ".rkestate") {
+		t.Errorf("%+v", by)
+	}
+	if by := deliver(parse(t, "rancher_kubernetes_engine_config: {}\n"), "a.yaml"); by.Command != "" || !strings.Contains(by.How, "Rancher") {
+		t.Errorf("%+v", by)
+	}
+	for file, want := range map[string]string{"a b.yml": "rke up --config 'a b.yml'", "a'; rm b": `rke up --config 'a'\''; rm b'`} {
+		if got := (RKEUp{file}).Command(); got != want {
+			t.Error(got)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// ruleCase is a configuration and what one rule says about it, as severity and
+// line. The first line of a configuration is line 2.
+type ruleCase struct {
+	name, config string
+	version      string // "" for one of the minor 1.26
+	target       transform.Target
+	stage        string // judged after; "" for the document as it is
+	want         []string
+}
+
+func judge(t *testing.T, rule string, cases []ruleCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(rule+", "+c.name, func(t *testing.T) {
+			if c.version == "" {
+				c.version = release
+			}
+			cluster, err := Distro().ForLint(parse(t, at(c.version, c.config)), c.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range cluster.Findings(c.stage) {
+				if f.Rule != rule {
+					continue
+				}
+				got = append(got, fmt.Sprintf("%s %d", f.Severity, f.Line))
+				if f.Message == "" || f.Fix == "" || f.File != "c.yml" {
+					t.Errorf("%+v", f)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+const outside = "cloud_provider:\n  name: external-aws\n"
+
+func TestRulesOfTheProvider(t *testing.T) {
+	judge(t, "aws-block-resets", []ruleCase{
+		{name: "a block beside external-aws", config: isOut + "  awsCloudProvider: {}\n", want: []string{"error 5"}},
+		{name: "a block without a value", config: isOut + "  awsCloudProvider:\n", want: []string{"error 5"}},
+		{name: "a block beside aws", config: onAWS + "  awsCloudProvider: {}\n"},
+	})
+	judge(t, "cloud-config-lost", []ruleCase{
+		{name: "a file of the manager", config: isOut + "services: {kube-controller: {extra_args: {cloud-config: /a}}}\n", want: []string{"error 5"}},
+		{name: "settings of the block", config: onAWS + "  awsCloudProvider: {global: {zone: a}}\n", want: []string{"note 4"}},
+		{name: "an empty block", config: onAWS + "  awsCloudProvider: {}\n"},
+		{name: "a text behind the switch", config: isOut + "  customCloudProvider: a\n"},
+	})
+	judge(t, "in-tree-gone", []ruleCase{
+		{name: "at 1.27", version: "v1.27.16-rancher1-1", config: onAWS, want: []string{"error 2"}},
+		{name: "a component at 1.27", version: "v1.27.16-rancher1-1", config: isOut + "services: {kubelet: {extra_args: {cloud-provider: aws}}}\n", want: []string{"error 5"}},
+		{name: "a target at 1.27", config: onAWS, target: transform.Target{Version: "v1.27.16-rancher1-1"}, want: []string{"error 2"}},
+		{name: "a target at 1.27, before the switch", config: onAWS, target: transform.Target{Version: "v1.27.16-rancher1-1"}, stage: transform.EnableLeaderMigration},
+		{name: "at 1.26", config: onAWS},
+	})
+	judge(t, "flag-left-on-kcm", []ruleCase{
+		{name: "external with the flag", config: isOut + "services: {kube-controller: {extra_args: {enable-leader-migration: true}}}\n", want: []string{"error 5"}},
+		{name: "repeated", config: isOut + "services: {kube-controller: {extra_args_array: {enable-leader-migration: ['true']}}}\n", want: []string{"error 5"}},
+		{name: "off", config: isOut + "services: {kube-controller: {extra_args: {enable-leader-migration: 'false'}}}\n"},
+		{name: "in-tree", config: onAWS + flagged},
+		{name: "in-tree by the block", config: isOut + "  awsCloudProvider: {}\n" + flagged},
+	})
+	judge(t, "rke-too-old", []ruleCase{
+		{name: "nobody says", config: onAWS, want: []string{"note 3"}},
+		{name: "RKE 1.4.14", config: onAWS, target: transform.Target{RKEVersion: "v1.4.14"}, want: []string{"error 3"}},
+		{name: "RKE 1.4.15", config: onAWS, target: transform.Target{RKEVersion: "1.4.15"}},
+		{name: "RKE 1.5.0", config: onAWS, target: transform.Target{RKEVersion: "v1.5.0"}},
+		{name: "RKE 1.3.20", config: onAWS, target: transform.Target{RKEVersion: "v1.3.20"}, want: []string{"error 3"}},
+		{name: "Rancher 2.7.10", config: onAWS, target: transform.Target{RancherVersion: "2.7.10"}, want: []string{"error 3"}},
+		{name: "Rancher 2.8.0", config: onAWS, target: transform.Target{RancherVersion: "v2.8.0"}},
+		{name: "a new RKE and an old Rancher", config: onAWS, target: transform.Target{RKEVersion: "1.5.0", RancherVersion: "2.6.9"}, want: []string{"error 3"}},
+	})
+}
+
+func TestRulesOfTheNodes(t *testing.T) {
+	both := nodes + "- {address: 203.0.113.2, internal_address: 10.0.0.2, hostname_override: ip-10-0-0-2.ec2.internal, role: [worker]}\n"
+	judge(t, "metadata-hostname-conflict", []ruleCase{
+		{name: "one node has a name", config: both + isOut, want: []string{"error 4"}},
+		{name: "no node has one", config: nodes + isOut},
+		{name: "the metadata is not asked", config: both + outside},
+	})
+	judge(t, "metadata-hostname-unset", []ruleCase{
+		{name: "no nodes in the file", config: outside, want: []string{"error 2"}},
+		{name: "a false", config: outside + "  useInstanceMetadataHostname: false\n", want: []string{"error 4"}},
+		{name: "one of two has a name", config: both + outside, want: []string{"error 5"}},
+		{name: "all have one", config: named + outside},
+		{name: "the metadata is asked", config: isOut},
+		{name: "in-tree", config: onAWS},
+	})
+	judge(t, "metadata-hostname-unsupported", []ruleCase{
+		{name: "1.24", version: "v1.24.17-rancher1-1", config: isOut, want: []string{"error 4"}},
+		{name: "1.24, moved to 1.25.16", version: "v1.24.17-rancher1-1", config: isOut, target: transform.Target{Version: "v1.25.16-rancher1-1"}},
+		{name: "1.26.9", version: "v1.26.9-rancher1-1", config: isOut},
+	})
+	judge(t, "node-address-missing", []ruleCase{
+		{name: "a public address", config: "nodes:\n- {address: 203.0.113.1, role: [controlplane]}\n" + onAWS, want: []string{"error 3"}},
+		{name: "a name for an address", config: "nodes:\n- {address: a.example.com, role: [controlplane]}\n" + onAWS, want: []string{"error 3"}},
+		{name: "a private address", config: "nodes:\n- {address: 10.0.0.1, role: [controlplane]}\n" + onAWS, want: []string{"warning 3"}},
+		{name: "an internal address", config: nodes + onAWS},
+		{name: "a name of its own", config: named + onAWS},
+		{name: "its address for a name", config: "nodes:\n- {address: a.example.com, hostname_override: a.example.com, role: [controlplane]}\n" + onAWS, want: []string{"error 3"}},
+	})
+}
+
+func TestRulesOfTheArguments(t *testing.T) {
+	judge(t, "extra-args-type", []ruleCase{
+		{name: "a cluster.yml", config: onAWS + "services:\n  kubelet:\n    extra_args:\n      max-pods: 200\n      a: 'true'\n      b: yes\n", want: []string{"note 7", "note 9"}},
+		{name: "what comes as a list", config: onAWS + "services: {kubelet: {extra_args_array: {a: [true]}}}\n"},
+	})
+	judge(t, "csi-gate-stale", []ruleCase{
+		{name: "off at 1.25", version: "v1.25.16-rancher1-1", config: onAWS + "services:\n  scheduler: {extra_args: {feature-gates: 'A=true, CSIMigrationAWS=false'}}\n", want: []string{"error 5"}},
+		{name: "on at 1.26", config: onAWS + "services: {kubelet: {extra_args: {feature-gates: CSIMigrationAWS=true}}}\n"},
+		{name: "named for a target at 1.27", config: onAWS + "services: {kubelet: {extra_args: {feature-gates: CSIMigrationAWS=true}}}\n", target: transform.Target{Version: "v1.27.16-rancher1-1"}, want: []string{"error 4"}},
+	})
+	judge(t, "unknown-config-key", []ruleCase{
+		{name: "an underscore in a cluster.yml", config: onAWS + "services:\n  kube_controller: {}\n  kube_api: {}\n", want: []string{"warning 5", "warning 6"}},
+		{name: "a dash", config: onAWS + "services: {kube-controller: {}}\n"},
+	})
+}
+
+func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
+	doc := parse(t, `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubelet": {"extraArgs": {"max-pods": 200}}}}}`)
+	p, err := transform.Build(Distro(), doc, transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal} {
+		if s, _ := p.Step(name); s.State != transform.Blocked {
+			t.Errorf("%s is %s", name, s.State)
+		}
+	}
+	c, err := Distro().ForLint(doc, transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed, made := transform.Repair(Distro(), c, transform.Target{})
+	if len(made) != 1 || fixed.Document().Root().Get("rancherKubernetesEngineConfig", "services", "kubelet", "extraArgs", "max-pods").Value() != "200" {
+		t.Errorf("%v\n%s", made, fixed.Document().Bytes())
+	}
+}
+
+// What takes a decision is not corrected: a block beside external-aws makes the
+// cluster in-tree, and without it the switch would be made.
+func TestNothingThatIsTheSwitchIsCorrected(t *testing.T) {
+	text := at(release, outside+"  awsCloudProvider: {global: {zone: a}}\n")
+	c, err := Distro().ForLint(parse(t, text), transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fixed, made := transform.Repair(Distro(), c, transform.Target{}); len(made) > 0 || string(fixed.Document().Bytes()) != text {
+		t.Errorf("%v\n%s", made, fixed.Document().Bytes())
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+)
+
+const flagged = "services:\n  kube-controller:\n    extra_args:\n      enable-leader-migration: \"true\"\n"
+
+func TestEnableSetsTheFlagAndKeepsTheRest(t *testing.T) {
+	runStage(t, transform.EnableLeaderMigration, []stageCase{
+		{"no services", onAWS, onAWS + flagged},
+		{"services without a value", onAWS + "services:\n", onAWS + flagged},
+		{"no service", onAWS + "services:\n  kubelet: {}\n", onAWS + "services:\n  kubelet: {}\n" + strings.TrimPrefix(flagged, "services:\n")},
+		{"an empty service", onAWS + "services:\n  kube-controller: {}\n", onAWS + flagged},
+		{"empty arguments", onAWS + "services:\n  kube-controller:\n    extra_args: {}\n", onAWS + flagged},
+		{"other arguments", onAWS + "services:\n  kube-controller:\n    extra_args:\n      v: 2 # more\n", onAWS + "services:\n  kube-controller:\n    extra_args:\n      v: 2 # more\n      enable-leader-migration: \"true\"\n"},
+		{"the flag off", onAWS + "services: {kube-controller: {extra_args: {enable-leader-migration: 'false'}}}\n", onAWS + "services: {kube-controller: {extra_args: {enable-leader-migration: 'true'}}}\n"},
+		{"the flag repeated", onAWS + "services:\n  kube-controller:\n    extra_args_array:\n      enable-leader-migration:\n      - \"false\"\n", onAWS + "services:\n  kube-controller:\n    extra_args_array:\n      enable-leader-migration:\n      - \"true\"\n"},
+		{"an underscore", onAWS + "services:\n  kube_controller:\n    extra_args: {v: '2'}\n", onAWS + "services:\n  kube_controller:\n    extra_args: {v: '2', enable-leader-migration: 'true'}\n"},
+		{"the flag there, unquoted", onAWS + "services: {kube-controller: {extra_args: {enable-leader-migration: true}}}\n", onAWS + "services: {kube-controller: {extra_args: {enable-leader-migration: true}}}\n"},
+	})
+}
+
+// An external manager with the flag would hold the lease and run nothing.
+func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
+	for _, text := range []string{isOut, onAWS + "services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"} {
+		p, err := transform.Build(Distro(), parse(t, at(release, text)), transform.Target{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{transform.GrantMigrationLease, transform.EnableLeaderMigration} {
+			if step, _ := p.Step(name); step.State != transform.Done || step.Changes() {
+				t.Errorf("%s is %s in\n%s", name, step.State, text)
+			}
+		}
+	}
+}
+
+func TestGrantAppendsToAddons(t *testing.T) {
+	for name, addons := range map[string]string{
+		"absent": "", "empty": "addons: \"\"\n", "null": "addons:\n", "others": "addons: |-\n  kind: A\n  ---\n  kind: B\naddons_include: [a.yaml]\n",
+	} {
+		got := after(t, at(release, onAWS+addons), transform.GrantMigrationLease, transform.Target{})
+		docs, err := opened(t, got, transform.Target{}).bundle().Documents()
+		if err != nil || !leadermigration.Granted(docs, leadermigration.Lease) {
+			t.Errorf("%s: %v\n%s", name, err, got)
+		}
+		if strings.Contains(addons, "kind: A") != strings.Contains(got, "kind: A\n  ---\n  kind: B\n  ---\n") {
+			t.Errorf("%s: the manifests of its own:\n%s", name, got)
+		}
+	}
+	if got := after(t, at(release, onAWS+granted), transform.GrantMigrationLease, transform.Target{}); got != at(release, onAWS+granted) {
+		t.Errorf("granted twice:\n%s", got)
+	}
+}
+
+func TestSwitchMakesTheProviderExternal(t *testing.T) {
+	runStage(t, transform.SwitchToExternal, []stageCase{
+		{"the flag goes with what was there for it", onAWS + flagged, isOut},
+		{"other arguments stay", onAWS + "services:\n  kube-controller:\n    extra_args: {enable-leader-migration: true, v: 2}\n", isOut + "services:\n  kube-controller:\n    extra_args: {v: 2}\n"},
+		{"the block goes", onAWS + "  awsCloudProvider: {}\n", isOut},
+		{"the block alone", "cloud_provider:\n  awsCloudProvider: {}\n", isOut},
+		{"its settings stay as text", onAWS + "  awsCloudProvider:\n    global: {zone: a, kubernetes-cluster-id: 'b c'}\n", isOut + "  customCloudProvider: |-\n    [Global]\n    Zone = a\n    KubernetesClusterID = \"b c\"\n"},
+		{"a text of its own stays, whatever the block says", onAWS + "  customCloudProvider: own\n  awsCloudProvider:\n    global: {zone: a}\n", isOut + "  customCloudProvider: own\n"},
+		{"a block beside external-aws", isOut + "  awsCloudProvider: {}\n", isOut},
+		{"an explicit false", onAWS + "  useInstanceMetadataHostname: false\n", isOut},
+		{"names of its own", named + onAWS, named + "cloud_provider:\n  name: external-aws\n"},
+		{"components", onAWS + "services:\n  kubelet:\n    extra_args: {cloud-provider: aws}\n    win_extra_args: {cloud-provider: aws}\n  scheduler:\n    extra_args: {cloud-provider: aws}\n", isOut + "services:\n  kubelet:\n    extra_args: {cloud-provider: external}\n    win_extra_args: {cloud-provider: external}\n  scheduler:\n    extra_args: {cloud-provider: aws}\n"},
+		{"an external one", isOut, isOut},
+	})
+}
+
+func TestSwitchAsksTheMetadataOnlyWhereTheReleaseCan(t *testing.T) {
+	for version, want := range map[string]bool{
+		"v1.24.17-rancher1-1": false, "v1.25.13-rancher1-1": false, "v1.25.14-rancher1-1": true, "v1.26.8-rancher1-1": false, "v1.26.9-rancher1-1": true,
+		"v1.27.5-rancher1-1": false, "v1.27.6-rancher1-1": true, "v1.28.2-rancher1-1": true,
+	} {
+		if got := metadataSupported(version); got != want {
+			t.Errorf("%s: %v", version, got)
+		}
+	}
+	text := after(t, at("v1.24.17-rancher1-1", onAWS), transform.SwitchToExternal, transform.Target{})
+	if strings.Contains(text, metadataKey) {
+		t.Errorf("1.24 cannot:\n%s", text)
+	}
+	text = after(t, at("v1.24.17-rancher1-1", onAWS), transform.SwitchToExternal, transform.Target{Version: "v1.25.16-rancher1-1"})
+	if text != at("v1.25.16-rancher1-1", isOut) {
+		t.Errorf("1.25.16 can:\n%s", text)
+	}
+}
+
+// An external cluster has the names that it has; who answers for them, has a say.
+func TestSwitchLeavesTheMetadataToTheOperator(t *testing.T) {
+	kept := outside + "  useInstanceMetadataHostname: false\n"
+	for text, want := range map[string]string{
+		outside: outside, kept: kept, outside + "  awsCloudProvider: {}\n": isOut,
+	} {
+		if got := after(t, at(release, text), transform.SwitchToExternal, transform.Target{}); got != at(release, want) {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	accepted := transform.Target{Accept: []string{ruleMetadataUnset}}
+	if got := after(t, at(release, onAWS), transform.SwitchToExternal, accepted); got != at(release, outside) {
+		t.Errorf("accepted:\n%s", got)
+	}
+}
+
+func TestSwitchRefusesATargetThatWouldNotCount(t *testing.T) {
+	for text, want := range map[string]string{
+		at(release, onAWS+"system_images: {kubernetes: 'a/hyperkube:v1.26.15-rancher1'}\n"): "an own image keeps the release",
+		"cloud_provider: {name: aws}\n" + nodes:                                             "states no version",
+		at("v1.25.16-rancher1-1", onAWS):                                                    "2 minors up",
+		at("v1.27.16-rancher1-2", onAWS):                                                    "is older",
+	} {
+		m := opened(t, text, transform.Target{Version: "v1.27.16-rancher1-1", AssumeVersion: release})
+		if _, err := stageOf(t, m, transform.SwitchToExternal).Edit(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %s, got %v", want, err)
+		}
+	}
+}
+
+func TestAPIObjectsAreEditedInTheirSpelling(t *testing.T) {
+	const before = `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubeController": {}}}}`
+	got := after(t, before, transform.EnableLeaderMigration, transform.Target{})
+	if want := strings.Replace(before, `"kubeController": {}`, `"kubeController": {"extraArgs": {"enable-leader-migration": "true"}}`, 1); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	got = after(t, got, transform.SwitchToExternal, transform.Target{})
+	if !strings.Contains(got, `"cloudProvider": {"name": "external-aws", "useInstanceMetadataHostname": true}`) || strings.Contains(got, leaderFlag) {
+		t.Error(got)
+	}
+}

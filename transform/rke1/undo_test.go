@@ -1,0 +1,76 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestUndoTakesBackWhatTheFileTells(t *testing.T) {
+	const others = "services:\n  kube-controller:\n    extra_args:\n      v: \"2\"\n"
+	for _, c := range []struct {
+		name, stage, text, want string
+		canonical               bool
+	}{
+		{"the flag among others", transform.EnableLeaderMigration, onAWS + others + "      enable-leader-migration: \"true\"\n", onAWS + others, false},
+		{"the flag alone", transform.EnableLeaderMigration, onAWS + flagged, onAWS, true},
+		{"the switch of named nodes", transform.SwitchToExternal, named + granted + others + "cloud_provider:\n  name: external-aws\n", named + granted + others + "      enable-leader-migration: \"true\"\n" + onAWS, false},
+		{"the switch", transform.SwitchToExternal, isOut + granted, onAWS + granted + flagged, true},
+		{"nothing of a flag that is off", transform.EnableLeaderMigration, onAWS, onAWS, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			target := transform.Target{Canonical: c.canonical}
+			steps, err := transform.Undo(Distro(), parse(t, at(release, c.text)), target, c.stage, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := at(release, c.text)
+			for _, s := range steps {
+				got = string(s.After.Bytes())
+			}
+			if got != at(release, c.want) {
+				t.Errorf("got\n%s\nwant\n%s", got, at(release, c.want))
+			}
+		})
+	}
+}
+
+func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
+	for _, c := range []struct{ name, stage, text, want string }{
+		{"the flag alone", transform.EnableLeaderMigration, at(release, onAWS+flagged), "before it was absent, empty or null"},
+		{"the flag unquoted", transform.EnableLeaderMigration, at(release, onAWS+strings.Replace(flagged, "\"true\"", "true", 1)), "was there before"},
+		{"the flag repeated", transform.EnableLeaderMigration, at(release, onAWS+"services: {kube-controller: {extra_args_array: {enable-leader-migration: ['true']}}}\n"), "was there before"},
+		{"the metadata", transform.SwitchToExternal, at(release, isOut+granted), "absent, false, or true"},
+		{"the text of the provider", transform.SwitchToExternal, at(release, named+granted+"cloud_provider:\n  name: external-aws\n  customCloudProvider: a\n"), "came from a block"},
+		{"a release that may have moved", transform.SwitchToExternal, at(release, named+granted+"cloud_provider: {name: external-aws}\n"), "from this release or from an older one"},
+		{"no right to the lease", transform.SwitchToExternal, at(release, named+"cloud_provider: {name: external-aws}\n"), "would run nowhere"},
+		{"no in-tree provider", transform.SwitchToExternal, at("v1.27.16-rancher1-1", named+granted+"cloud_provider: {name: external-aws}\n"), "no in-tree provider to go back to"},
+		{"external by arguments alone", transform.SwitchToExternal, at(release, onAWS+granted+"services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"), "by other means"},
+	} {
+		target := transform.Target{}
+		if strings.Contains(c.name, "moved") {
+			target.Version = release
+		}
+		_, err := transform.Undo(Distro(), parse(t, c.text), target, c.stage, false)
+		var conflict *transform.Conflict
+		if !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: want %s, got %v", c.name, c.want, err)
+		}
+	}
+}
+
+// RKE never prunes, so an undo of the grant says what to delete.
+func TestUndoOfTheGrantDeletesItInTheCluster(t *testing.T) {
+	s := stageOf(t, opened(t, at(release, onAWS), transform.Target{}), transform.GrantMigrationLease)
+	for _, a := range s.Restore {
+		if a.Command() == "kubectl -n kube-system delete role,rolebinding cloud-provider-extraction-migration --ignore-not-found" {
+			return
+		}
+	}
+	t.Errorf("%v", s.Restore)
+}
