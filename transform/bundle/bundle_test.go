@@ -18,7 +18,7 @@ func bundleIn(t *testing.T, text string) Bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Bundle{Holder: doc.Root(), Key: "manifests"}
+	return Bundle{Holder: doc.Root(), Key: "manifests", Lease: leadermigration.Lease}
 }
 
 // edited applies what a function queues.
@@ -32,7 +32,7 @@ func edited(t *testing.T, b Bundle, queue func(*yamledit.Edit) error) (Bundle, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Bundle{Holder: doc.Root(), Key: b.Key}, nil
+	return Bundle{Holder: doc.Root(), Key: b.Key, Lease: b.Lease}, nil
 }
 
 func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
