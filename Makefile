@@ -57,7 +57,7 @@ corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own res
 	done
 	$(FACTS_FROM) go test ./transform/rke2 -run 'Planner|Facts' -count=1 -v
 	$(FACTS_FROM) go test ./transform/yamledit -run TestRandomEdits -count=1 -v
-	$(FACTS_FROM) go test ./cmd/rke-lm -run TestCorpus -count=1 -v
+	$(FACTS_FROM) go test -timeout 30m ./cmd/rke-lm -run TestCorpus -count=1 -v
 
 e2e: ## Run the command line scripts
 	go test ./cmd/rke-lm -run TestScript -count=1

@@ -15,7 +15,7 @@ import (
 )
 
 // inEachDistro is a golden case that is to be migrated, for every distro.
-var inEachDistro = map[string]string{"rke2": "rke2-docs-like-minimal", "rke1": "rke1-minimal"}
+var inEachDistro = map[string]string{"rke2": "rke2-docs-like-minimal", "rke1": "rke1-minimal", "manifest": "manifest-static-pod"}
 
 // All distros have the same stages in the same order, whatever each of them does.
 func TestAllDistrosHaveTheSameStages(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -198,6 +199,8 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 			switch d.Name {
 			case rke1.Name:
 				before, back = withoutManagerFlag("", before), withoutManagerFlag("", back)
+			case manifests.Name:
+				before, back = withoutMigration(before), withoutMigration(back)
 			case rke2.Name:
 				before, back = determined(before), determined(back)
 			}
@@ -255,6 +258,43 @@ func determined(cluster any) any {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e any) bool { return len(inside(e, "config")) == 0 })
 	config["machineSelectorConfig"] = entries
 	return cluster
+}
+
+// withoutMigration takes out of a manifest what its file does not tell behind the
+// switch: where the flags of the migration stood, whether a configuration was
+// mounted, in lists that hold nothing else either, and whether a manager that kept
+// the flag was external already.
+func withoutMigration(v any) any {
+	const path = "/etc/leadermigration.conf"
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, inner := range v {
+			if inner = withoutMigration(inner); inner != nil && !strings.Contains(key, "leader-migration") {
+				out[key] = inner
+			}
+		}
+		if host, _ := v["hostPath"].(map[string]any); v["mountPath"] == path || v["hostPath"] == path || host["path"] == path {
+			return nil
+		}
+		return out
+	case []any:
+		var out []any
+		for _, inner := range v {
+			if inner = withoutMigration(inner); inner != nil {
+				out = append(out, inner)
+			}
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
+	case string:
+		if strings.Contains(v, "leader-migration") || v == "--cloud-provider=external" || v == "--cloud-provider=aws" {
+			return nil
+		}
+	}
+	return v
 }
 
 // withoutManagerFlag takes out of an RKE cluster what its file does not tell behind

@@ -75,38 +75,20 @@ func (c Container) List() []Placed { return c.list }
 
 // Apply queues a change of the arguments. Nothing is queued where it holds
 // already; new arguments go behind the others.
-func (c Container) Apply(e *yamledit.Edit, u Update) error {
-	for _, name := range u.Remove {
-		for _, p := range c.of(name) {
-			e.Remove(p.Node)
-			if p.apart.Exists() {
-				e.Remove(p.apart)
-			}
+func (c Container) Apply(e *yamledit.Edit, u Update) {
+	u.place(c.list, func(p Placed) {
+		e.Remove(p.Node)
+		if p.apart.Exists() {
+			e.Remove(p.apart)
 		}
-	}
-	for _, set := range u.Set {
-		have, found := LastPlaced(c.list, set.Name)
-		switch {
-		case found && have.same(set):
-		case found:
-			c.set(e, set)
-		default:
-			c.add(e, set)
-		}
-	}
-	return nil
-}
-
-// set gives every occurrence of a flag its value.
-func (c Container) set(e *yamledit.Edit, a Arg) {
-	for _, p := range c.of(a.Name) {
+	}, func(p Placed, a Arg) {
 		if p.apart.Exists() {
 			e.Set(p.apart, a.Value)
-			continue
+			return
 		}
 		name, _, _ := strings.Cut(p.Text, "=")
 		e.Set(p.Node, name+"="+a.Value)
-	}
+	}, func(a Arg) { c.add(e, a) })
 }
 
 // add appends an argument to the last list that holds any, or else to the last
@@ -132,9 +114,4 @@ func (c Container) home() yamledit.Node {
 		return c.lists[len(c.lists)-1]
 	}
 	return yamledit.Node{}
-}
-
-// of returns the occurrences of a flag.
-func (c Container) of(name string) []Placed {
-	return slices.DeleteFunc(slices.Clone(c.list), func(p Placed) bool { return p.Name != name })
 }

@@ -22,6 +22,18 @@ func container(t *testing.T, text string, program int) (*yamledit.Document, Cont
 	return d, c, err
 }
 
+// edited returns a document after a change.
+func edited(t *testing.T, d *yamledit.Document, change func(*yamledit.Edit)) string {
+	t.Helper()
+	e := d.Edit()
+	change(e)
+	after, _, err := e.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(after.Bytes())
+}
+
 func TestContainerArgumentsAreRead(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
@@ -109,15 +121,7 @@ func TestContainerArgumentsChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := d.Edit()
-			if err := read.Apply(e, c.change); err != nil {
-				t.Fatal(err)
-			}
-			after, _, err := e.Apply()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := string(after.Bytes()); got != c.want {
+			if got := edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -53,33 +53,12 @@ func (x Extra) List() []Placed { return x.list }
 
 // Apply queues a change of the arguments. Nothing is queued where it holds
 // already. extraArgs must exist.
-func (x Extra) Apply(e *yamledit.Edit, u Update) error {
-	for _, name := range u.Remove {
-		for _, p := range x.list {
-			if p.Name == name {
-				e.Remove(p.Node)
-			}
+func (x Extra) Apply(e *yamledit.Edit, u Update) {
+	u.place(x.list, func(p Placed) { e.Remove(p.Node) }, func(p Placed, a Arg) { e.Set(p.apart, a.Value) }, func(a Arg) {
+		if x.at.IsList() {
+			e.Append(x.at, yamledit.Map{{Key: "name", Value: a.Name}, {Key: "value", Value: a.Value}})
+			return
 		}
-	}
-	for _, set := range u.Set {
-		have, found := LastPlaced(x.list, set.Name)
-		switch {
-		case found && have.same(set):
-		case found:
-			x.set(e, set)
-		case x.at.IsList():
-			e.Append(x.at, yamledit.Map{{Key: "name", Value: set.Name}, {Key: "value", Value: set.Value}})
-		default:
-			e.Insert(x.at, set.Name, set.Value)
-		}
-	}
-	return nil
-}
-
-func (x Extra) set(e *yamledit.Edit, a Arg) {
-	for _, p := range x.list {
-		if p.Name == a.Name {
-			e.Set(p.apart, a.Value)
-		}
-	}
+		e.Insert(x.at, a.Name, a.Value)
+	})
 }

@@ -36,15 +36,7 @@ func TestExtraArgumentsChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := d.Edit()
-			if err := read.Apply(e, c.change); err != nil {
-				t.Fatal(err)
-			}
-			after, _, err := e.Apply()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := string(after.Bytes()); got != c.want {
+			if got := edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -3,7 +3,11 @@
 
 package args
 
-import "github.com/rke-lm/rke-lm/transform/yamledit"
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // Placed is an argument and where it stands.
 type Placed struct {
@@ -31,4 +35,28 @@ func Place(at yamledit.Node) []Placed {
 		}
 	}
 	return list
+}
+
+// place says what the change means for arguments with places: which occurrence
+// goes, which gets another value, and which flag comes.
+func (u Update) place(list []Placed, remove func(Placed), set func(Placed, Arg), add func(Arg)) {
+	for _, p := range list {
+		if slices.Contains(u.Remove, p.Name) {
+			remove(p)
+		}
+	}
+	for _, a := range u.Set {
+		have, found := LastPlaced(list, a.Name)
+		if !found {
+			add(a)
+		}
+		if !found || have.same(a) {
+			continue
+		}
+		for _, p := range list {
+			if p.Name == a.Name {
+				set(p, a)
+			}
+		}
+	}
 }

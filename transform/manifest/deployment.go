@@ -90,9 +90,7 @@ func (m *Manifest) onOtherPort() (*Manifest, error) {
 		return m, nil
 	}
 	e := m.Doc.Edit()
-	if err := m.arguments.Apply(e, args.Update{Set: []args.Arg{args.With(portFlag, strconv.Itoa(portOfDeployment))}}); err != nil {
-		return nil, err
-	}
+	m.arguments.Apply(e, args.Update{Set: []args.Arg{args.With(portFlag, strconv.Itoa(portOfDeployment))}})
 	after, _, err := e.Apply()
 	if err != nil {
 		return nil, err

@@ -103,6 +103,17 @@ func TestDeploymentTakesItsFilesFromItsHost(t *testing.T) {
 	}
 }
 
+func TestDeploymentKeepsTheProbesThatAreThere(t *testing.T) {
+	d, _ := deploymentOf(t, static(onAWS)+"    livenessProbe: {failureThreshold: 3, httpGet: {path: /livez, port: 10257}}\n    readinessProbe: {tcpSocket: {port: 10252}}\n", Scaling{2, FromSecret})
+	c := d.Spec.Template.Spec.Containers[0]
+	if p := c.LivenessProbe; p.HTTPGet.Path != "/livez" || p.HTTPGet.Port.IntValue() != 10357 || p.FailureThreshold != 3 {
+		t.Errorf("%+v", p)
+	}
+	if p := c.ReadinessProbe; p.TCPSocket.Port.IntValue() != 10252 {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestDeploymentKeepsAPortOfItsOwn(t *testing.T) {
 	d, _ := deploymentOf(t, static(onAWS, "--secure-port=11257"), Scaling{2, FromSecret})
 	if c := d.Spec.Template.Spec.Containers[0]; strings.Join(c.Command, " ") != "kube-controller-manager --cloud-provider=aws --secure-port=11257" || c.LivenessProbe.HTTPGet.Port.IntValue() != 11257 {

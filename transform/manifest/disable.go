@@ -51,7 +51,8 @@ func (m *migration) disableEdit() (*yamledit.Edit, error) {
 	if !m.finished() {
 		m.setMark(e)
 	}
-	return e, m.leave(e, args.Update{})
+	m.leave(e, args.Update{})
+	return e, nil
 }
 
 // finished reports whether the manifest says that its migration is over.

@@ -26,15 +26,12 @@ const (
 // wanted the configuration with its volume and its mount.
 func (m *migration) join(e *yamledit.Edit) error {
 	u := args.Update{Set: []args.Arg{args.On(leaderFlag)}}
-	if !m.configures() {
-		return m.arguments.Apply(e, u)
-	}
 	file := m.configured()
-	u.Set = append(u.Set, args.With(configFlag, file))
-	if err := m.arguments.Apply(e, u); err != nil {
-		return err
+	if m.configures() {
+		u.Set = append(u.Set, args.With(configFlag, file))
 	}
-	if m.mounted(file) {
+	m.arguments.Apply(e, u)
+	if !m.configures() || m.mounted(file) {
 		return nil
 	}
 	return m.mount(e, file)
@@ -52,19 +49,19 @@ func (m *migration) configured() string {
 	if a, found := m.flag(configFlag); found && path.IsAbs(a.Value) {
 		return a.Value
 	}
-	if m.Component == cloudManager && !leadermigration.SameNames(m.Version, k8s.FirstMigrates) {
-		return "/etc/" + cloudManager + "-" + configFile
+	if !leadermigration.SameNames(m.Version, k8s.FirstMigrates) {
+		return "/etc/" + m.Component + "-" + configFile
 	}
 	return "/etc/" + configFile
 }
 
 // leave takes the manager out of the migration, whoever let it join.
-func (m *migration) leave(e *yamledit.Edit, also args.Update) error {
+func (m *migration) leave(e *yamledit.Edit, also args.Update) {
 	also.Remove = append(also.Remove, leaderFlag, configFlag)
 	if _, found := m.flag(configFlag); found {
 		m.unmount(e, m.configured())
 	}
-	return m.arguments.Apply(e, also)
+	m.arguments.Apply(e, also)
 }
 
 // enableLeaderMigration gives kube-controller-manager the flag.
@@ -75,14 +72,14 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	files := m.configurationActions()
 	return transform.Stage{
 		Name: transform.EnableLeaderMigration,
-		Why: procedure.EnableWhy + " " +
-			"One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
+		Why: procedure.EnableWhy +
+			" One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
 		Edit:    m.enableEdit,
 		Check:   m.checkEnable,
-		Undo:    m.enableUndo,
+		Undo:    m.joinUndo,
 		Actions: append(files, m.rollOut()...),
 		Ahead:   len(files),
-		Verify:  []transform.Action{transform.LeaseHolder{Why: "the migration lease has the holder of kube-controller-manager", Lease: m.target.LeaseName}},
+		Verify:  m.holder("the migration lease has the holder of kube-controller-manager"),
 		Restore: m.rollOut(),
 		Files:   m.configurationFiles,
 	}

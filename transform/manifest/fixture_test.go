@@ -12,7 +12,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-const onAWS = "--cloud-provider=aws"
+const (
+	onAWS    = "--cloud-provider=aws"
+	noRoutes = "--configure-cloud-routes=false"
+)
 
 var generated = transform.Target{LeaderMigrationConfig: transform.ConfigGenerate}
 
@@ -33,7 +36,7 @@ func cloud(flags ...string) string { return cloudOf("v1.26.6", flags...) }
 
 func cloudOf(tag string, flags ...string) string {
 	return object("apps/v1", "DaemonSet", "aws-cloud-controller-manager") + "spec:\n  selector:\n    matchLabels: {app: ccm}\n  template:\n    metadata:\n      labels: {app: ccm}\n    spec:\n" +
-		podSpec("      ", "registry.k8s.io/provider-aws/cloud-controller-manager:"+tag, "/bin/aws-cloud-controller-manager", flags)
+		podSpec("      ", "registry.k8s.io/provider-aws/cloud-controller-manager:"+tag, "/bin/aws-cloud-controller-manager", append([]string{noRoutes}, flags...))
 }
 
 func object(api, kind, name string) string {

@@ -6,6 +6,7 @@ package manifest
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 )
 
 // rbacFile is the Role and RoleBinding in a plan folder.
@@ -25,9 +26,8 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		return s
 	}
 	s := transform.Stage{
-		Name: transform.GrantMigrationLease,
-		Why: "kube-controller-manager may not lock the migration lease by default; without the right its cloud controllers run nowhere as soon as leader migration is on, and nothing says so. " +
-			"The grant is an object of the cluster and no static pod, so its file never goes where a kubelet looks. It stays in place: a rollback needs it.",
+		Name:    transform.GrantMigrationLease,
+		Why:     procedure.GrantWhy + " It is an object of the cluster and no static pod, so its file never goes where a kubelet looks.",
 		Actions: []transform.Action{transform.ApplyFile{File: rbacFile, Why: "give both managers the right, from the file that plan --out writes"}},
 		Verify:  []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
 		Restore: []transform.Action{transform.Gone{Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease()}},

@@ -24,7 +24,7 @@ func (m *migration) installCCM() transform.Stage {
 		SupersededBy: []string{transform.DisableLeaderMigration},
 		Edit:         m.installEdit,
 		Check:        m.checkInstall,
-		Undo:         m.installUndo,
+		Undo:         m.joinUndo,
 		Actions:      append(files, m.rollOut()...),
 		Ahead:        len(files),
 		Verify:       []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},

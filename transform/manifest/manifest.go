@@ -19,7 +19,7 @@ import (
 // arguments are those of a manager, as a manifest writes them.
 type arguments interface {
 	List() []args.Placed
-	Apply(*yamledit.Edit, args.Update) error
+	Apply(*yamledit.Edit, args.Update)
 }
 
 // Manifest is a manager, read off a document.

@@ -109,7 +109,7 @@ func programIn(container yamledit.Node) (program, bool) {
 		}
 	}
 	name := component(imageOf(text(container, "image")).base())
-	return program{container: container, component: name}, name != "" && !container.Get("command").Exists()
+	return program{container: container, component: name}, name != ""
 }
 
 var (

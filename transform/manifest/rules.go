@@ -3,7 +3,10 @@
 
 package manifest
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
 
 // What rules guard. An earlier stage does not answer for what a later one puts
 // right.
@@ -12,6 +15,7 @@ var (
 
 	theManager   = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
 	theCloud     = []string{transform.InstallCCM}
+	cloudRuns    = []string{transform.InstallCCM, transform.DisableLeaderMigration}
 	bothManagers = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal}
 	everyEdit    = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
 )
@@ -23,6 +27,10 @@ func rules() []transform.Checked[*migration] {
 			ID: "backup-in-manifest-folder", Severity: transform.Warning, Guards: everyEdit, Acceptable: true,
 			Doc: "The file of a static pod is named like a backup. The kubelet starts every file in its folder whose name has no dot in front, so a copy beside the original runs a second manager.",
 		}, Check: (*migration).backup},
+		{Rule: transform.Rule{
+			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: cloudRuns, Acceptable: true,
+			Doc: "Routes of the cloud-controller-manager are on without --cluster-cidr, which ends it when it gains the lease.",
+		}, Check: (*migration).routesUnsafe},
 		{Rule: transform.Rule{
 			ID: "ccm-minor-skew", Severity: transform.Error, Guards: theCloud, Acceptable: true,
 			Doc: "The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.",
@@ -43,22 +51,13 @@ func rules() []transform.Checked[*migration] {
 			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "--leader-migration-config stands without --enable-leader-migration, and is ignored without a word.",
 		}, Check: (*migration).withoutFlag},
-		{Rule: transform.Rule{
-			ID: "csi-gate-stale", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
-		}, Check: (*migration).csiGateStale},
+		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
 		{Rule: transform.Rule{
 			ID: "deployment-deadlock", Severity: transform.Error, Guards: theManager, Acceptable: true,
 			Doc: "The Deployment of kube-controller-manager has one replica, the strategy Recreate, or lets as many pods go as there are: the manager that would create the new pods is stopped first.",
 		}, Check: (*migration).deadlock},
-		{Rule: transform.Rule{
-			ID: transform.RuleEncrypted, Severity: transform.Error,
-			Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
-		}},
-		{Rule: transform.Rule{
-			ID: "flag-left-on-kcm", Severity: transform.Error, Guards: theSwitch,
-			Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
-		}, Check: (*migration).flagLeft},
+		{Rule: ruleset.Encrypted},
+		{Rule: ruleset.FlagLeft(theSwitch), Check: (*migration).flagLeft},
 		{Rule: transform.Rule{
 			ID: "flag-on-external-gate", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
@@ -71,10 +70,7 @@ func rules() []transform.Checked[*migration] {
 			ID: "host-pinned", Severity: transform.Warning, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment selects one host by its name, so that all replicas fail with that host.",
 		}, Check: (*migration).pinned},
-		{Rule: transform.Rule{
-			ID: "in-tree-gone", Severity: transform.Error, Guards: theManager,
-			Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
-		}, Check: (*migration).inTreeGone},
+		{Rule: ruleset.InTreeGone(theManager), Check: (*migration).inTreeGone},
 		{Rule: transform.Rule{
 			ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
@@ -91,10 +87,7 @@ func rules() []transform.Checked[*migration] {
 			ID: "one-active-replica", Severity: transform.Note, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment of kube-controller-manager has several replicas, of which one works: the others wait for its lease, and make the change of the leader quick, not the work.",
 		}, Check: (*migration).oneActive},
-		{Rule: transform.Rule{
-			ID: transform.RuleTemplated, Severity: transform.Error,
-			Doc: "Refused: the file is a template, whose values are not there yet.",
-		}},
+		{Rule: ruleset.Templated},
 	}
 }
 

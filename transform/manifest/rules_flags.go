@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/election"
 	"github.com/rke-lm/rke-lm/transform/gates"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 )
 
 // backupForm is what editors, packages and people append to the name of a file.
@@ -54,7 +55,7 @@ func (m *migration) flagLeft() []transform.Finding {
 	if !found || !a.True() || !m.isExternal() {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(a.Node, "kube-controller-manager is external and keeps "+leaderFlag+": it wins the migration lease and runs no cloud controller, and the cloud-controller-manager waits forever", "remove the flag here")}
+	return []transform.Finding{transform.FindingAt(a.Node, ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix)}
 }
 
 // inTreeGone judges the release that the manager runs, or is about to move to. The
@@ -68,7 +69,7 @@ func (m *migration) inTreeGone() []transform.Finding {
 	if m.Component != kubeManager || name != inTree || !k8s.From(version, k8s.FirstWithout) {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(at, "the provider is aws, which Kubernetes 1.27 and later do not have", "migrate on 1.26, before the upgrade")}
+	return []transform.Finding{transform.FindingAt(at, ruleset.SaidOfInTreeGone.Message, ruleset.SaidOfInTreeGone.Fix)}
 }
 
 func (m *migration) csiGateStale() []transform.Finding {
@@ -85,6 +86,17 @@ func (m *migration) electionOff() []transform.Finding {
 		return nil
 	}
 	return election.Judge(m.arguments.List(), m.Component, transform.FindingAt)
+}
+
+// routesUnsafe goes by the defaults of the manager: routes are on, and have no range
+// of addresses.
+func (m *migration) routesUnsafe() []transform.Finding {
+	routes, set := m.flag("configure-cloud-routes")
+	_, hasRange := m.flag("cluster-cidr")
+	if m.Component != cloudManager || set && !routes.True() || hasRange {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(m.argumentsAt(), ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)}
 }
 
 // skewed finds a manager that goes by the wrong names of its controllers.

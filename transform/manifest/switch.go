@@ -31,9 +31,8 @@ func (m *migration) switchToExternal() transform.Stage {
 	ahead := m.switchAhead()
 	return transform.Stage{
 		Name: transform.SwitchToExternal,
-		Why: "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
-			"The flag, the configuration, its mount and its volume leave in the same edit: an external manager that keeps the flag holds the lease and runs nothing. " +
-			"One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
+		Why: procedure.SwitchWhy +
+			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
 		Edit:    m.switchEdit,
 		Check:   m.checkSwitch,
 		Undo:    m.switchUndo,
@@ -91,9 +90,7 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	if value, changes := m.withoutIPAM(); changes {
 		u.Set = append(u.Set, args.With(controllersFlag, value))
 	}
-	if err := m.leave(e, u); err != nil {
-		return nil, err
-	}
+	m.leave(e, u)
 	if move := m.move(); move.Planned() {
 		return e, m.moveTo(e, move, move.To)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -24,20 +25,9 @@ func (m *migration) usual(at yamledit.Node, what string) error {
 	return bundle.UsualOf(m.target)(at, what)
 }
 
-// enableUndo takes kube-controller-manager out of the migration. An external one
-// is not in it: there the switch is undone first.
-func (m *migration) enableUndo() (*yamledit.Edit, error) {
-	if m.isExternal() {
-		return m.Doc.Edit(), nil
-	}
-	return m.joinUndo()
-}
-
-// installUndo takes the cloud-controller-manager out of the migration.
-func (m *migration) installUndo() (*yamledit.Edit, error) { return m.joinUndo() }
-
-// joinUndo takes away what join writes: the last arguments, and the only mounts
-// and volumes of their lists at most.
+// joinUndo takes a manager out of the migration: what join writes goes, the last
+// arguments with their mount and their volume. Of an external manager the switch
+// is undone first.
 func (m *migration) joinUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
 	if !m.on(leaderFlag) {
@@ -46,9 +36,7 @@ func (m *migration) joinUndo() (*yamledit.Edit, error) {
 	if a, _ := m.flag(leaderFlag); !m.isJoined() {
 		return nil, transform.Lost(a.Node, "--"+leaderFlag+" does not stand there as rke-lm writes it, so it was there before")
 	}
-	if err := m.leave(e, args.Update{}); err != nil {
-		return nil, err
-	}
+	m.leave(e, args.Update{})
 	return e, m.emptied()
 }
 
@@ -105,8 +93,9 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 	if err := m.withIPAM(&u); err != nil {
 		return nil, err
 	}
-	if err := m.arguments.Apply(e, u); err != nil || m.target.NoLeaderMigration {
-		return e, err
+	m.arguments.Apply(e, u)
+	if m.target.NoLeaderMigration {
+		return e, nil
 	}
 	return e, m.join(e)
 }
@@ -133,6 +122,9 @@ func (m *migration) withIPAM(u *args.Update) error {
 // disableUndo lets the cloud-controller-manager join the migration again.
 func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
+	if m.on(leaderFlag) && m.target.KeepLeaderMigration {
+		return e, m.imageBack()
+	}
 	if !m.finished() || m.on(leaderFlag) {
 		return e, nil
 	}
@@ -142,4 +134,18 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	}
 	drop(e, at)
 	return e, m.join(e)
+}
+
+// imageBack asks about an image that the last stage may have moved: the one before
+// is nowhere in the file.
+func (m *migration) imageBack() error {
+	tag := m.target.ImageTag
+	if tag == "" {
+		tag = ccm.TestedTag(m.target.Version)
+	}
+	at, stated := m.versionAt()
+	if tag == "" || tag != stated {
+		return nil
+	}
+	return m.usual(at, "the image was this one or that of another release")
 }

@@ -52,6 +52,7 @@ func TestUndoSaysWhatTheFileDoesNotTell(t *testing.T) {
 		{"a release without the in-tree provider", strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.1", 1), transform.SwitchToExternal, "have no in-tree provider to go back to", transform.Target{}},
 		{"a release that the switch may have moved", static("--cloud-provider=external"), transform.SwitchToExternal, "from this release or from an older one", transform.Target{Version: "v1.26.15"}},
 		{"a list of controllers that was made", static("--cloud-provider=external", "'--controllers=*,-nodeipam'"), transform.SwitchToExternal, "before it was absent or *", transform.Target{NodeIPAM: true}},
+		{"an image that the last stage may have moved", cloudOf("v1.27.2", onAWS, "--enable-leader-migration"), transform.DisableLeaderMigration, "the image was this one or that of another release", transform.Target{Version: "v1.27.16", KeepLeaderMigration: true}},
 		{"where a cloud manager's flag stood", marked(cloud(onAWS)), transform.DisableLeaderMigration, "the flag stood anywhere among the arguments", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,6 +100,7 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 		{"nodeipam stays", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external"), "would still run nodeipam", transform.Target{NodeIPAM: true}},
 		{"the list of controllers changes unasked", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external", "--controllers=-nodeipam"), "other arguments", transform.Target{}},
 		{"the cloud manager does not join", transform.InstallCCM, cloud(onAWS), cloud(onAWS), "would not get --enable-leader-migration", transform.Target{}},
+		{"the end is written down at the start", transform.InstallCCM, cloud(onAWS), marked(cloud(onAWS, flag)), "more than the arguments", transform.Target{}},
 		{"the cloud manager keeps the flag", transform.DisableLeaderMigration, cloud(onAWS, flag), marked(cloud(onAWS, flag)), "would keep --enable-leader-migration", transform.Target{}},
 		{"the end is not written down", transform.DisableLeaderMigration, cloud(onAWS, flag), cloud(onAWS), "would not say that the migration is over", transform.Target{}},
 		{"its image moves unasked", transform.DisableLeaderMigration, cloud(onAWS, flag), marked(cloudOf("v1.26.7", onAWS)), "more than the arguments", transform.Target{}},

@@ -119,7 +119,7 @@ func (m *migration) ccmArgsUnsafe() []transform.Finding {
 			found = append(found, c.inValues(c.chart.Values.Get("args"), message, fix))
 		}
 		if c.chart.RoutesUnsafe() {
-			add("routes are on without --cluster-cidr: the manager ends at the moment it gains the lease", "add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes")
+			add(ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)
 		}
 		if c.chart.LacksProvider() {
 			add("Helm replaces the chart's arguments with this list, and it has no --cloud-provider=aws", "add --cloud-provider=aws")

@@ -72,3 +72,10 @@ var (
 		"carry its content to the cloud-controller-manager as --cloud-config, then --accept cloud-config-lost",
 	}
 )
+
+// SaidOfRoutes is said of a cloud-controller-manager whose routes are on without a
+// range of addresses.
+var SaidOfRoutes = Said{
+	"routes are on without --cluster-cidr: the manager ends at the moment it gains the lease",
+	"add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes",
+}
