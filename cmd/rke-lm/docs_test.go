@@ -21,6 +21,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live"
 )
 
 func TestDocsSessionsAreWhatHappens(t *testing.T) {
@@ -37,6 +38,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	is := readDoc(t, file)
 	should := between(t, is, "rules", ruleRows())
 	should = between(t, should, "refusals", refusalRows())
+	should = between(t, should, "live", liveRows())
 	checkDoc(t, file, is, should)
 }
 
@@ -62,6 +64,15 @@ func ruleRows() string {
 			}
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.ID, strings.ToUpper(d.Name), r.Severity, guarded(r), accept, cell(r.Doc))
 		}
+	}
+	return b.String()
+}
+
+func liveRows() string {
+	var b strings.Builder
+	b.WriteString("| Rule | Severity | Stages | What it finds |\n|---|---|---|---|\n")
+	for _, r := range live.Rules() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, guarded(r), cell(r.Doc))
 	}
 	return b.String()
 }
@@ -117,7 +128,7 @@ func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
 
 func TestDocsListEveryExitCode(t *testing.T) {
 	doc := readDoc(t, "docs/exit-codes.md")
-	for _, code := range []int{exitDone, exitFound, exitInput, exitRefused} {
+	for _, code := range []int{exitDone, exitFound, exitInput, exitFailed, exitRefused} {
 		if !strings.Contains(doc, "\n## "+strconv.Itoa(code)+": ") {
 			t.Errorf("docs/exit-codes.md has no section on %d", code)
 		}
@@ -126,7 +137,7 @@ func TestDocsListEveryExitCode(t *testing.T) {
 
 // TestDocsListEveryJSONField compares the tables of docs/json.md with the types.
 func TestDocsListEveryJSONField(t *testing.T) {
-	for section, v := range map[string]any{"plan": outputs.Plans{}, "explain": outputs.EffectiveConfigs{}, "version": build{}} {
+	for section, v := range map[string]any{"plan": outputs.Plans{}, "explain": outputs.EffectiveConfigs{}, "version": build{}, "verify": outputs.Verification{}, "owners": outputs.Ownership{}, "status": outputs.Statuses{}} {
 		documented := documentedFields(t, section)
 		fields := map[string]string{}
 		jsonFields(fields, "", reflect.TypeOf(v))
@@ -193,6 +204,8 @@ func jsonType(of reflect.Type) string {
 	switch of.Kind() {
 	case reflect.Bool:
 		return "boolean"
+	case reflect.Float64:
+		return "number"
 	case reflect.Int:
 		return "integer"
 	case reflect.Slice:

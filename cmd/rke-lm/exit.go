@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/saved"
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -18,7 +19,8 @@ const (
 	exitDone    = 0
 	exitFound   = 1 // errors that guard a stage, or stages left to do
 	exitInput   = 2 // wrong usage, or an input that cannot be read or safely edited
-	exitRefused = 4 // not a cluster to migrate, a conflict
+	exitFailed  = 3 // a live cluster could not be reached, or did not answer in time
+	exitRefused = 4 // not a cluster to migrate, a conflict, a right that is missing
 )
 
 // failure is an error with the exit code that it asks for. A silent one only
@@ -72,7 +74,14 @@ func exitCode(err error) int {
 	}
 	var r *transform.Refused
 	var c *transform.Conflict
+	var denied *observe.Denied
+	var unreached *observe.Unreached
+	var answered *observe.Failure
 	switch {
+	case errors.As(err, &denied), errors.Is(err, observe.ErrKept):
+		return exitRefused
+	case errors.As(err, &unreached), errors.As(err, &answered):
+		return exitFailed
 	case errors.As(err, &r) && r.Rule == transform.RuleNotMigratable, errors.As(err, &c),
 		errors.Is(err, atomicfile.ErrChanged), errors.Is(err, saved.ErrForeign):
 		return exitRefused

@@ -37,7 +37,8 @@ func runHere(t *testing.T, stdin string, args ...string) ran {
 
 // TestGolden runs every verb on every folder of testdata/golden. A folder holds
 // an input, perhaps a file flags with more arguments for every command, and all
-// else in it is expected output. Folders rule-ID and rule-ID-not show one rule.
+// else in it is expected output. Folders rule-ID and rule-ID-not show one rule;
+// in those of live clusters the input is a dump.
 func TestGolden(t *testing.T) {
 	root, err := filepath.Abs("testdata/golden")
 	if err != nil {
@@ -58,6 +59,9 @@ func TestGolden(t *testing.T) {
 
 // outputsOf returns the expected files of a case by name.
 func outputsOf(t *testing.T, folder string) map[string]string {
+	if isLive(folder) {
+		return liveOutputs(t, folder)
+	}
 	input, flags := caseOf(t, folder)
 	files := map[string]string{}
 	var transcript strings.Builder
@@ -97,9 +101,13 @@ func outputsOf(t *testing.T, folder string) map[string]string {
 
 func caseOf(t *testing.T, folder string) (input string, flags []string) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(folder, "input.*"))
+	pattern := "input.*"
+	if isLive(folder) {
+		pattern = "dump.yaml"
+	}
+	found, err := filepath.Glob(filepath.Join(folder, pattern))
 	if err != nil || len(found) != 1 {
-		t.Fatalf("a case has one input.*, not %v %v", found, err)
+		t.Fatalf("a case has one %s, not %v %v", pattern, found, err)
 	}
 	if b, err := os.ReadFile(filepath.Join(folder, "flags")); err == nil {
 		flags = strings.Fields(string(b))
@@ -114,7 +122,7 @@ func compare(t *testing.T, folder string, files map[string]string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if _, expected := files[e.Name()]; expected || e.Name() == "flags" || strings.HasPrefix(e.Name(), "input.") {
+		if _, expected := files[e.Name()]; expected || e.Name() == "flags" || e.Name() == "dump.yaml" || strings.HasPrefix(e.Name(), "input.") {
 			continue
 		}
 		if !*update {

@@ -65,7 +65,8 @@ nothing but what the stage promises.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newDeployment(o), newLeaderMigrationConfig(o), newVersion(o))
+	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newVerify(o), newOwners(o), newStatus(o),
+		newDeployment(o), newLeaderMigrationConfig(o), newVersion(o))
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
@@ -167,18 +168,24 @@ func checkMigration(t transform.Target) error {
 
 // checkAccept refuses rules that do not exist or must not be acknowledged.
 func checkAccept(id string) error {
-	var known []string
+	var rules []transform.Rule
 	for _, d := range distros() {
-		for _, r := range d.Rules {
-			if r.ID == id && r.Acceptable {
-				return nil
-			}
-			if r.ID == id {
-				return fmt.Errorf("--accept %s: this rule cannot be acknowledged; correct what it finds", id)
-			}
-			if r.Acceptable {
-				known = append(known, r.ID)
-			}
+		rules = append(rules, d.Rules...)
+	}
+	return checkAcceptable(id, rules)
+}
+
+func checkAcceptable(id string, rules []transform.Rule) error {
+	var known []string
+	for _, r := range rules {
+		if r.ID == id && r.Acceptable {
+			return nil
+		}
+		if r.ID == id {
+			return fmt.Errorf("--accept %s: this rule cannot be acknowledged; correct what it finds", id)
+		}
+		if r.Acceptable {
+			known = append(known, r.ID)
 		}
 	}
 	slices.Sort(known)

@@ -23,6 +23,14 @@ func Findings(list []transform.Finding) []transform.Finding {
 	return shown
 }
 
+// where is the place in a file, or the object of a cluster.
+func where(f transform.Finding) string {
+	if f.File == "" {
+		return f.Path
+	}
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
+
 // WriteFindings writes findings for people.
 func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent string) {
 	for _, f := range Findings(findings) {
@@ -30,7 +38,7 @@ func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent 
 		if f.Accepted {
 			accepted = ", accepted"
 		}
-		fmt.Fprintf(w, "%s%s %s%s  %s:%d\n", indent, p.severity(f.Severity), f.Rule, accepted, f.File, f.Line)
+		fmt.Fprintf(w, "%s%s %s%s  %s\n", indent, p.severity(f.Severity), f.Rule, accepted, where(f))
 		fmt.Fprintln(w, wrap(f.Message, indent+"  "))
 		if f.Fix != "" {
 			fmt.Fprintln(w, wrap("→ "+f.Fix, indent+"  "))

@@ -33,15 +33,17 @@ func FindWorkload(docs []*yamledit.Document) (Workload, bool) {
 	return Workload{}, false
 }
 
-// isManager goes by the image, and by the provider where the image is another
-// provider's as well as this one's.
-func (w Workload) isManager() bool {
-	image := text(w.Container, "image")
+func (w Workload) isManager() bool { return IsManager(text(w.Container, "image"), w.Args()) }
+
+// IsManager reports whether a container runs the cloud-controller-manager of AWS.
+// It goes by the image, and by the provider where the image is another provider's
+// as well as this one's.
+func IsManager(image string, list []args.Arg) bool {
 	name, _, _ := strings.Cut(path.Base(image), ":")
 	if !strings.Contains(name, "cloud-controller-manager") {
 		return false
 	}
-	a, set := args.Last(w.Args(), "cloud-provider")
+	a, set := args.Last(list, "cloud-provider")
 	return set && a.Value == "aws" || !set && strings.Contains(image, "aws")
 }
 

@@ -1,0 +1,262 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+)
+
+// cluster is a live cluster behind install-ccm.
+func cluster(t *testing.T) (*apitest.Server, string) {
+	t.Helper()
+	s := apitest.Start(t)
+	s.Fill(520)
+	return s, s.Kubeconfig(t)
+}
+
+func TestVerifyFollowsTheLeaseUntilItMoves(t *testing.T) {
+	t.Parallel()
+	_, config := cluster(t)
+	r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "-o", "json")
+	var v outputs.Verification
+	if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
+		t.Fatal(err, r.stderr)
+	}
+	if r.code != exitDone || !v.OK || len(v.Nodes) != 520 || v.Lease.Owner != "kube-controller-manager" || v.Lease.Life != "live" || len(v.Findings) > 0 {
+		t.Errorf("exit %d, %d nodes, %+v %+v", r.code, len(v.Nodes), v.Lease, v.Findings)
+	}
+}
+
+func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*apitest.Server)
+		args   []string
+		code   int
+		want   string
+	}{
+		{"nothing", func(*apitest.Server) {}, nil, exitDone, "ok\n"},
+		{"an error", func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }, nil, exitFound, "error provider-id-foreign  nodes/" + apitest.NodeName(7)},
+		{"an error that is accepted", func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }, []string{"--accept", "provider-id-foreign"}, exitDone, "error provider-id-foreign, accepted"},
+		{"no right on the lease", func(s *apitest.Server) { s.Denied["system:kube-controller-manager"] = true }, nil, exitFound, "error lease-rbac-missing"},
+		{"a right of the user that is missing", func(s *apitest.Server) { s.Fault = on("/persistentvolumes", apitest.Fault{Status: 403}) }, nil, exitRefused, "list persistentvolumes"},
+		{"an expired token", func(s *apitest.Server) { s.Fault = on("continue=500", apitest.Fault{Status: 401}) }, []string{"--wait", "1m"}, exitRefused, "they may have expired"},
+		{"a token that expires while the lease is followed", expireLater, []string{"--wait", "1m"}, exitRefused, "they may have expired"},
+		{"a wrong answer", func(s *apitest.Server) { s.Fault = on("/nodes", apitest.Fault{Status: 200, Body: "<html>"}) }, nil, exitFailed, "no NodeList of Kubernetes"},
+		{"the wrong owner", func(s *apitest.Server) {}, []string{"--stage", "switch-to-external"}, exitFound, "error lease-wrong-owner"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s, config := cluster(t)
+			c.change(s)
+			r := runHere(t, "", append([]string{"verify", "--kubeconfig", config}, c.args...)...)
+			if r.code != c.code || !strings.Contains(r.stdout+r.stderr, c.want) {
+				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+			}
+			if c.code >= exitInput && r.stdout != "" {
+				t.Errorf("a verdict although nothing was seen:\n%s", r.stdout)
+			}
+		})
+	}
+}
+
+func on(part string, f apitest.Fault) func(*http.Request) apitest.Fault {
+	return func(r *http.Request) apitest.Fault {
+		if strings.Contains(r.URL.String(), part) {
+			return f
+		}
+		return apitest.Fault{}
+	}
+}
+
+// expireLater lets the first look pass and refuses what comes behind it.
+func expireLater(s *apitest.Server) {
+	seen := 0
+	s.Fault = func(r *http.Request) apitest.Fault {
+		if strings.Contains(r.URL.Path, "/leases") {
+			seen++
+		}
+		if seen > 1 {
+			return apitest.Fault{Status: 401}
+		}
+		return apitest.Fault{}
+	}
+}
+
+func TestVerifyWaitsThroughAStorm(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	start := time.Now()
+	tainted := s.Nodes[3].Spec.ProviderID
+	s.Nodes[3].Spec.ProviderID = ""
+	s.Fault = func(r *http.Request) apitest.Fault {
+		since := time.Since(start)
+		if since > 3*time.Second {
+			s.Nodes[3].Spec.ProviderID = tainted
+		}
+		switch n := len(s.Requests) % 5; {
+		case since < time.Second || since > 4*time.Second:
+			return apitest.Fault{}
+		case n < 2:
+			return apitest.Fault{Status: 429, RetryAfter: "1"}
+		case n < 4:
+			return apitest.Fault{Cut: true}
+		}
+		return apitest.Fault{Status: 500}
+	}
+	r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", "40s")
+	if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitDone || !strings.Contains(r.stderr, "snapshot of 520 nodes") {
+		t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	file, dump := filepath.Join(t.TempDir(), "before.yaml"), filepath.Join(t.TempDir(), "dump.yaml")
+	if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot="+file, "--dump", dump); r.code != exitDone {
+		t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	s.Do(func() { s.Nodes[9].UID = "another" })
+	if r := runHere(t, "", "verify", "--kubeconfig", config); r.code != exitFound || !strings.Contains(r.stdout, "error node-renamed  nodes/"+apitest.NodeName(9)) {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitRefused {
+		t.Errorf("the snapshot was overwritten: exit %d\n%s", r.code, r.stderr)
+	}
+	if r := runHere(t, "", "verify", "--from", dump, "--against", file); r.code != exitDone {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestOwnersTellsTheTimeline(t *testing.T) {
+	t.Parallel()
+	_, config := cluster(t)
+	o, r := owners(t, config, "4s")
+	if r.code != exitDone || len(o.Intervals) != 1 || o.Intervals[0].Count != "1" || o.Seconds["1"] < 3 || o.Seconds["0"]+o.Seconds["2"]+o.Seconds["unknown"] > 0 {
+		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+	}
+}
+
+// A cut is unknown, neither nobody nor the last one seen.
+func TestOwnersSaysUnknownForACut(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	start := time.Now()
+	s.Fault = func(*http.Request) apitest.Fault {
+		if since := time.Since(start); since > 3*time.Second && since < 10*time.Second {
+			return [...]apitest.Fault{{Cut: true}, {Status: 500}, {Status: 429}}[len(s.Requests)%3]
+		}
+		return apitest.Fault{}
+	}
+	o, r := owners(t, config, "14s")
+	if r.code != exitDone || len(o.Intervals) != 3 || o.Intervals[1].Count != "unknown" || o.Seconds["unknown"] < 6.5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+	}
+	if !strings.Contains(r.stderr, "trying again") || !strings.Contains(r.stderr, "seen again") {
+		t.Error(r.stderr)
+	}
+}
+
+func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	start := time.Now()
+	s.Fault = func(*http.Request) apitest.Fault {
+		if time.Since(start) > 2*time.Second {
+			return apitest.Fault{Status: 401}
+		}
+		return apitest.Fault{}
+	}
+	o, r := owners(t, config, "1m")
+	if r.code != exitRefused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > 20*time.Second {
+		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+	}
+}
+
+func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Fault = on("/", apitest.Fault{Status: 503})
+	if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "2s"); r.code != exitFailed || r.stdout != "" {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func owners(t *testing.T, config, length string) (outputs.Ownership, ran) {
+	t.Helper()
+	r := runHere(t, "", "owners", "--kubeconfig", config, "--for", length, "-o", "json")
+	var o outputs.Ownership
+	if err := json.Unmarshal([]byte(r.stdout), &o); err != nil {
+		t.Fatalf("%v: exit %d %s", err, r.code, r.stderr)
+	}
+	return o, r
+}
+
+// An interrupt ends the timeline as --for does.
+func TestOwnersEndsWithAnInterrupt(t *testing.T) {
+	t.Parallel()
+	_, config := cluster(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	var out, errs bytes.Buffer
+	code := run(ctx, []string{"owners", "--kubeconfig", config}, streams{strings.NewReader(""), &out, &errs})
+	if code != exitDone || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no owner: 0.0, one: ") {
+		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
+	}
+}
+
+const rancherClusters = `{"apiVersion":"provisioning.cattle.io/v1","kind":"ClusterList","metadata":{},"items":[
+{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"local","namespace":"fleet-local"},"spec":{}},
+{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default"},
+ "spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}]}`
+
+func TestStatusHasALineForEachCluster(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Do(func() { s.Clusters = rancherClusters })
+	r := runHere(t, "", "status", "--kubeconfig", config)
+	const want = `CLUSTER                 DISTRO   VERSION           PROVIDER   REACHED       FINDINGS
+orchard                 rke2     v1.26.15+rke2r1   aws        install-ccm   errors: 0, warnings: 0
+fleet-local/local       rke2     -                 -          -             fleet-local/local:1: `
+	if r.code != exitDone || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-default/orchard   rke2     v1.26.15+rke2r1   aws        -             errors: 1, warnings: ") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Fault = on("/nodes", apitest.Fault{Status: 403})
+	r := runHere(t, "", "status", "--kubeconfig", config, "-o", "json")
+	var list outputs.Statuses
+	if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != exitRefused || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, "list nodes") {
+		t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
+	}
+}
+
+func TestATokenIsSentOverTLSAlone(t *testing.T) {
+	t.Setenv(tokenVariable, "token-abcde:not-a-real-one")
+	r := runHere(t, "", "status", "--rancher-url", "http://rancher.example.com")
+	if r.code != exitInput || !strings.Contains(r.stderr, "https://") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	t.Setenv(tokenVariable, "")
+	if r := runHere(t, "", "status", "--rancher-url", "https://rancher.example.com"); r.code != exitInput || !strings.Contains(r.stderr, tokenVariable) {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}

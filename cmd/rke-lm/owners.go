@@ -1,0 +1,149 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rke-lm/rke-lm/internal/observe"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
+)
+
+// ownersOptions are the flags of owners, and what it has seen.
+type ownersOptions struct {
+	*options
+	connection
+	length time.Duration
+
+	timeline  ownership.Timeline
+	intervals []ownership.Interval
+	managers  []observation.Manager
+	readAt    time.Time // when the managers were read
+	lost      error     // why the last look failed
+	looked    bool
+}
+
+const (
+	ownersPause  = 500 * time.Millisecond // between two looks at the leases
+	managersLast = 2 * time.Second        // how long the arguments of the managers count
+	lookTime     = 4 * time.Second        // for one look, so that a cut does not hang
+)
+
+func newOwners(o *options) *cobra.Command {
+	w := &ownersOptions{options: o}
+	c := &cobra.Command{
+		Use:   "owners",
+		Short: "Follow the leases of a live cluster and print who owns the cloud controllers, and when",
+		Long: `Follow the leases of a live cluster and print a timeline of who owns the cloud
+controllers that a leader migration hands over. A manager owns them when it is
+alive, holds the lease, and by its arguments really runs them. What could not be
+seen is unknown, never nobody.
+
+Without --for it goes on until it is interrupted. At the end come the seconds
+with no owner, one, two, and unknown.`,
+		Example: `  rke-lm owners
+  rke-lm owners --for 10m -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return w.run(c.Context()) },
+	}
+	w.connection.flags(c.Flags())
+	o.outputFlag(c, "text", "json", "yaml")
+	c.Flags().DurationVar(&w.length, "for", 0, "end after this time")
+	return c
+}
+
+func (w *ownersOptions) run(ctx context.Context) error {
+	if err := checkOneOf("output", w.output, "text", "json", "yaml"); err != nil {
+		return err
+	}
+	observer, err := w.dial(0)
+	if err != nil {
+		return err
+	}
+	if w.length > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.length)
+		defer cancel()
+	}
+	refused := w.follow(ctx, observer)
+	w.tell(w.timeline.End(time.Now()))
+	if err := w.finish(); err != nil {
+		return err
+	}
+	if refused == nil && w.lost != nil {
+		return w.lost
+	}
+	return refused
+}
+
+// follow looks until its time is over, or it is refused. What may pass is tried
+// again; the timeline says unknown meanwhile.
+func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) error {
+	for {
+		err := w.look(ctx, observer)
+		var denied *observe.Denied
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, &denied):
+			return err
+		case err != nil && w.lost == nil:
+			fmt.Fprintln(w.err, "unknown from now on, trying again:", err)
+		case err == nil && w.lost != nil:
+			fmt.Fprintln(w.err, "seen again")
+		}
+		w.lost = err
+		if !pause(ctx, ownersPause) {
+			return nil
+		}
+	}
+}
+
+func (w *ownersOptions) look(ctx context.Context, observer *observe.Observer) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	var o observation.Observation
+	if time.Since(w.readAt) > managersLast {
+		if err := observer.Managers(ctx, &o); err != nil {
+			return observe.Refusal(err)
+		}
+		w.managers, w.readAt = o.Managers, time.Now()
+	}
+	if err := observer.Leases(ctx, &o); err != nil {
+		return observe.Refusal(err)
+	}
+	w.looked = true
+	w.tell(w.timeline.Add(ownership.Look{At: time.Now(), Leases: o.Leases, Managers: w.managers}))
+	return nil
+}
+
+// tell keeps intervals, and prints them as they come where people read.
+func (w *ownersOptions) tell(list []ownership.Interval) {
+	w.intervals = append(w.intervals, list...)
+	if w.output != "text" {
+		return
+	}
+	for _, i := range list {
+		outputs.WriteInterval(w.out, w.palette(w.out), i)
+	}
+}
+
+func (w *ownersOptions) finish() error {
+	if !w.looked {
+		return nil
+	}
+	o := outputs.NewOwnership(w.intervals, w.timeline.Handovers)
+	if w.output == "text" {
+		outputs.WriteOwnership(w.out, o)
+		return nil
+	}
+	return w.dump(o)
+}

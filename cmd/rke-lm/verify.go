@@ -1,0 +1,200 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rke-lm/rke-lm/internal/observe"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// verifyOptions are the flags of verify.
+type verifyOptions struct {
+	*options
+	connection
+	choice   live.Choice
+	from     string
+	dump     string
+	snapshot string
+	against  string
+	wait     time.Duration
+	allPods  bool
+}
+
+// inCluster keeps the snapshot as a ConfigMap.
+const inCluster = "cluster"
+
+const (
+	leasePause  = 500 * time.Millisecond // between two looks at the leases
+	lookPause   = 2 * time.Second        // between two looks at everything
+	settleLimit = 40 * time.Second       // for the leases to show whether they live
+)
+
+func newVerify(o *options) *cobra.Command {
+	v := &verifyOptions{options: o}
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Look at a live cluster, or a dump of one, and say whether it is as it has to be",
+		Long: `Look at a live cluster, or a dump of one: nodes and their provider IDs, the
+migration lease and who may lock it, the cloud-controller-manager, volumes and
+load balancers. An error makes the exit code 1, unless --accept acknowledges
+its rule. A lease is followed until it shows whether its holder is alive, which
+takes a few seconds.
+
+Nothing is changed but with --snapshot, which keeps what must stay the same:
+names, UIDs and provider IDs of nodes, and the load balancers.`,
+		Example: `  rke-lm verify --snapshot
+  rke-lm verify --stage switch-to-external --wait 10m
+  rke-lm verify --from dump.yaml -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return v.run(c.Context()) },
+	}
+	f := c.Flags()
+	v.connection.flags(f)
+	o.outputFlag(c, "text", "json", "yaml")
+	f.StringVar(&v.choice.Stage, "stage", "", "also check what has to hold behind this stage")
+	complete(c, "stage", transform.StageNames())
+	f.StringVar(&v.choice.Version, "target-version", "", "release that the cluster is to move to")
+	f.StringArrayVar(&v.choice.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable)")
+	f.DurationVar(&v.wait, "wait", 0, "look again for so long while there are errors")
+	f.StringVar(&v.from, "from", "", "judge this dump, or what kubectl get -o yaml printed, instead of a live cluster")
+	f.StringVar(&v.dump, "dump", "", "write what was seen into this file")
+	f.StringVar(&v.snapshot, "snapshot", "", "keep a snapshot in this file; without a file, in the ConfigMap kube-system/"+observe.SnapshotName)
+	f.Lookup("snapshot").NoOptDefVal = inCluster
+	f.StringVar(&v.against, "against", "", "compare with the snapshot in this file instead of the cluster's")
+	f.BoolVar(&v.allPods, "all-pods", false, "also read the pods of all namespaces, for in-tree volumes that they name themselves")
+	return c
+}
+
+func (v *verifyOptions) run(ctx context.Context) error {
+	if err := v.check(); err != nil {
+		return err
+	}
+	var before *observation.Snapshot
+	if v.against != "" {
+		var err error
+		if before, err = observe.ReadSnapshot(v.against); err != nil {
+			return err
+		}
+	}
+	o, observer, err := v.observe(ctx, before)
+	if err != nil {
+		return err
+	}
+	if v.dump != "" {
+		if err := observe.WriteDump(v.dump, o); err != nil {
+			return err
+		}
+	}
+	if err := v.keep(ctx, observer, o); err != nil {
+		return err
+	}
+	return v.show(o)
+}
+
+// check refuses choices that mean nothing together.
+func (v *verifyOptions) check() error {
+	if err := checkOneOf("output", v.output, "text", "json", "yaml"); err != nil {
+		return err
+	}
+	if v.choice.Stage != "" {
+		if err := checkOneOf("stage", v.choice.Stage, transform.StageNames()...); err != nil {
+			return err
+		}
+	}
+	if v.from != "" && (v.wait > 0 || v.snapshot == inCluster || v.allPods) {
+		return errors.New("--from reads a file, so --wait, --all-pods and --snapshot without a file mean nothing; leave them out")
+	}
+	for _, id := range v.choice.Accept {
+		if err := checkAcceptable(id, live.Rules()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observe reads the dump, or looks at the cluster for as long as there are errors
+// and time is left.
+func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapshot) (*observation.Observation, *observe.Observer, error) {
+	if v.from != "" {
+		o, err := observe.ReadDump(v.from)
+		if err == nil && before != nil {
+			o.Before = before
+		}
+		return o, nil, err
+	}
+	observer, err := v.dial(max(v.wait, defaultPatience))
+	if err != nil {
+		return nil, nil, err
+	}
+	observer.AllPods = v.allPods
+	for end := time.Now().Add(v.wait); ; {
+		o, err := settled(ctx, observer, before, v.choice)
+		if err != nil {
+			return nil, nil, err
+		}
+		if live.Judge(o, v.choice).OK() || time.Now().Add(lookPause).After(end) || !pause(ctx, lookPause) {
+			return o, observer, nil
+		}
+	}
+}
+
+// settled looks once at everything, and at the leases until they show what they
+// have to.
+func settled(ctx context.Context, observer *observe.Observer, before *observation.Snapshot, c live.Choice) (*observation.Observation, error) {
+	o, err := observer.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		o.Before = before
+	}
+	for end := time.Now().Add(settleLimit); live.Unsettled(o, c) && time.Now().Before(end) && pause(ctx, leasePause); {
+		if err := observer.Leases(ctx, o); err != nil {
+			return nil, observe.Refusal(err)
+		}
+	}
+	return o, ctx.Err()
+}
+
+// keep keeps the snapshot where it was asked for.
+func (v *verifyOptions) keep(ctx context.Context, observer *observe.Observer, o *observation.Observation) error {
+	if v.snapshot == "" {
+		return nil
+	}
+	s, place := o.Snapshot(live.Reached(o)), v.snapshot
+	var err error
+	if v.snapshot == inCluster {
+		place = "the ConfigMap kube-system/" + observe.SnapshotName
+		err = observer.KeepSnapshot(ctx, s)
+	} else {
+		err = observe.WriteSnapshot(v.snapshot, s)
+	}
+	if err == nil {
+		fmt.Fprintf(v.err, "snapshot of %d nodes and %d load balancers kept in %s\n", len(s.Nodes), len(s.LoadBalancers), place)
+	}
+	return err
+}
+
+func (v *verifyOptions) show(o *observation.Observation) error {
+	shown := outputs.NewVerification(o, v.choice, live.Judge(o, v.choice))
+	if v.output == "text" {
+		outputs.WriteVerification(v.out, v.palette(v.out), shown)
+	} else if err := v.options.dump(shown); err != nil {
+		return err
+	}
+	if !shown.OK {
+		return withCode(exitFound)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+type answer struct {
+	status      int
+	contentType string
+	body        []byte
+}
+
+type marshaler interface{ Marshal() ([]byte, error) }
+
+// answer answers a request that nothing goes wrong with.
+func (s *Server) answer(r *http.Request) answer {
+	q := r.URL.Query()
+	switch strings.TrimPrefix(r.URL.Path, "/apis") {
+	case "/api/v1/nodes":
+		return page("NodeList", s.Nodes, q, func(l []corev1.Node, m metav1.ListMeta) marshaler { return &corev1.NodeList{ListMeta: m, Items: l} })
+	case "/coordination.k8s.io/v1/namespaces/kube-system/leases":
+		return page("LeaseList", s.renewed(), q, func(l []coordinationv1.Lease, m metav1.ListMeta) marshaler {
+			return &coordinationv1.LeaseList{ListMeta: m, Items: l}
+		})
+	case "/apps/v1/namespaces/kube-system/daemonsets":
+		return page("DaemonSetList", s.DaemonSets, q, func(l []appsv1.DaemonSet, m metav1.ListMeta) marshaler {
+			return &appsv1.DaemonSetList{ListMeta: m, Items: l}
+		})
+	case "/apps/v1/namespaces/kube-system/deployments":
+		return page("DeploymentList", s.Deployments, q, func(l []appsv1.Deployment, m metav1.ListMeta) marshaler {
+			return &appsv1.DeploymentList{ListMeta: m, Items: l}
+		})
+	case "/api/v1/namespaces/kube-system/pods", "/api/v1/pods":
+		return page("PodList", s.selected(q), q, func(l []corev1.Pod, m metav1.ListMeta) marshaler { return &corev1.PodList{ListMeta: m, Items: l} })
+	case "/api/v1/services":
+		return page("ServiceList", s.Services, q, func(l []corev1.Service, m metav1.ListMeta) marshaler {
+			return &corev1.ServiceList{ListMeta: m, Items: l}
+		})
+	case "/api/v1/secrets":
+		return page("SecretList", s.Secrets, q, func(l []corev1.Secret, m metav1.ListMeta) marshaler { return &corev1.SecretList{ListMeta: m, Items: l} })
+	}
+	return s.storage(r, q)
+}
+
+func (s *Server) storage(r *http.Request, q url.Values) answer {
+	switch strings.TrimPrefix(r.URL.Path, "/apis") {
+	case "/api/v1/persistentvolumes":
+		return page("PersistentVolumeList", s.Volumes, q, func(l []corev1.PersistentVolume, m metav1.ListMeta) marshaler {
+			return &corev1.PersistentVolumeList{ListMeta: m, Items: l}
+		})
+	case "/storage.k8s.io/v1/storageclasses":
+		return page("StorageClassList", s.Classes, q, func(l []storagev1.StorageClass, m metav1.ListMeta) marshaler {
+			return &storagev1.StorageClassList{ListMeta: m, Items: l}
+		})
+	case "/storage.k8s.io/v1/csinodes":
+		return page("CSINodeList", s.CSINodes, q, func(l []storagev1.CSINode, m metav1.ListMeta) marshaler {
+			return &storagev1.CSINodeList{ListMeta: m, Items: l}
+		})
+	}
+	return s.objects(r)
+}
+
+// renewed lets those who are alive renew their leases.
+func (s *Server) renewed() []coordinationv1.Lease {
+	now := metav1.NewMicroTime(time.Now())
+	for i := range s.Leases {
+		if s.Renews[s.Leases[i].Name] {
+			s.Leases[i].Spec.RenewTime = &now
+		}
+	}
+	return s.Leases
+}
+
+func (s *Server) selected(q url.Values) []corev1.Pod {
+	selector, err := labels.Parse(q.Get("labelSelector"))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Pods), func(p corev1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
+}
+
+// page answers with as much of a list as the request wants.
+func page[T any](kind string, all []T, q url.Values, list func([]T, metav1.ListMeta) marshaler) answer {
+	from, _ := strconv.Atoi(q.Get("continue"))
+	to := len(all)
+	meta := metav1.ListMeta{ResourceVersion: "1"}
+	if limit, err := strconv.Atoi(q.Get("limit")); err == nil && limit > 0 && from+limit < to && q.Get("resourceVersion") != "0" {
+		to = from + limit
+		meta.Continue = fmt.Sprint(to)
+	}
+	return asProtobuf(kind, list(all[from:to], meta))
+}
+
+func asProtobuf(kind string, m marshaler) answer {
+	raw, err := m.Marshal()
+	if err != nil {
+		return refusal(http.StatusInternalServerError, err.Error())
+	}
+	envelope := runtime.Unknown{TypeMeta: runtime.TypeMeta{Kind: kind}, Raw: raw}
+	body, err := envelope.Marshal()
+	if err != nil {
+		return refusal(http.StatusInternalServerError, err.Error())
+	}
+	return answer{http.StatusOK, "application/vnd.kubernetes.protobuf", append([]byte("k8s\x00"), body...)}
+}
+
+func asJSON(code int, v any) answer {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return answer{http.StatusInternalServerError, "text/plain", []byte(err.Error())}
+	}
+	return answer{code, "application/json", body}
+}

@@ -1,0 +1,91 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Connection names a cluster as kubectl does.
+type Connection struct {
+	Kubeconfig string // "" for KUBECONFIG, or the usual file
+	Context    string // "" for the current one
+	UserAgent  string
+	// Rancher is the address of a Rancher, whose own cluster is meant; then Token
+	// is needed, and Kubeconfig and Context say nothing.
+	Rancher, Token string
+	Authority      string // file with the certificate that signed Rancher's; "" for the system's
+	// Patience is for how long a request is tried again.
+	Patience time.Duration
+}
+
+// ErrConfig says that the configuration names no cluster.
+var ErrConfig = errors.New("no cluster to connect to")
+
+// Connect makes a client; it does not speak to the cluster yet. It fails with
+// ErrConfig.
+func Connect(c Connection) (*Client, error) {
+	if c.Rancher != "" {
+		return newClient(c.rancher(), c.Patience)
+	}
+	config, err := c.loader().ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, err)
+	}
+	config.UserAgent = c.UserAgent
+	return newClient(config, c.Patience)
+}
+
+// rancher goes through Rancher's plain Kubernetes route to its own cluster.
+func (c Connection) rancher() *rest.Config {
+	return &rest.Config{
+		Host: strings.TrimSuffix(c.Rancher, "/") + "/k8s/clusters/local", BearerToken: c.Token, UserAgent: c.UserAgent,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority},
+	}
+}
+
+func (c Connection) loader() clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = c.Kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context})
+}
+
+// Contexts lists the contexts of a configuration, sorted. It fails with ErrConfig.
+func Contexts(c Connection) ([]string, error) {
+	raw, err := c.loader().RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	var names []string
+	for name := range raw.Contexts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%w: there is no context; name a file with --kubeconfig or KUBECONFIG", ErrConfig)
+	}
+	return names, nil
+}
+
+// newClient turns a configuration into a client.
+func newClient(config *rest.Config, patience time.Duration) (*Client, error) {
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	h, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{http: h, base: strings.TrimSuffix(base.String(), "/"), patience: patience}, nil
+}

@@ -1,0 +1,131 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform/redact"
+)
+
+// Failure is a refusal of the server.
+type Failure struct {
+	What    string // what was asked for: "list nodes"
+	Status  int
+	Message string
+	after   time.Duration
+}
+
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%s: the API server answers %d: %s", f.What, f.Status, f.Message)
+}
+
+func newFailure(what string, res *http.Response, a answer) *Failure {
+	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), after: retryAfter(res.Header)}
+	var s metav1.Status
+	if decode(a, "Status", &s, json.Unmarshal) == nil && s.Message != "" {
+		f.Message = redact.Text(s.Message)
+	}
+	return f
+}
+
+// status reports whether an error is a refusal with one of these codes.
+func status(err error, codes ...int) bool {
+	var f *Failure
+	return errors.As(err, &f) && slices.Contains(codes, f.Status)
+}
+
+// Denied lists what the user may not do.
+type Denied struct {
+	Missing []string // "list nodes"
+	Expired bool     // the credentials were not accepted at all
+}
+
+func (d *Denied) Error() string {
+	if d.Expired {
+		return "the API server does not accept the credentials; log in again, they may have expired"
+	}
+	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/guide.md has the role"
+}
+
+// Unreached says that a cluster could not be looked at.
+type Unreached struct {
+	What string
+	Err  error
+}
+
+func (u *Unreached) Error() string {
+	if f := (*Failure)(nil); errors.As(u.Err, &f) {
+		return fmt.Sprintf("%s; look at the API server, and run the command again", f)
+	}
+	return fmt.Sprintf("%s: %s; check the network and the API server, and run the command again", u.What, redact.Text(u.Err.Error()))
+}
+
+func (u *Unreached) Unwrap() error { return u.Err }
+
+// unreached tells refusals of the server, which stay as they are, from what kept
+// it from answering.
+func unreached(ctx context.Context, what string, err error) error {
+	var f *Failure
+	if errors.As(err, &f) && f.Status < 500 && f.Status != http.StatusTooManyRequests {
+		return f
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return &Unreached{what, err}
+}
+
+func untrusted(err error) bool {
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &record)
+}
+
+// Refusal turns an error of one request into the *Denied that it stands for, if it
+// does.
+func Refusal(err error) error { return joined([]error{err}) }
+
+// joined makes one error of several: all rights that are missing, or the first of
+// the others.
+func joined(errs []error) error {
+	denied := &Denied{}
+	var first error
+	for _, err := range errs {
+		var f *Failure
+		var d *Denied
+		switch {
+		case err == nil:
+		case errors.As(err, &d) && d.Expired:
+			return d
+		case errors.As(err, &d):
+			denied.Missing = append(denied.Missing, d.Missing...)
+		case status(err, http.StatusUnauthorized):
+			return &Denied{Expired: true}
+		case status(err, http.StatusForbidden) && errors.As(err, &f):
+			denied.Missing = append(denied.Missing, f.What)
+		case first == nil:
+			first = err
+		}
+	}
+	if len(denied.Missing) > 0 {
+		slices.Sort(denied.Missing)
+		denied.Missing = slices.Compact(denied.Missing)
+		return denied
+	}
+	return first
+}

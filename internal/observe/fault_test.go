@@ -1,0 +1,148 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+)
+
+// often fails the first so many requests whose URL has a part.
+func often(times int, part string, f apitest.Fault) func(*http.Request) apitest.Fault {
+	return func(r *http.Request) apitest.Fault {
+		if times == 0 || !strings.Contains(r.URL.String(), part) {
+			return apitest.Fault{}
+		}
+		times--
+		return f
+	}
+}
+
+func TestWhatPassesIsTriedAgain(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault func(*http.Request) apitest.Fault
+	}{
+		{"a cut in the middle of the second page", often(2, "continue=500", apitest.Fault{Cut: true})},
+		{"a cut in the middle of every first answer", often(8, "", apitest.Fault{Cut: true})},
+		{"too many requests", often(2, "/nodes", apitest.Fault{Status: 429, RetryAfter: "1"})},
+		{"a storm of errors", often(12, "", apitest.Fault{Status: 500})},
+		{"a server that is not there yet", often(3, "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"})},
+		{"the page of a proxy with an error", often(2, "/nodes", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"})},
+		{"a list that is too old to go on", often(1, "continue=500", apitest.Fault{Status: 410})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := apitest.Start(t)
+			s.Fill(700)
+			s.Fault = c.fault
+			o, err := observer(t, s, 20*time.Second).Look(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]bool{}
+			for _, n := range o.Nodes {
+				seen[n.Name] = true
+			}
+			if len(o.Nodes) != 700 || len(seen) != 700 || len(o.Leases) != 3 || len(o.Managers) != 6 {
+				t.Errorf("%d nodes, %d of them different, %d leases, %d managers", len(o.Nodes), len(seen), len(o.Leases), len(o.Managers))
+			}
+		})
+	}
+}
+
+func TestARetryWaitsAsTheServerSays(t *testing.T) {
+	s := apitest.Start(t)
+	s.Fill(3)
+	s.Fault = often(1, "/nodes", apitest.Fault{Status: 429, RetryAfter: "2"})
+	start := time.Now()
+	if _, err := observer(t, s, 10*time.Second).Look(t.Context()); err != nil || time.Since(start) < 2*time.Second {
+		t.Errorf("%v after %s", err, time.Since(start))
+	}
+}
+
+// There is no Observation of a part of a cluster, whatever goes wrong.
+func TestWhatDoesNotPassIsSaid(t *testing.T) {
+	always := func(part string, f apitest.Fault) func(*http.Request) apitest.Fault { return often(1<<30, part, f) }
+	for _, c := range []struct {
+		name, want string
+		fault      func(*http.Request) apitest.Fault
+	}{
+		{"errors without an end", "list nodes: the API server answers 500", always("/nodes", apitest.Fault{Status: 500})},
+		{"a cut without an end", "list nodes: unexpected EOF", always("/nodes", apitest.Fault{Cut: true})},
+		{"the login page of a proxy", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "<html>log in</html>"})},
+		{"another kind", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "{\"kind\":\"PodList\"}"})},
+		{"an empty answer", "no LeaseList of Kubernetes", always("/leases", apitest.Fault{Status: 200})},
+		{"an empty object", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "{}"})},
+		{"a redirect", "list nodes: the API server answers 302", always("/nodes", apitest.Fault{Status: 302})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := apitest.Start(t)
+			s.Fill(700)
+			s.Fault = c.fault
+			o, err := observer(t, s, time.Second).Look(t.Context())
+			if o != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
+	s := apitest.Start(t)
+	s.Fill(700)
+	s.Fault = func(r *http.Request) apitest.Fault {
+		for _, part := range []string{"/nodes", "subjectaccessreviews", "csinodes"} {
+			if strings.Contains(r.URL.Path, part) && !strings.HasSuffix(r.URL.Path, "/services") {
+				return apitest.Fault{Status: 403}
+			}
+		}
+		return apitest.Fault{}
+	}
+	start := time.Now()
+	_, err := observer(t, s, time.Minute).Look(t.Context())
+	const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/guide.md has the role"
+	var denied *observe.Denied
+	if !errors.As(err, &denied) || err.Error() != want || time.Since(start) > 5*time.Second {
+		t.Errorf("%v after %s", err, time.Since(start))
+	}
+}
+
+func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
+	s := apitest.Start(t)
+	s.Fill(700)
+	s.Fault = often(1<<30, "continue=500", apitest.Fault{Status: 401})
+	o, err := observer(t, s, time.Minute).Look(t.Context())
+	var denied *observe.Denied
+	if o != nil || !errors.As(err, &denied) || !denied.Expired {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnInterruptEndsALook(t *testing.T) {
+	s := apitest.Start(t)
+	s.Fill(3)
+	s.Fault = often(1<<30, "/nodes", apitest.Fault{Status: 500})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := observer(t, s, time.Minute).Look(ctx); err == nil || time.Since(start) > 5*time.Second {
+		t.Errorf("%v after %s", err, time.Since(start))
+	}
+}
+
+func TestAServerThatIsNotThereIsSaid(t *testing.T) {
+	c, err := observe.Connect(observe.Connection{Kubeconfig: "testdata/no-such-file"})
+	if !errors.Is(err, observe.ErrConfig) {
+		t.Errorf("%v, %v", c, err)
+	}
+}

@@ -1,0 +1,181 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/redact"
+)
+
+func keepLeases(list *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
+	for i := range list.Items {
+		l := &list.Items[i]
+		if l.Namespace != managersNamespace {
+			continue
+		}
+		out := observation.Lease{Name: l.Name, Holder: value(l.Spec.HolderIdentity), DurationSeconds: int(value(l.Spec.LeaseDurationSeconds)), Transitions: int(value(l.Spec.LeaseTransitions))}
+		out.Renewed, out.Acquired = value(l.Spec.RenewTime).UTC(), value(l.Spec.AcquireTime).UTC()
+		kept = append(kept, out)
+	}
+	return kept
+}
+
+// value returns what a pointer points to, or nothing.
+func value[T any](p *T) T {
+	if p == nil {
+		var none T
+		return none
+	}
+	return *p
+}
+
+// manager finds the container of a pod that runs a manager.
+func manager(spec *corev1.PodSpec) (corev1.Container, string) {
+	for _, c := range spec.Containers {
+		if name := ownership.Component(c.Image, slices.Concat(c.Command, c.Args)); name != "" {
+			return c, name
+		}
+	}
+	return corev1.Container{}, ""
+}
+
+// configMaps finds the data of a ConfigMap in kube-system.
+type configMaps func(name string) (map[string]string, bool)
+
+func keepManager(p *corev1.Pod, find configMaps) (observation.Manager, bool) {
+	c, component := manager(&p.Spec)
+	if component == "" {
+		return observation.Manager{}, false
+	}
+	m := observation.Manager{
+		Component: component, Pod: p.Name, Node: p.Spec.NodeName, Image: c.Image, Hosts: hosts(p),
+		Args: arguments(c), Account: p.Spec.ServiceAccountName, Running: p.Status.Phase == corev1.PodRunning,
+		Config: configOf(p, c, find),
+	}
+	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		m.Account = ""
+	}
+	for _, s := range p.Status.ContainerStatuses {
+		if s.Name != c.Name {
+			continue
+		}
+		m.Restarts = int(s.RestartCount)
+		if s.State.Waiting != nil {
+			m.Waiting = s.State.Waiting.Reason
+		}
+		if t := s.LastTerminationState.Terminated; t != nil {
+			m.RestartedAt = t.FinishedAt.Unix()
+		}
+	}
+	return m, true
+}
+
+// arguments returns what a container runs, as lines that may be shown.
+func arguments(c corev1.Container) []string {
+	out := []string{}
+	for _, a := range slices.Concat(c.Command, c.Args) {
+		out = append(out, redact.Text(a))
+	}
+	return out
+}
+
+// hosts returns the names that a process in a pod takes for its host's. Under the
+// host's network it is the machine's, of which the node's name is a form.
+func hosts(p *corev1.Pod) []string {
+	names := []string{p.Name, p.Spec.Hostname}
+	if p.Spec.HostNetwork {
+		short, _, _ := strings.Cut(p.Spec.NodeName, ".")
+		names = []string{p.Spec.NodeName, short}
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// configOf returns the configuration that a manager reads from a ConfigMap.
+func configOf(p *corev1.Pod, c corev1.Container, find configMaps) *string {
+	file := ownership.ConfigFile(slices.Concat(c.Command, c.Args))
+	if file == "" {
+		return nil
+	}
+	for _, m := range c.VolumeMounts {
+		key, below := strings.CutPrefix(file, strings.TrimSuffix(m.MountPath, "/")+"/")
+		switch {
+		case m.MountPath == file && m.SubPath != "":
+			key = m.SubPath
+		case m.MountPath == file:
+			key = path.Base(file)
+		case !below:
+			continue
+		}
+		if text := inVolume(p, m.Name, key, find); text != nil {
+			return text
+		}
+	}
+	return nil
+}
+
+func inVolume(p *corev1.Pod, volume, key string, find configMaps) *string {
+	for _, v := range p.Spec.Volumes {
+		if v.Name != volume || v.ConfigMap == nil {
+			continue
+		}
+		for _, item := range v.ConfigMap.Items {
+			if item.Path == key {
+				key = item.Key
+			}
+		}
+		data, found := find(v.ConfigMap.Name)
+		if text, set := data[key]; found && set {
+			return &text
+		}
+	}
+	return nil
+}
+
+func keepDaemonSet(d *appsv1.DaemonSet) (observation.DaemonSet, bool) {
+	c, component := manager(&d.Spec.Template.Spec)
+	if component != observation.CloudManager {
+		return observation.DaemonSet{}, false
+	}
+	return observation.DaemonSet{
+		Namespace: d.Namespace, Name: d.Name, Image: c.Image, Args: arguments(c),
+		Observed: d.Status.ObservedGeneration >= d.Generation,
+		Desired:  int(d.Status.DesiredNumberScheduled), Updated: int(d.Status.UpdatedNumberScheduled), Ready: int(d.Status.NumberReady),
+	}, true
+}
+
+// workload is what makes pods, with the labels of those.
+type workload struct {
+	daemonSet *observation.DaemonSet
+	selector  *metav1.LabelSelector
+}
+
+func keepDaemonSets(list *appsv1.DaemonSetList, kept []workload) []workload {
+	for i := range list.Items {
+		if d, is := keepDaemonSet(&list.Items[i]); is {
+			kept = append(kept, workload{&d, list.Items[i].Spec.Selector})
+		}
+	}
+	return kept
+}
+
+func keepDeployments(list *appsv1.DeploymentList, kept []workload) []workload {
+	for i := range list.Items {
+		if _, component := manager(&list.Items[i].Spec.Template.Spec); component != "" {
+			kept = append(kept, workload{selector: list.Items[i].Spec.Selector})
+		}
+	}
+	return kept
+}

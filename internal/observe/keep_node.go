@@ -1,0 +1,141 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// inTreeEBS is the in-tree plugin, as provisioner and as the beginning of the
+// names of attached volumes.
+const inTreeEBS = "kubernetes.io/aws-ebs"
+
+var keptLabels = append([]string{
+	observation.ZoneLabel, observation.OldZoneLabel, observation.RegionLabel, observation.InstanceTypeLabel,
+}, observation.ControlPlaneLabels...)
+
+func keepNodes(list *corev1.NodeList, kept []observation.Node) []observation.Node {
+	for i := range list.Items {
+		kept = append(kept, keepNode(&list.Items[i]))
+	}
+	return kept
+}
+
+func keepNode(n *corev1.Node) observation.Node {
+	out := observation.Node{
+		Name: n.Name, UID: string(n.UID), ProviderID: n.Spec.ProviderID,
+		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[transform.CordonAnnotation],
+		InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
+	}
+	for _, l := range keptLabels {
+		if v, set := n.Labels[l]; set {
+			if out.Labels == nil {
+				out.Labels = map[string]string{}
+			}
+			out.Labels[l] = v
+		}
+	}
+	for _, t := range n.Spec.Taints {
+		out.Taints = append(out.Taints, t.Key)
+	}
+	return out
+}
+
+func inTreeVolumes(n *corev1.Node) int {
+	seen := map[string]bool{}
+	for _, v := range n.Status.VolumesInUse {
+		seen[string(v)] = true
+	}
+	for _, v := range n.Status.VolumesAttached {
+		seen[string(v.Name)] = true
+	}
+	count := 0
+	for v := range seen {
+		if strings.HasPrefix(v, inTreeEBS+"/") {
+			count++
+		}
+	}
+	return count
+}
+
+// ecr is the host of a private registry.
+var ecr = regexp.MustCompile(`^[0-9]+\.dkr\.ecr[a-z-]*\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?/`)
+
+func registries(n *corev1.Node) []string {
+	var hosts []string
+	for _, image := range n.Status.Images {
+		for _, name := range image.Names {
+			if strings.Contains(name, ".dkr.ecr") && ecr.MatchString(name) {
+				host, _, _ := strings.Cut(name, "/")
+				hosts = append(hosts, host)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+func keepServices(list *corev1.ServiceList, kept []observation.Service) []observation.Service {
+	for i := range list.Items {
+		s := &list.Items[i]
+		if s.Spec.Type != corev1.ServiceTypeLoadBalancer {
+			continue
+		}
+		out := observation.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}}
+		for _, in := range s.Status.LoadBalancer.Ingress {
+			out.Hosts = append(out.Hosts, in.Hostname+in.IP)
+		}
+		slices.Sort(out.Hosts)
+		kept = append(kept, out)
+	}
+	return kept
+}
+
+func keepVolumes(list *corev1.PersistentVolumeList, kept []observation.Volume) []observation.Volume {
+	for i := range list.Items {
+		if list.Items[i].Spec.AWSElasticBlockStore != nil {
+			kept = append(kept, observation.Volume{Kind: "PersistentVolume", Name: list.Items[i].Name})
+		}
+	}
+	return kept
+}
+
+// keepInline keeps the pods that name an in-tree volume themselves.
+func keepInline(list *corev1.PodList, kept []observation.Volume) []observation.Volume {
+	for i := range list.Items {
+		p := &list.Items[i]
+		if slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.AWSElasticBlockStore != nil }) {
+			kept = append(kept, observation.Volume{Kind: "Pod", Name: p.Namespace + "/" + p.Name})
+		}
+	}
+	return kept
+}
+
+func keepClasses(list *storagev1.StorageClassList, kept []string) []string {
+	for i := range list.Items {
+		if list.Items[i].Provisioner == inTreeEBS {
+			kept = append(kept, list.Items[i].Name)
+		}
+	}
+	return kept
+}
+
+func keepDrivers(list *storagev1.CSINodeList, kept []observation.NodeDrivers) []observation.NodeDrivers {
+	for i := range list.Items {
+		out := observation.NodeDrivers{Node: list.Items[i].Name, Drivers: []string{}}
+		for _, d := range list.Items[i].Spec.Drivers {
+			out.Drivers = append(out.Drivers, d.Name)
+		}
+		kept = append(kept, out)
+	}
+	return kept
+}

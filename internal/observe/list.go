@@ -1,0 +1,134 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// pageSize keeps one page of nodes, at about 15 kB each, to a few megabytes.
+const pageSize = 500
+
+// magic begins every protobuf answer (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
+var magic = []byte("k8s\x00")
+
+// message is a type of the API that reads protobuf.
+type message[T any] interface {
+	*T
+	Unmarshal([]byte) error
+}
+
+type listMessage[T any] interface {
+	message[T]
+	metav1.ListInterface
+}
+
+// resource is a kind of objects of the API.
+type resource struct {
+	what, path, kind string // kind of the list
+	query            url.Values
+	jsonOnly         bool // a custom resource
+	cached           bool // an answer from the server's cache will do
+}
+
+// collect reads all pages of a list and keeps what keep makes of each. When the
+// list changes too much between two pages it begins anew, so that the result is
+// one state of the cluster.
+func collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r resource, keep func(P, []T) []T) ([]T, error) {
+	for {
+		kept, err := onePass(ctx, c, r, keep)
+		if status(err, http.StatusGone) && ctx.Err() == nil {
+			continue
+		}
+		return kept, err
+	}
+}
+
+func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r resource, keep func(P, []T) []T) ([]T, error) {
+	var kept []T
+	for token := ""; ; {
+		page := P(new(L))
+		if err := get(ctx, c, r.page(token), r.kind, page, page.Unmarshal); err != nil {
+			return nil, err
+		}
+		kept = keep(page, kept)
+		if token = page.GetContinue(); token == "" {
+			return kept, nil
+		}
+	}
+}
+
+func (r resource) page(token string) request {
+	q := url.Values{}
+	for k, v := range r.query {
+		q[k] = v
+	}
+	q.Set("limit", strconv.Itoa(pageSize))
+	switch {
+	case token != "":
+		q.Set("continue", token)
+	case r.cached:
+		q.Set("resourceVersion", "0")
+	}
+	req := request{what: r.what, method: http.MethodGet, path: r.path, query: q}
+	if r.jsonOnly {
+		req.accept = "application/json"
+	}
+	return req
+}
+
+// get asks for an object of a kind.
+func get(ctx context.Context, c *Client, r request, kind string, into any, protobuf func([]byte) error) error {
+	a, err := c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := decode(a, kind, into, func(raw []byte, _ any) error { return protobuf(raw) }); err != nil {
+		return &Unreached{r.what, err}
+	}
+	return nil
+}
+
+// decode reads an answer of a kind; anything else, such as the page of a proxy, is
+// an error and not an empty list.
+func decode(a answer, kind string, into any, protobuf func([]byte, any) error) error {
+	if raw, is := bytes.CutPrefix(a.body, magic); is {
+		var u runtime.Unknown
+		if err := u.Unmarshal(raw); err != nil {
+			return fmt.Errorf("the answer is no protobuf of Kubernetes: %w", err)
+		}
+		if u.Kind != kind {
+			return fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
+		}
+		return protobuf(u.Raw, into)
+	}
+	var head metav1.TypeMeta
+	if err := json.Unmarshal(a.body, &head); err != nil || head.Kind != kind {
+		return fmt.Errorf("the answer is no %s of Kubernetes (%s)", kind, a.contentType)
+	}
+	return json.Unmarshal(a.body, into)
+}
+
+// counter counts requests and bytes.
+type counter struct{ requests, bytes atomic.Int64 }
+
+func (c *counter) add(bytes int) {
+	c.requests.Add(1)
+	c.bytes.Add(int64(bytes))
+}
+
+// Traffic returns how many requests were made, and how many bytes were answered.
+func (c *Client) Traffic() (requests, bytes int64) {
+	return c.count.requests.Load(), c.count.bytes.Load()
+}

@@ -1,0 +1,134 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// usualPods selects managers that no workload makes: mirrors of static pods.
+var usualPods = []string{
+	"component in (" + observation.KubeManager + "," + observation.CloudManager + ")",
+	"k8s-app in (" + observation.KubeManager + "," + observation.CloudManager + ",aws-" + observation.CloudManager + ")",
+}
+
+func (c *Client) records(ctx context.Context) ([]observation.Lease, error) {
+	r := resource{what: "list leases.coordination.k8s.io in kube-system", path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", kind: "LeaseList"}
+	return collect(ctx, c, r, func(l *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
+		return keepLeases(l, kept)
+	})
+}
+
+// readManagers reads the managers and then what they may do, which depends on
+// who they are.
+func (o *Observer) readManagers(ctx context.Context, out *observation.Observation) error {
+	if err := o.Managers(ctx, out); err != nil {
+		return err
+	}
+	return o.readReviews(ctx, out)
+}
+
+// Managers looks at the pods of both managers, found by the workloads that make
+// them and by their usual labels: kube-system has thousands of others.
+func (o *Observer) Managers(ctx context.Context, out *observation.Observation) error {
+	workloads, err := o.workloads(ctx)
+	if err != nil {
+		return err
+	}
+	selectors := slices.Clone(usualPods)
+	out.DaemonSets = []observation.DaemonSet{}
+	for _, w := range workloads {
+		if w.daemonSet != nil {
+			out.DaemonSets = append(out.DaemonSets, *w.daemonSet)
+		}
+		if s := metav1.FormatLabelSelector(w.selector); w.selector != nil && !slices.Contains(selectors, s) {
+			selectors = append(selectors, s)
+		}
+	}
+	found := map[string]observation.Manager{}
+	for _, s := range selectors {
+		if err := o.podsOf(ctx, s, found); err != nil {
+			return err
+		}
+	}
+	out.Managers = []observation.Manager{}
+	for _, m := range found {
+		out.Managers = append(out.Managers, m)
+	}
+	slices.SortFunc(out.Managers, func(a, b observation.Manager) int { return strings.Compare(a.Pod, b.Pod) })
+	return nil
+}
+
+func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
+	r := resource{what: "list daemonsets.apps in kube-system", path: "/apis/apps/v1/namespaces/kube-system/daemonsets", kind: "DaemonSetList"}
+	sets, err := collect(ctx, o.Client, r, func(l *appsv1.DaemonSetList, kept []workload) []workload { return keepDaemonSets(l, kept) })
+	r = resource{what: "list deployments.apps in kube-system", path: "/apis/apps/v1/namespaces/kube-system/deployments", kind: "DeploymentList"}
+	deployments, err2 := collect(ctx, o.Client, r, func(l *appsv1.DeploymentList, kept []workload) []workload { return keepDeployments(l, kept) })
+	return append(sets, deployments...), joined([]error{err, err2})
+}
+
+func (o *Observer) podsOf(ctx context.Context, selector string, found map[string]observation.Manager) error {
+	r := resource{what: "list pods in kube-system", path: "/api/v1/namespaces/kube-system/pods", kind: "PodList", query: url.Values{"labelSelector": {selector}}}
+	var failed error
+	find := func(name string) (map[string]string, bool) {
+		data, there, err := o.configMap(ctx, name)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		return data, there
+	}
+	managers, err := collect(ctx, o.Client, r, func(l *corev1.PodList, kept []observation.Manager) []observation.Manager {
+		for i := range l.Items {
+			if m, is := keepManager(&l.Items[i], find); is {
+				kept = append(kept, m)
+			}
+		}
+		return kept
+	})
+	for _, m := range managers {
+		found[m.Pod] = m
+	}
+	return joined([]error{err, failed})
+}
+
+// configMap reads the text of a ConfigMap; one that is not there has none.
+func (o *Observer) configMap(ctx context.Context, name string) (map[string]string, bool, error) {
+	m, err := o.getConfigMap(ctx, name)
+	if err != nil || m == nil {
+		return nil, false, err
+	}
+	return m.Data, true, nil
+}
+
+// getConfigMap returns nil for a ConfigMap that is not there.
+func (c *Client) getConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
+	var m corev1.ConfigMap
+	r := request{what: "get configmaps in kube-system", method: http.MethodGet, path: "/api/v1/namespaces/kube-system/configmaps/" + url.PathEscape(name)}
+	err := get(ctx, c, r, "ConfigMap", &m, m.Unmarshal)
+	if status(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	return &m, err
+}
+
+func gitVersion(body []byte) (string, error) {
+	var v version.Info
+	if err := json.Unmarshal(body, &v); err != nil || v.GitVersion == "" {
+		return "", &Unreached{"get the version", errNoVersion}
+	}
+	return v.GitVersion, nil
+}

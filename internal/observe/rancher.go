@@ -1,0 +1,89 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// controlPlaneList is as much of RKEControlPlanes as tells whether they settled.
+type controlPlaneList struct {
+	metav1.ListMeta `json:"metadata"`
+	Items           []controlPlane `json:"items"`
+}
+
+type controlPlane struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              json.RawMessage `json:"spec"`
+	Status            struct {
+		ObservedGeneration int64              `json:"observedGeneration"`
+		AppliedSpec        json.RawMessage    `json:"appliedSpec"`
+		Conditions         []metav1.Condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// Unmarshal is never called: custom resources have no protobuf.
+func (*controlPlaneList) Unmarshal([]byte) error { return errNoProtobuf }
+
+// planType is the type of the Secrets that hold machine plans.
+const planType = "rke.cattle.io/machine-plan"
+
+// readRancher looks at Rancher's own objects, where the cluster is Rancher's. Of
+// Secrets it keeps only whether two of their values are the same.
+func (o *Observer) readRancher(ctx context.Context, out *observation.Observation) (err error) {
+	r := resource{what: "list rkecontrolplanes.rke.cattle.io", path: "/apis/rke.cattle.io/v1/rkecontrolplanes", kind: "RKEControlPlaneList", jsonOnly: true}
+	out.ControlPlanes, err = collect(ctx, o.Client, r, keepControlPlanes)
+	if status(err, http.StatusNotFound) {
+		return nil
+	}
+	if err != nil || len(out.ControlPlanes) == 0 {
+		return err
+	}
+	r = resource{what: "list secrets", path: "/api/v1/secrets", kind: "SecretList", query: url.Values{"fieldSelector": {"type=" + planType}}}
+	out.MachinePlans, err = collect(ctx, o.Client, r, keepPlans)
+	return err
+}
+
+func keepControlPlanes(list *controlPlaneList, kept []observation.ControlPlane) []observation.ControlPlane {
+	for _, c := range list.Items {
+		out := observation.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Status.ObservedGeneration == c.Generation, Applied: sameJSON(c.Spec, c.Status.AppliedSpec)}
+		for _, name := range []string{"Ready", "Reconciled"} {
+			if !slices.ContainsFunc(c.Status.Conditions, func(k metav1.Condition) bool { return k.Type == name && k.Status == metav1.ConditionTrue }) {
+				out.NotTrue = append(out.NotTrue, name)
+			}
+		}
+		kept = append(kept, out)
+	}
+	return kept
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return transform.Same(x, y)
+}
+
+func keepPlans(list *corev1.SecretList, kept []observation.MachinePlan) []observation.MachinePlan {
+	for i := range list.Items {
+		s := &list.Items[i]
+		if s.Type != planType {
+			continue
+		}
+		kept = append(kept, observation.MachinePlan{Namespace: s.Namespace, Name: s.Name, Applied: bytes.Equal(s.Data["plan"], s.Data["appliedPlan"])})
+	}
+	return kept
+}

@@ -1,0 +1,118 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+const managersNamespace = leadermigration.Namespace
+
+// Observer looks at one cluster; it remembers how the leases moved.
+type Observer struct {
+	*Client
+	// AllPods also reads the pods of all namespaces, for volumes that they name.
+	AllPods bool
+
+	watch observation.Watch
+}
+
+// part reads one part of an observation; parts write different fields.
+type part func(context.Context, *observation.Observation) error
+
+// Look reads everything. It fails with *Denied and *Unreached; then there is
+// nothing to judge.
+func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
+	out := &observation.Observation{
+		APIVersion: observation.APIVersion, Kind: observation.Kind,
+		Nodes: []observation.Node{}, Leases: []observation.Lease{}, DaemonSets: []observation.DaemonSet{}, Managers: []observation.Manager{}, Services: []observation.Service{},
+	}
+	err := together(ctx, out, o.Leases, o.readVersion, o.readNodes, o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
+	if err != nil {
+		return nil, err
+	}
+	out.Seen = time.Now().UTC()
+	return out, nil
+}
+
+// together runs parts at the same time and joins their errors.
+func together(ctx context.Context, out *observation.Observation, parts ...part) error {
+	errs := make([]error, len(parts))
+	var all sync.WaitGroup
+	for i, read := range parts {
+		all.Go(func() { errs[i] = read(ctx, out) })
+	}
+	all.Wait()
+	return joined(errs)
+}
+
+// Leases looks at the leases again.
+func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {
+	records, err := o.records(ctx)
+	if err != nil {
+		return err
+	}
+	out.Seen = time.Now().UTC()
+	out.Leases = o.watch.Look(time.Now(), records)
+	return nil
+}
+
+func (o *Observer) readNodes(ctx context.Context, out *observation.Observation) (err error) {
+	r := resource{what: "list nodes", path: "/api/v1/nodes", kind: "NodeList"}
+	out.Nodes, err = collect(ctx, o.Client, r, func(l *corev1.NodeList, kept []observation.Node) []observation.Node { return keepNodes(l, kept) })
+	return err
+}
+
+func (o *Observer) readServices(ctx context.Context, out *observation.Observation) (err error) {
+	r := resource{what: "list services", path: "/api/v1/services", kind: "ServiceList"}
+	out.Services, err = collect(ctx, o.Client, r, keepServices)
+	return err
+}
+
+// readStorage takes the server's cache for what every node tells of itself once.
+func (o *Observer) readStorage(ctx context.Context, out *observation.Observation) error {
+	return together(ctx, out,
+		func(ctx context.Context, out *observation.Observation) (err error) {
+			r := resource{what: "list persistentvolumes", path: "/api/v1/persistentvolumes", kind: "PersistentVolumeList"}
+			out.Volumes, err = collect(ctx, o.Client, r, keepVolumes)
+			if err != nil || !o.AllPods {
+				return err
+			}
+			r = resource{what: "list pods", path: "/api/v1/pods", kind: "PodList"}
+			pods, err := collect(ctx, o.Client, r, keepInline)
+			out.Volumes = append(out.Volumes, pods...)
+			return err
+		},
+		func(ctx context.Context, out *observation.Observation) (err error) {
+			r := resource{what: "list storageclasses.storage.k8s.io", path: "/apis/storage.k8s.io/v1/storageclasses", kind: "StorageClassList"}
+			out.StorageClasses, err = collect(ctx, o.Client, r, keepClasses)
+			return err
+		},
+		func(ctx context.Context, out *observation.Observation) (err error) {
+			r := resource{what: "list csinodes.storage.k8s.io", path: "/apis/storage.k8s.io/v1/csinodes", kind: "CSINodeList", cached: true}
+			out.Drivers, err = collect(ctx, o.Client, r, func(l *storagev1.CSINodeList, kept []observation.NodeDrivers) []observation.NodeDrivers {
+				return keepDrivers(l, kept)
+			})
+			return err
+		})
+}
+
+// readVersion asks for the version, which everybody may see.
+func (o *Observer) readVersion(ctx context.Context, out *observation.Observation) error {
+	a, err := o.do(ctx, request{what: "get the version", method: http.MethodGet, path: "/version", accept: "application/json"})
+	if err != nil {
+		return err
+	}
+	out.Version, err = gitVersion(a.body)
+	return err
+}

@@ -1,0 +1,64 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
+)
+
+var errNoVersion = errors.New("the answer is no version of Kubernetes")
+
+// readReviews asks what the identities of the managers may do with the migration
+// lease.
+func (o *Observer) readReviews(ctx context.Context, out *observation.Observation) error {
+	users := []string{leadermigration.ManagerUser, leadermigration.CloudAccount()}
+	for _, m := range out.Managers {
+		if m.Account != "" {
+			users = append(users, leadermigration.ServiceAccount(m.Account))
+		}
+	}
+	slices.Sort(users)
+	lease := ownership.Migration(ownership.ReadAll(out.Managers))
+	for _, user := range slices.Compact(users) {
+		for _, verb := range []string{"get", "create", "update"} {
+			allowed, err := o.mayLock(ctx, user, verb, lease)
+			if err != nil {
+				return err
+			}
+			out.Reviews = append(out.Reviews, observation.AccessReview{User: user, Verb: verb, Lease: lease, Allowed: allowed})
+		}
+	}
+	return nil
+}
+
+// mayLock asks the authorizer. A create has no name yet.
+func (c *Client) mayLock(ctx context.Context, user, verb, lease string) (bool, error) {
+	about := &authorizationv1.ResourceAttributes{Namespace: managersNamespace, Group: "coordination.k8s.io", Resource: "leases", Verb: verb, Name: lease}
+	if verb == "create" {
+		about.Name = ""
+	}
+	review := authorizationv1.SubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
+		Spec:     authorizationv1.SubjectAccessReviewSpec{User: user, Groups: leadermigration.Groups(user), ResourceAttributes: about},
+	}
+	body, err := json.Marshal(review)
+	if err != nil {
+		return false, err
+	}
+	var said authorizationv1.SubjectAccessReview
+	r := request{what: "create subjectaccessreviews.authorization.k8s.io", method: http.MethodPost, path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", body: body}
+	err = get(ctx, c, r, "SubjectAccessReview", &said, said.Unmarshal)
+	return said.Status.Allowed, err
+}

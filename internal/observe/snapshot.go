@@ -1,0 +1,149 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+const (
+	// SnapshotName is the ConfigMap of kube-system that keeps a snapshot.
+	SnapshotName = "rke-lm-snapshot"
+	snapshotKey  = "snapshot.json.gz" // 5,000 nodes do not fit into a ConfigMap as text
+)
+
+// ErrKept says that a snapshot is there already: the one from before the
+// migration is never overwritten.
+var ErrKept = errors.New("there is a snapshot already")
+
+var errNoProtobuf = errors.New("custom resources have no protobuf")
+
+// readSnapshot reads the snapshot that the cluster keeps, if there is one.
+func (o *Observer) readSnapshot(ctx context.Context, out *observation.Observation) error {
+	m, err := o.getConfigMap(ctx, SnapshotName)
+	if err != nil || m == nil {
+		return err
+	}
+	s, err := unpack(m.BinaryData[snapshotKey])
+	if err != nil {
+		return &Unreached{"read the ConfigMap kube-system/" + SnapshotName, err}
+	}
+	out.Before = s
+	return nil
+}
+
+// KeepSnapshot writes a snapshot into the cluster. It fails with ErrKept where
+// another one is there.
+func (c *Client) KeepSnapshot(ctx context.Context, s observation.Snapshot) error {
+	packed, err := pack(s)
+	if err != nil {
+		return err
+	}
+	m := corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: managersNamespace, Name: SnapshotName},
+		BinaryData: map[string][]byte{snapshotKey: packed},
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = c.do(ctx, request{what: "create configmaps in kube-system", method: http.MethodPost, path: "/api/v1/namespaces/kube-system/configmaps", body: body})
+	if status(err, http.StatusConflict) {
+		return c.kept(ctx, packed)
+	}
+	return joined([]error{err})
+}
+
+// kept accepts a snapshot that an earlier try has written, whose answer got lost.
+func (c *Client) kept(ctx context.Context, packed []byte) error {
+	m, err := c.getConfigMap(ctx, SnapshotName)
+	if err != nil {
+		return joined([]error{err})
+	}
+	if m != nil && bytes.Equal(m.BinaryData[snapshotKey], packed) {
+		return nil
+	}
+	return fmt.Errorf("the ConfigMap kube-system/%s: %w; keep the new one in a file with --snapshot=FILE, or delete the ConfigMap", SnapshotName, ErrKept)
+}
+
+func pack(s observation.Snapshot) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if err := errors.Join(json.NewEncoder(z).Encode(s), z.Close()); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func unpack(packed []byte) (*observation.Snapshot, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("it holds no snapshot: %w", err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("its snapshot is damaged: %w", err)
+	}
+	return parseSnapshot(text)
+}
+
+func parseSnapshot(text []byte) (*observation.Snapshot, error) {
+	var s observation.Snapshot
+	if err := yaml.UnmarshalStrict(text, &s); err != nil {
+		return nil, err
+	}
+	if s.Kind != observation.SnapshotKind || s.APIVersion != observation.APIVersion {
+		return nil, fmt.Errorf("it is no %s of %s", observation.SnapshotKind, observation.APIVersion)
+	}
+	return &s, nil
+}
+
+// ReadSnapshot reads a snapshot from a file.
+func ReadSnapshot(file string) (*observation.Snapshot, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the snapshot cannot be read: %w; check the path", err)
+	}
+	s, err := parseSnapshot(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; name a file that verify --snapshot has written", file, err)
+	}
+	return s, nil
+}
+
+// WriteSnapshot writes a snapshot into a new file. It fails with ErrKept where
+// the file is there.
+func WriteSnapshot(file string, s observation.Snapshot) error {
+	text, err := yaml.Marshal(s)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s: %w; name another file", file, ErrKept)
+	}
+	if err != nil {
+		return fmt.Errorf("the snapshot cannot be written: %w; name another file", err)
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(file)
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform/ownership"
+)
+
+// Ownership is a timeline of owners, for programs.
+type Ownership struct {
+	APIVersion string             `json:"apiVersion"`
+	Kind       string             `json:"kind"`
+	Intervals  []Interval         `json:"intervals"`
+	Handovers  []Handover         `json:"handovers"`
+	Seconds    map[string]float64 `json:"seconds"`
+}
+
+// Interval is a time without a change of owners.
+type Interval struct {
+	From        string   `json:"from"`
+	To          string   `json:"to"`
+	Count       string   `json:"count"`
+	Owners      []string `json:"owners"`
+	Controllers []string `json:"controllers,omitempty"`
+	Why         string   `json:"why,omitempty"`
+}
+
+// Handover is a change of the migration lease's holder.
+type Handover struct {
+	From      string  `json:"from"`
+	To        string  `json:"to"`
+	LastSign  string  `json:"lastSign"`
+	FirstSign string  `json:"firstSign"`
+	Seconds   float64 `json:"seconds"`
+}
+
+// unknown stands where nothing could be told.
+const unknown = "unknown"
+
+// moments are written to the millisecond; nobody looks more often.
+const moment = "2006-01-02T15:04:05.000Z07:00"
+
+// NewOwnership describes a timeline.
+func NewOwnership(intervals []ownership.Interval, handovers []ownership.Handover) Ownership {
+	out := Ownership{APIVersion: APIVersion, Kind: "Ownership", Intervals: []Interval{}, Handovers: []Handover{}}
+	for _, i := range intervals {
+		out.Intervals = append(out.Intervals, newInterval(i))
+	}
+	for _, h := range handovers {
+		out.Handovers = append(out.Handovers, Handover{
+			otherwise(h.From, unknown), otherwise(h.To, unknown), h.LastSign.UTC().Format(moment), h.FirstSign.UTC().Format(moment),
+			milli(h.FirstSign.Sub(h.LastSign).Seconds()),
+		})
+	}
+	owners, blind := ownership.Seconds(intervals)
+	out.Seconds = map[string]float64{"0": milli(owners[0]), "1": milli(owners[1]), "2": milli(owners[2]), unknown: milli(blind)}
+	return out
+}
+
+func milli(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
+
+func newInterval(i ownership.Interval) Interval {
+	out := Interval{From: i.From.UTC().Format(moment), To: i.To.UTC().Format(moment), Count: strconv.Itoa(i.Count), Owners: append([]string{}, i.Owners...), Why: i.Unknown}
+	if i.Unknown != "" {
+		out.Count = unknown
+	}
+	for _, c := range i.Doubled {
+		out.Controllers = append(out.Controllers, string(c))
+	}
+	return out
+}
+
+// WriteInterval writes one line of a timeline for people.
+func WriteInterval(w io.Writer, p Palette, i ownership.Interval) {
+	line := fmt.Sprintf("%s  %8.1f s  ", i.From.Local().Format(time.TimeOnly), i.To.Sub(i.From).Seconds())
+	switch shown := newInterval(i); {
+	case i.Unknown != "":
+		line += p.paint(yellow, unknown+": "+i.Unknown)
+	case i.Count == 2:
+		line += p.paint(red, "two owners of "+strings.Join(shown.Controllers, ", ")+": "+strings.Join(shown.Owners, ", "))
+	case i.Count == 1:
+		line += p.paint(green, strings.Join(shown.Owners, ", "))
+	case len(shown.Owners) > 0:
+		line += p.paint(yellow, "some without an owner, the others: "+strings.Join(shown.Owners, ", "))
+	default:
+		line += p.paint(yellow, "no owner")
+	}
+	fmt.Fprintln(w, line)
+}
+
+// WriteOwnership writes the end of a timeline for people.
+func WriteOwnership(w io.Writer, o Ownership) {
+	fmt.Fprintln(w)
+	for _, h := range o.Handovers {
+		fmt.Fprintf(w, "handover from %s to %s: %.1f s between the last sign of the one and the first of the other\n", h.From, h.To, h.Seconds)
+	}
+	fmt.Fprintf(w, "seconds with no owner: %.1f, one: %.1f, two: %.1f, unknown: %.1f\n", o.Seconds["0"], o.Seconds["1"], o.Seconds["2"], o.Seconds[unknown])
+}

@@ -1,0 +1,43 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Statuses are clusters in one line each, for programs.
+type Statuses struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Clusters   []Status `json:"clusters"`
+}
+
+// Status is one cluster in a few words.
+type Status struct {
+	Name     string `json:"name"`
+	Distro   string `json:"distro"`
+	Version  string `json:"version"`
+	Provider string `json:"provider"`
+	Reached  string `json:"reached"`
+	Errors   int    `json:"errors"`
+	Warnings int    `json:"warnings"`
+	Problem  string `json:"problem,omitempty"`
+}
+
+// WriteStatuses writes clusters for people.
+func WriteStatuses(w io.Writer, list []Status) {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "CLUSTER\tDISTRO\tVERSION\tPROVIDER\tREACHED\tFINDINGS")
+	for _, s := range list {
+		if s.Problem != "" {
+			fmt.Fprintf(t, "%s\t%s\t%s\t-\t-\t%s\n", s.Name, otherwise(s.Distro, "-"), otherwise(s.Version, "-"), s.Problem)
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\terrors: %d, warnings: %d\n", s.Name, otherwise(s.Distro, "-"), otherwise(s.Version, "-"), otherwise(s.Provider, "unknown"), otherwise(s.Reached, "-"), s.Errors, s.Warnings)
+	}
+	t.Flush()
+}

@@ -1,0 +1,96 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// Verification is the verdict on a live cluster, for programs.
+type Verification struct {
+	APIVersion string              `json:"apiVersion"`
+	Kind       string              `json:"kind"`
+	OK         bool                `json:"ok"`
+	Version    string              `json:"version"`
+	Stage      string              `json:"stage"`
+	Reached    string              `json:"reached"`
+	Nodes      []NodeVerdict       `json:"nodes"`
+	Lease      LeaseVerdict        `json:"lease"`
+	Findings   []transform.Finding `json:"findings"`
+}
+
+// NodeVerdict is the verdict on one node.
+type NodeVerdict struct {
+	Name       string `json:"name"`
+	ProviderID string `json:"providerID"`
+	OK         bool   `json:"ok"`
+}
+
+// LeaseVerdict is who holds the migration lease.
+type LeaseVerdict struct {
+	Name   string `json:"name"`
+	Holder string `json:"holder"`
+	Owner  string `json:"owner"`
+	Life   string `json:"life"`
+}
+
+// NewVerification describes a verdict.
+func NewVerification(o *observation.Observation, c live.Choice, v live.Verdict) Verification {
+	out := Verification{
+		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Stage, Reached: v.Reached,
+		Nodes: []NodeVerdict{}, Findings: Findings(v.Findings),
+		Lease: LeaseVerdict{v.Lease.Name, v.Lease.Holder, v.Lease.Owner, string(v.Lease.Life)},
+	}
+	if out.Lease.Owner == "" || v.Lease.Life == observation.Dead {
+		out.Lease.Owner = "none"
+	}
+	for _, n := range v.Nodes {
+		out.Nodes = append(out.Nodes, NodeVerdict{n.Name, n.ProviderID, n.OK})
+	}
+	return out
+}
+
+// WriteVerification writes a verdict for people.
+func WriteVerification(w io.Writer, p Palette, v Verification) {
+	if v.Version != "" {
+		fmt.Fprintf(w, "Kubernetes        %s\n", v.Version)
+	}
+	fmt.Fprintf(w, "shows             %s\n", otherwise(v.Reached, "no stage"))
+	fmt.Fprintf(w, "migration lease   %s\n", v.Lease.text())
+	good := 0
+	for _, n := range v.Nodes {
+		if n.OK {
+			good++
+		}
+	}
+	fmt.Fprintf(w, "nodes             %d of %d in order\n\n", good, len(v.Nodes))
+	WriteFindings(w, p, v.Findings, "")
+	if v.OK {
+		fmt.Fprintln(w, p.paint(green, "ok"))
+		return
+	}
+	fmt.Fprintln(w, p.paint(red, "not ok"))
+}
+
+func (l LeaseVerdict) text() string {
+	switch {
+	case l.Holder == "":
+		return "no holder"
+	case l.Owner == "none":
+		return fmt.Sprintf("no owner: %s holds it (%s)", l.Holder, l.Life)
+	}
+	return fmt.Sprintf("%s (%s)", l.Owner, l.Life)
+}
+
+func otherwise(text, instead string) string {
+	if text == "" {
+		return instead
+	}
+	return text
+}

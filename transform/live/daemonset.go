@@ -1,0 +1,64 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
+func (j *judge) daemonSetEmpty() []transform.Finding {
+	want := j.controlPlanes()
+	var list []transform.Finding
+	for _, d := range j.DaemonSets {
+		if message := short(d, want); message != "" {
+			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and look at its pods"))
+		}
+	}
+	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.behind(transform.InstallCCM, transform.VerifyProviderIDs) && !j.Partial {
+		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and look at the job that installs the chart"))
+	}
+	return list
+}
+
+// short says what a DaemonSet lacks on so many control planes. A cluster whose
+// nodes were not looked at has none to compare with.
+func short(d observation.DaemonSet, want int) string {
+	switch {
+	case d.Desired == 0:
+		return "it wants 0 pods: no node has its labels, or a taint keeps it off"
+	case want > 0 && d.Desired != want:
+		return fmt.Sprintf("it wants %d pods, and there are %d control planes", d.Desired, want)
+	case !d.Observed:
+		return "its last change has not been taken over yet"
+	case d.Updated != d.Desired || d.Ready != d.Desired:
+		return fmt.Sprintf("of %d pods %d are up to date and %d are ready", d.Desired, d.Updated, d.Ready)
+	}
+	return ""
+}
+
+// daemonSetRestarting finds what fails only once the lease is gained: routes
+// without a range, or a right that is missing.
+func (j *judge) daemonSetRestarting() []transform.Finding {
+	var cut int64
+	if l := j.lease(); l.Owner == observation.CloudManager {
+		record, _ := j.Lease(l.Name)
+		cut = record.Acquired.Unix()
+	}
+	var list []transform.Finding
+	for _, p := range j.of(observation.CloudManager) {
+		path := "kube-system/pods/" + p.Pod
+		const fix = "read why: kubectl -n kube-system logs --previous POD; usual are routes without --cluster-cidr and rights that are needed only with the lease"
+		switch {
+		case p.Waiting == "CrashLoopBackOff":
+			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager ends again and again (%d restarts)", p.Restarts), fix))
+		case cut > 0 && p.Restarts > 0 && p.RestartedAt >= cut:
+			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager restarted since it has the migration lease (%d restarts)", p.Restarts), fix))
+		}
+	}
+	return list
+}

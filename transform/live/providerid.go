@@ -1,0 +1,109 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// instance and fargate are the last parts of a provider ID that the provider of
+// AWS accepts (k8s.io/cloud-provider-aws/pkg/providers/v1/instances.go).
+var instance = regexp.MustCompile("^i-[^/]+$")
+
+const fargate = "fargate-"
+
+// providerID is one of the forms aws:///ZONE/INSTANCE and aws:////INSTANCE.
+type providerID struct{ zone, instance string }
+
+// parseProviderID reads a provider ID of AWS.
+func parseProviderID(id string) (providerID, bool) {
+	path, ok := strings.CutPrefix(id, "aws:///")
+	if !ok {
+		return providerID{}, false
+	}
+	zone, token, ok := strings.Cut(path, "/")
+	if !ok || strings.Contains(token, "/") || !instance.MatchString(token) && !strings.HasPrefix(token, fargate) {
+		return providerID{}, false
+	}
+	return providerID{zone, token}, true
+}
+
+// eachNode collects what is to be said about nodes; an empty message is nothing.
+func (j *judge) eachNode(judge func(observation.Node) (message, fix string)) []transform.Finding {
+	var list []transform.Finding
+	for _, n := range j.Nodes {
+		if message, fix := judge(n); message != "" {
+			list = append(list, found(nodePath(n.Name), message, fix))
+		}
+	}
+	return list
+}
+
+// providerIDMissing takes a cluster without nodes for one that was not seen.
+func (j *judge) providerIDMissing() []transform.Finding {
+	if len(j.Nodes) == 0 && !j.Partial {
+		return []transform.Finding{found("nodes", "no node is there", "look whether this is the right cluster")}
+	}
+	return j.eachNode(func(n observation.Node) (string, string) {
+		if n.ProviderID != "" {
+			return "", ""
+		}
+		return "the node has no provider ID", "let the cloud-controller-manager initialise it again: kubectl taint node " + n.Name + " " + observation.Uninitialized + "=true:NoSchedule"
+	})
+}
+
+func (j *judge) providerIDForeign() []transform.Finding {
+	return j.eachNode(func(n observation.Node) (string, string) {
+		scheme, _, isID := strings.Cut(n.ProviderID, "://")
+		switch {
+		case !isID || scheme == "aws":
+			return "", ""
+		case scheme == "rke2" || scheme == "k3s":
+			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialised the node, and a provider ID never changes",
+				"set disable-cloud-controller: true, then delete the Node and let its machine register again"
+		}
+		return "the provider ID is one of " + scheme, "delete the Node and let its machine register again, once aws is its only provider"
+	})
+}
+
+func (j *judge) providerIDMalformed() []transform.Finding {
+	return j.eachNode(func(n observation.Node) (string, string) {
+		scheme, _, isID := strings.Cut(n.ProviderID, "://")
+		if _, ok := parseProviderID(n.ProviderID); ok || n.ProviderID == "" || isID && scheme != "aws" {
+			return "", ""
+		}
+		return fmt.Sprintf("the provider ID %q is none that AWS's provider reads", n.ProviderID), "it has to be aws:///ZONE/INSTANCE; delete the Node and let its machine register again"
+	})
+}
+
+func (j *judge) providerIDDuplicate() []transform.Finding {
+	first := map[string]string{}
+	return j.eachNode(func(n observation.Node) (string, string) {
+		id, ok := parseProviderID(n.ProviderID)
+		if !ok {
+			return "", ""
+		}
+		if other, again := first[id.instance]; again {
+			return "the node " + other + " has the same instance " + id.instance, "delete the Node whose kubelet no longer runs; it is usually the one that is NotReady"
+		}
+		first[id.instance] = n.Name
+		return "", ""
+	})
+}
+
+func (j *judge) providerIDZoneMismatch() []transform.Finding {
+	return j.eachNode(func(n observation.Node) (string, string) {
+		id, ok := parseProviderID(n.ProviderID)
+		label := n.Zone()
+		if !ok || id.zone == "" || label == "" || id.zone == label {
+			return "", ""
+		}
+		return fmt.Sprintf("the provider ID is in %s, the label %s says %s", id.zone, observation.ZoneLabel, label), "compare with the instance in AWS, and correct the label"
+	})
+}

@@ -1,0 +1,48 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observation
+
+import "time"
+
+// Lease is the record of a lease and how it was seen to move.
+type Lease struct {
+	Name            string    `json:"name"`
+	Holder          string    `json:"holder"`
+	DurationSeconds int       `json:"durationSeconds"`
+	Renewed         time.Time `json:"renewed,omitzero"` // by the holder's clock, so for people only
+	Acquired        time.Time `json:"acquired,omitzero"`
+	Transitions     int       `json:"transitions"`
+	// Changed says that the record was seen to change, and SilentSeconds for how
+	// long it has not: since that change, or since the first look.
+	Changed       bool    `json:"changed"`
+	SilentSeconds float64 `json:"silentSeconds"`
+}
+
+// Life says whether a lease is held by somebody alive.
+type Life string
+
+// A lease is live when its record changed within its duration as we saw it:
+// clocks of different machines are never compared. Before it changed, or was
+// silent for that long, nobody knows.
+const (
+	Live    Life = "live"
+	Dead    Life = "dead"
+	Unknown Life = "unknown"
+)
+
+// Life returns whether the lease is live.
+func (l Lease) Life() Life {
+	switch {
+	case l.Holder == "", l.SilentSeconds >= float64(l.DurationSeconds):
+		return Dead
+	case l.Changed:
+		return Live
+	}
+	return Unknown
+}
+
+// SameRecord reports whether two looks found the same record.
+func (l Lease) SameRecord(o Lease) bool {
+	return l.Holder == o.Holder && l.Renewed.Equal(o.Renewed) && l.Transitions == o.Transitions && l.Acquired.Equal(o.Acquired)
+}

@@ -1,0 +1,44 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observation
+
+// The managers, as a LeaderMigrationConfiguration names them and as their main
+// leases are called unless an argument says otherwise.
+const (
+	KubeManager  = "kube-controller-manager"
+	CloudManager = "cloud-controller-manager"
+)
+
+// Manager is a pod that runs kube-controller-manager or the
+// cloud-controller-manager of AWS.
+type Manager struct {
+	Component string   `json:"component"` // KubeManager or CloudManager
+	Pod       string   `json:"pod"`
+	Node      string   `json:"node"`
+	Hosts     []string `json:"hosts"` // names that its process may take for its host's
+	Image     string   `json:"image"`
+	Args      []string `json:"args"`              // without secrets
+	Account   string   `json:"account,omitempty"` // service account, for a pod of the API server
+	Running   bool     `json:"running"`
+	Restarts  int      `json:"restarts"`
+	// RestartedAt is when the last container ended, by the node's clock, in
+	// seconds behind 1970; 0 for never.
+	RestartedAt int64  `json:"restartedAt,omitempty"`
+	Waiting     string `json:"waiting,omitempty"` // the reason for which it does not run
+	// Config is the LeaderMigrationConfiguration in a ConfigMap that it mounts;
+	// nil where there is none or it lies on the node.
+	Config *string `json:"config,omitempty"`
+}
+
+// DaemonSet is one that runs the cloud-controller-manager.
+type DaemonSet struct {
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Image     string   `json:"image"`
+	Args      []string `json:"args"`
+	Observed  bool     `json:"observed"` // its last generation
+	Desired   int      `json:"desired"`
+	Updated   int      `json:"updated"`
+	Ready     int      `json:"ready"`
+}

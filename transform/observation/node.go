@@ -1,0 +1,51 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observation
+
+import "slices"
+
+// Labels and taints of nodes that decisions look at (k8s.io/api/core/v1,
+// k8s.io/cloud-provider/api).
+const (
+	ZoneLabel         = "topology.kubernetes.io/zone"
+	OldZoneLabel      = "failure-domain.beta.kubernetes.io/zone"
+	RegionLabel       = "topology.kubernetes.io/region"
+	InstanceTypeLabel = "node.kubernetes.io/instance-type"
+	HostLabel         = "kubernetes.io/hostname"
+	Uninitialized     = "node.cloudprovider.kubernetes.io/uninitialized"
+)
+
+// ControlPlaneLabels mark control planes; RKE1 writes the one without a hyphen.
+var ControlPlaneLabels = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/controlplane", "node-role.kubernetes.io/master"}
+
+// Node is a Node, without what no decision needs.
+type Node struct {
+	Name          string            `json:"name"`
+	UID           string            `json:"uid"`
+	ProviderID    string            `json:"providerID"`
+	Labels        map[string]string `json:"labels,omitempty"` // those that are named above
+	Taints        []string          `json:"taints,omitempty"` // keys
+	Unschedulable bool              `json:"unschedulable,omitempty"`
+	Cordoned      string            `json:"cordoned,omitempty"` // the run of rke-lm that cordoned it
+	// InTreeVolumes counts the EBS volumes that the in-tree plugin has attached
+	// or that are in use by its name.
+	InTreeVolumes int      `json:"inTreeVolumes,omitempty"`
+	ECRImages     []string `json:"ecrImages,omitempty"` // registries of ECR that its images are from
+}
+
+// ControlPlane reports whether the node is a control plane.
+func (n Node) ControlPlane() bool {
+	return slices.ContainsFunc(ControlPlaneLabels, func(l string) bool { _, is := n.Labels[l]; return is })
+}
+
+// Tainted reports whether the node has a taint.
+func (n Node) Tainted(key string) bool { return slices.Contains(n.Taints, key) }
+
+// Zone returns the availability zone that the labels state, or "".
+func (n Node) Zone() string {
+	if z := n.Labels[ZoneLabel]; z != "" {
+		return z
+	}
+	return n.Labels[OldZoneLabel]
+}

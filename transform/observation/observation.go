@@ -1,0 +1,94 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observation
+
+import "time"
+
+// APIVersion and Kind stand at the top of a dump.
+const (
+	APIVersion = "rke-lm/v1"
+	Kind       = "Observation"
+)
+
+// Observation is one look at a cluster.
+type Observation struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Seen is when the look ended, by the clock of the machine that looked.
+	Seen    time.Time `json:"seen"`
+	Version string    `json:"version,omitempty"` // of the API server
+
+	Nodes      []Node      `json:"nodes"`
+	Leases     []Lease     `json:"leases"` // of kube-system
+	DaemonSets []DaemonSet `json:"daemonSets"`
+	Managers   []Manager   `json:"managers"`
+	Services   []Service   `json:"services"` // of type LoadBalancer
+
+	Volumes        []Volume       `json:"volumes,omitempty"`        // in-tree ones
+	StorageClasses []string       `json:"storageClasses,omitempty"` // in-tree ones
+	Drivers        []NodeDrivers  `json:"drivers,omitempty"`
+	Reviews        []AccessReview `json:"reviews,omitempty"`
+	ControlPlanes  []ControlPlane `json:"controlPlanes,omitempty"` // on Rancher's own cluster
+	MachinePlans   []MachinePlan  `json:"machinePlans,omitempty"`  // on Rancher's own cluster
+
+	// Before is the snapshot that the cluster is compared with, if there is one.
+	Before *Snapshot `json:"before,omitempty"`
+	// Partial says that only the kinds that are there were looked at, as in a
+	// dump of kubectl: what is absent from it says nothing.
+	Partial bool `json:"partial,omitempty"`
+}
+
+// Lease returns the lease of kube-system with a name.
+func (o *Observation) Lease(name string) (Lease, bool) {
+	for _, l := range o.Leases {
+		if l.Name == name {
+			return l, true
+		}
+	}
+	return Lease{}, false
+}
+
+// NodeDrivers are the CSI drivers that are registered on a node.
+type NodeDrivers struct {
+	Node    string   `json:"node"`
+	Drivers []string `json:"drivers"`
+}
+
+// Service is a Service of type LoadBalancer.
+type Service struct {
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Hosts     []string `json:"hosts"` // host names or addresses of its load balancer
+}
+
+// Volume is a use of an in-tree EBS volume.
+type Volume struct {
+	Kind string `json:"kind"` // PersistentVolume, or Pod for an inline volume
+	Name string `json:"name"` // with its namespace, if it has one
+}
+
+// AccessReview is the answer to a SubjectAccessReview on a lease of kube-system.
+type AccessReview struct {
+	User    string `json:"user"`
+	Verb    string `json:"verb"`
+	Lease   string `json:"lease"`
+	Allowed bool   `json:"allowed"`
+}
+
+// ControlPlane is the state of an RKEControlPlane.
+type ControlPlane struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Observed  bool   `json:"observed"` // the last generation was seen by Rancher
+	Applied   bool   `json:"applied"`  // status.appliedSpec is the spec
+	// NotTrue lists the conditions among Ready and Reconciled that are not True.
+	NotTrue []string `json:"notTrue,omitempty"`
+}
+
+// MachinePlan is the state of a machine's plan.
+type MachinePlan struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Applied   bool   `json:"applied"` // the machine runs the plan that it was given
+}

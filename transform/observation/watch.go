@@ -1,0 +1,42 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observation
+
+import "time"
+
+// Watch follows leases from look to look and says how they moved. The zero Watch
+// has seen nothing. Times are of the machine that looks.
+type Watch struct {
+	seen map[string]sight
+	last time.Time
+}
+
+// Blind is the longest time between two looks. A change behind a longer one is no
+// sign of life: it may be nearly as old.
+const Blind = 5 * time.Second
+
+type sight struct {
+	record  Lease
+	since   time.Time
+	changed bool
+}
+
+// Look takes the records that are there now, and returns them with how each was
+// seen to move. A lease that was not there before has changed.
+func (w *Watch) Look(at time.Time, records []Lease) []Lease {
+	near := !w.last.IsZero() && at.Sub(w.last) <= Blind
+	now := make(map[string]sight, len(records))
+	out := make([]Lease, len(records))
+	for i, r := range records {
+		s, known := w.seen[r.Name]
+		if !known || !s.record.SameRecord(r) {
+			s = sight{r, at, near}
+		}
+		now[r.Name] = s
+		r.Changed, r.SilentSeconds = s.changed, at.Sub(s.since).Seconds()
+		out[i] = r
+	}
+	w.seen, w.last = now, at
+	return out
+}

@@ -1,0 +1,52 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observation
+
+import (
+	"testing"
+	"time"
+)
+
+func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
+	start := time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name  string
+		looks []string // renewals at the seconds of the looks: "" is no lease, - is one without a holder
+		every time.Duration
+		want  Life
+	}{
+		{"one look tells nothing", []string{"a"}, time.Second, Unknown},
+		{"a change is a sign of life", []string{"a", "b"}, time.Second, Live},
+		{"for as long as the lease lasts", []string{"a", "b", "b", "b", "b"}, 4 * time.Second, Live},
+		{"and no longer", []string{"a", "b", "b", "b", "b", "b"}, 4 * time.Second, Dead},
+		{"a record that never changes is of somebody dead", []string{"a", "a", "a", "a", "a"}, 4 * time.Second, Dead},
+		{"before its time is over nobody knows", []string{"a", "a", "a"}, 4 * time.Second, Unknown},
+		{"a lease that is made now is live", []string{"", "a"}, time.Second, Live},
+		{"a lease without a holder is not", []string{"a", "-"}, time.Second, Dead},
+		{"a change behind a long time without a look proves nothing", []string{"a", "b"}, 6 * time.Second, Unknown},
+		{"nor does a lease that is new behind it", []string{"", "a"}, 6 * time.Second, Unknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var w Watch
+			var got []Lease
+			for i, r := range c.looks {
+				l := Lease{Name: "l", Holder: "somebody", DurationSeconds: 15}
+				if r == "-" {
+					l.Holder = ""
+				}
+				if r != "" {
+					l.Renewed = start.Add(-time.Duration(r[0]) * time.Hour) // another clock
+				}
+				list := []Lease{l}
+				if r == "" {
+					list = nil
+				}
+				got = w.Look(start.Add(time.Duration(i)*c.every), list)
+			}
+			if life := got[0].Life(); life != c.want {
+				t.Errorf("%s, not %s: %+v", life, c.want, got[0])
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/args"
+)
+
+// Controller is one of the migrated controllers, by the name that managers up to
+// 1.27 register.
+type Controller string
+
+// The migrated controllers (k8s.io/controller-manager).
+const (
+	Service       Controller = "service"
+	Route         Controller = "route"
+	NodeLifecycle Controller = "cloud-node-lifecycle"
+)
+
+// Controllers lists them all.
+func Controllers() []Controller { return []Controller{Service, Route, NodeLifecycle} }
+
+// newNames are those that a cloud-controller-manager registers from 1.28 on
+// (k8s.io/cloud-provider/names).
+var newNames = map[Controller]string{
+	Service: "service-lb-controller", Route: "node-route-controller", NodeLifecycle: "cloud-node-lifecycle-controller",
+}
+
+// defaultNames are those of the default configuration from 1.28 on. Only one of
+// them is registered by anybody.
+var defaultNames = map[Controller]string{
+	Service: "service-controller", Route: "route-controller", NodeLifecycle: "cloud-node-lifecycle-controller",
+}
+
+const renamedAt = 28 // minor
+
+// registered returns what a manager of a minor calls the controller.
+func (c Controller) registered(minor int) string {
+	if minor >= renamedAt {
+		return newNames[c]
+	}
+	return string(c)
+}
+
+// enabled reports whether --controllers lets a manager start the controller;
+// managers accept the old names beside the new ones.
+func (c Controller) enabled(list []args.Arg) bool {
+	choice, set := args.Last(list, "controllers")
+	if !set {
+		return true
+	}
+	all := false
+	for _, name := range strings.Split(choice.Value, ",") {
+		name = strings.TrimSpace(name)
+		off := strings.HasPrefix(name, "-")
+		switch {
+		case name == "*":
+			all = true
+		case slices.Contains([]string{string(c), newNames[c]}, strings.TrimPrefix(name, "-")):
+			return !off
+		}
+	}
+	return all
+}

@@ -1,0 +1,209 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// Held is who holds a lease, and whether that one is alive.
+type Held struct {
+	Holder string
+	Life   observation.Life
+}
+
+// Leases finds a lease by its name; one that is not there is held by nobody.
+type Leases func(name string) Held
+
+// Of returns the leases of an observation.
+func Of(leases []observation.Lease) Leases {
+	return func(name string) Held {
+		for _, l := range leases {
+			if l.Name == name {
+				return Held{l.Holder, l.Life()}
+			}
+		}
+		return Held{Life: observation.Dead}
+	}
+}
+
+// Assumed takes those for alive of whom it is not known.
+func Assumed(of Leases) Leases {
+	return func(name string) Held {
+		h := of(name)
+		if h.Life == observation.Unknown {
+			h.Life = observation.Live
+		}
+		return h
+	}
+}
+
+// State is who owns the migrated controllers at one moment.
+type State struct {
+	Owners []string // components, sorted
+	// Count is 2 when any controller has two owners, else 0 when any has none,
+	// else 1; it says nothing where Unknown says why.
+	Count   int
+	Doubled []Controller // those with two owners
+	Unknown string
+}
+
+// Same reports whether two states say the same.
+func (s State) Same(o State) bool {
+	return s.Count == o.Count && s.Unknown == o.Unknown && slices.Equal(s.Owners, o.Owners) && slices.Equal(s.Doubled, o.Doubled)
+}
+
+// Judge tells who owns the controllers. All pods of both managers are given, and
+// processes without a pod are known by the leases that they hold.
+func Judge(processes []Process, leases Leases) State {
+	owners := map[Controller][]string{}
+	inPlay := map[Controller]bool{}
+	for _, component := range []string{observation.CloudManager, observation.KubeManager} {
+		mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.Component != component })
+		for _, p := range mine {
+			for c, mode := range p.Modes {
+				inPlay[c] = inPlay[c] || mode != Never
+			}
+		}
+		owned, why := ownedBy(component, mine, leases)
+		if why != "" {
+			return State{Unknown: why, Owners: []string{}}
+		}
+		for _, c := range owned {
+			owners[c] = append(owners[c], component)
+		}
+	}
+	return count(owners, inPlay)
+}
+
+func count(owners map[Controller][]string, inPlay map[Controller]bool) State {
+	s := State{Owners: []string{}}
+	gap, any := false, false
+	for _, c := range Controllers() {
+		if !inPlay[c] {
+			continue
+		}
+		any = true
+		gap = gap || len(owners[c]) == 0
+		if len(owners[c]) > 1 {
+			s.Doubled = append(s.Doubled, c)
+		}
+		s.Owners = append(s.Owners, owners[c]...)
+	}
+	slices.Sort(s.Owners)
+	s.Owners = slices.Compact(s.Owners)
+	switch {
+	case len(s.Doubled) > 0:
+		s.Count = 2
+	case any && !gap:
+		s.Count = 1
+	}
+	return s
+}
+
+// ownedBy returns the controllers that the processes of one component own, and
+// why that cannot be told.
+func ownedBy(component string, processes []Process, leases Leases) ([]Controller, string) {
+	var owned []Controller
+	for _, p := range processes {
+		if p.Elects || !p.Running {
+			continue
+		}
+		if p.Unreadable != "" {
+			return nil, p.Unreadable
+		}
+		owned = append(owned, p.with(UnderMain)...)
+	}
+	main := leases(mainLease(component, processes))
+	if main.Holder == "" || len(processes) > 0 && !slices.ContainsFunc(processes, func(p Process) bool { return p.Elects && !p.Idle() }) {
+		return owned, ""
+	}
+	if len(processes) == 0 && main.Life == observation.Dead {
+		return owned, ""
+	}
+	leader, why := leaderOf(component, processes, main.Holder)
+	if why != "" {
+		return nil, why
+	}
+	more, why := leader.owns(main, leases(leader.Migration))
+	return append(owned, more...), why
+}
+
+// mainLease is the one that a component leads by; its pods may name another.
+func mainLease(component string, processes []Process) string {
+	for _, p := range processes {
+		if p.Elects {
+			return p.Main
+		}
+	}
+	return component
+}
+
+// owns applies the definition to a leader.
+func (p Process) owns(main, migration Held) ([]Controller, string) {
+	underMain, underMigration := p.with(UnderMain), p.with(UnderMigration)
+	holds := migration.Holder == main.Holder
+	switch {
+	case len(underMain) > 0 && main.Life == observation.Unknown:
+		return nil, "nobody knows yet whether the leader of " + p.Main + " is alive"
+	case len(underMigration) > 0 && holds && migration.Life == observation.Unknown:
+		return nil, "nobody knows yet whether the holder of " + p.Migration + " is alive"
+	}
+	var owned []Controller
+	if main.Life == observation.Live {
+		owned = underMain
+	}
+	if holds && migration.Life == observation.Live {
+		owned = append(owned, underMigration...)
+	}
+	return owned, ""
+}
+
+func (p Process) with(mode Mode) []Controller {
+	return slices.DeleteFunc(Controllers(), func(c Controller) bool { return p.Modes[c] != mode })
+}
+
+// leaderOf finds the process with an identity, HOST_UUID. Where all processes
+// run alike it does not matter which one it is.
+func leaderOf(component string, processes []Process, identity string) (Process, string) {
+	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return !p.Elects })
+	if len(mine) > 1 && slices.ContainsFunc(mine[1:], func(p Process) bool { return !p.Same(mine[0]) }) {
+		host := Host(identity)
+		mine = slices.DeleteFunc(mine, func(p Process) bool { return !slices.Contains(p.Hosts, host) })
+		if len(mine) != 1 {
+			return Process{}, fmt.Sprintf("the pods of %s have different arguments, and which of them leads cannot be told", component)
+		}
+	}
+	if len(mine) == 0 {
+		return Process{}, "the arguments of " + component + " cannot be read: it holds a lease and has no pod"
+	}
+	return mine[0], mine[0].Unreadable
+}
+
+// Host returns the host name in a holder's identity.
+func Host(identity string) string {
+	host, _, _ := strings.Cut(identity, "_")
+	return host
+}
+
+// Holder names the component that has the identity in the record of the
+// migration lease; "" where it is neither's. processes may name other leases.
+func Holder(processes []Process, leases Leases) (component, lease string) {
+	lease = Migration(processes)
+	held := leases(lease)
+	if held.Holder == "" {
+		return "", lease
+	}
+	for _, c := range []string{observation.KubeManager, observation.CloudManager} {
+		mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.Component != c })
+		if leases(mainLease(c, mine)).Holder == held.Holder {
+			return c, lease
+		}
+	}
+	return "", lease
+}
