@@ -160,6 +160,8 @@ func checkMigration(t transform.Target) error {
 		return errors.New("--keep-leader-migration and --no-leader-migration exclude each other; leave one out")
 	case generated && t.NoLeaderMigration:
 		return errors.New("--leader-migration-config generate and --no-leader-migration exclude each other; leave one out")
+	case t.NodeIPAM && !generated && !t.NoLeaderMigration:
+		return errors.New("--nodeipam: the managers do not hand it over by default, and both would run it; add --leader-migration-config generate")
 	case t.Lease() != transform.DefaultLease && !generated:
 		return errors.New("--lease-name: only a configuration tells both managers another name; add --leader-migration-config generate")
 	}

@@ -173,7 +173,7 @@ func name(c observe.Connection) string {
 func (s *statusOptions) provisioned(raw json.RawMessage) outputs.Status {
 	f, err := s.options.open(yamledit.Chunk{File: titleOf(raw), Bytes: raw})
 	if err == nil && f.doc == nil {
-		err = errors.New("this is not " + s.documents())
+		err = errors.New("it is not " + s.documents())
 	}
 	if err != nil {
 		return outputs.Status{Name: titleOf(raw), Problem: err.Error()}

@@ -42,6 +42,17 @@ func (c controller) is(name, version string) bool {
 // either reports whether the name is one that some version uses.
 func (c controller) either(name string) bool { return name == c.old || name == c.new }
 
+// NewName returns what cloud-controller-managers from 1.28 on call a controller
+// that is known by its older name.
+func NewName(old string) string {
+	for _, c := range append(slices.Clone(cloudControllers), nodeIPAM, cloudNode) {
+		if c.old == old {
+			return c.new
+		}
+	}
+	return old
+}
+
 func renamed(version string) bool { return k8s.From(version, "v1.28") }
 
 // SameNames reports whether managers of two versions call the controllers alike.

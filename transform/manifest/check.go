@@ -23,6 +23,7 @@ type promise struct {
 	configuration bool     // its volume and its mount may come or go
 	release       bool     // the image's tag, or the version of a ClusterConfiguration
 	mark          bool     // the annotation of a finished migration
+	server        bool     // the provider of kube-apiserver, in a ClusterConfiguration
 }
 
 // check compares the manifest with its successor: what was promised apart, the
@@ -53,7 +54,8 @@ func (m *Manifest) otherArguments(p promise) []string {
 // what was promised. Lists without items count as absent.
 func (m *Manifest) others(p promise) any {
 	left := without(m.Root, func(n yamledit.Node) bool {
-		return m.isArgument(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
+		s, _ := m.serverProvider()
+		return m.isArgument(n) || p.server && s.Node.Exists() && s.Holds(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
 	})
 	return left
 }

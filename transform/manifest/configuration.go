@@ -3,7 +3,10 @@
 
 package manifest
 
-import "github.com/rke-lm/rke-lm/transform/args"
+import (
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // clusterConfiguration is as much of kubeadm's type as is read
 // (k8s.io/kubernetes cmd/kubeadm/app/apis/kubeadm, v1beta3 and v1beta4).
@@ -27,14 +30,32 @@ type extraVolume struct {
 // readConfiguration reads the part for kube-controller-manager.
 func (m *Manifest) readConfiguration() error {
 	m.Component = kubeManager
-	manager := m.Root.Get("controllerManager")
-	if err := manager.Shared(); err != nil {
-		return err
+	manager, server := m.Root.Get("controllerManager"), m.Root.Get("apiServer")
+	for _, n := range []yamledit.Node{manager, server} {
+		if err := n.Shared(); err != nil {
+			return err
+		}
 	}
 	if err := m.checkTypes(); err != nil {
 		return err
 	}
 	var err error
-	m.arguments, err = args.ReadExtra(manager.Get("extraArgs"))
+	if m.arguments, err = args.ReadExtra(manager.Get("extraArgs")); err != nil {
+		return err
+	}
+	m.apiServer, err = args.ReadExtra(server.Get("extraArgs"))
 	return err
+}
+
+// serverProvider returns the provider of kube-apiserver in a ClusterConfiguration.
+func (m *Manifest) serverProvider() (args.Placed, bool) {
+	return args.LastPlaced(m.apiServer.List(), providerFlag)
+}
+
+// moveServer changes the provider of kube-apiserver, which kubeadm would write
+// again as it was: its static pod is changed by hand.
+func (m *Manifest) moveServer(e *yamledit.Edit, from, to string) {
+	if a, found := m.serverProvider(); found && a.Value == from {
+		m.apiServer.Apply(e, args.Update{Set: []args.Arg{args.With(providerFlag, to)}})
+	}
 }

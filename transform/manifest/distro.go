@@ -68,10 +68,13 @@ func lint(doc *yamledit.Document, target transform.Target) (transform.Cluster, e
 // is external says no more whose it was.
 func (m *Manifest) checkProvider() error {
 	name, at := m.provider()
+	image := imageOf(text(m.program.container, "image"))
 	switch {
+	case m.Kind == kindPod && strings.HasSuffix(image.name, "rancher/hardened-kubernetes"):
+		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 writes this static pod by itself, and again at every start", "name the Cluster object in Rancher, or change the configuration of RKE2")
 	case name == inTree, name == external && m.Component == kubeManager:
 		return nil
-	case name == "" && m.Component == cloudManager && imageOf(text(m.program.container, "image")).base() == awsManager:
+	case name == "" && m.Component == cloudManager && image.base() == awsManager:
 		return nil
 	case name == "":
 		return transform.NotMigratable(at, "no --"+providerFlag+" among the arguments of "+m.Component, "only managers with --"+providerFlag+"=aws are migrated")

@@ -34,6 +34,7 @@ type Manifest struct {
 	pod       yamledit.Node // spec of the pods; not there for a ClusterConfiguration
 	program   program       // likewise
 	arguments arguments
+	apiServer args.Extra // of kube-apiserver, in a ClusterConfiguration
 }
 
 // Open reads a manifest. It fails with a *transform.Refused for a release that

@@ -82,6 +82,7 @@ func TestManifestsThatAreNotMigratedAreRefused(t *testing.T) {
 		{"two managers", static(onAWS) + "  - name: second\n    command: [cloud-controller-manager]\n", "a second controller manager in one manifest"},
 		{"an anchor in the container", strings.Replace(static(onAWS), "command:", "command: &c", 1), "an anchor, alias or merge key"},
 		{"a type that the API refuses", static(onAWS) + "  hostNetwork: 'yes'\n", "m.yaml:13: spec.hostNetwork: this must be true or false, and Kubernetes refuses the whole manifest"},
+		{"a static pod of RKE2", strings.Replace(static(onAWS), "registry.k8s.io/kube-controller-manager:v1.26.15", "docker.io/rancher/hardened-kubernetes:v1.26.15-rke2r1-build20240314", 1), "m.yaml:9: spec.containers[0].image: RKE2 writes this static pod by itself"},
 		{"a type that kubeadm refuses", configuration("  extraArgs: {cloud-provider: aws}\n  extraVolumes: [{name: x, readOnly: 'yes'}]\n"), "m.yaml:7: controllerManager.extraVolumes[0].readOnly: this must be true or false"},
 		{"an old release", strings.Replace(static(onAWS), "v1.26.15", "v1.21.14", 1), "leader migration needs Kubernetes 1.22"},
 		{"no tag", strings.Replace(static(onAWS), ":v1.26.15", "", 1), "m.yaml:9: spec.containers[0].image: it does not tell the release"},

@@ -91,6 +91,7 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 		u.Set = append(u.Set, args.With(controllersFlag, value))
 	}
 	m.leave(e, u)
+	m.moveServer(e, inTree, external)
 	if move := m.move(); move.Planned() {
 		return e, m.moveTo(e, move, move.To)
 	}
@@ -117,7 +118,7 @@ func (m *migration) withoutIPAM() (value string, changes bool) {
 // checkSwitch requires an external manager without anything of the migration, and
 // nothing else changed.
 func (m *migration) checkSwitch(after transform.Cluster) error {
-	p := promise{flags: []string{providerFlag, leaderFlag, configFlag}, configuration: true, release: m.move().Planned()}
+	p := promise{flags: []string{providerFlag, leaderFlag, configFlag}, configuration: true, release: m.move().Planned(), server: true}
 	if m.target.NodeIPAM {
 		p.flags = append(p.flags, controllersFlag)
 	}
@@ -127,6 +128,9 @@ func (m *migration) checkSwitch(after transform.Cluster) error {
 	a := after.(*migration)
 	if !a.isExternal() {
 		return fmt.Errorf("%s would not be external", m.Component)
+	}
+	if s, _ := a.serverProvider(); s.Value == inTree {
+		return fmt.Errorf("kubeadm would write an in-tree kube-apiserver again")
 	}
 	if _, left := a.withoutIPAM(); left {
 		return fmt.Errorf("%s would still run %s", m.Component, nodeIPAM)

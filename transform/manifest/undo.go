@@ -94,6 +94,7 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 		return nil, err
 	}
 	m.arguments.Apply(e, u)
+	m.moveServer(e, external, inTree)
 	if m.target.NoLeaderMigration {
 		return e, nil
 	}

@@ -15,12 +15,13 @@ import (
 // document that the stage leads to it again; with the usual form to the same one.
 func TestUndoLeadsBack(t *testing.T) {
 	for name, in := range map[string]string{
-		"a static pod":           static(onAWS),
-		"one with volumes":       static(onAWS) + "    volumeMounts:\n    - {mountPath: /x, name: x}\n  volumes:\n  - {name: x, emptyDir: {}}\n",
-		"a Deployment":           deployed("", onAWS),
-		"a cloud manager":        cloud(onAWS),
-		"a ClusterConfiguration": configuration("  extraArgs:\n    cloud-provider: aws\n"),
-		"extraArgs as a list":    configuration("  extraArgs:\n  - name: cloud-provider\n    value: aws\n"),
+		"a static pod":            static(onAWS),
+		"one with volumes":        static(onAWS) + "    volumeMounts:\n    - {mountPath: /x, name: x}\n  volumes:\n  - {name: x, emptyDir: {}}\n",
+		"a Deployment":            deployed("", onAWS),
+		"a cloud manager":         cloud(onAWS),
+		"a ClusterConfiguration":  configuration("  extraArgs:\n    cloud-provider: aws\n"),
+		"one with kube-apiserver": configuration("  extraArgs:\n    cloud-provider: aws\napiServer:\n  extraArgs:\n    cloud-provider: aws\n"),
+		"extraArgs as a list":     configuration("  extraArgs:\n  - name: cloud-provider\n    value: aws\n"),
 	} {
 		for choice, target := range map[string]transform.Target{"by default": {}, "with a configuration": generated, "with nodeipam": {NodeIPAM: true}} {
 			t.Run(name+" "+choice, func(t *testing.T) {
@@ -98,6 +99,9 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 		{"the provider stays", transform.SwitchToExternal, static(onAWS), static(onAWS), "would not be external", transform.Target{}},
 		{"the flag stays", transform.SwitchToExternal, static(onAWS, flag), static("--cloud-provider=external", flag), "would keep --enable-leader-migration", transform.Target{}},
 		{"nodeipam stays", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external"), "would still run nodeipam", transform.Target{NodeIPAM: true}},
+		{"kube-apiserver stays in-tree", transform.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), "an in-tree kube-apiserver again", transform.Target{}},
+		{"another argument of kube-apiserver changes", transform.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws, v: '2'}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: external, v: '3'}}\n"), "more than the arguments", transform.Target{}},
+		{"kube-apiserver becomes external too early", transform.EnableLeaderMigration, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: aws, enable-leader-migration: 'true'}\napiServer: {extraArgs: {cloud-provider: external}}\n"), "more than the arguments", transform.Target{}},
 		{"the list of controllers changes unasked", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external", "--controllers=-nodeipam"), "other arguments", transform.Target{}},
 		{"the cloud manager does not join", transform.InstallCCM, cloud(onAWS), cloud(onAWS), "would not get --enable-leader-migration", transform.Target{}},
 		{"the end is written down at the start", transform.InstallCCM, cloud(onAWS), marked(cloud(onAWS, flag)), "more than the arguments", transform.Target{}},

@@ -3,11 +3,13 @@
 
 package observation
 
+import "github.com/rke-lm/rke-lm/transform/leadermigration"
+
 // The managers, as a LeaderMigrationConfiguration names them and as their main
 // leases are called unless an argument says otherwise.
 const (
-	KubeManager  = "kube-controller-manager"
-	CloudManager = "cloud-controller-manager"
+	KubeManager  = leadermigration.Manager
+	CloudManager = leadermigration.CloudManager
 )
 
 // Manager is a pod that runs kube-controller-manager or the

@@ -6,6 +6,7 @@ package ownership
 import (
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
@@ -23,7 +24,7 @@ type configuration struct {
 // configuration or by its defaults, and why that cannot be told.
 func (p *Process) listed() func(Controller) (Mode, string) {
 	minor := Minor(p.Image)
-	if p.value("leader-migration-config", "") == "" {
+	if p.value(leadermigration.ConfigFlag, "") == "" {
 		return func(c Controller) (Mode, string) { return p.byDefault(c, minor) }
 	}
 	if p.Config == nil {
@@ -64,7 +65,7 @@ func (conf configuration) mode(c Controller, component string, minor int) Mode {
 	mode := UnderMain
 	for _, l := range conf.Leaders {
 		switch {
-		case l.Name != c.registered(minor) && (minor != 0 || l.Name != newNames[c]):
+		case l.Name != c.registered(minor) && (minor != 0 || l.Name != c.newName()):
 			continue
 		case l.Component == component || l.Component == "*":
 			mode = UnderMigration

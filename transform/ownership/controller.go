@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // Controller is one of the migrated controllers, by the name that managers up to
@@ -24,12 +25,6 @@ const (
 // Controllers lists them all.
 func Controllers() []Controller { return []Controller{Service, Route, NodeLifecycle} }
 
-// newNames are those that a cloud-controller-manager registers from 1.28 on
-// (k8s.io/cloud-provider/names).
-var newNames = map[Controller]string{
-	Service: "service-lb-controller", Route: "node-route-controller", NodeLifecycle: "cloud-node-lifecycle-controller",
-}
-
 // defaultNames are those of the default configuration from 1.28 on. Only one of
 // them is registered by anybody.
 var defaultNames = map[Controller]string{
@@ -41,10 +36,12 @@ const renamedAt = 28 // minor
 // registered returns what a manager of a minor calls the controller.
 func (c Controller) registered(minor int) string {
 	if minor >= renamedAt {
-		return newNames[c]
+		return c.newName()
 	}
 	return string(c)
 }
+
+func (c Controller) newName() string { return leadermigration.NewName(string(c)) }
 
 // enabled reports whether --controllers lets a manager start the controller;
 // managers accept the old names beside the new ones.
@@ -60,7 +57,7 @@ func (c Controller) enabled(list []args.Arg) bool {
 		switch {
 		case name == "*":
 			all = true
-		case slices.Contains([]string{string(c), newNames[c]}, strings.TrimPrefix(name, "-")):
+		case slices.Contains([]string{string(c), c.newName()}, strings.TrimPrefix(name, "-")):
 			return !off
 		}
 	}

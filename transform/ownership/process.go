@@ -48,7 +48,7 @@ func Read(m observation.Manager) Process {
 	}
 	p.Main = p.value("leader-elect-resource-name", m.Component)
 	p.Elects = p.on("leader-elect", true)
-	p.Flag = p.Elects && p.on("enable-leader-migration", false)
+	p.Flag = p.Elects && p.on(leadermigration.Flag, false)
 	provider := p.value("cloud-provider", "")
 	p.Loops = m.Component == observation.CloudManager || provider != "" && provider != "external"
 	p.modes()

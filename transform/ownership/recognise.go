@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
@@ -36,7 +37,7 @@ func Component(image string, command []string) string {
 
 // ConfigFile returns where a manager has its LeaderMigrationConfiguration, or "".
 func ConfigFile(command []string) string {
-	i := slices.IndexFunc(command, func(a string) bool { return args.Parse(a).Name == "leader-migration-config" })
+	i := slices.IndexFunc(command, func(a string) bool { return args.Parse(a).Name == leadermigration.ConfigFlag })
 	if i < 0 {
 		return ""
 	}
