@@ -4,7 +4,6 @@
 package rke1
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 )
 
 const (
@@ -104,13 +104,7 @@ func (m *migration) configFiles() ([]transform.File, error) {
 	if !m.configured() {
 		return nil, nil
 	}
-	text, err := leadermigration.Make(leadermigration.Config{
-		Component: leadermigration.CloudManager, Kubernetes: m.Version, CCM: m.chartOptions(m.Version).Tag(), Lease: m.target.LeaseName,
-	})
-	if err != nil {
-		return nil, m.Config.Errorf(fmt.Sprintf("no configuration can be made for an image with this tag: %v", err), "choose a release with --ccm-image-tag")
-	}
-	text, err = ccm.MigrationConfigManifest(text)
+	text, err := ccm.MigrationConfigManifest(m.Config, m.Version, m.chartOptions(m.Version).Tag(), m.target.LeaseName)
 	return []transform.File{{Name: configMapFile, Content: text}}, err
 }
 
@@ -129,11 +123,11 @@ func (m *migration) configWithoutFlag() []transform.Finding {
 	case !named || m.migrates():
 		return nil
 	case m.isExternal():
-		f := transform.FindingAt(a.Node, "an external manager takes no part in the migration, and ignores its configuration", "remove the argument once no undo needs it")
+		f := transform.FindingAt(a.Node, ruleset.SaidOfSpareConfig.Message, ruleset.SaidOfSpareConfig.Fix)
 		f.Severity = transform.Note
 		return []transform.Finding{f}
 	}
-	return []transform.Finding{transform.FindingAt(a.Node, "without "+leaderFlag+" the manager ignores its configuration, and takes no part in the migration", "add "+leaderFlag+", or remove the argument")}
+	return []transform.Finding{transform.FindingAt(a.Node, ruleset.SaidOfIdleConfig.Message, ruleset.SaidOfIdleConfig.Fix)}
 }
 
 // configNotMounted finds one that is not in the manager's container.

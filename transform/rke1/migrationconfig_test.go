@@ -161,6 +161,34 @@ func TestTheLastValuesHaveAConfigurationOnlyIfItStays(t *testing.T) {
 	}
 }
 
+func TestChecksNoticeAWrongConfiguration(t *testing.T) {
+	config := strings.Replace(bothFlags, "      enable-leader-migration: \"true\"\n", "", 1)
+	for _, c := range []struct {
+		name, stage, before, after string
+		target                     transform.Target
+		want                       string
+	}{
+		{"it is missing", transform.EnableLeaderMigration, onAWS, onAWS + flagged, generated, "would not get leader-migration-config"},
+		{"it is another one", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(bothFlags, "/leadermigration", "/other", 1), generated, "leader-migration-config would change"},
+		{"nobody asked for it", transform.EnableLeaderMigration, onAWS, onAWS + bothFlags, transform.Target{}, "leader-migration-config would change"},
+		{"it stayed", transform.SwitchToExternal, onAWS + bothFlags, isOut + config, generated, "would keep leader-migration-config"},
+		{"it went although no undo could tell", transform.SwitchToExternal, onAWS + bothFlags, isOut, transform.Target{}, "would change"},
+	} {
+		m := opened(t, at(release, c.before), c.target)
+		err := stageOf(t, m, c.stage).Check(opened(t, at(release, c.after), c.target))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: want %s, got %v", c.name, c.want, err)
+		}
+	}
+}
+
+func TestTheShortWayHasNoConfiguration(t *testing.T) {
+	got := files(t, at(release, onAWS+bothFlags), transform.InstallCCM, transform.Target{NoLeaderMigration: true})
+	if len(got) != 1 || strings.Contains(got[valuesFile], configFlag) {
+		t.Error(got)
+	}
+}
+
 func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
 	_, err := transform.Build(Distro(), parse(t, at(release, onAWS)), with(func(t *transform.Target) { t.ChartVersion = "0.0.6" }))
 	if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration") {
