@@ -58,10 +58,7 @@ func rules() []transform.Checked[*migration] {
 		}, Check: (*migration).deadlock},
 		{Rule: ruleset.Encrypted},
 		{Rule: ruleset.FlagLeft(theSwitch), Check: (*migration).flagLeft},
-		{Rule: transform.Rule{
-			ID: "flag-on-external-gate", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
-		}, Check: (*migration).migrationGateStale},
+		{Rule: ruleset.MigrationGateStale(bothManagers), Check: (*migration).migrationGateStale},
 		{Rule: transform.Rule{
 			ID: "host-path-in-deployment", Severity: transform.Warning, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment mounts paths of the host: its pods may come to nodes that lack the files, or hold others.",
@@ -71,10 +68,7 @@ func rules() []transform.Checked[*migration] {
 			Doc: "A Deployment selects one host by its name, so that all replicas fail with that host.",
 		}, Check: (*migration).pinned},
 		{Rule: ruleset.InTreeGone(theManager), Check: (*migration).inTreeGone},
-		{Rule: transform.Rule{
-			ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
-		}, Check: (*migration).electionOff},
+		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).electionOff},
 		{Rule: transform.Rule{
 			ID: "nodeipam-without-ccm-support", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod range.",

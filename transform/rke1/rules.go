@@ -48,7 +48,9 @@ func rules() []rule {
 			Doc: "A value in extra_args is no string. Rancher's API refuses it; RKE's own reader takes it, so it is a note in a cluster.yml.",
 		}, Check: (*migration).extraArgsType, Fix: (*migration).quoteExtraArgs},
 		{Rule: ruleset.FlagLeft(theSwitch), Check: (*migration).flagLeftOnManager},
+		{Rule: ruleset.MigrationGateStale(flagEdits), Check: (*migration).migrationGateStale},
 		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
+		{Rule: ruleset.LeaderElectionOff(flagEdits), Check: (*migration).leaderElectionOff},
 		{Rule: transform.Rule{
 			ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can name it.",

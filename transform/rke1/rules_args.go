@@ -8,6 +8,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/election"
+	"github.com/rke-lm/rke-lm/transform/gates"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -83,4 +85,38 @@ func (m *migration) spellServices() []transform.Correction {
 		})
 	}
 	return fixes
+}
+
+// gateServices are the components that read feature gates.
+var gateServices = []string{apiService, manager, scheduler, kubelet, proxy}
+
+func (m *migration) csiGateStale() []transform.Finding {
+	return m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+}
+
+func (m *migration) migrationGateStale() []transform.Finding {
+	return m.eachGate(gates.LeaderMigration, gates.StaleMigration(m.move().Reached()))
+}
+
+// eachGate calls judge for every argument that sets a gate.
+func (m *migration) eachGate(gate string, judge gates.Judge) []transform.Finding {
+	var found []transform.Finding
+	for _, service := range gateServices {
+		for _, a := range m.argsOf(service) {
+			value, named := gates.Of([]args.Arg{a.Arg})[gate]
+			if message, fix := judge(value); named && message != "" {
+				found = append(found, transform.FindingAt(a.Node, message, fix))
+			}
+		}
+	}
+	return found
+}
+
+// leaderElectionOff judges a manager that shall migrate; behind the switch it runs
+// no cloud controllers.
+func (m *migration) leaderElectionOff() []transform.Finding {
+	if m.target.NoLeaderMigration || m.isExternal() {
+		return nil
+	}
+	return election.Judge(m.argsOf(manager), "kube-controller-manager", transform.FindingAt)
 }

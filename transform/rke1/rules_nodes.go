@@ -68,7 +68,7 @@ func (m *migration) node(i int, key string) yamledit.Node {
 func (m *migration) nodeAddressMissing() []transform.Finding {
 	var found []transform.Finding
 	for i, n := range m.Read.Nodes {
-		if n.InternalAddress != "" || hasOwnName(n) {
+		if n.InternalAddress != "" || hasOwnName(n) || !m.isOnAWS() {
 			continue
 		}
 		f := m.one(m.node(i, "address"), "the node has no internal_address, and under "+externalName+" RKE looks for it by its address, which must be the node's internal one", "set internal_address, or its private DNS name as hostname_override")

@@ -6,7 +6,6 @@ package rke1
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/gates"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -22,6 +21,10 @@ func (m *migration) one(at yamledit.Node, message, fix string) []transform.Findi
 	}
 	return []transform.Finding{transform.FindingAt(m.Config, message, fix)}
 }
+
+// isOnAWS reports whether the cluster is one to migrate, or was: lint also reads
+// others.
+func (m *migration) isOnAWS() bool { return m.provider() == inTree || m.provider() == externalName }
 
 // isNamedExternal reports whether the file says external-aws, whatever RKE makes
 // of it.
@@ -85,23 +88,6 @@ func (m *migration) flagLeftOnManager() []transform.Finding {
 	return m.one(a.Node, ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix)
 }
 
-// gateServices are the components that read feature gates.
-var gateServices = []string{apiService, manager, scheduler, kubelet, proxy}
-
-func (m *migration) csiGateStale() []transform.Finding {
-	judge := gates.StaleCSI(m.move().Reached())
-	var found []transform.Finding
-	for _, service := range gateServices {
-		for _, a := range m.argsOf(service) {
-			value, named := gates.Of([]args.Arg{a.Arg})[gates.CSI]
-			if message, fix := judge(value); named && message != "" {
-				found = append(found, m.one(a.Node, message, fix)...)
-			}
-		}
-	}
-	return found
-}
-
 // The first releases with external-aws (rancher/rke, rancher/rancher).
 const (
 	needsRKE     = "external-aws needs RKE 1.4.15, or 1.5.0 and later"
@@ -109,6 +95,9 @@ const (
 )
 
 func (m *migration) rkeTooOld() []transform.Finding {
+	if !m.isOnAWS() {
+		return nil
+	}
 	at := m.get(providerKey, nameKey)
 	rke, rancher := m.target.RKEVersion, m.target.RancherVersion
 	switch {

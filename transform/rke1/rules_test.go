@@ -116,6 +116,7 @@ func TestRulesOfTheNodes(t *testing.T) {
 		{name: "a public address", config: "nodes:\n- {address: 203.0.113.1, role: [controlplane]}\n" + onAWS, want: []string{"error 3"}},
 		{name: "a name for an address", config: "nodes:\n- {address: a.example.com, role: [controlplane]}\n" + onAWS, want: []string{"error 3"}},
 		{name: "a private address", config: "nodes:\n- {address: 10.0.0.1, role: [controlplane]}\n" + onAWS, want: []string{"warning 3"}},
+		{name: "another provider", config: "nodes:\n- {address: 203.0.113.1, role: [controlplane]}\n"},
 		{name: "an internal address", config: nodes + onAWS},
 		{name: "a name of its own", config: named + onAWS},
 		{name: "its address for a name", config: "nodes:\n- {address: a.example.com, hostname_override: a.example.com, role: [controlplane]}\n" + onAWS, want: []string{"error 3"}},
@@ -131,6 +132,17 @@ func TestRulesOfTheArguments(t *testing.T) {
 		{name: "off at 1.25", version: "v1.25.16-rancher1-1", config: onAWS + "services:\n  scheduler: {extra_args: {feature-gates: 'A=true, CSIMigrationAWS=false'}}\n", want: []string{"error 5"}},
 		{name: "on at 1.26", config: onAWS + "services: {kubelet: {extra_args: {feature-gates: CSIMigrationAWS=true}}}\n"},
 		{name: "named for a target at 1.27", config: onAWS + "services: {kubelet: {extra_args: {feature-gates: CSIMigrationAWS=true}}}\n", target: transform.Target{Version: "v1.27.16-rancher1-1"}, want: []string{"error 4"}},
+	})
+	judge(t, "flag-on-external-gate", []ruleCase{
+		{name: "off", config: onAWS + "services: {kube-controller: {extra_args: {feature-gates: ControllerManagerLeaderMigration=false}}}\n", want: []string{"error 4"}},
+		{name: "on", config: onAWS + "services: {kube-controller: {extra_args: {feature-gates: ControllerManagerLeaderMigration=true}}}\n"},
+	})
+	judge(t, "leader-election-off", []ruleCase{
+		{name: "off", config: onAWS + "services: {kube-controller: {extra_args: {leader-elect: 'false'}}}\n", want: []string{"error 4"}},
+		{name: "a lease that is too long", config: onAWS + "services:\n  kube-controller:\n    extra_args:\n      leader-elect-lease-duration: 5m\n", want: []string{"error 7"}},
+		{name: "timings that are fine", config: onAWS + "services: {kube-controller: {extra_args: {leader-elect-lease-duration: 30s, leader-elect: true}}}\n"},
+		{name: "external", config: isOut + "services: {kube-controller: {extra_args: {leader-elect: 'false'}}}\n"},
+		{name: "the short way", config: onAWS + "services: {kube-controller: {extra_args: {leader-elect: 'false'}}}\n", target: transform.Target{NoLeaderMigration: true}},
 	})
 	judge(t, "unknown-config-key", []ruleCase{
 		{name: "an underscore in a cluster.yml", config: onAWS + "services:\n  kube_controller: {}\n  kube_api: {}\n", want: []string{"warning 5", "warning 6"}},

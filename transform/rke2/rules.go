@@ -93,19 +93,13 @@ func ownRules() []rule {
 		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
 		{Rule: ruleset.Encrypted},
 		{Rule: ruleset.FlagLeft(afterSwitch), Check: (*migration).flagLeftOnManager},
-		{Rule: transform.Rule{
-			ID: "flag-on-external-gate", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
-		}, Check: (*migration).migrationGateStale},
+		{Rule: ruleset.MigrationGateStale(flagEdits), Check: (*migration).migrationGateStale},
 		{Rule: transform.Rule{
 			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.",
 		}, Check: (*migration).helmReinstall},
 		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
-		{Rule: transform.Rule{
-			ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
-		}, Check: (*migration).leaderElectionOff},
+		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).leaderElectionOff},
 		{Rule: transform.Rule{
 			ID: "manifest-overwritten", Severity: transform.Error, Guards: manifestEdits,
 			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster.",

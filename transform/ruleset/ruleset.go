@@ -32,6 +32,22 @@ func CSIGateStale(guards []string) transform.Rule {
 	}
 }
 
+// MigrationGateStale judges the gate of leader migration itself.
+func MigrationGateStale(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: "flag-on-external-gate", Severity: transform.Error, Guards: guards, Acceptable: true,
+		Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
+	}
+}
+
+// LeaderElectionOff judges how a manager asks for its leases.
+func LeaderElectionOff(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: "leader-election-off", Severity: transform.Error, Guards: guards, Acceptable: true,
+		Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
+	}
+}
+
 // FlagLeft is for an external kube-controller-manager that keeps the flag.
 func FlagLeft(guards []string) transform.Rule {
 	return transform.Rule{

@@ -1,0 +1,51 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package election
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// note is a finding without a place.
+func note(_ yamledit.Node, message, fix string) transform.Finding {
+	return transform.Finding{Message: message, Fix: fix}
+}
+
+func TestElectionIsJudgedAsTheElectorTakesIt(t *testing.T) {
+	for _, c := range []struct{ name, args, want string }{
+		{"nothing is set", "v=2", ""},
+		{"off", "leader-elect=false", "without leader election"},
+		{"on", "leader-elect=true", ""},
+		{"another lease", "leader-elect-resource-name=own", "is not kube-system/manager"},
+		{"its own lease", "leader-elect-resource-name=manager leader-elect-resource-namespace=kube-system", ""},
+		{"another namespace", "leader-elect-resource-namespace=default", "is not kube-system/manager"},
+		{"no lease", "leader-elect-resource-lock=configmaps", "is no lease"},
+		{"it ends before its renewal", "leader-elect-lease-duration=10s", "ends before its renewal"},
+		{"the renewal is too short", "leader-elect-renew-deadline=2s", "before its second try"},
+		{"too short", "leader-elect-lease-duration=4s leader-elect-renew-deadline=3s leader-elect-retry-period=1s", "looks dead"},
+		{"too long", "leader-elect-lease-duration=2m", "looks dead"},
+		{"longer than usual", "leader-elect-lease-duration=60s", ""},
+		{"no duration", "leader-elect-lease-duration=soon", ""},
+	} {
+		var list []args.Placed
+		for _, text := range strings.Fields(c.args) {
+			list = append(list, args.Placed{Arg: args.Parse(text)})
+		}
+		said := ""
+		for _, f := range Judge(list, "manager", note) {
+			said += f.Message
+			if f.Fix == "" {
+				t.Errorf("%s: nothing to do", c.name)
+			}
+		}
+		if c.want == "" && said != "" || !strings.Contains(said, c.want) {
+			t.Errorf("%s: %q", c.name, said)
+		}
+	}
+}
