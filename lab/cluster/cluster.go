@@ -1,0 +1,209 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster runs real control planes on free ports of loopback, without containers.
+//
+// Invariant: what a cluster has started ends with it, and with the process that started it. The managers
+// have the identities and the rights that RKE2 gives them, and no more.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/rke-lm/rke-lm/lab/aws"
+	"github.com/rke-lm/rke-lm/lab/build"
+	"github.com/rke-lm/rke-lm/lab/process"
+)
+
+// The networks of RKE2.
+const (
+	PodNetwork     = "10.42.0.0/16"
+	ServiceNetwork = "10.43.0.0/16"
+)
+
+// Timing is how managers elect their leaders.
+type Timing struct{ Lease, Renew, Retry time.Duration }
+
+// Short keeps a run near a minute. Defaults are Kubernetes' own.
+var (
+	Short    = Timing{Lease: 3 * time.Second, Renew: 2 * time.Second, Retry: 500 * time.Millisecond}
+	Defaults = Timing{Lease: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second}
+)
+
+// Takeover is the longest time that passes between the last renewal of a dead leader and the first hold of
+// a candidate that waits: a candidate looks again after at most 2.2 times the retry period.
+func (t Timing) Takeover() time.Duration { return t.Lease + t.Retry*22/10 }
+
+func (t Timing) flags() []string {
+	return []string{
+		"--leader-elect-lease-duration=" + t.Lease.String(),
+		"--leader-elect-renew-deadline=" + t.Renew.String(),
+		"--leader-elect-retry-period=" + t.Retry.String(),
+	}
+}
+
+// Cluster is etcd, kube-apiserver and an AWS account. Managers are started one by one.
+type Cluster struct {
+	AWS    *aws.Fake
+	Timing Timing
+	Dir    string // logs, certificates, kubeconfigs; all that the cluster writes
+
+	binary string // the control plane
+	server string // URL
+	etcd   *process.Process
+	api    *process.Process
+
+	mu       sync.Mutex
+	managers []*Manager
+}
+
+// Start starts a cluster whose files are below dir. It returns when the API server is ready.
+func Start(ctx context.Context, dir string, timing Timing) (*Cluster, error) {
+	binary, err := build.ControlPlane.Path(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Timing: timing, Dir: dir, binary: binary}
+	if c.AWS, err = aws.Start("lab"); err != nil {
+		return nil, err
+	}
+	if err := c.start(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	if err := c.writeIdentities(); err != nil {
+		return err
+	}
+	store, err := c.startEtcd()
+	if err != nil {
+		return err
+	}
+	if err := c.startAPI(store); err != nil {
+		return err
+	}
+	return c.awaitAPI(ctx)
+}
+
+// Stop ends all that the cluster has started, the managers first.
+func (c *Cluster) Stop() {
+	for _, m := range c.Managers() {
+		m.Kill()
+	}
+	for _, p := range []*process.Process{c.api, c.etcd} {
+		if p != nil {
+			p.Kill()
+		}
+	}
+	c.AWS.Stop()
+}
+
+func (c *Cluster) startEtcd() (url string, err error) {
+	client, err := freeAddress()
+	if err != nil {
+		return "", err
+	}
+	peer, err := freeAddress()
+	if err != nil {
+		return "", err
+	}
+	url = "http://" + client
+	c.etcd, err = c.component("etcd", "etcd",
+		"--data-dir="+c.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
+		"--listen-client-urls="+url, "--advertise-client-urls="+url, "--listen-peer-urls=http://"+peer,
+		"--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=default=http://"+peer)
+	return url, err
+}
+
+func (c *Cluster) startAPI(store string) error {
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	c.server = "https://" + address
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	c.api, err = c.component("kube-apiserver", "kube-apiserver",
+		"--etcd-servers="+store, "--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+c.path("tls"),
+		"--token-auth-file="+c.path("tokens.csv"), "--authorization-mode=Node,RBAC", "--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range="+ServiceNetwork, "--allow-privileged=true", "--profiling=false",
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("service.key"),
+		"--service-account-signing-key-file="+c.path("service.key"))
+	return err
+}
+
+// awaitAPI waits until the API server is ready and has made the rules that Kubernetes starts with.
+func (c *Cluster) awaitAPI(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		err := c.ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("lab: kube-apiserver is not ready: %w; see %s", err, c.path("kube-apiserver.log"))
+		case <-c.api.Ended():
+			return fmt.Errorf("lab: kube-apiserver ended; see %s", c.path("kube-apiserver.log"))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (c *Cluster) ready(ctx context.Context) error {
+	client, err := c.Client(Admin)
+	if err != nil {
+		return err
+	}
+	return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+}
+
+// Config returns what a client needs to act as a user.
+func (c *Cluster) Config(user string) *rest.Config {
+	return &rest.Config{
+		Host: c.server, BearerToken: token(user), QPS: 200, Burst: 400,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.certificate()},
+	}
+}
+
+// Client returns a client that acts as a user.
+func (c *Cluster) Client(user string) (*kubernetes.Clientset, error) {
+	return kubernetes.NewForConfig(c.Config(user))
+}
+
+// component starts a part of the control plane.
+func (c *Cluster) component(part, name string, args ...string) (*process.Process, error) {
+	return process.Start(process.Command{Path: c.binary, Args: append([]string{part}, args...), Env: environment(), Log: c.path(name + ".log")})
+}
+
+// environment keeps the caller's credentials and proxies out of the lab.
+func environment() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"} }
+
+func (c *Cluster) path(parts ...string) string {
+	return filepath.Join(append([]string{c.Dir}, parts...)...)
+}
+
+// freeAddress returns an address of loopback that nobody listens on.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
