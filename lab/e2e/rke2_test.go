@@ -1,0 +1,126 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/aws"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/recorder"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// slack is what a busy machine may add to a takeover.
+const slack = 1500 * time.Millisecond
+
+// The stages as planned drive three real control planes, one at a time, while Services are made and
+// machines join.
+func TestStagesOfAnRKE2Cluster(t *testing.T) {
+	s := begin(t, "cp-1", "cp-2", "cp-3")
+	plan := planned(t, document(t, "rke2.yaml"))
+	instances := []aws.Instance{s.join(), s.join()}
+	s.rollOut(s.wanted(plan.Start))
+	if err := s.service(t.Context(), "first"); err != nil {
+		t.Fatal(err)
+	}
+	s.served()
+
+	stop := s.traffic(700 * time.Millisecond)
+	s.agent.Follow = func(string) { instances = append(instances, s.join()) }
+	var switched time.Time
+	for _, step := range plan.Steps {
+		if !step.Changes() {
+			continue
+		}
+		if step.State != transform.Todo {
+			t.Fatalf("stage %s is %s: %v", step.Stage.Name, step.State, step.Findings)
+		}
+		t.Log("stage", step.Stage.Name)
+		w := s.wanted(step.After)
+		s.external = w.External
+		if step.Stage.Name == transform.SwitchToExternal {
+			switched = time.Now()
+		}
+		s.rollOut(w)
+		s.gate(step.Stage.Name)
+	}
+	instances = append(instances, s.join())
+	stop()
+
+	t.Log("Services served:", s.served(), "machines:", len(instances))
+	s.initialised(instances)
+	s.oneOwner(switched)
+	s.end("rke2")
+}
+
+// gate waits for what the next stage builds on.
+func (s *scenario) gate(stage string) {
+	s.Helper()
+	switch stage {
+	case transform.EnableLeaderMigration:
+		s.eventually("the migration lease with kube-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.KCM })
+	case transform.InstallCCM:
+		s.eventually("a cloud-controller-manager that leads", func(context.Context) bool {
+			return slices.ContainsFunc(s.cluster.Managers(), func(m *cluster.Manager) bool {
+				return m.Component == cluster.CCM && m.Alive() && len(m.Acquired()) == 1
+			})
+		})
+	case transform.SwitchToExternal:
+		s.eventually("the migration lease with cloud-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.CCM })
+	case transform.DisableLeaderMigration:
+		s.eventually("an owner without the migration lease", func(context.Context) bool {
+			timeline := s.timeline(recorder.Service, s.began)
+			return len(timeline[len(timeline)-1].Owners) == 1
+		})
+	}
+}
+
+// oneOwner requires that there were never two owners, that the handover behind the switch took one takeover
+// at most, and that AWS was written to by owners alone, first by one component and then by the other.
+func (s *scenario) oneOwner(switched time.Time) {
+	s.Helper()
+	for _, controller := range []string{recorder.Service, recorder.Route} {
+		timeline := s.timeline(controller, s.began)
+		if _, _, two := recorder.Seconds(timeline); two > 0 {
+			s.Errorf("%s had two owners for %.1f s", controller, two)
+		}
+	}
+	timing := s.cluster.Timing
+	// Where a manager follows one of its kind, it first wins its main lease and then sees the other expire.
+	if gap := recorder.LongestGap(s.timeline(recorder.Service, s.began)); gap > 2*(timing.Takeover()+slack) {
+		s.Errorf("nobody owned the controllers for %s", gap)
+	}
+	if gap := s.handover(switched); gap > timing.Takeover()+slack {
+		s.Errorf("the handover took %s, more than %s", gap, timing.Takeover()+slack)
+	}
+	writes := s.cluster.AWS.Writes()
+	if turns := recorder.Turns(writes); !slices.Equal(turns, []string{string(cluster.KCM), string(cluster.CCM)}) {
+		s.Errorf("AWS was written to by %v", turns)
+	}
+	for _, stray := range recorder.Strays(s.timeline(recorder.Service, s.began), writes, time.Second) {
+		s.Errorf("%s wrote %s without owning the controllers", stray.Caller, stray.Action)
+	}
+}
+
+// handover returns how long it took from the last in-tree owner to the first external one.
+func (s *scenario) handover(switched time.Time) time.Duration {
+	s.Helper()
+	var last time.Time
+	for _, i := range s.timeline(recorder.Service, s.began) {
+		for _, owner := range i.Owners {
+			switch component := recorder.ComponentOf(owner); {
+			case component == cluster.KCM:
+				last = i.To
+			case i.From.After(switched):
+				return i.From.Sub(last)
+			}
+		}
+	}
+	s.Error("the cloud-controller-manager never took over")
+	return 0
+}
