@@ -16,6 +16,8 @@ import (
 type Agent struct {
 	// Backoff is the pause before a manager that has ended is started again.
 	Backoff time.Duration
+	// Pause is the time between a machine that has followed and the next one.
+	Pause time.Duration
 	// Follow is called when a machine has followed a change of the files.
 	Follow func(machine string)
 
@@ -85,7 +87,16 @@ func (a *Agent) follow(ctx context.Context, w Wanted, at slot) error {
 	if a.Follow != nil {
 		a.Follow(at.machine)
 	}
-	return nil
+	return pause(ctx, a.Pause)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }
 
 func (a *Agent) set(at slot, k *keeper) {

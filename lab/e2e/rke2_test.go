@@ -30,6 +30,8 @@ func TestStagesOfAnRKE2Cluster(t *testing.T) {
 	}
 	s.served()
 
+	// A real machine takes longer to restart than a takeover: the leader moves on from one to the next.
+	s.agent.Pause = s.cluster.Timing.Takeover() + time.Second
 	stop := s.traffic(700 * time.Millisecond)
 	s.agent.Follow = func(string) { instances = append(instances, s.join()) }
 	var switched time.Time
