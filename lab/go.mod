@@ -25,6 +25,7 @@ exclude (
 )
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/rke-lm/rke-lm v0.0.0-00010101000000-000000000000
 	golang.org/x/mod v0.38.0
 	k8s.io/api v0.36.6
