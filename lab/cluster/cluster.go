@@ -62,6 +62,8 @@ type Cluster struct {
 	etcd   *process.Process
 	api    *process.Process
 
+	scheduler *process.Process
+
 	mu       sync.Mutex
 	managers []*Manager
 }
@@ -102,7 +104,7 @@ func (c *Cluster) Stop() {
 	for _, m := range c.Managers() {
 		m.Kill()
 	}
-	for _, p := range []*process.Process{c.api, c.etcd} {
+	for _, p := range []*process.Process{c.scheduler, c.api, c.etcd} {
 		if p != nil {
 			p.Kill()
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // What follows are the mistakes that the stages are there to prevent. Each is made on purpose, on one
@@ -126,10 +125,7 @@ func TestWithoutLeaderMigrationThereAreTwoOwners(t *testing.T) {
 	s := begin(t, "cp-1")
 	s.join()
 	doc := document(t, "rke2.yaml")
-	plan, err := transform.Build(rke2.Distro(), doc, transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true})
 	s.rollOut(s.wanted(doc))
 	s.leads(cluster.KCM)
 	s.rollOut(at(s, plan, transform.InstallCCM))

@@ -39,6 +39,7 @@ type scenario struct {
 	began    time.Time
 	external bool // what kubelets are told now
 	machines int  // launched so far
+	left     int  // of them, those that a cloud-controller-manager has to initialise
 }
 
 // begin starts a cluster with the given control planes; no manager runs yet.
@@ -94,7 +95,13 @@ func document(t *testing.T, name string) *yamledit.Document {
 // planned returns the stages of an RKE2 cluster as rke-lm plans them.
 func planned(t *testing.T, doc *yamledit.Document) *transform.Plan {
 	t.Helper()
-	plan, err := transform.Build(rke2.Distro(), doc, transform.Target{EndState: transform.EndStateExternal})
+	return plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal})
+}
+
+// plannedFor returns the stages for an operator's choices.
+func plannedFor(t *testing.T, doc *yamledit.Document, target transform.Target) *transform.Plan {
+	t.Helper()
+	plan, err := transform.Build(rke2.Distro(), doc, target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,6 +187,9 @@ func (s *scenario) story() string {
 func (s *scenario) end(name string) {
 	s.Helper()
 	s.Logf("who owned the service controller\n%s", s.story())
+	if err := s.recorder.Stop(); err != nil {
+		s.Error(err)
+	}
 	if !s.Failed() {
 		fmt.Println(recorder.Line(name, s.timeline(recorder.Service, s.began)))
 	}

@@ -81,6 +81,9 @@ func (s *scenario) traffic(every time.Duration) (stop func()) {
 func (s *scenario) join() aws.Instance {
 	s.Helper()
 	s.machines++
+	if s.external {
+		s.left++
+	}
 	instance, err := s.cluster.Join(s.Context(), s.machines, s.external)
 	if err != nil {
 		s.Fatal(err)

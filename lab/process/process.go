@@ -53,7 +53,10 @@ func Start(c Command) (*Process, error) {
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	started := make(chan error)
 	go p.run(started, log)
-	return p, <-started
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // run starts the program and waits for it on one thread: the kernel takes the end of the thread that
