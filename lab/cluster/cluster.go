@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -172,7 +173,16 @@ func (c *Cluster) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		return err
+	}
+	// The server makes these a moment after it is ready.
+	for _, namespace := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
+		if _, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Config returns what a client needs to act as a user.
