@@ -109,6 +109,17 @@ func TestALeaseThatIsNotRenewedRunsOut(t *testing.T) {
 	}
 }
 
+func TestAHolderThatRenewsTooLateDidNotOwnMeanwhile(t *testing.T) {
+	changes := append(renewals(mainKCM, "k", 0, 4), Change{second(9), mainKCM, "k", 3 * time.Second})
+	timeline, err := Timeline(changes, []Process{process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")}, Service, zero, second(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total(timeline); got != "2.0 8.0 0.0" {
+		t.Error(got)
+	}
+}
+
 func TestAProcessThatHasEndedOwnsNothing(t *testing.T) {
 	k := process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")
 	k.Ended = second(5)
