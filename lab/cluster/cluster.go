@@ -113,33 +113,29 @@ func (c *Cluster) Stop() {
 	c.AWS.Stop()
 }
 
-func (c *Cluster) startEtcd() (url string, err error) {
-	client, err := freeAddress()
+func (c *Cluster) startEtcd() (string, error) {
+	client, err := freePort()
 	if err != nil {
 		return "", err
 	}
-	peer, err := freeAddress()
+	peer, err := freePort()
 	if err != nil {
 		return "", err
 	}
-	url = "http://" + client
+	url, member := "http://127.0.0.1:"+client, "http://127.0.0.1:"+peer
 	c.etcd, err = c.component("etcd", "etcd",
 		"--data-dir="+c.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
-		"--listen-client-urls="+url, "--advertise-client-urls="+url, "--listen-peer-urls=http://"+peer,
-		"--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=default=http://"+peer)
+		"--listen-client-urls="+url, "--advertise-client-urls="+url, "--listen-peer-urls="+member,
+		"--initial-advertise-peer-urls="+member, "--initial-cluster=default="+member)
 	return url, err
 }
 
 func (c *Cluster) startAPI(store string) error {
-	address, err := freeAddress()
+	port, err := freePort()
 	if err != nil {
 		return err
 	}
-	c.server = "https://" + address
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return err
-	}
+	c.server = "https://127.0.0.1:" + port
 	c.api, err = c.component("kube-apiserver", "kube-apiserver",
 		"--etcd-servers="+store, "--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+c.path("tls"),
 		"--token-auth-file="+c.path("tokens.csv"), "--authorization-mode=Node,RBAC", "--endpoint-reconciler-type=none",
@@ -210,12 +206,13 @@ func (c *Cluster) path(parts ...string) string {
 	return filepath.Join(append([]string{c.Dir}, parts...)...)
 }
 
-// freeAddress returns an address of loopback that nobody listens on.
-func freeAddress() (string, error) {
+// freePort returns a port of loopback that nobody listens on.
+func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
 	defer l.Close()
-	return l.Addr().String(), nil
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
 }

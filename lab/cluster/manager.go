@@ -6,12 +6,13 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"regexp"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/build"
@@ -106,11 +107,7 @@ func (c *Cluster) given(m *Manager) ([]string, error) {
 	if err := os.WriteFile(config, []byte(c.AWS.CloudConfig(m.Caller())), 0o600); err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	if _, m.port, err = net.SplitHostPort(address); err != nil {
+	if m.port, err = freePort(); err != nil {
 		return nil, err
 	}
 	args := append([]string{
@@ -119,7 +116,7 @@ func (c *Cluster) given(m *Manager) ([]string, error) {
 		"--cloud-config=" + config,
 	}, c.Timing.flags()...)
 	if m.Component == CCM {
-		return args, nil
+		return c.webhook(m, args)
 	}
 	return append(args,
 		"--allocate-node-cidrs=true", "--cluster-cidr="+PodNetwork, "--service-cluster-ip-range="+ServiceNetwork,
@@ -128,6 +125,15 @@ func (c *Cluster) given(m *Manager) ([]string, error) {
 		"--flex-volume-plugin-dir="+c.path("volume-plugins"),
 		// No kubelet reports here, and nobody is to take the nodes for dead.
 		"--node-monitor-grace-period=1h"), nil
+}
+
+// webhook moves the second port of newer cloud-controller-managers, which is fixed and open to everyone.
+func (c *Cluster) webhook(m *Manager, args []string) ([]string, error) {
+	if semver.Compare(m.Minor, "v1.27") < 0 {
+		return args, nil
+	}
+	port, err := freePort()
+	return append(args, "--webhook-bind-address=127.0.0.1", "--webhook-secure-port="+port), err
 }
 
 // Caller is the manager's name in the log of AWS.

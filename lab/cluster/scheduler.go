@@ -3,19 +3,13 @@
 
 package cluster
 
-import "net"
-
 // StartScheduler starts kube-scheduler, which the migration itself does not need: pods find their nodes.
 func (c *Cluster) StartScheduler() error {
 	kubeconfig, err := c.Kubeconfig(KubeScheduler)
 	if err != nil {
 		return err
 	}
-	address, err := freeAddress()
-	if err != nil {
-		return err
-	}
-	_, port, err := net.SplitHostPort(address)
+	port, err := freePort()
 	if err != nil {
 		return err
 	}
