@@ -70,7 +70,7 @@ func (a *Agent) follow(ctx context.Context, w Wanted, at slot) error {
 		return nil
 	}
 	if old != nil {
-		old.stop()
+		old.end((*cluster.Manager).Stop)
 	}
 	if i < 0 {
 		a.set(at, nil)
@@ -122,12 +122,26 @@ func (a *Agent) Restarts(component cluster.Component) int {
 	return n
 }
 
+// Lose ends the managers of a machine at once and for good, as when the machine is lost. Later changes pass
+// it by.
+func (a *Agent) Lose(machine string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.machines = slices.DeleteFunc(slices.Clone(a.machines), func(m string) bool { return m == machine })
+	for at, k := range a.keepers {
+		if at.machine == machine {
+			k.end((*cluster.Manager).Kill)
+			delete(a.keepers, at)
+		}
+	}
+}
+
 // Stop ends all managers, and keeps them ended.
 func (a *Agent) Stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for at, k := range a.keepers {
-		k.stop()
+		k.end((*cluster.Manager).Stop)
 		delete(a.keepers, at)
 	}
 }

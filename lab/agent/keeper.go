@@ -78,10 +78,11 @@ func (k *keeper) runs(s cluster.Spec) bool {
 	return k.spec.Minor == s.Minor && slices.Equal(k.spec.Args, s.Args)
 }
 
-func (k *keeper) stop() {
+// end ends the manager in one of its ways, and keeps it ended.
+func (k *keeper) end(manager func(*cluster.Manager)) {
 	k.cancel()
 	<-k.ended
-	k.current().Stop()
+	manager(k.current())
 }
 
 // awaitHealth waits until the manager answers. One that only waits for its lease is healthy too.
