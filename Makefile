@@ -16,7 +16,7 @@ GOLDENS := cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test golden goldens-clean lint bench fuzz corpus e2e chart verify size startup
+.PHONY: help build demo test golden goldens-clean lint bench fuzz corpus lab e2e soak chart verify size startup
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,8 +59,15 @@ corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own res
 	$(FACTS_FROM) go test ./transform/yamledit -run TestRandomEdits -count=1 -v
 	$(FACTS_FROM) go test -timeout 30m ./cmd/rke-lm -run TestCorpus -count=1 -v
 
-e2e: ## Run the command line scripts
+lab: ## Build the control planes that the end-to-end tests run, once
+	cd lab && nice -n 10 go run ./cmd/lab
+
+e2e: lab ## Run the command line scripts, then the stages on real control planes
 	go test ./cmd/rke-lm -run TestScript -count=1
+	cd lab && go test -p 1 -count=1 -timeout 15m -v ./...
+
+soak: lab ## Run the stages on real control planes with the managers' default timings
+	cd lab && LAB_SOAK=1 go test ./e2e -run TestStages -count=1 -timeout 20m -v
 
 # The module of its own keeps Helm out of this one's requirements.
 chart: ## Render the published charts with all values, and print how many come out right

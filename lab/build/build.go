@@ -1,0 +1,153 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package build makes the programs of the lab out of Go modules.
+//
+// Invariant: a program in the cache was built from exactly the sources, the versions and the toolchain
+// that its folder is named for.
+package build
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// CacheVariable names the environment variable with the folder of the cache.
+const CacheVariable = "RKE_LM_LAB_CACHE"
+
+// Program is one program of the lab.
+type Program struct {
+	Name    string
+	Module  string // folder below the lab's
+	Package string // as named in that folder
+	Version string // of Kubernetes, stamped into it
+}
+
+const managerPackage = "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager"
+
+// ControlPlane is etcd, kube-apiserver, kube-controller-manager and kube-scheduler of the last minor with
+// the in-tree provider.
+var ControlPlane = Program{Name: "controlplane", Module: "controlplane", Package: ".", Version: "v1.26.15"}
+
+// managers are the aws-cloud-controller-managers by minor.
+var managers = map[string]Program{
+	"v1.26": {Name: "aws-cloud-controller-manager", Module: "ccm-1.26", Package: managerPackage, Version: "v1.26.0"},
+	"v1.28": {Name: "aws-cloud-controller-manager", Module: "ccm-1.28", Package: managerPackage, Version: "v1.28.1"},
+}
+
+// CloudControllerManager returns the program of a minor, such as "v1.26".
+func CloudControllerManager(minor string) (Program, error) {
+	if p, ok := managers[minor]; ok {
+		return p, nil
+	}
+	return Program{}, fmt.Errorf("lab: no aws-cloud-controller-manager of minor %q; add a module for it beside lab/ccm-1.26", minor)
+}
+
+// Programs returns all programs, the largest first.
+func Programs() []Program {
+	return []Program{ControlPlane, managers["v1.26"], managers["v1.28"]}
+}
+
+// Path returns the program's file, which it builds when it is not in the cache.
+func (p Program) Path(ctx context.Context) (string, error) {
+	dir, err := p.dir(ctx)
+	if err != nil {
+		return "", err
+	}
+	cache, err := p.cache(dir)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(cache, p.Name)
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	return file, p.build(ctx, dir, file)
+}
+
+// build writes beside the file and renames, so that whoever builds the same at the same time does no harm.
+func (p Program) build(ctx context.Context, dir, file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	part := fmt.Sprintf("%s.%d", file, os.Getpid())
+	defer os.Remove(part)
+	// Two at a time: the compiler needs up to a gigabyte for some packages.
+	if _, err := goTool(ctx, dir, "build", "-p", "2", "-trimpath", "-ldflags", p.flags(), "-o", part, p.Package); err != nil {
+		return err
+	}
+	return os.Rename(part, file)
+}
+
+// flags stamp the version, without which clients cannot read /version.
+func (p Program) flags() string {
+	major, rest, _ := strings.Cut(strings.TrimPrefix(p.Version, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	const base = " -X k8s.io/component-base/version."
+	return "-s -w" + base + "gitVersion=" + p.Version + base + "gitMajor=" + major + base + "gitMinor=" + minor +
+		" -X k8s.io/client-go/pkg/version.gitVersion=" + p.Version
+}
+
+// cache returns the folder for what dir holds now.
+func (p Program) cache(dir string) (string, error) {
+	root := os.Getenv(CacheVariable)
+	if root == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("lab: %w; set %s", err, CacheVariable)
+		}
+		root = filepath.Join(user, "rke-lm-lab")
+	}
+	key, err := p.key(dir)
+	return filepath.Join(root, p.Module+"-"+key), err
+}
+
+// key is a hash of all that goes into the program.
+func (p Program) key(dir string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return "", err
+	}
+	files = append(files, filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum"))
+	slices.Sort(files)
+	h := sha256.New()
+	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH, p.Package, p.flags())
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(h, filepath.Base(f), len(text))
+		h.Write(text)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+// dir returns the folder of the program's module.
+func (p Program) dir(ctx context.Context) (string, error) {
+	lab, err := goTool(ctx, ".", "list", "-m", "-f", "{{.Dir}}", "github.com/rke-lm/rke-lm/lab")
+	return filepath.Join(strings.TrimSpace(lab), p.Module), err
+}
+
+// goTool runs go in a folder and returns what it prints.
+func goTool(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	var fault bytes.Buffer
+	cmd.Stderr = &fault
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("lab: go %s in %s: %w\n%s", args[0], dir, err, fault.String())
+	}
+	return string(out), nil
+}

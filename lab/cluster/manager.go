@@ -1,0 +1,199 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/lab/aws"
+	"github.com/rke-lm/rke-lm/lab/build"
+	"github.com/rke-lm/rke-lm/lab/process"
+)
+
+// Component is one of the two managers.
+type Component string
+
+// The managers.
+const (
+	KCM Component = "kube-controller-manager"
+	CCM Component = "cloud-controller-manager"
+)
+
+// Spec says which manager runs on a machine, and how.
+type Spec struct {
+	Component Component
+	Machine   string
+	Minor     string   // of a cloud-controller-manager's program, such as "v1.26"
+	Args      []string // the cluster's own; they come last, so they win
+}
+
+// Acquisition is a lease that a manager got.
+type Acquisition struct {
+	Lease string // its name
+	At    time.Time
+}
+
+// Manager is one process of a manager, running or ended. It is never started again; another one is.
+type Manager struct {
+	Spec
+	Started time.Time
+
+	process *process.Process
+	port    string
+	log     string
+
+	mu       sync.Mutex
+	acquired []Acquisition
+	ended    time.Time
+}
+
+// StartManager starts a manager. It may end by itself, as managers that lose their lease do.
+func (c *Cluster) StartManager(ctx context.Context, spec Spec) (*Manager, error) {
+	m := &Manager{Spec: spec, Started: time.Now()}
+	path, first, err := c.program(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	given, err := c.given(m)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m.log = c.path(fmt.Sprintf("%s-%s-%d.log", spec.Machine, spec.Component, len(c.managers)))
+	m.process, err = process.Start(process.Command{
+		Path: path, Args: slices.Concat(first, given, spec.Args), Env: append(environment(), aws.Env()...),
+		Log: m.log, Line: m.read,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.managers = append(c.managers, m)
+	go m.watch()
+	return m, nil
+}
+
+// program returns the manager's program and what has to come before its arguments.
+func (c *Cluster) program(ctx context.Context, spec Spec) (string, []string, error) {
+	if spec.Component == KCM {
+		return c.binary, []string{string(KCM)}, nil
+	}
+	p, err := build.CloudControllerManager(spec.Minor)
+	if err != nil {
+		return "", nil, err
+	}
+	path, err := p.Path(ctx)
+	return path, nil, err
+}
+
+// given returns the arguments that do not come from the cluster: where the API server and the cloud are,
+// and for a kube-controller-manager those that RKE2 itself sets.
+func (c *Cluster) given(m *Manager) ([]string, error) {
+	user := map[Component]string{KCM: KubeControllerManager, CCM: CloudControllerManager}[m.Component]
+	kubeconfig, err := c.Kubeconfig(user)
+	if err != nil {
+		return nil, err
+	}
+	config := c.path(m.Caller() + ".conf")
+	if err := os.WriteFile(config, []byte(c.AWS.CloudConfig(m.Caller())), 0o600); err != nil {
+		return nil, err
+	}
+	if m.port, err = freePort(); err != nil {
+		return nil, err
+	}
+	args := append([]string{
+		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--bind-address=127.0.0.1", "--secure-port=" + m.port, "--cert-dir=" + c.path("tls-"+m.Caller()),
+		"--cloud-config=" + config,
+	}, c.Timing.flags()...)
+	if m.Component == CCM {
+		return c.webhook(m, args)
+	}
+	return append(args,
+		"--allocate-node-cidrs=true", "--cluster-cidr="+PodNetwork, "--service-cluster-ip-range="+ServiceNetwork,
+		"--controllers=*,tokencleaner", "--use-service-account-credentials=true", "--profiling=false",
+		"--service-account-private-key-file="+c.path("service.key"), "--root-ca-file="+c.certificate(),
+		"--flex-volume-plugin-dir="+c.path("volume-plugins"),
+		// No kubelet reports here, and nobody is to take the nodes for dead.
+		"--node-monitor-grace-period=1h"), nil
+}
+
+// webhook moves the second port of newer cloud-controller-managers, which is fixed and open to everyone.
+func (c *Cluster) webhook(m *Manager, args []string) ([]string, error) {
+	if semver.Compare(m.Minor, "v1.27") < 0 {
+		return args, nil
+	}
+	port, err := freePort()
+	return append(args, "--webhook-bind-address=127.0.0.1", "--webhook-secure-port="+port), err
+}
+
+// Caller is the manager's name in the log of AWS.
+func (m *Manager) Caller() string { return string(m.Component) + "@" + m.Machine }
+
+// won is what a manager logs when it gets a lease (client-go, tools/leaderelection).
+var won = regexp.MustCompile(`successfully acquired lease kube-system/([a-z-]+)`)
+
+func (m *Manager) read(line string) {
+	found := won.FindStringSubmatch(line)
+	if found == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.acquired = append(m.acquired, Acquisition{Lease: found[1], At: time.Now()})
+}
+
+func (m *Manager) watch() {
+	<-m.process.Ended()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = time.Now()
+}
+
+// Acquired returns the leases that the manager got, in their order.
+func (m *Manager) Acquired() []Acquisition {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.acquired)
+}
+
+// EndedAt returns when the manager ended; false says that it has not.
+func (m *Manager) EndedAt() (time.Time, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ended, !m.ended.IsZero()
+}
+
+// Ended is closed when the manager has ended.
+func (m *Manager) Ended() <-chan struct{} { return m.process.Ended() }
+
+// Alive reports whether the manager is running.
+func (m *Manager) Alive() bool { return m.process.Alive() }
+
+// Stop ends the manager as the kubelet ends a pod.
+func (m *Manager) Stop() { m.process.Stop(30 * time.Second) }
+
+// Kill ends the manager at once, as a lost machine does.
+func (m *Manager) Kill() { m.process.Kill() }
+
+// Log returns the manager's output so far.
+func (m *Manager) Log() (string, error) {
+	text, err := os.ReadFile(m.log)
+	return string(text), err
+}
+
+// Managers returns all managers that were ever started, in their order.
+func (c *Cluster) Managers() []*Manager {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.managers)
+}

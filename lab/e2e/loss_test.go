@@ -1,0 +1,63 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/recorder"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// The machine of the leader is lost when everything is ready for the switch. The cloud-controller-manager,
+// which waits, takes over early, and the switch goes on with the machines that are left.
+func TestTheLeadersMachineIsLostBeforeTheSwitch(t *testing.T) {
+	s := begin(t, "cp-1", "cp-2", "cp-3")
+	s.join()
+	plan := planned(t, document(t, "rke2.yaml"))
+	for _, stage := range []string{transform.EnableLeaderMigration, transform.InstallCCM} {
+		s.rollOut(at(s, plan, stage))
+		s.gate(stage)
+	}
+	s.leads(cluster.CCM)
+	if err := s.service(t.Context(), "before"); err != nil {
+		t.Fatal(err)
+	}
+	s.served()
+
+	lost := time.Now()
+	s.agent.Lose(s.leader())
+	s.eventually("the migration lease with cloud-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.CCM })
+	s.rollOut(at(s, plan, transform.SwitchToExternal))
+	if err := s.service(t.Context(), "after"); err != nil {
+		t.Fatal(err)
+	}
+	s.served()
+	s.pen(cluster.KCM, cluster.CCM)
+	// The lost machine may have had the waiting cloud-controller-manager too: then the next one first wins
+	// the main lease.
+	if gap := recorder.LongestGap(s.timeline(recorder.Service, lost)); gap > 2*(s.cluster.Timing.Takeover()+slack) {
+		s.Errorf("nobody owned the controllers for %s", gap)
+	}
+	s.end("leader-lost")
+}
+
+// leader returns the machine whose kube-controller-manager owns the controllers now.
+func (s *scenario) leader() string {
+	s.Helper()
+	timeline := s.timeline(recorder.Service, s.began)
+	owners := timeline[len(timeline)-1].Owners
+	managers := s.cluster.Managers()
+	i := slices.IndexFunc(managers, func(m *cluster.Manager) bool {
+		return m.Component == cluster.KCM && slices.Contains(owners, m.Caller())
+	})
+	if i < 0 {
+		s.Fatal("no kube-controller-manager owns the controllers")
+	}
+	return managers[i].Machine
+}

@@ -1,0 +1,238 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/recorder"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// What follows are the mistakes that the stages are there to prevent. Each is made on purpose, on one
+// control plane, to show that the lab sees what comes of it.
+
+// at returns what the plan asks for behind a stage.
+func at(s *scenario, plan *transform.Plan, stage string) agent.Wanted {
+	s.Helper()
+	step, ok := plan.Step(stage)
+	if !ok {
+		s.Fatal("no stage", stage)
+	}
+	return s.wanted(step.After)
+}
+
+// until rolls out the stages that make the cloud-controller-manager wait for its turn, the last of them
+// changed.
+func (s *scenario) until(plan *transform.Plan, changed func(agent.Wanted) agent.Wanted) {
+	s.Helper()
+	s.rollOut(at(s, plan, transform.EnableLeaderMigration))
+	s.gate(transform.EnableLeaderMigration)
+	s.rollOut(changed(at(s, plan, transform.InstallCCM)))
+	s.leads(cluster.CCM)
+}
+
+// stays requires that something holds for longer than any takeover takes.
+func (s *scenario) stays(what string, holds func(context.Context) bool) {
+	s.Helper()
+	for end := time.Now().Add(2 * (s.cluster.Timing.Takeover() + slack)); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if !holds(s.Context()) {
+			s.Fatalf("it did not stay so: %s\n%s", what, s.story())
+		}
+	}
+}
+
+// unserved reports whether a Service still waits for its load balancer.
+func (s *scenario) unserved(ctx context.Context) bool {
+	names, _, err := s.waiting(ctx)
+	return err == nil && len(names) > 0
+}
+
+func TestWithoutTheGrantTheCloudControllersRunNowhere(t *testing.T) {
+	s := begin(t, "cp-1")
+	s.join()
+	w := at(s, planned(t, document(t, "rke2.yaml")), transform.EnableLeaderMigration)
+	granted := w.Manifests
+	w.Manifests = nil
+	s.rollOut(w)
+	s.leads(cluster.KCM)
+	if err := s.service(t.Context(), "web"); err != nil {
+		t.Fatal(err)
+	}
+	s.stays("the Service waits", s.unserved)
+	if writes := s.cluster.AWS.Writes(); len(writes) > 0 {
+		t.Errorf("AWS was written to: %v", writes)
+	}
+	w.Manifests = granted
+	s.rollOut(w)
+	s.served()
+	s.end("without-grant")
+}
+
+// leads waits until a manager of the component has its main lease.
+func (s *scenario) leads(component cluster.Component) {
+	s.Helper()
+	s.eventually(string(component)+" leads", func(context.Context) bool {
+		return slices.ContainsFunc(s.cluster.Managers(), func(m *cluster.Manager) bool {
+			return m.Alive() && slices.ContainsFunc(m.Acquired(), func(a cluster.Acquisition) bool { return a.Lease == string(component) })
+		})
+	})
+}
+
+func TestTheFlagLeftOnAnExternalManagerStarvesTheCloudControllers(t *testing.T) {
+	s := begin(t, "cp-1")
+	s.join()
+	plan := planned(t, document(t, "rke2.yaml"))
+	s.until(plan, func(w agent.Wanted) agent.Wanted { return w })
+	right := at(s, plan, transform.SwitchToExternal)
+	wrong := right
+	wrong.KCM = append(slices.Clone(right.KCM), "--enable-leader-migration=true")
+	s.rollOut(wrong)
+	s.gate(transform.SwitchToExternal)
+
+	s.leads(cluster.KCM)
+	s.kill(cluster.CCM) // its pod is restarted, as any pod is one day
+	s.eventually("the lease with the external manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.KCM })
+	if err := s.service(t.Context(), "web"); err != nil {
+		t.Fatal(err)
+	}
+	s.stays("the Service waits", s.unserved)
+
+	s.rollOut(right)
+	s.served()
+	s.end("flag-left")
+}
+
+// kill ends the running managers of a component; the agent starts them again.
+func (s *scenario) kill(component cluster.Component) {
+	for _, m := range s.cluster.Managers() {
+		if m.Component == component && m.Alive() {
+			m.Kill()
+		}
+	}
+}
+
+func TestWithoutLeaderMigrationThereAreTwoOwners(t *testing.T) {
+	s := begin(t, "cp-1")
+	s.join()
+	doc := document(t, "rke2.yaml")
+	plan := plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true})
+	s.rollOut(s.wanted(doc))
+	s.leads(cluster.KCM)
+	s.rollOut(at(s, plan, transform.InstallCCM))
+	s.twoOwners()
+	s.rollOut(at(s, plan, transform.SwitchToExternal))
+	s.served()
+	s.end("no-leader-migration")
+}
+
+// twoOwners requires that two managers own the Services, and that both write for one of them.
+func (s *scenario) twoOwners() {
+	s.Helper()
+	s.leads(cluster.CCM)
+	if err := s.service(s.Context(), "web"); err != nil {
+		s.Fatal(err)
+	}
+	s.eventually("writes of both managers", func(context.Context) bool { return len(recorder.Turns(s.cluster.AWS.Writes())) > 1 })
+	if _, _, two := recorder.Seconds(s.timeline(recorder.Service, s.began)); two == 0 {
+		s.Error("the timeline shows no two owners\n" + s.story())
+	}
+}
+
+// newer is a cloud-controller-manager whose controllers go by other names.
+func newer(w agent.Wanted) agent.Wanted {
+	chart := *w.CCM
+	chart.Minor = "v1.28"
+	w.CCM = &chart
+	return w
+}
+
+func TestANewerManagerWithTheDefaultConfigurationIsASecondOwner(t *testing.T) {
+	s := begin(t, "cp-1")
+	s.join()
+	s.until(planned(t, document(t, "rke2.yaml")), newer)
+	s.twoOwners()
+	s.end("newer-ccm-default-names")
+}
+
+func TestANewerManagerWithItsOwnNamesWaits(t *testing.T) {
+	s := begin(t, "cp-1")
+	s.join()
+	plan := planned(t, document(t, "rke2.yaml"))
+	file := s.configuration("node-route-controller", "service-lb-controller", "cloud-node-lifecycle-controller")
+	configured := func(w agent.Wanted) agent.Wanted {
+		w = newer(w)
+		w.CCM.Args = append(slices.Clone(w.CCM.Args), "--leader-migration-config="+file)
+		return w
+	}
+	s.until(plan, configured)
+	if err := s.service(t.Context(), "before"); err != nil {
+		t.Fatal(err)
+	}
+	s.served()
+	switched := time.Now()
+	s.rollOut(configured(at(s, plan, transform.SwitchToExternal)))
+	if err := s.service(t.Context(), "after"); err != nil {
+		t.Fatal(err)
+	}
+	s.served()
+	s.oneOwner(switched)
+	s.end("newer-ccm-own-names")
+}
+
+// configuration writes a LeaderMigrationConfiguration that lists the given controllers.
+func (s *scenario) configuration(names ...string) string {
+	s.Helper()
+	var b strings.Builder
+	b.WriteString("kind: LeaderMigrationConfiguration\napiVersion: controllermanager.config.k8s.io/v1\nleaderName: cloud-provider-extraction-migration\ncontrollerLeaders:\n")
+	for _, name := range names {
+		b.WriteString("  - name: " + name + "\n    component: \"*\"\n")
+	}
+	file := filepath.Join(s.cluster.Dir, "leadermigration.conf")
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		s.Fatal(err)
+	}
+	return file
+}
+
+func TestRoutesLeftOnEndTheManagerWhenItTakesOver(t *testing.T) {
+	s := begin(t, "cp-1")
+	s.join()
+	plan := planned(t, document(t, "rke2.yaml"))
+	routed := func(w agent.Wanted) agent.Wanted {
+		chart := *w.CCM
+		chart.Args = slices.DeleteFunc(slices.Clone(chart.Args), func(a string) bool { return a == "--configure-cloud-routes=false" })
+		w.CCM = &chart
+		return w
+	}
+	s.until(plan, routed)
+	s.stays("it looks healthy", func(context.Context) bool { return s.agent.Restarts(cluster.CCM) == 0 })
+	s.rollOut(routed(at(s, plan, transform.SwitchToExternal)))
+	s.eventually("the manager's end", func(context.Context) bool { return s.agent.Restarts(cluster.CCM) > 0 })
+	if !s.logged(cluster.CCM, "invalid CIDR[0]: <nil>") {
+		t.Error("the manager ended for another reason")
+	}
+	if err := s.service(t.Context(), "web"); err != nil {
+		t.Fatal(err)
+	}
+	s.rollOut(at(s, plan, transform.SwitchToExternal))
+	s.served()
+	s.end("routes-left-on")
+}
+
+// logged reports whether a manager of the component has written a text.
+func (s *scenario) logged(component cluster.Component, text string) bool {
+	return slices.ContainsFunc(s.cluster.Managers(), func(m *cluster.Manager) bool {
+		log, err := m.Log()
+		return err == nil && m.Component == component && strings.Contains(log, text)
+	})
+}

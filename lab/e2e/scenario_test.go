@@ -1,0 +1,196 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/recorder"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// controlPlanes is the machine class of the control planes in testdata.
+const controlPlanes = "control-plane"
+
+// soak names the environment variable that asks for the managers' default timings.
+const soak = "LAB_SOAK"
+
+// scenario is a cluster with its agent and everything that watches them.
+type scenario struct {
+	*testing.T
+	cluster  *cluster.Cluster
+	client   *kubernetes.Clientset
+	agent    *agent.Agent
+	recorder *recorder.Recorder
+	began    time.Time
+	external bool // what kubelets are told now
+	machines int  // launched so far
+	left     int  // of them, those that a cloud-controller-manager has to initialise
+}
+
+// begin starts a cluster with the given control planes; no manager runs yet.
+func begin(t *testing.T, machines ...string) *scenario {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real control planes")
+	}
+	timing := cluster.Short
+	if os.Getenv(soak) != "" {
+		timing = cluster.Defaults
+	}
+	c, err := cluster.Start(t.Context(), folder(t), timing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	s := &scenario{T: t, cluster: c, agent: agent.New(c, machines...), began: time.Now()}
+	t.Cleanup(s.agent.Stop)
+	if s.client, err = c.Client(cluster.Admin); err != nil {
+		t.Fatal(err)
+	}
+	if s.recorder, err = recorder.Start(context.Background(), s.client); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.recorder.Stop() })
+	return s
+}
+
+// folder is where the scenario's logs go: below LAB_LOGS, where they are kept, or a folder that goes with
+// the test.
+func folder(t *testing.T) string {
+	if kept := os.Getenv("LAB_LOGS"); kept != "" {
+		return filepath.Join(kept, fmt.Sprintf("%s-%d", t.Name(), time.Now().Unix()))
+	}
+	return t.TempDir()
+}
+
+// document reads a cluster from testdata.
+func document(t *testing.T, name string) *yamledit.Document {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := yamledit.ParseString(name, string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// planned returns the stages of an RKE2 cluster as rke-lm plans them.
+func planned(t *testing.T, doc *yamledit.Document) *transform.Plan {
+	t.Helper()
+	return plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal})
+}
+
+// plannedFor returns the stages for an operator's choices.
+func plannedFor(t *testing.T, doc *yamledit.Document, target transform.Target) *transform.Plan {
+	t.Helper()
+	plan, err := transform.Build(rke2.Distro(), doc, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// wanted reads what a document asks for.
+func (s *scenario) wanted(doc *yamledit.Document) agent.Wanted {
+	s.Helper()
+	w, err := agent.FromRKE2(doc, controlPlanes)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return w
+}
+
+// rollOut makes the control planes follow.
+func (s *scenario) rollOut(w agent.Wanted) {
+	s.Helper()
+	if err := s.agent.RollOut(s.Context(), w); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// eventually waits until something holds. It waits for as long as two takeovers may take, and then some
+// for a busy machine.
+func (s *scenario) eventually(what string, holds func(context.Context) bool) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 2*s.cluster.Timing.Takeover()+20*time.Second)
+	defer cancel()
+	for !holds(ctx) {
+		select {
+		case <-ctx.Done():
+			s.Fatalf("never came: %s\n%s", what, s.story())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// holder returns the component that holds the migration lease: its record has the identity of that
+// component's main lease. Whether the record is live is for the timeline to say.
+func (s *scenario) holder(ctx context.Context) cluster.Component {
+	of := func(lease string) string {
+		l, err := s.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, lease, metav1.GetOptions{})
+		if err != nil || l.Spec.HolderIdentity == nil {
+			return ""
+		}
+		return *l.Spec.HolderIdentity
+	}
+	migration := of(leadermigration.Lease)
+	for _, c := range []cluster.Component{cluster.KCM, cluster.CCM} {
+		if migration != "" && migration == of(string(c)) {
+			return c
+		}
+	}
+	return ""
+}
+
+// timeline returns who owned a controller since the scenario began, or since a later time.
+func (s *scenario) timeline(controller string, from time.Time) []recorder.Interval {
+	s.Helper()
+	var processes []recorder.Process
+	for _, m := range s.cluster.Managers() {
+		p, err := recorder.Describe(m)
+		if err != nil {
+			s.Fatal(err)
+		}
+		processes = append(processes, p)
+	}
+	timeline, err := recorder.Timeline(s.recorder.Changes(), processes, controller, from, time.Now())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return timeline
+}
+
+// story is the timeline of the service controller, for people.
+func (s *scenario) story() string {
+	return recorder.String(s.timeline(recorder.Service, s.began))
+}
+
+// end prints the last line of a scenario that has passed.
+func (s *scenario) end(name string) {
+	s.Helper()
+	s.Logf("who owned the service controller\n%s", s.story())
+	if err := s.recorder.Stop(); err != nil {
+		s.Error(err)
+	}
+	if !s.Failed() {
+		fmt.Println(recorder.Line(name, s.timeline(recorder.Service, s.began)))
+	}
+}

@@ -1,0 +1,71 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/process"
+)
+
+// sleeper is a program that would run for long.
+func sleeper(t *testing.T, dir string) *process.Process {
+	t.Helper()
+	p, err := process.Start(process.Command{Path: "/bin/sleep", Args: []string{"600"}, Log: filepath.Join(dir, "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The test runs itself, starts a process in there, and dies with a panic.
+func TestNothingOutlivesAPanic(t *testing.T) {
+	if dir := os.Getenv("LAB_PANIC_IN"); dir != "" {
+		p := sleeper(t, dir)
+		os.Stdout.WriteString(strconv.Itoa(p.PID()) + "\n")
+		panic("as meant")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestNothingOutlivesAPanic$")
+	cmd.Env = append(os.Environ(), "LAB_PANIC_IN="+t.TempDir())
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read := bufio.NewScanner(out)
+	read.Scan()
+	pid, err := strconv.Atoi(read.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("the panic did not end the test")
+	}
+	for range 50 {
+		if syscall.Kill(pid, 0) == syscall.ESRCH || zombie(pid) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+	t.Error("process", pid, "is still running")
+}
+
+// zombie reports whether a process has ended and nobody has asked for its result: that is for the init
+// process, which may be slow.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, state, found := strings.Cut(string(stat), ") ")
+	return err == nil && found && strings.HasPrefix(state, "Z")
+}

@@ -1,0 +1,52 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/process"
+)
+
+func TestOutputIsHandedOnByLine(t *testing.T) {
+	var got []string
+	p, err := process.Start(process.Command{
+		Path: "/bin/sh", Args: []string{"-c", "echo one; echo two >&2; printf unfinished; exit 3"},
+		Log: filepath.Join(t.TempDir(), "a", "log"), Line: func(s string) { got = append(got, s) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Err(); err == nil || err.Error() != "exit status 3" {
+		t.Error("ended with", err)
+	}
+	if want := []string{"one", "two"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAProgramThatIsNotThereIsAnError(t *testing.T) {
+	if _, err := process.Start(process.Command{Path: "/no/such/program", Log: filepath.Join(t.TempDir(), "log")}); err == nil {
+		t.Error("it was started")
+	}
+}
+
+func TestStopKillsWhatDoesNotListen(t *testing.T) {
+	ready := make(chan struct{}, 1)
+	p, err := process.Start(process.Command{
+		Path: "/bin/sh", Args: []string{"-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"},
+		Log: filepath.Join(t.TempDir(), "log"), Line: func(string) { ready <- struct{}{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-ready
+	p.Stop(200 * time.Millisecond)
+	if p.Alive() {
+		t.Error("it is still running")
+	}
+}

@@ -1,0 +1,173 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recorder
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/aws"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+)
+
+var zero = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// second is a time of the story that a test tells.
+func second(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
+
+// renewals are the changes of a lease of 3 s that one holder renews every second.
+func renewals(lease, holder string, from, to float64) []Change {
+	var list []Change
+	for s := from; s <= to; s++ {
+		list = append(list, Change{second(s), lease, holder, 3 * time.Second})
+	}
+	return list
+}
+
+// got are the leases that a process says it got, all at one time.
+func got(s float64, leases ...string) []cluster.Acquisition {
+	var list []cluster.Acquisition
+	for _, l := range leases {
+		list = append(list, cluster.Acquisition{Lease: l, At: second(s + 0.1)})
+	}
+	return list
+}
+
+const (
+	mainKCM   = string(cluster.KCM)
+	mainCCM   = string(cluster.CCM)
+	migration = leadermigration.Lease
+)
+
+// process describes a manager of the given arguments that lives from the beginning.
+func process(t *testing.T, component cluster.Component, minor string, acquired []cluster.Acquisition, args ...string) Process {
+	t.Helper()
+	p, err := Describe(&cluster.Manager{Spec: cluster.Spec{Component: component, Machine: "a", Minor: minor, Args: args}, Started: zero})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Acquired = acquired
+	return p
+}
+
+func TestOwnersFollowFromLeasesAndArguments(t *testing.T) {
+	const flag, inTree, external = "--enable-leader-migration=true", "--cloud-provider=aws", "--cloud-provider=external"
+	both := append(renewals(mainKCM, "k", 0, 10), renewals(mainCCM, "c", 0, 10)...)
+	withMigration := func(holder string) []Change {
+		return append(both[:len(both):len(both)], renewals(migration, holder, 0, 10)...)
+	}
+	for _, c := range []struct {
+		name     string
+		changes  []Change
+		kcm, ccm Process
+		want     string
+	}{
+		{"without the flag each leader owns", both,
+			process(t, cluster.KCM, "", got(0, mainKCM), inTree), process(t, cluster.CCM, "v1.26", got(0, mainCCM)), "0.0 0.0 10.0"},
+		{"with the flag the holder owns", withMigration("k"),
+			process(t, cluster.KCM, "", got(0, mainKCM, migration), inTree, flag), process(t, cluster.CCM, "v1.26", got(0, mainCCM), flag), "0.0 10.0 0.0"},
+		{"an external manager owns nothing, though it holds the lease", withMigration("k"),
+			process(t, cluster.KCM, "", got(0, mainKCM, migration), external, flag), process(t, cluster.CCM, "v1.26", got(0, mainCCM), flag), "10.0 0.0 0.0"},
+		{"a newer manager's default names are not those of its controllers", withMigration("k"),
+			process(t, cluster.KCM, "", got(0, mainKCM, migration), inTree, flag), process(t, cluster.CCM, "v1.28", got(0, mainCCM), flag), "0.0 0.0 10.0"},
+		{"without election a manager owns as long as it lives", renewals(mainCCM, "c", 0, 10),
+			process(t, cluster.KCM, "", nil, inTree, flag, "--leader-elect=false"), process(t, cluster.CCM, "v1.26", got(0, mainCCM)), "0.0 0.0 10.0"},
+		{"nobody holds the lease", both,
+			process(t, cluster.KCM, "", got(0, mainKCM), inTree, flag), process(t, cluster.CCM, "v1.26", got(0, mainCCM), flag), "10.0 0.0 0.0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			timeline, err := Timeline(c.changes, []Process{c.kcm, c.ccm}, Service, zero, second(10))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := total(timeline); got != c.want {
+				t.Errorf("got %s, want %s\n%s", got, c.want, String(timeline))
+			}
+		})
+	}
+}
+
+func total(timeline []Interval) string {
+	none, one, two := Seconds(timeline)
+	return fmt.Sprintf("%.1f %.1f %.1f", none, one, two)
+}
+
+func TestALeaseThatIsNotRenewedRunsOut(t *testing.T) {
+	changes := append(renewals(mainKCM, "k", 0, 4), Change{second(9), mainKCM, "l", 3 * time.Second})
+	k, l := process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws"), process(t, cluster.KCM, "", got(9, mainKCM), "--cloud-provider=aws")
+	l.Name = "other"
+	timeline, err := Timeline(changes, []Process{k, l}, Service, zero, second(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total(timeline); got != "2.0 8.0 0.0" || LongestGap(timeline) != 2*time.Second {
+		t.Errorf("got %s, longest gap %s\n%s", got, LongestGap(timeline), String(timeline))
+	}
+}
+
+func TestAHolderThatRenewsTooLateDidNotOwnMeanwhile(t *testing.T) {
+	changes := append(renewals(mainKCM, "k", 0, 4), Change{second(9), mainKCM, "k", 3 * time.Second})
+	timeline, err := Timeline(changes, []Process{process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")}, Service, zero, second(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total(timeline); got != "2.0 8.0 0.0" {
+		t.Error(got)
+	}
+}
+
+func TestAProcessThatHasEndedOwnsNothing(t *testing.T) {
+	k := process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")
+	k.Ended = second(5)
+	timeline, err := Timeline(renewals(mainKCM, "k", 0, 5), []Process{k}, Service, zero, second(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total(timeline); got != "5.0 5.0 0.0" {
+		t.Error(got)
+	}
+}
+
+func TestAReleasedLeaseHasNoHolder(t *testing.T) {
+	changes := append(renewals(mainKCM, "k", 0, 2), Change{second(3), mainKCM, "", time.Second})
+	timeline, err := Timeline(changes, []Process{process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")}, Service, zero, second(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total(timeline); got != "7.0 3.0 0.0" {
+		t.Error(got)
+	}
+}
+
+func TestAHolderThatNobodyKnowsIsAnError(t *testing.T) {
+	_, err := Timeline(renewals(mainKCM, "k", 0, 2), []Process{process(t, cluster.KCM, "", got(7, mainKCM), "--cloud-provider=aws")}, Service, zero, second(10))
+	if err == nil || !strings.Contains(err.Error(), mainKCM) {
+		t.Error(err)
+	}
+}
+
+func TestWritesTellWhoseTurnItWas(t *testing.T) {
+	write := func(s float64, caller string) aws.Call {
+		return aws.Call{Time: second(s), Caller: caller, Action: "CreateLoadBalancer", Write: true}
+	}
+	writes := []aws.Call{write(1, "k@a"), write(2, "k@b"), write(6, "c@a"), write(7, "k@a")}
+	if got := strings.Join(Turns(writes), " "); got != "k c k" {
+		t.Error(got)
+	}
+	timeline := []Interval{{zero, second(3), []string{"k@a"}}, {second(3), second(10), []string{"c@a"}}}
+	strays := Strays(timeline, writes, 500*time.Millisecond)
+	if len(strays) != 2 || strays[0].Caller != "k@b" || !strays[1].Time.Equal(second(7)) {
+		t.Error(strays)
+	}
+}
+
+func TestTheLastLineIsReadByPrograms(t *testing.T) {
+	line := Line("some-name", []Interval{{zero, second(1), nil}, {second(1), second(3.5), []string{"a"}}, {second(3.5), second(4), []string{"a", "b"}}})
+	if line != "e2e some-name ok owners0=1.0 owners1=2.5 owners2=0.5" {
+		t.Error(line)
+	}
+}
