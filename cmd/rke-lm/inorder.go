@@ -79,13 +79,12 @@ func inOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, 
 	}
 }
 
-// receive waits for a value, but not longer than ctx lasts.
-func receive[T any](ctx context.Context, from <-chan T) (T, bool) {
+// receive waits for a value, but not longer than ctx lasts: what is ready when it
+// ends is not used any more.
+func receive[T any](ctx context.Context, from <-chan T) (v T, ok bool) {
 	select {
-	case v, ok := <-from:
-		return v, ok
+	case v, ok = <-from:
 	case <-ctx.Done():
-		var none T
-		return none, false
 	}
+	return v, ok && ctx.Err() == nil
 }

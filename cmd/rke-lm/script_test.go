@@ -310,7 +310,8 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAStoppedRunWritesNothing covers what an interrupt does.
+// TestAStoppedRunWritesNothing covers what an interrupt does: it comes while the
+// first path is read, and no file is written after it.
 func TestAStoppedRunWritesNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fen.yaml")
 	text := fmt.Sprintf(smallCluster, "fen")
@@ -319,7 +320,7 @@ func TestAStoppedRunWritesNothing(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	in := &meanwhile{strings.NewReader(text), cancel}
-	for _, args := range [][]string{{"apply", "--stage", transform.GrantMigrationLease, file, "-"}, {"plan", file, "-"}, {"explain", file}} {
+	for _, args := range [][]string{{"apply", "--stage", transform.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {
 		var out, errs bytes.Buffer
 		if code := run(ctx, args, streams{in, &out, &errs}); code == exitDone || out.Len() > 0 {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out.String(), errs.String())
