@@ -95,3 +95,24 @@ var SaidOfRoutes = Said{
 	"routes are on without --cluster-cidr: the manager ends at the moment it gains the lease",
 	"add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes",
 }
+
+// CCMFlagMissing is for a second owner of the cloud controllers.
+func CCMFlagMissing(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: "ccm-flag-missing", Severity: transform.Error, Guards: guards, Acceptable: true,
+		Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
+	}
+}
+
+// TwoOwners is what CCMFlagMissing says.
+const TwoOwners = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
+
+// Chosen makes findings of CCMFlagMissing warnings where two owners were chosen.
+func Chosen(t transform.Target, found []transform.Finding) []transform.Finding {
+	if t.NoLeaderMigration {
+		for i := range found {
+			found[i].Severity, found[i].Fix = transform.Warning, "apply the switch in the same change"
+		}
+	}
+	return found
+}
