@@ -138,15 +138,28 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 		return nil, nil, err
 	}
 	observer.AllPods = v.allPods
-	for end := time.Now().Add(v.wait); ; {
+	for end, last := time.Now().Add(v.wait), 0; ; {
 		o, err := settled(ctx, observer, before, v.choice)
 		if err != nil {
 			return nil, nil, err
 		}
-		if live.Judge(o, v.choice).OK() || time.Now().Add(lookPause).After(end) || !pause(ctx, lookPause) {
+		errs := stopping(live.Judge(o, v.choice).Findings)
+		if errs != last && v.wait > 0 {
+			fmt.Fprintf(v.err, "errors: %d\n", errs)
+		}
+		if last = errs; errs == 0 || time.Now().Add(lookPause).After(end) || !pause(ctx, lookPause) {
 			return o, observer, nil
 		}
 	}
+}
+
+func stopping(findings []transform.Finding) (count int) {
+	for _, f := range findings {
+		if f.Stops() {
+			count++
+		}
+	}
+	return count
 }
 
 // settled looks once at everything, and at the leases until they show what they
@@ -160,8 +173,9 @@ func settled(ctx context.Context, observer *observe.Observer, before *observatio
 		o.Before = before
 	}
 	for end := time.Now().Add(settleLimit); live.Unsettled(o, c) && time.Now().Before(end) && pause(ctx, leasePause); {
-		if err := observer.Leases(ctx, o); err != nil {
-			return nil, observe.Refusal(err)
+		// The managers too: who leads may have been replaced meanwhile.
+		if err := observer.Again(ctx, o); err != nil {
+			return nil, err
 		}
 	}
 	return o, ctx.Err()

@@ -56,6 +56,11 @@ func together(ctx context.Context, out *observation.Observation, parts ...part) 
 	return joined(errs)
 }
 
+// Again looks at the managers and the leases again.
+func (o *Observer) Again(ctx context.Context, out *observation.Observation) error {
+	return together(ctx, out, o.Managers, o.Leases)
+}
+
 // Leases looks at the leases again.
 func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {
 	records, err := o.records(ctx)

@@ -18,6 +18,7 @@ import (
 // sources are where values come from, by distro: what rke-lm writes for a cluster
 // of a minor and a version of the chart.
 var sources = map[string]func(t *testing.T, minor, version string) []rendering{
+	"rke1": onRKE1Clusters,
 	"rke2": onRKE2Clusters,
 }
 

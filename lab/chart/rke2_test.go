@@ -4,7 +4,9 @@
 package chart
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,6 +22,7 @@ import (
 type choice struct {
 	name   string
 	target transform.Target
+	next   bool   // the switch also moves to the next minor
 	global string // lines of machineGlobalConfig
 	rest   string // keys of rkeConfig
 }
@@ -38,6 +41,7 @@ var choices = []choice{
 	{name: "leader migration stays on", target: transform.Target{KeepLeaderMigration: true}},
 	{name: "no leader migration", target: transform.Target{NoLeaderMigration: true}},
 	{name: "the override", target: transform.Target{EndState: transform.EndStateOverride}},
+	{name: "an upgrade", next: true},
 	{name: "repositories of one's own", target: transform.Target{ImageRepository: ownImage, ChartRepo: "https://charts.example.com"}},
 	{name: "a configuration", target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate}},
 	{name: "a configuration, another lease and a cloud configuration", global: inlineConfig, target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, LeaseName: "demo-migration"}},
@@ -58,12 +62,18 @@ func manifestOf(values string) string {
 type shape struct {
 	name, pools string
 	roles       []string // that its machines can have
+	taint       corev1.Taint
 }
 
+// reserved is a taint of one's own.
+var reserved = corev1.Taint{Key: "example.com/reserved", Value: "control", Effect: corev1.TaintEffectNoExecute}
+
 var shapes = []shape{
-	{"registered machines", "", allRoles},
-	{"all roles", "    machinePools:\n      - {name: all, controlPlaneRole: true, etcdRole: true, workerRole: true, quantity: 3}\n", []string{"control-plane+etcd+worker"}},
-	{"separate roles", "    machinePools:\n      - {name: cp, controlPlaneRole: true, quantity: 3}\n      - {name: etcd, etcdRole: true, quantity: 3}\n      - {name: workers, workerRole: true, quantity: 3}\n", []string{"control-plane", "etcd", "worker"}},
+	{name: "registered machines", roles: allRoles},
+	{name: "all roles", pools: "    machinePools:\n      - {name: all, controlPlaneRole: true, etcdRole: true, workerRole: true, quantity: 3}\n", roles: []string{"control-plane+etcd+worker"}},
+	{name: "separate roles", pools: "    machinePools:\n      - {name: cp, controlPlaneRole: true, quantity: 3}\n      - {name: etcd, etcdRole: true, quantity: 3}\n      - {name: workers, workerRole: true, quantity: 3}\n", roles: []string{"control-plane", "etcd", "worker"}},
+	{name: "reserved control planes", pools: "    machinePools:\n      - {name: cp, controlPlaneRole: true, etcdRole: true, quantity: 3, taints: [{key: example.com/reserved, value: control, effect: NoExecute}]}\n      - {name: workers, workerRole: true, quantity: 3}\n",
+		roles: []string{"control-plane+etcd", "worker"}, taint: reserved},
 }
 
 // stages are those behind which a chart is installed anew.
@@ -76,7 +86,9 @@ func onRKE2Clusters(t *testing.T, minor, version string) []rendering {
 	var all []rendering
 	for _, s := range shapes {
 		for _, c := range choices {
-			c.target.ChartVersion = version
+			if !c.settle(minor, version, "+rke2r1") {
+				continue
+			}
 			p := planned(t, minor, s.pools, c)
 			for _, stage := range stages {
 				if step, found := p.Step(stage); found {
@@ -86,6 +98,25 @@ func onRKE2Clusters(t *testing.T, minor, version string) []rendering {
 		}
 	}
 	return all
+}
+
+// settle fills in what depends on the cluster; false says that there is nothing to
+// move to.
+func (c *choice) settle(minor, version, build string) bool {
+	c.target.ChartVersion = version
+	if c.next {
+		c.target.Version = after(minor) + ".9" + build
+	}
+	return !c.next || tags[after(minor)] != ""
+}
+
+// after returns the next minor.
+func after(minor string) string {
+	n, err := strconv.Atoi(strings.TrimPrefix(minor, "v1."))
+	if err != nil {
+		return "" // the tags have no such minor
+	}
+	return fmt.Sprintf("v1.%d", n+1)
 }
 
 func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
@@ -111,6 +142,7 @@ func installed(t *testing.T, step transform.Step, minor string, s shape, c choic
 	if c.rest != "" {
 		g.nodes = onRKE2.Nodes(s.roles...) // values of one's own are changed only where this cluster needs it
 	}
+	g.nodes = append(g.nodes, s.tainted()...)
 	in, err := step.After.Root().Get("spec", "rkeConfig", "additionalManifest").Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +158,19 @@ func installed(t *testing.T, step transform.Step, minor string, s shape, c choic
 	}
 	g.expect(step.Stage.Name, c)
 	return g
+}
+
+// tainted returns the control planes of a shape with a taint of its own.
+func (s shape) tainted() []Node {
+	if s.taint.Key == "" {
+		return nil
+	}
+	nodes := onRKE2.Nodes(s.roles[0])
+	for i := range nodes {
+		nodes[i].Name += ", reserved"
+		nodes[i].Spec.Taints = append(nodes[i].Spec.Taints, s.taint)
+	}
+	return nodes
 }
 
 // add takes over one document of the manifest.
@@ -156,6 +201,9 @@ func (g *rendering) expect(stage string, c choice) {
 	migrates := !c.target.NoLeaderMigration && (!end || c.target.KeepLeaderMigration)
 	configured := migrates && c.target.LeaderMigrationConfig != ""
 	tag := tags[g.minor]
+	if end && c.next {
+		tag = tags[after(g.minor)]
+	}
 	if c.target.ImageTag != "" && (!end || configured) {
 		tag = c.target.ImageTag
 	}
@@ -203,9 +251,12 @@ func judgeManager(t *testing.T, p *transform.Plan, minor string, c choice) {
 	if err := yaml.UnmarshalStrict([]byte(files[i].Content), &m); err != nil {
 		t.Fatal(err)
 	}
-	for key, text := range m.Data {
-		for _, what := range unmigrated(t, text, "kube-controller-manager", []string{"route", "service", "cloud-node-lifecycle"}) {
-			t.Errorf("Kubernetes %s, %s: %s: %s", minor, c.name, key, what)
-		}
+	judgeManagerFile(t, m.Data["leadermigration.conf"], minor, c)
+}
+
+func judgeManagerFile(t *testing.T, text, minor string, c choice) {
+	t.Helper()
+	for _, what := range unmigrated(t, text, "kube-controller-manager", []string{"route", "service", "cloud-node-lifecycle"}) {
+		t.Errorf("Kubernetes %s, %s: %s", minor, c.name, what)
 	}
 }

@@ -28,8 +28,14 @@ var migrationMount = mount{
 	folder: migrationFolder,
 }
 
-// MigrationConfigManifest returns the ConfigMap with a LeaderMigrationConfiguration.
-func MigrationConfigManifest(config string) (string, error) {
+// MigrationConfigManifest returns the ConfigMap with the LeaderMigrationConfiguration
+// for an image with a tag, in a cluster of a release; at is to blame where none can
+// be made.
+func MigrationConfigManifest(at yamledit.Node, release, tag, lease string) (string, error) {
+	config, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.CloudManager, Kubernetes: release, CCM: tag, Lease: lease})
+	if err != nil {
+		return "", at.Errorf("no configuration can be made for an image with this tag: "+err.Error(), "choose a release with --ccm-image-tag")
+	}
 	return holding("ConfigMap", MigrationConfigMap, "data", leadermigration.ConfigFile, config)
 }
 

@@ -52,6 +52,25 @@ func (w Workload) Args() []args.Arg {
 	return append(args.Of(w.Container.Get("command").Value()), args.Of(w.Container.Get("args").Value())...)
 }
 
+// Migrate queues that the manager takes part in a leader migration, or that it no
+// longer does. in is the manifest that holds it.
+func (w Workload) Migrate(in *yamledit.Embedded, on bool) error {
+	items := 0
+	if w.Container.Get("command").IsList() {
+		items = 1 // the program
+	}
+	list, err := args.ReadContainer(w.Container, items)
+	if err != nil {
+		return err
+	}
+	u := args.Update{Remove: []string{LeaderFlag}}
+	if on {
+		u = args.Update{Set: []args.Arg{args.On(LeaderFlag)}}
+	}
+	list.Apply(in.Edit(w.Index), u)
+	return nil
+}
+
 // Migrates reports whether the manager takes part in a leader migration.
 func (w Workload) Migrates() bool {
 	a, on := args.Last(w.Args(), LeaderFlag)

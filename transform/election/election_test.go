@@ -12,6 +12,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// note is a finding without a place.
+func note(_ yamledit.Node, message, fix string) transform.Finding {
+	return transform.Finding{Message: message, Fix: fix}
+}
+
 func TestElectionIsJudgedAsTheElectorTakesIt(t *testing.T) {
 	for _, c := range []struct{ name, args, want string }{
 		{"nothing is set", "v=2", ""},
@@ -32,18 +37,15 @@ func TestElectionIsJudgedAsTheElectorTakesIt(t *testing.T) {
 		for _, text := range strings.Fields(c.args) {
 			list = append(list, args.Placed{Arg: args.Parse(text)})
 		}
-		text := ""
-		said := func(_ yamledit.Node, message, fix string) transform.Finding {
-			return transform.Finding{Message: message, Fix: fix}
-		}
-		for _, f := range Judge(list, "manager", said) {
-			text += f.Message
+		said := ""
+		for _, f := range Judge(list, "manager", note) {
+			said += f.Message
 			if f.Fix == "" {
 				t.Errorf("%s: nothing to do", c.name)
 			}
 		}
-		if c.want == "" && text != "" || !strings.Contains(text, c.want) {
-			t.Errorf("%s: %q", c.name, text)
+		if c.want == "" && said != "" || !strings.Contains(said, c.want) {
+			t.Errorf("%s: %q", c.name, said)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (j *judge) leaseOwnerless() []transform.Finding {
 	}
 	lease := j.lease()
 	record, there := j.Lease(lease.Name)
-	const fix = "look at the logs of both managers, and whether they may lock the lease: kubectl auth can-i update leases/cloud-provider-extraction-migration -n kube-system --as system:kube-controller-manager"
+	fix := "look at the logs of both managers, and whether they may lock the lease: kubectl auth can-i update leases/" + lease.Name + " -n " + leadermigration.Namespace + " --as " + leadermigration.ManagerUser
 	path := leasePath(lease.Name)
 	switch {
 	case !there && j.Partial && len(j.Leases) == 0:

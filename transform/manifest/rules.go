@@ -4,6 +4,10 @@
 package manifest
 
 import (
+	"slices"
+	"strings"
+	"sync"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
 )
@@ -20,13 +24,16 @@ var (
 	everyEdit    = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
 )
 
-// rules is the one table of the static rules of manifests.
-func rules() []transform.Checked[*migration] {
+// rules is the one table of the static rules of manifests, by their names.
+var rules = sync.OnceValue(func() []transform.Checked[*migration] {
+	table := append(argumentRules(), workloadRules()...)
+	slices.SortFunc(table, func(a, b transform.Checked[*migration]) int { return strings.Compare(a.ID, b.ID) })
+	return table
+})
+
+// argumentRules are those about what a manager is told.
+func argumentRules() []transform.Checked[*migration] {
 	return []transform.Checked[*migration]{
-		{Rule: transform.Rule{
-			ID: "backup-in-manifest-folder", Severity: transform.Warning, Guards: everyEdit, Acceptable: true,
-			Doc: "The file of a static pod is named like a backup. The kubelet starts every file in its folder whose name has no dot in front, so a copy beside the original runs a second manager.",
-		}, Check: (*migration).backup},
 		{Rule: transform.Rule{
 			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: cloudRuns, Acceptable: true,
 			Doc: "Routes of the cloud-controller-manager are on without --cluster-cidr, which ends it when it gains the lease.",
@@ -36,14 +43,6 @@ func rules() []transform.Checked[*migration] {
 			Doc: "The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.",
 		}, Check: (*migration).skewed},
 		{Rule: transform.Rule{
-			ID: "certificates-in-image", Severity: transform.Warning, Guards: theManager, Acceptable: true,
-			Doc: "Arguments of a Deployment or DaemonSet name files that no volume brings, so keys and certificates are in the image: everyone who can pull it has them, and they expire with it.",
-		}, Check: (*migration).baked},
-		{Rule: transform.Rule{
-			ID: "circular-dependency", Severity: transform.Warning, Guards: theManager, Acceptable: true,
-			Doc: "kube-controller-manager runs from a Deployment, whose pods only a running kube-controller-manager creates: once all of them are gone, nothing brings one back.",
-		}, Check: (*migration).circular},
-		{Rule: transform.Rule{
 			ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "--leader-migration-config names a file that no volume brings into the container, and the manager exits.",
 		}, Check: (*migration).notMounted},
@@ -52,13 +51,37 @@ func rules() []transform.Checked[*migration] {
 			Doc: "--leader-migration-config stands without --enable-leader-migration, and is ignored without a word.",
 		}, Check: (*migration).withoutFlag},
 		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
+		{Rule: ruleset.FlagLeft(theSwitch), Check: (*migration).flagLeft},
+		{Rule: ruleset.MigrationGateStale(bothManagers), Check: (*migration).migrationGateStale},
+		{Rule: ruleset.InTreeGone(theManager), Check: (*migration).inTreeGone},
+		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).electionOff},
+		{Rule: transform.Rule{
+			ID: "nodeipam-without-ccm-support", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod range.",
+		}, Check: (*migration).ipamLost},
+	}
+}
+
+// workloadRules are those about how a manager runs.
+func workloadRules() []transform.Checked[*migration] {
+	return []transform.Checked[*migration]{
+		{Rule: transform.Rule{
+			ID: "backup-in-manifest-folder", Severity: transform.Warning, Guards: everyEdit, Acceptable: true,
+			Doc: "The file of a static pod is named like a backup. The kubelet starts every file in its folder whose name has no dot in front, so a copy beside the original runs a second manager.",
+		}, Check: (*migration).backup},
+		{Rule: transform.Rule{
+			ID: "certificates-in-image", Severity: transform.Warning, Guards: theManager, Acceptable: true,
+			Doc: "Arguments of a Deployment or DaemonSet name files that no volume brings, so keys and certificates are in the image: everyone who can pull it has them, and they expire with it.",
+		}, Check: (*migration).baked},
+		{Rule: transform.Rule{
+			ID: "circular-dependency", Severity: transform.Warning, Guards: theManager, Acceptable: true,
+			Doc: "kube-controller-manager runs from a Deployment, whose pods only a running kube-controller-manager creates: once all of them are gone, nothing brings one back.",
+		}, Check: (*migration).circular},
 		{Rule: transform.Rule{
 			ID: "deployment-deadlock", Severity: transform.Error, Guards: theManager, Acceptable: true,
 			Doc: "The Deployment of kube-controller-manager has one replica, the strategy Recreate, or lets as many pods go as there are: the manager that would create the new pods is stopped first.",
 		}, Check: (*migration).deadlock},
 		{Rule: ruleset.Encrypted},
-		{Rule: ruleset.FlagLeft(theSwitch), Check: (*migration).flagLeft},
-		{Rule: ruleset.MigrationGateStale(bothManagers), Check: (*migration).migrationGateStale},
 		{Rule: transform.Rule{
 			ID: "host-path-in-deployment", Severity: transform.Warning, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment mounts paths of the host: its pods may come to nodes that lack the files, or hold others.",
@@ -67,12 +90,6 @@ func rules() []transform.Checked[*migration] {
 			ID: "host-pinned", Severity: transform.Warning, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment selects one host by its name, so that all replicas fail with that host.",
 		}, Check: (*migration).pinned},
-		{Rule: ruleset.InTreeGone(theManager), Check: (*migration).inTreeGone},
-		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).electionOff},
-		{Rule: transform.Rule{
-			ID: "nodeipam-without-ccm-support", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod range.",
-		}, Check: (*migration).ipamLost},
 		{Rule: transform.Rule{
 			ID: transform.RuleNotMigratable, Severity: transform.Error,
 			Doc: "Refused with exit code 4: no cloud provider, another one than aws, or Kubernetes below 1.22.",

@@ -49,7 +49,8 @@ func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, e
 	if target.EndState == transform.EndStateOverride {
 		return nil, c.Config.Errorf("RKE has no end state "+target.EndState+": it takes the name of nodes from "+metadataKey, "leave out --end-state, or choose external")
 	}
-	return &migration{Cluster: c, target: target}, nil
+	m := &migration{Cluster: c, target: target}
+	return m, m.chartOptions(m.Version).CheckMounting(m.Config)
 }
 
 // lint opens a cluster for its findings, whatever its provider. Manifests that

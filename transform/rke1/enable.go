@@ -15,13 +15,16 @@ import (
 
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
+	prepare := m.enableActions()
 	return transform.Stage{
 		Name:    transform.EnableLeaderMigration,
-		Why:     procedure.EnableWhy + " RKE restarts it on one control plane after the other.",
+		Why:     procedure.EnableWhy + m.configWhy() + " RKE restarts it on one control plane after the other.",
 		Edit:    m.enableEdit,
 		Check:   m.checkEnable,
 		Undo:    m.enableUndo,
-		Actions: []transform.Action{m.taken()},
+		Actions: append(prepare, m.taken()),
+		Ahead:   len(prepare),
+		Files:   m.enableFiles,
 		Verify:  procedure.Holder(m.target, "the migration lease has the holder of kube-controller-manager"),
 		Restore: []transform.Action{m.taken()},
 	}
@@ -29,40 +32,53 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 
 func (m *migration) enableEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
-	if m.isExternal() || m.migrates() {
+	if m.isExternal() || m.migrates() && !m.lacksConfig() {
 		return e, nil // nothing puts the flag on an external manager
 	}
 	m.setFlag(e)
 	return e, nil
 }
 
-// setFlag switches the flag on. Arguments that may be repeated come last and win,
-// so it is set there where it stands there.
+// setFlag switches the flag on, and names the configuration. Arguments that may be
+// repeated come last and win, so the flag is set there where it stands there.
 func (m *migration) setFlag(e *yamledit.Edit) {
-	on := args.Update{Set: []args.Arg{args.On(leaderFlag)}}
+	set := m.leaderArgs()
 	if repeated := m.get(servicesKey, manager, argsArrayKey); repeated.Get(leaderFlag).Exists() {
-		on.ApplyMap(e, repeated)
+		args.Update{Set: set[:1]}.ApplyMap(e, repeated)
+		set = set[1:]
+	}
+	if own := m.get(servicesKey, manager, argsKey); own.IsMap() || len(set) == 0 {
+		args.Update{Set: set}.ApplyMap(e, own)
 		return
 	}
-	if own := m.get(servicesKey, manager, argsKey); own.IsMap() {
-		on.ApplyMap(e, own)
-		return
+	var fresh yamledit.Map
+	for _, a := range set {
+		fresh = append(fresh, yamledit.Pair{Key: a.Name, Value: a.Value})
 	}
-	m.put(e, yamledit.Map{{Key: leaderFlag, Value: "true"}}, servicesKey, manager, argsKey)
+	m.put(e, fresh, servicesKey, manager, argsKey)
 }
 
-// The ways to the manager's flag in what RKE reads.
+// The ways to the manager's flags in what RKE reads.
 const (
-	flagWay  = "services.kubeController.extraArgs." + leaderFlag
-	flagsWay = "services.kubeController.extraArgsArray." + leaderFlag
+	flagWay    = "services.kubeController.extraArgs." + leaderFlag
+	flagsWay   = "services.kubeController.extraArgsArray." + leaderFlag
+	configWay  = "services.kubeController.extraArgs." + configFlag
+	configsWay = "services.kubeController.extraArgsArray." + configFlag
 )
 
 func (m *migration) checkEnable(after transform.Cluster) error {
-	err := m.check(after, func(way string, _, _ any) bool { return way == flagWay || way == flagsWay })
-	if err == nil && !after.(*migration).migrates() {
-		err = fmt.Errorf("kube-controller-manager would not get %s", leaderFlag)
+	err := m.check(after, func(way string, before, now any) bool {
+		return way == flagWay || way == flagsWay || way == configWay && m.configured() && before == nil && now == managerConfig
+	})
+	switch a := after.(*migration); {
+	case err != nil:
+		return err
+	case !a.migrates():
+		return fmt.Errorf("kube-controller-manager would not get %s", leaderFlag)
+	case a.lacksConfig():
+		return fmt.Errorf("kube-controller-manager would not get %s", configFlag)
 	}
-	return err
+	return nil
 }
 
 // enableUndo takes the flag off the manager. An external manager has none: there
@@ -80,25 +96,33 @@ func (m *migration) enableUndo() (*yamledit.Edit, error) {
 	if text, _ := flag.String(); text != "true" {
 		return nil, transform.Lost(flag, leaderFlag+" does not stand there as rke-lm writes it, so it was there before")
 	}
-	if at.Len() > 1 {
-		e.Remove(flag)
+	names := m.leaving()
+	m.removeFlags(e, names)
+	if at.Len() > len(names) {
 		return e, nil
 	}
-	m.removeFlag(e)
 	return e, bundle.UsualOf(m.target)(at, "no other argument is in it, and before it was absent, empty or null")
 }
 
-// removeFlag takes the flag off the manager, and with it the mappings that hold
+// removeFlags takes flags off the manager, and with them the mappings that hold
 // nothing else, up to the services.
-func (m *migration) removeFlag(e *yamledit.Edit) {
+func (m *migration) removeFlags(e *yamledit.Edit, names []string) {
 	for _, key := range []string{argsKey, argsArrayKey} {
-		n := m.get(servicesKey, manager, key).Get(leaderFlag)
-		if !n.Exists() {
-			continue
+		at := m.get(servicesKey, manager, key)
+		var gone []yamledit.Node
+		for _, name := range names {
+			if n := at.Get(name); n.Exists() {
+				gone = append(gone, n)
+			}
 		}
-		for n.Parent().Len() == 1 && !n.Parent().Same(m.Config) {
-			n = n.Parent()
+		if len(gone) > 0 && len(gone) == at.Len() {
+			for at.Parent().Len() == 1 && !at.Parent().Same(m.Config) {
+				at = at.Parent()
+			}
+			gone = []yamledit.Node{at}
 		}
-		e.Remove(n)
+		for _, n := range gone {
+			e.Remove(n)
+		}
 	}
 }

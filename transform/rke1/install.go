@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 )
 
@@ -20,7 +21,7 @@ const (
 // installCCM installs the chart of the aws-cloud-controller-manager. RKE has no
 // charts in its file, so the stage is made of actions alone.
 func (m *migration) installCCM() transform.Stage {
-	prepare := m.cloudConfigActions()
+	prepare := append(m.cloudConfigActions(), m.configActions()...)
 	return transform.Stage{
 		Name: transform.InstallCCM,
 		Why: procedure.InstallWhy +
@@ -44,7 +45,9 @@ func (m *migration) helm(file, why string) transform.Action {
 }
 
 func (m *migration) chartOptions(version string) ccm.Options {
-	return ccm.OptionsFor(m.target, Name, version, m.cloudConfig() != "")
+	o := ccm.OptionsFor(m.target, Name, version, m.cloudConfig() != "")
+	o.MigrationConfig = m.configured()
+	return o
 }
 
 // installFiles returns the chart's values, and the provider's configuration where
@@ -55,7 +58,8 @@ func (m *migration) installFiles() ([]transform.File, error) {
 	if config := m.cloudConfig(); config != "" {
 		files = append(files, transform.File{Name: cloudConfigFile, Content: config})
 	}
-	return files, nil
+	more, err := m.configFiles()
+	return append(files, more...), err
 }
 
 // disableLeaderMigration brings the chart to values without the flag and to the
@@ -70,8 +74,9 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		return s
 	}
 	s.Actions = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), procedure.Rollout("wait for the new pods")}
+	s.Actions = append(s.Actions, m.dropConfig()...)
 	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
-	s.Restore = []transform.Action{m.helm(valuesFile, "bring the chart back to the values of the migration"), procedure.Rollout("wait for the new pods")}
+	s.Restore = append(m.configActions(), m.helm(valuesFile, "bring the chart back to the values of the migration"), procedure.Rollout("wait for the new pods"))
 	s.Files = m.finalFiles
 	return s
 }
@@ -79,6 +84,11 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 func (m *migration) finalFiles() ([]transform.File, error) {
 	o := m.chartOptions(m.move().Reached())
 	o.LeaderMigration = m.target.KeepLeaderMigration
+	o.MigrationConfig = o.MigrationConfig && m.target.KeepLeaderMigration
+	if o.MigrationConfig && !leadermigration.SameNames(o.Tag(), o.Minor) {
+		text, _ := ccm.Values(o, nil) // the configuration stays, and names the controllers of this image
+		return []transform.File{{Name: finalValuesFile, Content: text}}, nil
+	}
 	if semver.MajorMinor(o.ImageTag) != o.Minor && semver.IsValid(o.ImageTag) {
 		o.ImageTag = "" // the operator's tag is that of another minor
 	}

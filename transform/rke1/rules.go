@@ -34,6 +34,14 @@ func rules() []rule {
 			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The provider has a configuration, which an external provider ignores. The stages carry cloud_provider to the cloud-controller-manager, a note; a file that the arguments of kube-controller-manager name is not theirs, an error.",
 		}, Check: (*migration).cloudConfigLost},
+		{Rule: transform.Rule{
+			ID: "config-not-mounted", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
+			Doc: "leader-migration-config of kube-controller-manager names a file outside of /etc/kubernetes that no entry of extra_binds mounts, and the manager exits.",
+		}, Check: (*migration).configNotMounted},
+		{Rule: transform.Rule{
+			ID: "config-without-flag", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
+			Doc: "kube-controller-manager has leader-migration-config without enable-leader-migration, and ignores the configuration in silence.",
+		}, Check: (*migration).configWithoutFlag},
 		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
 		{Rule: ruleset.Encrypted},
 		{Rule: transform.Rule{

@@ -57,7 +57,7 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 			}
 		}
 	}
-	m.removeFlag(e)
+	m.removeFlags(e, m.leaving())
 	return e, m.move().Queue(e)
 }
 
@@ -124,8 +124,10 @@ func (m *migration) checkSwitch(after transform.Cluster) error {
 			return fmt.Errorf("%s would keep the provider %s", service, inTree)
 		}
 	}
-	if _, flag := args.LastPlaced(a.argsOf(manager), leaderFlag); flag {
-		return fmt.Errorf("kube-controller-manager would keep %s", leaderFlag)
+	for _, name := range a.leaving() {
+		if _, flag := args.LastPlaced(a.argsOf(manager), name); flag {
+			return fmt.Errorf("kube-controller-manager would keep %s", name)
+		}
 	}
 	if strings.TrimSpace(m.cloudConfig()) != strings.TrimSpace(a.cloudConfig()) {
 		return fmt.Errorf("the provider's configuration would not be kept")
@@ -146,6 +148,8 @@ func (m *migration) switched(way string, before, now any) bool {
 		return before == nil && now != nil
 	case way == flagWay || way == flagsWay:
 		return now == nil
+	case way == configWay || way == configsWay:
+		return now == nil && slices.Contains(m.leaving(), configFlag)
 	case way == "kubernetesVersion":
 		return m.move().Planned() && now == m.move().To
 	}

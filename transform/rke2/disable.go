@@ -41,7 +41,13 @@ func (m *migration) disableWhy() string {
 func (m *migration) disableEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
 	in, chart, found, err := m.editChart(e)
-	if err != nil || !found {
+	switch {
+	case err != nil:
+		return nil, err
+	case !found && m.target.KeepLeaderMigration:
+		return e, nil
+	case !found:
+		_, err := m.editWorkload(e, false)
 		return e, err
 	}
 	return e, chart.StopMigrating(in, m.finalTag(chart), m.target.KeepLeaderMigration)
@@ -66,6 +72,9 @@ func (m *migration) finalTag(chart ccm.Chart) string {
 func (m *migration) checkDisable(after transform.Cluster) error {
 	if err := m.check(after, unchanged); err != nil {
 		return err
+	}
+	if w, found := after.(*migration).workload(); found && !m.target.KeepLeaderMigration {
+		return checkWorkload(w, false)
 	}
 	chart, found, err := after.(*migration).chart()
 	if err != nil {

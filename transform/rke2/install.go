@@ -86,6 +86,9 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	case m.isExternal():
 		return e, nil // its cloud-controller-manager comes from elsewhere
 	}
+	if found, err := m.editWorkload(e, !m.target.NoLeaderMigration); found || err != nil {
+		return e, err
+	}
 	text, err := m.newManifest()
 	if err != nil {
 		return nil, err
@@ -140,6 +143,9 @@ func (m *migration) checkInstall(after transform.Cluster) error {
 		return err
 	}
 	a := after.(*migration)
+	if w, found := a.workload(); found {
+		return checkWorkload(w, !m.target.NoLeaderMigration)
+	}
 	chart, found, err := a.chart()
 	switch {
 	case err != nil:

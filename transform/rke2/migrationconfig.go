@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"fmt"
 	"path"
 	"slices"
 
@@ -202,13 +201,7 @@ func (a ApplyConfigMap) Command() string {
 // cloudManagerConfig returns the ConfigMap with the configuration of the
 // cloud-controller-manager, whose image has a tag.
 func (m *migration) cloudManagerConfig(tag string) (string, error) {
-	config, err := leadermigration.Make(leadermigration.Config{
-		Component: leadermigration.CloudManager, Kubernetes: m.Version, CCM: tag, Lease: m.target.LeaseName,
-	})
-	if err != nil {
-		return "", m.RKEConfig().Errorf(fmt.Sprintf("no configuration can be made for an image with this tag: %v", err), "choose a release with --ccm-image-tag")
-	}
-	return ccm.MigrationConfigManifest(config)
+	return ccm.MigrationConfigManifest(m.RKEConfig(), m.Version, tag, m.target.LeaseName)
 }
 
 // completeConfig adds the ConfigMap that a chart mounts, or will mount, where the

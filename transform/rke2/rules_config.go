@@ -11,27 +11,28 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // configWithoutFlag finds a configuration that its manager never reads.
 func (m *migration) configWithoutFlag() []transform.Finding {
-	const message, fix = "without " + leaderFlag + " the manager ignores its configuration, and takes no part in the migration", "add " + leaderFlag + ", or remove the argument"
+	said, spare := ruleset.SaidOfIdleConfig, ruleset.SaidOfSpareConfig
 	var found []transform.Finding
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
 		n, idle := idleConfig(args.Place(at))
 		switch {
 		case idle && m.isExternal():
-			f := transform.FindingAt(n, "an external manager takes no part in the migration, and ignores its configuration", "remove the argument once no undo needs it")
+			f := transform.FindingAt(n, spare.Message, spare.Fix)
 			f.Severity = transform.Note
 			found = append(found, f)
 		case idle:
-			found = append(found, transform.FindingAt(n, message, fix))
+			found = append(found, transform.FindingAt(n, said.Message, said.Fix))
 		}
 	}
 	return append(found, m.eachChart(func(c installed) []transform.Finding {
 		if n, idle := idleConfig(args.Place(c.chart.Values.Get("args"))); idle {
-			return []transform.Finding{c.inValues(n, message, fix)}
+			return []transform.Finding{c.inValues(n, said.Message, said.Fix)}
 		}
 		return nil
 	})...)

@@ -17,8 +17,11 @@ import (
 func (m *migration) installUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
 	chart, found, err := m.chart()
-	if err != nil || !found {
+	switch {
+	case err != nil, !found && m.target.NoLeaderMigration:
 		return e, err
+	case !found:
+		return e, m.undoWorkload(e, false)
 	}
 	text, err := m.newManifest()
 	if err != nil {

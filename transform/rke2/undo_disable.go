@@ -15,8 +15,14 @@ import (
 func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
 	in, chart, found, err := m.editChart(e)
-	if err != nil || !found || !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
+	if err != nil || !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
 		return e, err
+	}
+	if !found {
+		if m.target.KeepLeaderMigration {
+			return e, nil
+		}
+		return e, m.undoWorkload(e, true)
 	}
 	o := m.chartOptions()
 	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config") // the switch took it off the file

@@ -116,3 +116,16 @@ func Chosen(t transform.Target, found []transform.Finding) []transform.Finding {
 	}
 	return found
 }
+
+// SaidOfIdleConfig and SaidOfSpareConfig are said of a manager's configuration that
+// stands without its flag: while the manager is in-tree, and once it is external.
+var (
+	SaidOfIdleConfig = Said{
+		"without enable-leader-migration the manager ignores its configuration, and takes no part in the migration",
+		"add enable-leader-migration, or remove the argument",
+	}
+	SaidOfSpareConfig = Said{
+		"an external manager takes no part in the migration, and ignores its configuration",
+		"remove the argument once no undo needs it",
+	}
+)

@@ -1,0 +1,153 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
+
+const (
+	configFlag = leadermigration.ConfigFlag
+	// mounted is the folder that RKE mounts into the container of
+	// kube-controller-manager (rancher/rke, services); any other one takes extra_binds.
+	mounted       = "/etc/kubernetes"
+	managerConfig = mounted + "/" + leadermigration.ConfigFile
+	configMapFile = ccm.MigrationConfigMap + ".yaml"
+	bindsKey      = "extra_binds"
+)
+
+// configured reports whether the managers get a configuration each: the operator
+// asked for it, or kube-controller-manager has one already.
+func (m *migration) configured() bool {
+	return !m.target.NoLeaderMigration && (m.generates() || m.configFile() == managerConfig)
+}
+
+func (m *migration) generates() bool {
+	return m.target.LeaderMigrationConfig == transform.ConfigGenerate
+}
+
+// configFile returns the file that kube-controller-manager reads its configuration
+// from, or "".
+func (m *migration) configFile() string {
+	a, _ := args.LastPlaced(m.argsOf(manager), configFlag)
+	return a.Value
+}
+
+func (m *migration) lacksConfig() bool { return m.configured() && m.configFile() == "" }
+
+// leaderArgs are the arguments that the manager needs; a configuration that is
+// named already stays.
+func (m *migration) leaderArgs() []args.Arg {
+	list := []args.Arg{args.On(leaderFlag)}
+	if m.lacksConfig() {
+		list = append(list, args.With(configFlag, managerConfig))
+	}
+	return list
+}
+
+// leaving are the flags that go with the switch. A configuration goes only where
+// the choices tell an undo of it; without the flag it has no effect.
+func (m *migration) leaving() []string {
+	if m.generates() && m.configFile() == managerConfig {
+		return []string{leaderFlag, configFlag}
+	}
+	return []string{leaderFlag}
+}
+
+func (m *migration) configWhy() string {
+	if !m.configured() {
+		return ""
+	}
+	return " Which controllers these are, it reads from a LeaderMigrationConfiguration in a folder that RKE mounts."
+}
+
+// enableActions put the configuration where the manager will look.
+func (m *migration) enableActions() []transform.Action {
+	if !m.configured() {
+		return nil
+	}
+	return []transform.Action{transform.PlaceFile{
+		File: leadermigration.ConfigFile, Path: managerConfig,
+		Why: "before the edit, on every control-plane node: kube-controller-manager exits without the file; plan --out writes it",
+	}}
+}
+
+func (m *migration) enableFiles() ([]transform.File, error) {
+	if !m.configured() {
+		return nil, nil
+	}
+	text, err := leadermigration.Make(leadermigration.Config{
+		Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName,
+	})
+	return []transform.File{{Name: leadermigration.ConfigFile, Content: text}}, err
+}
+
+// configActions bring the configuration of the cloud-controller-manager to the
+// cluster, before the chart that mounts it.
+func (m *migration) configActions() []transform.Action {
+	if !m.configured() {
+		return nil
+	}
+	return []transform.Action{transform.ApplyFile{File: configMapFile, Why: "bring the manager's configuration to the cluster, before the chart that mounts it; plan --out writes it"}}
+}
+
+func (m *migration) configFiles() ([]transform.File, error) {
+	if !m.configured() {
+		return nil, nil
+	}
+	text, err := ccm.MigrationConfigManifest(m.Config, m.Version, m.chartOptions(m.Version).Tag(), m.target.LeaseName)
+	return []transform.File{{Name: configMapFile, Content: text}}, err
+}
+
+// dropConfig is what is left to do when the chart has let go of its configuration.
+func (m *migration) dropConfig() []transform.Action {
+	if !m.configured() || m.target.KeepLeaderMigration {
+		return nil
+	}
+	return []transform.Action{transform.DeleteObject{Namespace: leadermigration.Namespace, Kind: "configmap", Name: ccm.MigrationConfigMap}}
+}
+
+// configWithoutFlag finds a configuration that kube-controller-manager never reads.
+func (m *migration) configWithoutFlag() []transform.Finding {
+	a, named := args.LastPlaced(m.argsOf(manager), configFlag)
+	switch {
+	case !named || m.migrates():
+		return nil
+	case m.isExternal():
+		f := transform.FindingAt(a.Node, ruleset.SaidOfSpareConfig.Message, ruleset.SaidOfSpareConfig.Fix)
+		f.Severity = transform.Note
+		return []transform.Finding{f}
+	}
+	return []transform.Finding{transform.FindingAt(a.Node, ruleset.SaidOfIdleConfig.Message, ruleset.SaidOfIdleConfig.Fix)}
+}
+
+// configNotMounted finds one that is not in the manager's container.
+func (m *migration) configNotMounted() []transform.Finding {
+	a, named := args.LastPlaced(m.argsOf(manager), configFlag)
+	if !named || !m.migrates() || m.inContainer(a.Value) {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(a.Node, "RKE mounts "+mounted+" into the manager's container, and no entry of "+m.spelling.of(bindsKey)+" mounts this file: the manager exits",
+		"put the file into "+mounted+", or mount its folder with "+m.spelling.of(bindsKey))}
+}
+
+// inContainer reports whether the manager's container has a file.
+func (m *migration) inContainer(file string) bool {
+	folders := []string{mounted}
+	for _, n := range m.get(servicesKey, manager, bindsKey).Items() {
+		bind, _ := n.String()
+		if parts := strings.Split(bind, ":"); len(parts) > 1 {
+			folders = append(folders, path.Clean(parts[1]))
+		}
+	}
+	return slices.ContainsFunc(folders, func(f string) bool { return file == f || strings.HasPrefix(file, f+"/") })
+}

@@ -1,0 +1,233 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+var generated = transform.Target{LeaderMigrationConfig: transform.ConfigGenerate}
+
+// with returns generated with a change.
+func with(change func(*transform.Target)) transform.Target {
+	t := generated
+	change(&t)
+	return t
+}
+
+const (
+	bothFlags = "services:\n  kube-controller:\n    extra_args:\n      enable-leader-migration: \"true\"\n      leader-migration-config: /etc/kubernetes/leadermigration.conf\n"
+	otherArgs = "services:\n  kube-controller:\n    extra_args:\n      v: \"2\"\n      profiling: \"false\"\n"
+	ownConfig = "services:\n  kube-controller:\n    extra_args:\n      leader-migration-config: /etc/kubernetes/own.conf\n"
+)
+
+func TestEnableNamesTheConfiguration(t *testing.T) {
+	for _, c := range []stageCase{
+		{"no services", onAWS, onAWS + bothFlags},
+		{"other arguments", onAWS + otherArgs, onAWS + otherArgs + "      enable-leader-migration: \"true\"\n      leader-migration-config: /etc/kubernetes/leadermigration.conf\n"},
+		{"the flag alone", onAWS + flagged, onAWS + bothFlags},
+		{"the flag repeated", onAWS + "services:\n  kube-controller:\n    extra_args_array:\n      enable-leader-migration:\n      - \"true\"\n",
+			onAWS + "services:\n  kube-controller:\n    extra_args_array:\n      enable-leader-migration:\n      - \"true\"\n    extra_args:\n      leader-migration-config: /etc/kubernetes/leadermigration.conf\n"},
+		{"one of its own", onAWS + ownConfig, onAWS + ownConfig + "      enable-leader-migration: \"true\"\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := strings.TrimPrefix(after(t, at(release, c.config), transform.EnableLeaderMigration, generated), at(release, ""))
+			if got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// planned builds a plan and lets nothing be blocked but by the names of nodes.
+func planned(t *testing.T, text string, target transform.Target) *transform.Plan {
+	t.Helper()
+	target.Accept = append(target.Accept, "node-address-missing")
+	p, err := transform.Build(Distro(), parse(t, text), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.Steps {
+		if s.State == transform.Blocked {
+			t.Errorf("%s is blocked: %+v", s.Stage.Name, s.Findings)
+		}
+	}
+	return p
+}
+
+func TestConfigurationsGoWithTheSwitchAndComeBack(t *testing.T) {
+	for _, c := range []struct {
+		name, config string
+		target       transform.Target
+	}{
+		{"nothing else", onAWS, generated},
+		{"other arguments", onAWS + otherArgs, generated},
+		{"another lease", onAWS + otherArgs, with(func(t *transform.Target) { t.LeaseName = "demo-migration" })},
+		{"one of its own", onAWS + ownConfig, generated},
+		{"one of its own that nobody asked for", onAWS + ownConfig, transform.Target{}},
+		{"a usual one that nobody asked for", onAWS + strings.Replace(bothFlags, "      enable-leader-migration: \"true\"\n", "", 1), transform.Target{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			target := c.target
+			target.Canonical = true
+			p := planned(t, at(release, c.config), target)
+			s, _ := p.Step(transform.SwitchToExternal)
+			own := strings.Contains(c.config, configFlag)
+			if got := string(s.After.Bytes()); strings.Contains(got, leaderFlag) || strings.Contains(got, configFlag) != own {
+				t.Errorf("the switch leaves\n%s", got)
+			}
+			for _, s := range p.Steps {
+				if !s.Changes() {
+					continue
+				}
+				steps, err := transform.Undo(Distro(), s.After, p.Target, s.Stage.Name, false)
+				if err != nil || len(steps) != 1 {
+					t.Errorf("%s: %d steps, %v", s.Stage.Name, len(steps), err)
+				} else if config := configFlag; strings.Contains(string(steps[0].After.Bytes()), config) != strings.Contains(string(s.Before.Bytes()), config) {
+					t.Errorf("%s comes back to\n%s", s.Stage.Name, steps[0].After.Bytes())
+				}
+			}
+		})
+	}
+}
+
+func TestBothConfigurationsFitTheirManagers(t *testing.T) {
+	for _, c := range []struct {
+		name, version string
+		target        transform.Target
+	}{
+		{"as usual", release, generated},
+		{"a version with a lock", "v1.23.16-rancher2-3", generated},
+		{"a newer image", release, with(func(t *transform.Target) { t.ImageTag = "v1.28.1" })},
+		{"another lease", release, with(func(t *transform.Target) { t.LeaseName = "demo-migration" })},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := opened(t, at(c.version, onAWS), c.target)
+			manager := configurationIn(t, files(t, at(c.version, onAWS), transform.EnableLeaderMigration, c.target)[leadermigration.ConfigFile])
+			installed := files(t, at(c.version, onAWS), transform.InstallCCM, c.target)
+			cloud := configurationIn(t, installed[configMapFile])
+			chart := chartOf(t, installed[valuesFile])
+			found := leadermigration.Lint(manager, leadermigration.Reader{Component: leadermigration.Manager, Version: m.Version, Lease: c.target.Lease()})
+			found = append(found, leadermigration.Lint(cloud, leadermigration.Reader{Component: leadermigration.CloudManager, Version: chart.ImageTag(), Lease: c.target.Lease()})...)
+			if found = append(found, leadermigration.LintBoth(manager, cloud)...); len(found) > 0 || !chart.ConfigMounted() {
+				t.Errorf("%+v in\n%s", found, installed[valuesFile])
+			}
+		})
+	}
+}
+
+func configurationIn(t *testing.T, text string) yamledit.Node {
+	t.Helper()
+	roots, found, err := leadermigration.Read(yamledit.Chunk{File: "made.yaml", Bytes: []byte(text)})
+	if err != nil || len(found) > 0 || len(roots) != 1 {
+		t.Fatalf("%v %+v in\n%s", err, found, text)
+	}
+	return roots[0]
+}
+
+func TestTheLastValuesHaveAConfigurationOnlyIfItStays(t *testing.T) {
+	const newer = "v1.28.1"
+	for _, c := range []struct {
+		name   string
+		target transform.Target
+		tag    string
+		config bool
+	}{
+		{"it goes", with(func(t *transform.Target) { t.ImageTag = newer }), "v1.26.6", false},
+		{"it stays, and its image with it", with(func(t *transform.Target) {
+			t.ImageTag, t.KeepLeaderMigration, t.Version = newer, true, "v1.27.16-rancher1-1"
+		}), newer, true},
+		{"it stays, and the image moves", with(func(t *transform.Target) { t.KeepLeaderMigration, t.Version = true, "v1.27.16-rancher1-1" }), "v1.27.2", true},
+	} {
+		chart := chartOf(t, files(t, at(release, onAWS), transform.DisableLeaderMigration, c.target)[finalValuesFile])
+		if chart.ImageTag() != c.tag || (chart.ConfigFile() != "") != c.config || chart.ConfigMounted() != c.config {
+			t.Errorf("%s: %s, %q", c.name, chart.ImageTag(), chart.ConfigFile())
+		}
+		drops := slices.ContainsFunc(stageOf(t, opened(t, at(release, onAWS), c.target), transform.DisableLeaderMigration).Actions, func(a transform.Action) bool {
+			d, is := a.(transform.DeleteObject)
+			return is && d.Name == ccm.MigrationConfigMap
+		})
+		if drops == c.config {
+			t.Errorf("%s: the ConfigMap goes: %v", c.name, drops)
+		}
+	}
+}
+
+func TestChecksNoticeAWrongConfiguration(t *testing.T) {
+	config := strings.Replace(bothFlags, "      enable-leader-migration: \"true\"\n", "", 1)
+	for _, c := range []struct {
+		name, stage, before, after string
+		target                     transform.Target
+		want                       string
+	}{
+		{"it is missing", transform.EnableLeaderMigration, onAWS, onAWS + flagged, generated, "would not get leader-migration-config"},
+		{"it is another one", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(bothFlags, "/leadermigration", "/other", 1), generated, "leader-migration-config would change"},
+		{"nobody asked for it", transform.EnableLeaderMigration, onAWS, onAWS + bothFlags, transform.Target{}, "leader-migration-config would change"},
+		{"it stayed", transform.SwitchToExternal, onAWS + bothFlags, isOut + config, generated, "would keep leader-migration-config"},
+		{"it went although no undo could tell", transform.SwitchToExternal, onAWS + bothFlags, isOut, transform.Target{}, "would change"},
+	} {
+		m := opened(t, at(release, c.before), c.target)
+		err := stageOf(t, m, c.stage).Check(opened(t, at(release, c.after), c.target))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: want %s, got %v", c.name, c.want, err)
+		}
+	}
+}
+
+func TestTheShortWayHasNoConfiguration(t *testing.T) {
+	got := files(t, at(release, onAWS+bothFlags), transform.InstallCCM, transform.Target{NoLeaderMigration: true})
+	if len(got) != 1 || strings.Contains(got[valuesFile], configFlag) {
+		t.Error(got)
+	}
+}
+
+func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
+	_, err := transform.Build(Distro(), parse(t, at(release, onAWS)), with(func(t *transform.Target) { t.ChartVersion = "0.0.6" }))
+	if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration") {
+		t.Error(err)
+	}
+	_, err = stageOf(t, opened(t, at(release, onAWS), with(func(t *transform.Target) { t.ImageTag = "own" })), transform.InstallCCM).Files()
+	if err == nil || !strings.Contains(err.Error(), "choose a release with --ccm-image-tag") {
+		t.Error(err)
+	}
+}
+
+func TestRulesOfConfigurations(t *testing.T) {
+	service := func(lines string) string {
+		return onAWS + "services:\n  kube-controller:\n    extra_args: {" + lines + "}\n"
+	}
+	const flag = "enable-leader-migration: 'true', "
+	for _, c := range []struct{ name, config, rule, want string }{
+		{"with its flag, in the usual folder", service(flag + "leader-migration-config: /etc/kubernetes/a/b.conf"), "config-", ""},
+		{"without its flag", service("leader-migration-config: /etc/kubernetes/a.conf"), "config-", "config-without-flag error"},
+		{"of an external manager", isOut + strings.TrimPrefix(service("leader-migration-config: /etc/kubernetes/a.conf"), onAWS), "config-", "config-without-flag note"},
+		{"in another folder", service(flag + "leader-migration-config: /etc/a.conf"), "config-", "config-not-mounted error"},
+		{"in a folder that begins alike", service(flag + "leader-migration-config: /etc/kubernetes-own/a.conf"), "config-", "config-not-mounted error"},
+		{"in a folder that is mounted", service(flag+"leader-migration-config: /etc/own/a.conf") + "    extra_binds: ['/opt/own:/etc/own:ro']\n", "config-", ""},
+		{"in a folder that is mounted elsewhere", service(flag+"leader-migration-config: /etc/own/a.conf") + "    extra_binds: ['/etc/own:/opt/own']\n", "config-", "config-not-mounted error"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cluster, err := Distro().ForLint(parse(t, at(release, c.config)), transform.Target{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range cluster.Findings("") {
+				if strings.HasPrefix(f.Rule, c.rule) {
+					got = append(got, f.Rule+" "+string(f.Severity))
+				}
+			}
+			if strings.Join(got, ", ") != c.want {
+				t.Errorf("got %v, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// A cloud-controller-manager may run from a DaemonSet or Deployment among the
+// manifests instead of the chart. The chart would make a DaemonSet of the same
+// name, and Helm takes over no objects; so the stages change the workload's flag,
+// and leave all else about it to its author.
+
+// workload returns it, if it stands in the place of the chart.
+func (m *migration) workload() (ccm.Workload, bool) {
+	docs, err := m.manifest()
+	if err != nil {
+		return ccm.Workload{}, false
+	}
+	if _, found, err := ccm.Find(docs); found || err != nil {
+		return ccm.Workload{}, false
+	}
+	return ccm.FindWorkload(docs)
+}
+
+// editWorkload queues that it takes part in the migration, or that it no longer
+// does. found is false where there is none.
+func (m *migration) editWorkload(e *yamledit.Edit, migrates bool) (found bool, err error) {
+	w, found := m.workload()
+	if !found {
+		return false, nil
+	}
+	if migrates && m.configured() {
+		return true, w.Container.Errorf("this cloud-controller-manager runs without the chart, so its configuration is its author's", "leave out --leader-migration-config, or mount the one that rke-lm leader-migration-config prints")
+	}
+	in, err := e.Embedded(m.RKEConfig().Get(manifestKey))
+	if err != nil {
+		return true, err
+	}
+	w, _ = ccm.FindWorkload(in.Documents()) // the same, as nodes of the edit
+	return true, w.Migrate(in, migrates)
+}
+
+// checkWorkload requires the flag, or that it is gone.
+func checkWorkload(w ccm.Workload, migrates bool) error {
+	if w.Migrates() != migrates {
+		return fmt.Errorf("the cloud-controller-manager would not have the right --%s", ccm.LeaderFlag)
+	}
+	return nil
+}
+
+// undoWorkload queues the reverse of a stage that gave or took the flag.
+func (m *migration) undoWorkload(e *yamledit.Edit, migrates bool) error {
+	w, found := m.workload()
+	if !found || w.Migrates() == migrates {
+		return nil
+	}
+	if err := m.usual(w.Container, "the flag --"+ccm.LeaderFlag+" was there before or not, at any place among the arguments"); err != nil {
+		return err
+	}
+	_, err := m.editWorkload(e, migrates)
+	return err
+}

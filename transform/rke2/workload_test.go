@@ -1,0 +1,70 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// ownManager is a cloud-controller-manager that runs without the chart.
+const ownManager = "additionalManifest: |\n  kind: ConfigMap # stays\n  ---\n  apiVersion: apps/v1\n  kind: DaemonSet\n  metadata:\n    name: aws-cloud-controller-manager\n    namespace: kube-system\n" +
+	"  spec:\n    template:\n      spec:\n        containers:\n          - name: ccm\n            image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6\n            args:\n              - --v=2\n              - --cloud-provider=aws # ours\n"
+
+func TestAManagerWithoutTheChartGetsTheFlagAndNoChartBesideIt(t *testing.T) {
+	p := plan(t, release, onAWS+ownManager, inTurn)
+	install := string(step(t, p, transform.InstallCCM).After.Bytes())
+	if strings.Contains(install, "HelmChart") || !strings.Contains(install, "- --cloud-provider=aws # ours\n                  - --enable-leader-migration\n") {
+		t.Errorf("installed:\n%s", install)
+	}
+	end := string(step(t, p, transform.DisableLeaderMigration).After.Bytes())
+	if strings.Contains(end, "enable-leader-migration") || !strings.Contains(end, "cloud-provider=aws # ours\n") {
+		t.Errorf("at the end:\n%s", end)
+	}
+}
+
+func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
+	p := plan(t, release, onAWS+ownManager+"              - --enable-leader-migration=true\n", inTurn)
+	if s := step(t, p, transform.InstallCCM); s.Changes() {
+		t.Errorf("changed to\n%s", s.After.Bytes())
+	}
+	if s := step(t, p, transform.DisableLeaderMigration); !s.Changes() {
+		t.Error("the flag stays")
+	}
+	kept := inTurn
+	kept.KeepLeaderMigration = true
+	if s := step(t, plan(t, release, onAWS+ownManager, kept), transform.DisableLeaderMigration); s.Changes() {
+		t.Error("the flag was to stay")
+	}
+}
+
+func TestAManagerWithoutTheChartIsNotGivenAConfiguration(t *testing.T) {
+	generated := inTurn
+	generated.LeaderMigrationConfig = transform.ConfigGenerate
+	_, err := transform.Build(Distro(), parse(t, document(release, onAWS+ownManager)), generated)
+	if err == nil || !strings.Contains(err.Error(), "its configuration is its author's; leave out --leader-migration-config") {
+		t.Error(err)
+	}
+}
+
+func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
+	p := plan(t, release, onAWS+ownManager, inTurn)
+	usual := inTurn
+	usual.Canonical = true
+	for _, stage := range []string{transform.DisableLeaderMigration, transform.InstallCCM} {
+		s := step(t, p, stage)
+		if _, err := transform.Undo(Distro(), s.After, inTurn, stage, false); err == nil || !strings.Contains(err.Error(), "--canonical") {
+			t.Errorf("%s: %v", stage, err)
+		}
+		steps, err := transform.Undo(Distro(), s.After, usual, stage, false)
+		if err != nil || len(steps) != 1 {
+			t.Fatalf("%s: %v", stage, err)
+		}
+		if !transform.Same(steps[0].After.Root().Value(), s.Before.Root().Value()) {
+			t.Errorf("%s: back to\n%s", stage, steps[0].After.Bytes())
+		}
+	}
+}

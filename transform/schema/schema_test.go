@@ -1,0 +1,63 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func root(t *testing.T, text string) yamledit.Node {
+	t.Helper()
+	d, err := yamledit.ParseString("in.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Root()
+}
+
+func TestReadBlamesTheInnermostValue(t *testing.T) {
+	for _, c := range []struct{ name, in, at, what string }{
+		{"a document that fits", "spec: {hostNetwork: true, nodeName: a}\n", "", ""},
+		{"unknown fields are left out", "spec: {hostnet: {a: b}}\n", "", ""},
+		{"a string for a boolean", "spec: {hostNetwork: s3cr3t}\n", "spec.hostNetwork", "this must be true or false"},
+		{"a number for a string", "spec: {nodeName: 7}\n", "spec.nodeName", "this must be a string"},
+		{"a mapping for a list", "spec: {containers: {name: a}}\n", "spec.containers", "this must be a list"},
+		{"a list for a mapping", "spec: {nodeSelector: [a]}\n", "spec.nodeSelector", "this must be a mapping"},
+		{"a string for a number", "spec: {priority: high}\n", "spec.priority", "this must be a whole number in range"},
+		{"the second of two items", "spec:\n  containers:\n  - {name: a}\n  - {name: b, command: true}\n", "spec.containers[1].command", "this must be a list"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, at, what := Read[corev1.Pod](root(t, c.in))
+			if at.Path() != c.at || what != c.what || strings.Contains(what, "s3cr3t") {
+				t.Errorf("%s: %s", at.Path(), what)
+			}
+		})
+	}
+}
+
+func TestNewFieldsFindsWhatADocumentGained(t *testing.T) {
+	for _, c := range []struct{ name, before, after, want string }{
+		{"nothing", "spec: {}\n", "spec: {nodeName: a}\n", ""},
+		{"a field that was there", "spec: {odd: 1}\n", "spec: {odd: 2}\n", ""},
+		{"a field that goes", "spec: {odd: 1}\n", "spec: {}\n", ""},
+		{"an unknown field", "spec: {}\n", "spec: {odd: 1}\n", `unknown field "spec.odd"`},
+		{"a second one in another item", "spec: {containers: [{odd: 1}, {}]}\n", "spec: {containers: [{odd: 1}, {odd: 1}]}\n", `unknown field "spec.containers[].odd"`},
+		{"a type that does not fit", "spec: {}\n", "spec: s3cr3t\n", "it does not decode as a Pod"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := NewFields[corev1.Pod](root(t, c.before), root(t, c.after), "a Pod")
+			if c.want == "" && err == nil {
+				return
+			}
+			if err == nil || c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cr3t") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
