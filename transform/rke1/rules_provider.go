@@ -38,6 +38,14 @@ func (m *migration) awsBlockResets() []transform.Finding {
 	return m.one(block, "RKE chooses the provider by this block and turns "+externalName+" back into aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 }
 
+// ccmFlagMissing judges what addons run; the chart is not in the file.
+func (m *migration) ccmFlagMissing() []transform.Finding {
+	if m.component(manager) != inTree {
+		return nil
+	}
+	return ruleset.Chosen(m.target, m.bundle().SecondOwner())
+}
+
 // cloudConfigLost judges a file that the manager names itself: nobody but the
 // operator knows what is in it.
 func (m *migration) cloudConfigLost() []transform.Finding {

@@ -60,6 +60,13 @@ func TestRulesOfTheProvider(t *testing.T) {
 		{name: "a block without a value", config: isOut + "  awsCloudProvider:\n", want: []string{"error 5"}},
 		{name: "a block beside aws", config: onAWS + "  awsCloudProvider: {}\n"},
 	})
+	second := "addons: |-\n  kind: ConfigMap\n  ---\n  kind: DaemonSet\n  spec:\n    template:\n      spec:\n        containers:\n        - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6\n          args: [--cloud-provider=aws%s]\n"
+	judge(t, "ccm-flag-missing", []ruleCase{
+		{name: "addons run a second owner", config: onAWS + fmt.Sprintf(second, ""), want: []string{"error 12"}},
+		{name: "it migrates", config: onAWS + fmt.Sprintf(second, ", --enable-leader-migration")},
+		{name: "it is the only owner", config: isOut + fmt.Sprintf(second, "")},
+		{name: "two were chosen", config: onAWS + fmt.Sprintf(second, ""), target: transform.Target{NoLeaderMigration: true}, want: []string{"warning 12"}},
+	})
 	judge(t, "cloud-config-lost", []ruleCase{
 		{name: "a file of the manager", config: isOut + "services: {kube-controller: {extra_args: {cloud-config: /a}}}\n", want: []string{"error 5"}},
 		{name: "settings of the block", config: onAWS + "  awsCloudProvider: {global: {zone: a}}\n", want: []string{"note 4"}},

@@ -58,10 +58,7 @@ func ownRules() []rule {
 			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
 			Doc: "The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without the right to get service accounts.",
 		}, Check: (*migration).ccmArgsUnsafe},
-		{Rule: transform.Rule{
-			ID: "ccm-flag-missing", Severity: transform.Error, Guards: theChart, Acceptable: true,
-			Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
-		}, Check: (*migration).ccmFlagMissing},
+		{Rule: ruleset.CCMFlagMissing(theChart), Check: (*migration).ccmFlagMissing},
 		{Rule: transform.Rule{
 			ID: "ccm-minor-skew", Severity: transform.Error, Guards: imageMoves, Acceptable: true,
 			Doc: "The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",

@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"fmt"
 	"slices"
 
 	"golang.org/x/mod/semver"
@@ -35,13 +34,7 @@ func (m *migration) eachChart(judge func(installed) []transform.Finding) []trans
 // manifestFinding returns a finding about a node of a document of the manifest,
 // with the way to it from the cluster's own root.
 func (m *migration) manifestFinding(i int, n yamledit.Node, message, fix string) transform.Finding {
-	f := transform.FindingAt(n, message, fix)
-	path := fmt.Sprintf("%s[%d]", m.RKEConfig().Get(manifestKey).Path(), i)
-	if f.Path != "" {
-		path += "." + f.Path
-	}
-	f.Path = path
-	return f
+	return m.bundle().Finding(i, n, message, fix)
 }
 
 // about returns a finding about a node of the HelmChart, or about its spec where
@@ -153,24 +146,13 @@ func (m *migration) ccmFlagMissing() []transform.Finding {
 	if !m.runsInTree() {
 		return nil
 	}
-	const message = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
 	found := m.eachChart(func(c installed) []transform.Finding {
 		if c.chart.Migrates() {
 			return nil
 		}
-		return []transform.Finding{c.inValues(c.chart.Values.Get("args"), message, "add --"+ccm.LeaderFlag+"=true, as the stage install-ccm does")}
+		return []transform.Finding{c.inValues(c.chart.Values.Get("args"), ruleset.TwoOwners, "add --"+ccm.LeaderFlag+"=true, as the stage install-ccm does")}
 	})
-	if docs, err := m.manifest(); err == nil {
-		if w, own := ccm.FindWorkload(docs); own && !w.Migrates() {
-			found = append(found, m.manifestFinding(w.Index, w.Container, message, "add --"+ccm.LeaderFlag+"=true to its arguments, or remove it"))
-		}
-	}
-	if m.target.NoLeaderMigration {
-		for i := range found {
-			found[i].Severity, found[i].Fix = transform.Warning, "apply the switch in the same change"
-		}
-	}
-	return found
+	return ruleset.Chosen(m.target, append(found, m.bundle().SecondOwner()...))
 }
 
 // runsInTree reports whether a control plane's manager is the in-tree one.

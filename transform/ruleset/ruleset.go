@@ -96,6 +96,27 @@ var SaidOfRoutes = Said{
 	"add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes",
 }
 
+// CCMFlagMissing is for a second owner of the cloud controllers.
+func CCMFlagMissing(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: "ccm-flag-missing", Severity: transform.Error, Guards: guards, Acceptable: true,
+		Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
+	}
+}
+
+// TwoOwners is what CCMFlagMissing says.
+const TwoOwners = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
+
+// Chosen makes findings of CCMFlagMissing warnings where two owners were chosen.
+func Chosen(t transform.Target, found []transform.Finding) []transform.Finding {
+	if t.NoLeaderMigration {
+		for i := range found {
+			found[i].Severity, found[i].Fix = transform.Warning, "apply the switch in the same change"
+		}
+	}
+	return found
+}
+
 // SaidOfIdleConfig and SaidOfSpareConfig are said of a manager's configuration that
 // stands without its flag: while the manager is in-tree, and once it is external.
 var (
