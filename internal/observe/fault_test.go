@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
@@ -80,6 +82,7 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 		{"a cut without an end", "list nodes: unexpected EOF", always("/nodes", apitest.Fault{Cut: true})},
 		{"the login page of a proxy", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "<html>log in</html>"})},
 		{"another kind", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "{\"kind\":\"PodList\"}"})},
+		{"another kind as protobuf", "is a \"PodList\" and not a NodeList", always("/nodes", apitest.Fault{Status: 200, Body: podList(t)})},
 		{"an empty answer", "no LeaseList of Kubernetes", always("/leases", apitest.Fault{Status: 200})},
 		{"an empty object", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "{}"})},
 		{"a redirect", "list nodes: the API server answers 302", always("/nodes", apitest.Fault{Status: 302})},
@@ -95,6 +98,16 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// podList is an empty list as an API server writes it.
+func podList(t *testing.T) string {
+	t.Helper()
+	body, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "PodList"}}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "k8s\x00" + string(body)
 }
 
 func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
