@@ -32,10 +32,8 @@ var (
 
 // Refuses says why the DaemonSet puts no pod on the nodes of a class, or "".
 func (c Chart) Refuses(class NodeClass) string {
-	for key, want := range c.selector() {
-		if have, found := class.Labels[key]; !found || have != want {
-			return fmt.Sprintf("nodeSelector asks for %s: %q", key, want)
-		}
+	if why := c.deselects(class); why != "" {
+		return why
 	}
 	tolerations, err := c.tolerations()
 	if err != nil {
@@ -47,6 +45,16 @@ func (c Chart) Refuses(class NodeClass) string {
 		}
 		if !tolerates(tolerations, taint) {
 			return fmt.Sprintf("no toleration for the taint %s:%s", taint.Key, taint.Effect)
+		}
+	}
+	return ""
+}
+
+// deselects says which label the node selector misses on the nodes, or "".
+func (c Chart) deselects(class NodeClass) string {
+	for key, want := range c.selector() {
+		if have, found := class.Labels[key]; !found || have != want {
+			return fmt.Sprintf("nodeSelector asks for %s: %q", key, want)
 		}
 	}
 	return ""

@@ -35,7 +35,9 @@ func (c Chart) completeScheduling(e *yamledit.Edit, root yamledit.Node, classes 
 	if !slices.ContainsFunc(classes, func(class NodeClass) bool { return !lands(class) }) {
 		return nil
 	}
-	c.completeSelector(e, root)
+	if slices.ContainsFunc(classes, func(class NodeClass) bool { return c.deselects(class) != "" }) {
+		c.completeSelector(e, root)
+	}
 	tolerations, err := c.tolerations()
 	if err != nil {
 		return root.Get("tolerations").Errorf("they cannot be read", "write each with key, operator and effect")

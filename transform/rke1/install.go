@@ -53,7 +53,7 @@ func (m *migration) chartOptions(version string) ccm.Options {
 // installFiles returns the chart's values, and the provider's configuration where
 // the cluster has one.
 func (m *migration) installFiles() ([]transform.File, error) {
-	text, _ := ccm.Values(m.chartOptions(m.Version), nil)
+	text, _ := ccm.Values(m.chartOptions(m.Version), m.controlPlaneNodes())
 	files := []transform.File{{Name: valuesFile, Content: text}}
 	if config := m.cloudConfig(); config != "" {
 		files = append(files, transform.File{Name: cloudConfigFile, Content: config})
@@ -86,12 +86,12 @@ func (m *migration) finalFiles() ([]transform.File, error) {
 	o.LeaderMigration = m.target.KeepLeaderMigration
 	o.MigrationConfig = o.MigrationConfig && m.target.KeepLeaderMigration
 	if o.MigrationConfig && !leadermigration.SameNames(o.Tag(), o.Minor) {
-		text, _ := ccm.Values(o, nil) // the configuration stays, and names the controllers of this image
+		text, _ := ccm.Values(o, m.controlPlaneNodes()) // the configuration stays, and names the controllers of this image
 		return []transform.File{{Name: finalValuesFile, Content: text}}, nil
 	}
 	if semver.MajorMinor(o.ImageTag) != o.Minor && semver.IsValid(o.ImageTag) {
 		o.ImageTag = "" // the operator's tag is that of another minor
 	}
-	text, _ := ccm.Values(o, nil)
+	text, _ := ccm.Values(o, m.controlPlaneNodes())
 	return []transform.File{{Name: finalValuesFile, Content: text}}, nil
 }

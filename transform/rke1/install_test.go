@@ -4,11 +4,8 @@
 package rke1
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
 
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform"
@@ -70,37 +67,17 @@ func TestTheLastValuesAreThoseOfTheTarget(t *testing.T) {
 	}
 }
 
-// nodeClass is what the scheduler sees of RKE's machines with some roles (rancher/rke,
-// services/workerplane.go).
-func nodeClass(roles ...string) ccm.NodeClass {
-	has := func(role string) bool { return strings.Contains(fmt.Sprint(roles), role) }
-	n := ccm.NodeClass{Name: fmt.Sprint(roles), Labels: map[string]string{"kubernetes.io/os": "linux"}}
-	for _, r := range roles {
-		n.Labels["node-role.kubernetes.io/"+r] = "true"
-	}
-	if has("worker") {
-		return n
-	}
-	if has("etcd") {
-		n.Taints = append(n.Taints, corev1.Taint{Key: "node-role.kubernetes.io/etcd", Value: "true", Effect: corev1.TaintEffectNoExecute})
-	}
-	if has("controlplane") {
-		n.Taints = append(n.Taints, corev1.Taint{Key: "node-role.kubernetes.io/controlplane", Value: "true", Effect: corev1.TaintEffectNoSchedule})
-	}
-	return n
-}
-
 func TestTheChartLandsOnControlPlanesAlone(t *testing.T) {
 	for _, minor := range values.Minors(Name) {
 		text, _ := values.ForMinor(Name, minor)
 		chart := chartOf(t, text)
 		for _, roles := range [][]string{{"controlplane"}, {"controlplane", "etcd"}, {"controlplane", "worker"}, {"controlplane", "etcd", "worker"}} {
-			if why := chart.Refuses(nodeClass(roles...)); why != "" {
+			if why := chart.Refuses(nodeClass(node{Role: roles})); why != "" {
 				t.Errorf("%s, %v: %s", minor, roles, why)
 			}
 		}
 		for _, roles := range [][]string{{"etcd"}, {"worker"}, {"etcd", "worker"}} {
-			if chart.Refuses(nodeClass(roles...)) == "" {
+			if chart.Refuses(nodeClass(node{Role: roles})) == "" {
 				t.Errorf("%s also lands on %v", minor, roles)
 			}
 		}
@@ -108,8 +85,26 @@ func TestTheChartLandsOnControlPlanesAlone(t *testing.T) {
 	// Without the null, Helm keeps the chart's own selector, which no node of RKE has.
 	text, _ := values.ForMinor(Name, "v1.26")
 	trap := chartOf(t, strings.Replace(text, "  node-role.kubernetes.io/control-plane: null\n", "", 1))
-	if trap.Refuses(nodeClass("controlplane")) == "" {
+	if trap.Refuses(nodeClass(node{Role: []string{"controlplane"}})) == "" {
 		t.Error("the trap does not show")
+	}
+}
+
+func TestTheChartToleratesTheTaintsOfTheNodes(t *testing.T) {
+	const tainted = "nodes:\n- address: 10.0.0.1\n  internal_address: 10.0.0.1\n  role: [controlplane, etcd]\n  taints:\n  - key: reserved-for\n    value: control\n    effect: NoExecute\n"
+	for _, stage := range []string{transform.InstallCCM, transform.DisableLeaderMigration} {
+		for file, text := range files(t, at(release, onAWS+tainted), stage, transform.Target{}) {
+			if file != valuesFile && file != finalValuesFile {
+				continue
+			}
+			if !strings.Contains(text, "key: reserved-for\n    operator: Exists\n    effect: NoExecute") || !strings.Contains(text, "control-plane: null") {
+				t.Errorf("%s:\n%s", file, text)
+			}
+			m := opened(t, at(release, onAWS+tainted), transform.Target{})
+			if why := chartOf(t, text).Refuses(m.controlPlaneNodes()[0]); why != "" {
+				t.Errorf("%s: %s", file, why)
+			}
+		}
 	}
 }
 
