@@ -85,6 +85,13 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 		{"another kind as protobuf", "is a \"PodList\" and not a NodeList", always("/nodes", apitest.Fault{Status: 200, Body: podList(t)})},
 		{"an empty answer", "no LeaseList of Kubernetes", always("/leases", apitest.Fault{Status: 200})},
 		{"an empty object", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "{}"})},
+		{"the same page for ever", "the same page for ever", func(r *http.Request) apitest.Fault {
+			if q := r.URL.Query(); q.Get("continue") != "" {
+				q.Set("continue", "0")
+				r.URL.RawQuery = q.Encode()
+			}
+			return apitest.Fault{}
+		}},
 		{"a redirect", "list nodes: the API server answers 302", always("/nodes", apitest.Fault{Status: 302})},
 	} {
 		t.Run(c.name, func(t *testing.T) {

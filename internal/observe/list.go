@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -22,6 +23,9 @@ const pageSize = 500
 
 // magic begins every protobuf answer (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
 var magic = []byte("k8s\x00")
+
+// errSamePage keeps a server that goes in circles from filling the memory.
+var errSamePage = errors.New("the API server answers with the same page for ever")
 
 // message is a type of the API that reads protobuf.
 type message[T any] interface {
@@ -63,9 +67,14 @@ func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r resou
 			return nil, err
 		}
 		kept = keep(page, kept)
-		if token = page.GetContinue(); token == "" {
+		next := page.GetContinue()
+		switch next {
+		case "":
 			return kept, nil
+		case token:
+			return nil, &Unreached{r.what, errSamePage}
 		}
+		token = next
 	}
 }
 

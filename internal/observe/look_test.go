@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,25 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 		if diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+// The authorizer is asked as the API server asks it: with the groups of the user,
+// and without a name for what is not there yet.
+func TestRightsAreAskedForAsTheManagersUseThem(t *testing.T) {
+	s := apitest.Start(t)
+	s.Fill(3)
+	look(t, s)
+	for _, r := range s.Reviews {
+		about := r.ResourceAttributes
+		named := about.Name == "cloud-provider-extraction-migration"
+		account := slices.Contains(r.Groups, "system:serviceaccounts:kube-system")
+		if about.Namespace != "kube-system" || about.Resource != "leases" || named == (about.Verb == "create") || account != strings.HasPrefix(r.User, "system:serviceaccount:") || !slices.Contains(r.Groups, "system:authenticated") {
+			t.Errorf("%+v %+v", r, about)
+		}
+	}
+	if len(s.Reviews) != 6 {
+		t.Errorf("%d questions", len(s.Reviews))
 	}
 }
 

@@ -46,6 +46,8 @@ type Server struct {
 	Denied map[string]bool
 	// Fault says what goes wrong with a request; nil stands for nothing.
 	Fault func(*http.Request) Fault
+	// Reviews are the rights that were asked about.
+	Reviews []authorizationv1.SubjectAccessReviewSpec
 	// Requests are those that came.
 	Requests []*http.Request
 
@@ -163,6 +165,7 @@ func (s *Server) review(r *http.Request) answer {
 	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 		return refusal(http.StatusBadRequest, err.Error())
 	}
+	s.Reviews = append(s.Reviews, review.Spec)
 	review.Status.Allowed = !s.Denied[review.Spec.User]
 	return asProtobuf("SubjectAccessReview", &review)
 }
