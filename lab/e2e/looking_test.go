@@ -1,0 +1,203 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/lab/aws"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/ownership"
+)
+
+// images tell the versions of the managers, which nobody pulls here.
+var images = map[cluster.Component]string{
+	cluster.KCM: "rancher/hardened-kubernetes:v1.26.15-rke2r1",
+	cluster.CCM: "registry.k8s.io/provider-aws/cloud-controller-manager:",
+}
+
+// mirrors shows every manager that runs as a pod, as a kubelet shows its static pods, until the test ends.
+func (s *scenario) mirrors(node aws.Instance) {
+	pods := s.client.CoreV1().Pods(metav1.NamespaceSystem)
+	shown := map[string]bool{}
+	s.meanwhile(100*time.Millisecond, func(ctx context.Context) error {
+		for i, m := range s.cluster.Managers() {
+			name := fmt.Sprintf("%s-%d", m.Component, i)
+			var err error
+			switch alive := m.Alive(); {
+			case alive && !shown[name]:
+				_, err = pods.Create(ctx, mirror(name, node.Name, m), metav1.CreateOptions{})
+			case !alive && shown[name]:
+				err = pods.Delete(ctx, name, *metav1.NewDeleteOptions(0))
+			default:
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			shown[name] = m.Alive()
+		}
+		return nil
+	})
+}
+
+func mirror(name, node string, m *cluster.Manager) *corev1.Pod {
+	image := images[m.Component]
+	if m.Component == cluster.CCM {
+		image += m.Minor + ".0"
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"component": string(m.Component)}, Annotations: map[string]string{corev1.MirrorPodAnnotationKey: name}},
+		Spec: corev1.PodSpec{NodeName: node, HostNetwork: true, Containers: []corev1.Container{{
+			Name: "manager", Image: image, Command: []string{string(m.Component)}, Args: m.Args,
+		}}},
+	}
+}
+
+// meanwhile does something again and again until the test ends. An error that comes while the cluster
+// ends is none.
+func (s *scenario) meanwhile(every time.Duration, do func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for ctx.Err() == nil {
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				s.Error(err)
+			}
+			time.Sleep(every)
+		}
+	})
+	s.Cleanup(func() { cancel(); running.Wait() })
+}
+
+// watched is what rke-lm owners sees.
+type watched struct {
+	mu        sync.Mutex
+	timeline  ownership.Timeline
+	intervals []ownership.Interval
+}
+
+// owners looks as rke-lm does, through the API server alone.
+func (s *scenario) owners() (*observe.Observer, *watched) {
+	s.Helper()
+	config, err := s.cluster.Kubeconfig(cluster.Admin)
+	if err != nil {
+		s.Fatal(err)
+	}
+	client, err := observe.Connect(observe.Connection{Kubeconfig: config, Patience: 10 * time.Second})
+	if err != nil {
+		s.Fatal(err)
+	}
+	observer, w := &observe.Observer{Client: client}, &watched{}
+	s.meanwhile(200*time.Millisecond, func(ctx context.Context) error { return w.look(ctx, observer) })
+	return observer, w
+}
+
+func (w *watched) look(ctx context.Context, observer *observe.Observer) error {
+	o, err := observer.Look(ctx)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.intervals = append(w.intervals, w.timeline.Add(ownership.Look{At: time.Now(), Leases: o.Leases, Managers: o.Managers})...)
+	return nil
+}
+
+// end returns the whole timeline.
+func (w *watched) end() []ownership.Interval {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.intervals = append(w.intervals, w.timeline.End(time.Now())...)
+	return w.intervals
+}
+
+// strays returns the writes to AWS whose manager was no owner by the timeline around that moment. A look
+// takes a while, and what could not be told accuses nobody.
+func strays(intervals []ownership.Interval, writes []aws.Call) []aws.Call {
+	const around = 1500 * time.Millisecond
+	return slices.DeleteFunc(slices.Clone(writes), func(c aws.Call) bool {
+		component, _, _ := strings.Cut(c.Caller, "@")
+		return slices.ContainsFunc(intervals, func(i ownership.Interval) bool {
+			near := i.From.Add(-around).Before(c.Time) && i.To.Add(around).After(c.Time)
+			return near && (i.Unknown != "" || slices.Contains(i.Owners, component))
+		})
+	})
+}
+
+func told(intervals []ownership.Interval) string {
+	var b strings.Builder
+	for _, i := range intervals {
+		fmt.Fprintf(&b, "%s %5.1f s  %d %v %s\n", i.From.Format("15:04:05.0"), i.To.Sub(i.From).Seconds(), i.Count, i.Owners, i.Unknown)
+	}
+	return b.String()
+}
+
+// What owners and verify say, and what AWS was told by whom, are the same story.
+func TestWhatIsSeenIsWhatAWSWasTold(t *testing.T) {
+	s := begin(t, "cp-1")
+	s.mirrors(s.join())
+	plan := planned(t, document(t, "rke2.yaml"))
+	s.rollOut(s.wanted(plan.Start))
+	observer, seen := s.owners()
+	stop := s.traffic(500 * time.Millisecond)
+	for _, step := range plan.Steps {
+		if step.Changes() {
+			w := s.wanted(step.After)
+			s.external = w.External
+			s.rollOut(w)
+			s.gate(step.Stage.Name)
+		}
+	}
+	stop()
+	s.served()
+	s.reaches(observer, transform.DisableLeaderMigration)
+	intervals := seen.end()
+	t.Logf("what owners saw\n%s", told(intervals))
+	owners, unknown := ownership.Seconds(intervals)
+	if owners[2] > 0 || owners[1] == 0 || unknown > owners[1] {
+		t.Errorf("seconds by owners: %v, unknown: %.1f", owners, unknown)
+	}
+	for _, stray := range strays(intervals, s.cluster.AWS.Writes()) {
+		t.Errorf("%s wrote %s at %s without being an owner", stray.Caller, stray.Action, stray.Time.Format("15:04:05.0"))
+	}
+	s.end("owners-and-verify")
+}
+
+// reaches waits until the cluster shows a stage.
+func (s *scenario) reaches(observer *observe.Observer, stage string) {
+	s.Helper()
+	s.eventually("the cluster shows "+stage, func(ctx context.Context) bool {
+		o, err := observer.Look(ctx)
+		return err == nil && live.Reached(o) == stage
+	})
+}
+
+// Two owners are found by their arguments while both write.
+func TestTwoOwnersAreSeenAsTwo(t *testing.T) {
+	s := begin(t, "cp-1")
+	s.mirrors(s.join())
+	_, seen := s.owners()
+	s.until(planned(t, document(t, "rke2.yaml")), newer)
+	s.twoOwners()
+	time.Sleep(slack) // a look or two
+	intervals := seen.end()
+	t.Logf("what owners saw\n%s", told(intervals))
+	if last := intervals[len(intervals)-1]; last.Count != 2 || last.Unknown != "" || !slices.Contains(last.Doubled, ownership.Service) {
+		t.Errorf("at the end: %+v", last.State)
+	}
+	s.end("owners-two")
+}
