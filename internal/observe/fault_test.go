@@ -137,6 +137,19 @@ func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
 	}
 }
 
+// Servers and proxies put what they were sent into what they answer.
+func TestAnErrorShowsNoSecret(t *testing.T) {
+	const secret = "token-abcde:k7m2x9w4q8z3v6b1n5c7f2h4j6t8p3s9"
+	s := apitest.Start(t)
+	s.Fill(3)
+	for _, code := range []int{400, 500} {
+		s.Fault = often(1<<30, "/nodes", apitest.Fault{Status: code, Body: `{"kind":"Status","apiVersion":"v1","message":"invalid bearer ` + secret + `"}`})
+		if _, err := observer(t, s, 0).Look(t.Context()); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "invalid bearer") {
+			t.Errorf("%d: %v", code, err)
+		}
+	}
+}
+
 func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
 	s := apitest.Start(t)
 	s.Fill(700)

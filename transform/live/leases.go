@@ -6,13 +6,10 @@ package live
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/ownership"
 )
 
 // patience is for how long a lease may be without a live holder: no manager gives
@@ -119,96 +116,4 @@ func (j *judge) leaseWrongOwner() []transform.Finding {
 		fix = "take enable-leader-migration off kube-controller-manager"
 	}
 	return []transform.Finding{found(leasePath(lease.Name), message, fix)}
-}
-
-// twoOwners takes leases that were looked at once for live: the arguments are
-// evidence enough.
-func (j *judge) twoOwners() []transform.Finding {
-	s := ownership.Judge(j.processes, ownership.Assumed(j.leases))
-	switch {
-	case s.Unknown != "" && len(j.cloud()) > 0:
-		f := found(leasePath(j.lease().Name), "whether both managers run the cloud controllers cannot be told: "+s.Unknown, "look at the arguments of the manager yourself, on its machine or in the cluster's YAML")
-		f.Severity = transform.Note
-		return []transform.Finding{f}
-	case s.Unknown != "" || s.Count < 2:
-		return nil
-	}
-	var names []string
-	for _, c := range s.Doubled {
-		names = append(names, string(c))
-	}
-	return []transform.Finding{found(leasePath(j.lease().Name),
-		fmt.Sprintf("%s run in both managers at once: %s", strings.Join(names, ", "), strings.Join(j.reasons(s.Doubled), "; ")),
-		"stop one of the two now: scale the cloud-controller-manager down, or give both the flag and configurations that list what they call these controllers")}
-}
-
-// reasons says how each manager comes to run a controller.
-func (j *judge) reasons(doubled []ownership.Controller) []string {
-	var list []string
-	for _, component := range []string{observation.KubeManager, observation.CloudManager} {
-		for _, p := range j.of(component) {
-			list = append(list, component+" "+reason(p, doubled))
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-func reason(p ownership.Process, doubled []ownership.Controller) string {
-	switch {
-	case !p.Elects:
-		return "has leader-elect=false"
-	case !p.Flag:
-		return "has no enable-leader-migration"
-	case slices.ContainsFunc(doubled, func(c ownership.Controller) bool { return p.Modes[c] == ownership.UnderMain }):
-		return "does not find them in its leader migration configuration"
-	}
-	return "holds the migration lease"
-}
-
-func (j *judge) leaseRBACMissing() []transform.Finding {
-	var list []transform.Finding
-	for _, user := range j.lockers() {
-		var verbs []string
-		for _, r := range j.Reviews {
-			if r.User == user && !r.Allowed {
-				verbs = append(verbs, r.Verb)
-			}
-		}
-		if len(verbs) > 0 {
-			list = append(list, found(leasePath(j.lease().Name), fmt.Sprintf("%s may not %s the migration lease", user, strings.Join(verbs, ", ")), "apply the stage grant-migration-lease, and look whether its Role and RoleBinding are there"))
-		}
-	}
-	return list
-}
-
-// lockers are the users that have to lock the migration lease.
-func (j *judge) lockers() []string {
-	var users []string
-	for _, p := range j.processes {
-		if p.Flag || j.behind(transform.GrantMigrationLease, transform.UncordonControlPlane) && p.Loops {
-			users = append(users, user(p))
-		}
-	}
-	if j.behind(transform.GrantMigrationLease, transform.UncordonControlPlane) {
-		users = append(users, leadermigration.CloudAccount())
-		if len(j.of(observation.KubeManager)) == 0 {
-			users = append(users, leadermigration.ManagerUser)
-		}
-	}
-	slices.Sort(users)
-	return slices.Compact(users)
-}
-
-// user is the identity of a process: that of its kubeconfig, or of its service
-// account.
-func user(p ownership.Process) string {
-	_, configured := args.Last(p.Parsed(), "kubeconfig")
-	if p.Account != "" && !configured {
-		return leadermigration.ServiceAccount(p.Account)
-	}
-	if p.Component == observation.CloudManager {
-		return leadermigration.CloudAccount()
-	}
-	return leadermigration.ManagerUser
 }

@@ -1,0 +1,59 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
+)
+
+// twoOwners takes leases that were looked at once for live: the arguments are
+// evidence enough.
+func (j *judge) twoOwners() []transform.Finding {
+	s := ownership.Judge(j.processes, ownership.Assumed(j.leases))
+	switch {
+	case s.Unknown != "" && len(j.cloud()) > 0:
+		f := found(leasePath(j.lease().Name), "whether both managers run the cloud controllers cannot be told: "+s.Unknown, "look at the arguments of the manager yourself, on its machine or in the cluster's YAML")
+		f.Severity = transform.Note
+		return []transform.Finding{f}
+	case s.Unknown != "" || s.Count < 2:
+		return nil
+	}
+	var names []string
+	for _, c := range s.Doubled {
+		names = append(names, string(c))
+	}
+	return []transform.Finding{found(leasePath(j.lease().Name),
+		fmt.Sprintf("%s run in both managers at once: %s", strings.Join(names, ", "), strings.Join(j.reasons(s.Doubled), "; ")),
+		"stop one of the two now: scale the cloud-controller-manager down, or give both the flag and configurations that list what they call these controllers")}
+}
+
+// reasons says how each manager comes to run a controller.
+func (j *judge) reasons(doubled []ownership.Controller) []string {
+	var list []string
+	for _, component := range []string{observation.KubeManager, observation.CloudManager} {
+		for _, p := range j.of(component) {
+			list = append(list, component+" "+reason(p, doubled))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func reason(p ownership.Process, doubled []ownership.Controller) string {
+	switch {
+	case !p.Elects:
+		return "has leader-elect=false"
+	case !p.Flag:
+		return "has no enable-leader-migration"
+	case slices.ContainsFunc(doubled, func(c ownership.Controller) bool { return p.Modes[c] == ownership.UnderMain }):
+		return "does not find them in its leader migration configuration"
+	}
+	return "holds the migration lease"
+}
