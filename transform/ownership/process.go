@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -33,6 +34,9 @@ type Process struct {
 	Loops     bool   // it runs cloud controllers at all
 	Flag      bool   // it takes part in a leader migration
 	Modes     map[Controller]Mode
+	// Since is when its pod was first seen, by our clock; zero where it was there
+	// from the first look on.
+	Since time.Time
 	// Unreadable says what could not be told; then Modes says nothing.
 	Unreadable string
 
@@ -120,14 +124,6 @@ func Minor(image string) int {
 		return 0
 	}
 	return n
-}
-
-// Same reports whether two processes run every controller alike.
-func (p Process) Same(o Process) bool {
-	if p.Unreadable != o.Unreadable || p.Main != o.Main || p.Migration != o.Migration || p.Elects != o.Elects {
-		return false
-	}
-	return !slices.ContainsFunc(Controllers(), func(c Controller) bool { return p.Modes[c] != o.Modes[c] })
 }
 
 // Idle reports whether the process runs none of the controllers, whatever it

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rke-lm/rke-lm/transform/observation"
 )
@@ -15,6 +16,9 @@ import (
 type Held struct {
 	Holder string
 	Life   observation.Life
+	// Since is when the holder was first seen, by our clock; zero where it was
+	// there from the first look on.
+	Since time.Time
 }
 
 // Leases finds a lease by its name; one that is not there is held by nobody.
@@ -25,7 +29,7 @@ func Of(leases []observation.Lease) Leases {
 	return func(name string) Held {
 		for _, l := range leases {
 			if l.Name == name {
-				return Held{l.Holder, l.Life()}
+				return Held{Holder: l.Holder, Life: l.Life()}
 			}
 		}
 		return Held{Life: observation.Dead}
@@ -126,12 +130,31 @@ func ownedBy(component string, processes []Process, leases Leases) ([]Controller
 	if len(processes) == 0 && main.Life == observation.Dead {
 		return owned, ""
 	}
-	leader, why := leaderOf(component, processes, main.Holder)
-	if why != "" {
-		return nil, why
-	}
-	more, why := leader.owns(main, leases(leader.Migration))
+	more, why := agreed(component, leaders(processes, main), main, leases)
 	return append(owned, more...), why
+}
+
+// agreed returns what the leader owns, whichever of the candidates it is; where
+// they would own different controllers it cannot be told.
+func agreed(component string, candidates []Process, main Held, leases Leases) ([]Controller, string) {
+	if len(candidates) == 0 {
+		return nil, "the arguments of " + component + " cannot be read: it holds a lease and has no pod"
+	}
+	var owned []Controller
+	for i, p := range candidates {
+		if p.Unreadable != "" {
+			return nil, p.Unreadable
+		}
+		its, why := p.owns(main, leases(p.Migration))
+		switch {
+		case why != "":
+			return nil, why
+		case i > 0 && !slices.Equal(its, owned):
+			return nil, fmt.Sprintf("the pods of %s have different arguments, and which of them leads cannot be told", component)
+		}
+		owned = its
+	}
+	return owned, ""
 }
 
 // mainLease is the one that a component leads by; its pods may name another.
@@ -168,21 +191,21 @@ func (p Process) with(mode Mode) []Controller {
 	return slices.DeleteFunc(Controllers(), func(c Controller) bool { return p.Modes[c] != mode })
 }
 
-// leaderOf finds the process with an identity, HOST_UUID. Where all processes
-// run alike it does not matter which one it is.
-func leaderOf(component string, processes []Process, identity string) (Process, string) {
-	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return !p.Elects })
-	if len(mine) > 1 && slices.ContainsFunc(mine[1:], func(p Process) bool { return !p.Same(mine[0]) }) {
-		host := Host(identity)
-		mine = slices.DeleteFunc(mine, func(p Process) bool { return !slices.Contains(p.Hosts, host) })
-		if len(mine) != 1 {
-			return Process{}, fmt.Sprintf("the pods of %s have different arguments, and which of them leads cannot be told", component)
-		}
+// leaders returns the processes that may have the identity of a leader,
+// HOST_UUID: the one on that host; else those whose pods are not younger than it,
+// for a process takes a new identity when it starts.
+func leaders(processes []Process, main Held) []Process {
+	all := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return !p.Elects })
+	host := Host(main.Holder)
+	there := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !slices.Contains(p.Hosts, host) })
+	if len(there) == 1 {
+		return there
 	}
-	if len(mine) == 0 {
-		return Process{}, "the arguments of " + component + " cannot be read: it holds a lease and has no pod"
+	older := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return p.Since.After(main.Since) })
+	if len(older) > 0 {
+		return older
 	}
-	return mine[0], mine[0].Unreadable
+	return all // its pod was replaced, so the process is one of the past
 }
 
 // Host returns the host name in a holder's identity.

@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"strings"
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform/observation"
@@ -23,6 +24,7 @@ type Timeline struct {
 	Handovers []Handover
 
 	watch   observation.Watch
+	ages    ages
 	last    *moment
 	queue   []moment               // not told yet, the oldest first
 	pending map[string]*resolution // leases that did not move yet
@@ -60,8 +62,15 @@ func (t *Timeline) Add(l Look) []Interval {
 	m := moment{at: l.At, processes: ReadAll(l.Managers), leases: map[string]held{}}
 	leases := t.watch.Look(l.At, l.Leases)
 	for _, r := range leases {
-		m.leases[r.Name] = t.held(r)
+		h := t.held(r)
+		h.Since = t.ages.of(r.Name+" "+r.Holder, l.At)
+		m.leases[r.Name] = h
 	}
+	for i := range m.processes {
+		p := &m.processes[i]
+		p.Since = t.ages.of(p.Pod+" "+strings.Join(p.Manager.Args, " "), l.At)
+	}
+	t.ages.began = true
 	for name, r := range t.pending {
 		if _, there := m.leases[name]; !there {
 			r.life, r.told = observation.Unknown, true
@@ -91,7 +100,7 @@ func (t *Timeline) close(at time.Time) {
 	if at.Sub(m.at) > observation.Blind {
 		m.blind = "the cluster could not be looked at"
 		t.resolveAll()
-		t.watch, t.lease = observation.Watch{}, holding{}
+		t.watch, t.ages, t.lease = observation.Watch{}, ages{}, holding{}
 	}
 	t.queue = append(t.queue, m)
 }
@@ -115,7 +124,7 @@ func (t *Timeline) held(l observation.Lease) held {
 			}
 			delete(t.pending, l.Name)
 		}
-		return held{Held: Held{l.Holder, life}}
+		return held{Held: Held{Holder: l.Holder, Life: life}}
 	}
 	if t.pending == nil {
 		t.pending = map[string]*resolution{}
@@ -123,7 +132,7 @@ func (t *Timeline) held(l observation.Lease) held {
 	if t.pending[l.Name] == nil {
 		t.pending[l.Name] = &resolution{holder: l.Holder}
 	}
-	return held{Held{l.Holder, life}, t.pending[l.Name]}
+	return held{Held{Holder: l.Holder, Life: life}, t.pending[l.Name]}
 }
 
 // tell judges the moments that are decided, and returns the intervals that no

@@ -99,6 +99,12 @@ func kube(args ...string) observation.Manager {
 	return observation.Manager{Component: observation.KubeManager, Pod: "kcm", Hosts: []string{"one"}, Args: args, Running: true}
 }
 
+// named is another pod with the same arguments, on a host of another name.
+func named(pod string, m observation.Manager) observation.Manager {
+	m.Pod, m.Hosts = pod, []string{"node-of-" + pod}
+	return m
+}
+
 func cloud(tag string, args ...string) observation.Manager {
 	return observation.Manager{Component: observation.CloudManager, Pod: "ccm", Hosts: []string{"one"}, Args: args, Image: "example.org/cloud-controller-manager:" + tag, Running: true}
 }
@@ -144,6 +150,15 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 		{"no election: whoever runs owns them", newPlay(kube(inTree, "--leader-elect=false")).look(20), "20 kube"},
 		{"but not who does not run", newPlay(func() observation.Manager { m := kube(inTree, "--leader-elect=false"); m.Running = false; return m }()).look(20), "20 none"},
 		{"two pods with other arguments, told apart by their host", newPlay(before, func() observation.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("one_a", km, mig).look(20), "20 kube"},
+		{
+			"machines that follow one by one: who came later does not lead yet",
+			newPlay(before, named("k2", before), waiting).hold("x_a", km, mig).hold("x_b", cm).look(5).run(before, named("k2", after), waiting).look(5).die(km, mig).run(named("k1", after), named("k2", after), waiting).look(17).hold("x_b", mig).look(5),
+			"10 kube, 17 none, 5 cloud",
+		},
+		{
+			"once the other manager holds the lease it does not matter who leads",
+			newPlay(before, named("k2", after), waiting).hold("x_a", km).hold("x_b", cm, mig).look(10), "10 cloud",
+		},
 		{"the same, and nobody can tell", newPlay(before, func() observation.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("three_a", km, mig).look(20), "20 unknown"},
 		{"a network cut is unknown, not nobody", newPlay(before).hold("one_a", km, mig).look(10).blind(20).look(10), "9 kube, 21 unknown, 10 kube"},
 		{"a short hiccup is none", newPlay(before).hold("one_a", km, mig).look(10).blind(3).look(10), "23 kube"},
