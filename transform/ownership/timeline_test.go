@@ -159,6 +159,7 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 			"once the other manager holds the lease it does not matter who leads",
 			newPlay(before, named("k2", after), waiting).hold("x_a", km).hold("x_b", cm, mig).look(10), "10 cloud",
 		},
+		{"a mirror that is made anew shows the same process", newPlay(before).hold("x_a", km, mig).look(5).run(named("again", before)).look(10), "15 kube"},
 		{"the same, and nobody can tell", newPlay(before, func() observation.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("three_a", km, mig).look(20), "20 unknown"},
 		{"a network cut is unknown, not nobody", newPlay(before).hold("one_a", km, mig).look(10).blind(20).look(10), "9 kube, 21 unknown, 10 kube"},
 		{"a short hiccup is none", newPlay(before).hold("one_a", km, mig).look(10).blind(3).look(10), "23 kube"},
