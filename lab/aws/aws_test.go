@@ -118,6 +118,17 @@ func TestASecurityGroupKeepsItsRules(t *testing.T) {
 	}
 }
 
+// A provider compares the rules that are there with those that it wants: an empty source makes another rule.
+func TestARuleHasNoEmptySource(t *testing.T) {
+	f := account(t)
+	call(t, f, "/x/ec2", "Action", "AuthorizeSecurityGroupIngress", "GroupId", NodeGroup, "IpPermissions.1.IpProtocol", "tcp",
+		"IpPermissions.1.FromPort", "80", "IpPermissions.1.ToPort", "80", "IpPermissions.1.IpRanges.1.CidrIp", "0.0.0.0/0")
+	_, body := call(t, f, "/x/ec2", "Action", "DescribeSecurityGroups", "GroupId.1", NodeGroup)
+	if !strings.Contains(body, "<cidrIp>0.0.0.0/0</cidrIp>") || strings.Contains(body, "<item></item>") {
+		t.Error(body)
+	}
+}
+
 func TestEveryInstanceHasItsOwnMetadata(t *testing.T) {
 	f := account(t)
 	for _, i := range []Instance{f.Launch(1), f.Launch(2)} {

@@ -31,11 +31,14 @@ type (
 		Tags        []tagXML  `xml:"tagSet>item"`
 	}
 	ruleXML struct {
-		Protocol string   `xml:"ipProtocol"`
-		From     string   `xml:"fromPort,omitempty"`
-		To       string   `xml:"toPort,omitempty"`
-		Groups   []string `xml:"groups>item>groupId"`
-		Ranges   []string `xml:"ipRanges>item>cidrIp"`
+		Protocol string     `xml:"ipProtocol"`
+		From     string     `xml:"fromPort,omitempty"`
+		To       string     `xml:"toPort,omitempty"`
+		Groups   []groupRef `xml:"groups>item"`
+		Ranges   []rangeXML `xml:"ipRanges>item"`
+	}
+	rangeXML struct {
+		CIDR string `xml:"cidrIp"`
 	}
 	groupsXML struct {
 		XMLName xml.Name   `xml:"body"`
@@ -72,10 +75,10 @@ func (g *group) xml() groupXML {
 	for _, r := range g.rules {
 		one := ruleXML{Protocol: r.protocol, From: r.from, To: r.to}
 		if r.group != "" {
-			one.Groups = []string{r.group}
+			one.Groups = []groupRef{{r.group}}
 		}
 		if r.cidr != "" {
-			one.Ranges = []string{r.cidr}
+			one.Ranges = []rangeXML{{r.cidr}}
 		}
 		x.Rules = append(x.Rules, one)
 	}

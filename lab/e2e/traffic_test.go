@@ -48,6 +48,11 @@ func (s *scenario) served() int {
 	s.Helper()
 	var names []string
 	var all int
+	defer func() {
+		if len(names) > 0 {
+			s.Logf("still waiting, of %d: %v", all, names)
+		}
+	}()
 	s.eventually("a load balancer for every Service", func(ctx context.Context) bool {
 		var err error
 		names, all, err = s.waiting(ctx)
