@@ -16,10 +16,7 @@ type span struct{ start, end int }
 func shapes(text []byte) []span {
 	var spans []span
 	for _, s := range known {
-		if s.near != nil && !s.near(text) {
-			continue
-		}
-		for _, m := range s.has.FindAllSubmatchIndex(text, -1) {
+		for _, m := range s.find(text) {
 			at := span{m[len(m)-2], m[len(m)-1]}
 			secret := string(text[at.start:at.end])
 			if len(m) == 6 && (!secretKey(string(text[m[2]:m[3]])) || harmless(secret)) || s.is != nil && !s.is(secret) {
@@ -38,6 +35,9 @@ var assignment = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)["']?[ \t]*(?:=>|[
 // assigned returns the values of secrets in one line of free text, each up to
 // the end of the line: nobody knows where it ends before.
 func assigned(line []byte) (span, bool) {
+	if bytes.IndexAny(line, "=:") < 0 {
+		return span{}, false
+	}
 	for at := 0; at < len(line); {
 		m := assignment.FindSubmatchIndex(line[at:])
 		if m == nil {
