@@ -21,10 +21,8 @@ import (
 func (m *migration) installCCM() transform.Stage {
 	prepare := m.cloudConfigActions()
 	return transform.Stage{
-		Name: transform.InstallCCM,
-		Why: procedure.InstallWhy +
-			"Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane." +
-			procedure.Overlap(m.target, "apply this stage and the switch in one change"),
+		Name:         transform.InstallCCM,
+		Why:          procedure.InstallWhy + m.installWhat() + procedure.Overlap(m.target, "apply this stage and the switch in one change"),
 		SupersededBy: []string{transform.DisableLeaderMigration},
 		Edit:         m.installEdit,
 		Check:        m.checkInstall,
@@ -36,6 +34,13 @@ func (m *migration) installCCM() transform.Stage {
 			procedure.Holder(m.target, procedure.LeaseReturns)...),
 		Files: m.installFiles,
 	}
+}
+
+func (m *migration) installWhat() string {
+	if _, own := m.workload(); own {
+		return "It runs from a manifest of the file instead of the chart: it gets the flag, and all else about it stays as it is."
+	}
+	return "Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane."
 }
 
 // installFiles returns the chart's values, for those who install it by hand.
