@@ -35,7 +35,7 @@ var assignment = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)["']?[ \t]*(?:=>|[
 // assigned returns the values of secrets in one line of free text, each up to
 // the end of the line: nobody knows where it ends before.
 func assigned(line []byte) (span, bool) {
-	if bytes.IndexAny(line, "=:") < 0 {
+	if !bytes.ContainsAny(line, "=:") {
 		return span{}, false
 	}
 	for at := 0; at < len(line); {
