@@ -75,7 +75,7 @@ func (k *keeper) restarts() int {
 }
 
 func (k *keeper) runs(s cluster.Spec) bool {
-	return k.spec.Minor == s.Minor && slices.Equal(k.spec.Args, s.Args)
+	return k.spec.Minor == s.Minor && k.spec.CloudConfig == s.CloudConfig && slices.Equal(k.spec.Args, s.Args)
 }
 
 // end ends the manager in one of its ways, and keeps it ended.

@@ -102,8 +102,13 @@ func (f *Fake) Writes() []Call {
 // CloudConfig returns the provider's configuration that sends a caller here. With the VPC, subnet, zone
 // and cluster in it, the provider needs no metadata service.
 func (f *Fake) CloudConfig(caller string) string {
+	return fmt.Sprintf("[Global]\nZone = %s\nVPC = %s\nSubnetID = %s\nKubernetesClusterID = %s\n", Zone, VPC, Subnet, f.cluster) + f.Endpoints(caller)
+}
+
+// Endpoints returns the part of a provider's configuration that sends a caller here. It goes behind a
+// configuration that has the rest.
+func (f *Fake) Endpoints(caller string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[Global]\nZone = %s\nVPC = %s\nSubnetID = %s\nKubernetesClusterID = %s\n", Zone, VPC, Subnet, f.cluster)
 	for i, service := range []struct{ name, path string }{{"ec2", "ec2"}, {"elasticloadbalancing", "elb"}} {
 		fmt.Fprintf(&b, "\n[ServiceOverride \"%d\"]\nService = %s\nRegion = %s\nURL = %s/%s/%s\nSigningRegion = %s\n",
 			i+1, service.name, Region, f.url, caller, service.path, Region)

@@ -17,6 +17,8 @@ import (
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/process"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // Component is one of the two managers.
@@ -34,6 +36,9 @@ type Spec struct {
 	Machine   string
 	Minor     string   // of a cloud-controller-manager's program, such as "v1.26"
 	Args      []string // the cluster's own; they come last, so they win
+	// CloudConfig is the cluster's own configuration of the provider, which gets the lab's endpoints; with ""
+	// the lab makes all of it.
+	CloudConfig string
 }
 
 // Acquisition is a lease that a manager got.
@@ -46,6 +51,8 @@ type Acquisition struct {
 type Manager struct {
 	Spec
 	Started time.Time
+	// Migration is its LeaderMigrationConfiguration, as the file was when it started; nil for none.
+	Migration []byte
 
 	process *process.Process
 	port    string
@@ -61,6 +68,9 @@ func (c *Cluster) StartManager(ctx context.Context, spec Spec) (*Manager, error)
 	m := &Manager{Spec: spec, Started: time.Now()}
 	path, first, err := c.program(ctx, spec)
 	if err != nil {
+		return nil, err
+	}
+	if m.Migration, err = migration(spec.Args); err != nil {
 		return nil, err
 	}
 	given, err := c.given(m)
@@ -80,6 +90,20 @@ func (c *Cluster) StartManager(ctx context.Context, spec Spec) (*Manager, error)
 	c.managers = append(c.managers, m)
 	go m.watch()
 	return m, nil
+}
+
+// migration reads the LeaderMigrationConfiguration that arguments name, if any. The file may be gone when
+// somebody asks what the manager did.
+func migration(list []string) ([]byte, error) {
+	var named []args.Arg
+	for _, text := range list {
+		named = append(named, args.Parse(text))
+	}
+	file, set := args.Last(named, leadermigration.ConfigFlag)
+	if !set {
+		return nil, nil
+	}
+	return os.ReadFile(file.Value)
 }
 
 // program returns the manager's program and what has to come before its arguments.
@@ -103,8 +127,11 @@ func (c *Cluster) given(m *Manager) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := c.path(m.Caller() + ".conf")
-	if err := os.WriteFile(config, []byte(c.AWS.CloudConfig(m.Caller())), 0o600); err != nil {
+	config, text := c.path(m.Caller()+".conf"), c.AWS.CloudConfig(m.Caller())
+	if m.CloudConfig != "" {
+		text = m.CloudConfig + "\n" + c.AWS.Endpoints(m.Caller())
+	}
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
 	if m.port, err = freePort(); err != nil {

@@ -5,7 +5,6 @@ package recorder
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -63,23 +62,19 @@ func Describe(m *cluster.Manager) (Process, error) {
 	p.elects = !set || elect.True()
 	flag, set := args.Last(list, "enable-leader-migration")
 	p.migrating = set && flag.True()
-	if file, set := args.Last(list, "leader-migration-config"); set {
-		return p, p.read(file.Value)
+	if m.Migration == nil {
+		return p, nil
 	}
-	return p, nil
+	return p, p.read(m.Migration)
 }
 
 // read takes the list of controllers from a LeaderMigrationConfiguration.
-func (p *Process) read(file string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("recorder: %s: %w", p.Name, err)
-	}
+func (p *Process) read(text []byte) error {
 	var config struct {
 		ControllerLeaders []struct{ Name, Component string } `json:"controllerLeaders"`
 	}
 	if err := yaml.Unmarshal(text, &config); err != nil {
-		return fmt.Errorf("recorder: %s: %s: %w", p.Name, file, err)
+		return fmt.Errorf("recorder: %s: %w", p.Name, err)
 	}
 	p.listed = nil
 	for _, l := range config.ControllerLeaders {
