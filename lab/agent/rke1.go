@@ -4,11 +4,16 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 
-	"golang.org/x/mod/semver"
+	"github.com/rancher/rke/cloudprovider/aws"
+	"github.com/rancher/rke/types"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -26,36 +31,50 @@ var rke1Spellings = []rke1Names{
 	{[]string{"rancherKubernetesEngineConfig"}, "kubeController", "extraArgs", "cloudProvider"},
 }
 
-// FromRKE1 reads what a cluster.yml asks for on control planes. values are those of the
-// cloud-controller-manager's chart, which RKE1 does not install by itself; nil stands for no chart.
-func FromRKE1(doc, values *yamledit.Document) (Wanted, error) {
+// rkeOptions are the arguments that RKE gives kube-controller-manager of 1.26 by itself
+// (kontainer-driver-metadata), but for the times after which it takes nodes for dead: no kubelet reports here.
+var rkeOptions = map[string]string{
+	"allocate-node-cidrs": "true", "allow-untagged-cloud": "true", "configure-cloud-routes": "false",
+	"enable-hostpath-provisioner": "false", "leader-elect": "true", "profiling": "false", "terminated-pod-gc-threshold": "1000",
+}
+
+// rkeFolder is the folder of a machine that RKE mounts into kube-controller-manager.
+const rkeFolder = "/etc/kubernetes/"
+
+// Beside is what a cluster.yml does not bring: what people install and apply by hand.
+type Beside struct {
+	Values  *yamledit.Document   // of the cloud-controller-manager's chart; nil stands for no chart
+	Objects []*yamledit.Document // the chart mounts some of them
+}
+
+// FromRKE1 reads what a cluster.yml asks for on control planes, and what was installed beside it. host is
+// the folder that stands for the file system of a machine.
+func FromRKE1(doc *yamledit.Document, beside Beside, host string) (Wanted, error) {
 	for _, names := range rke1Spellings {
 		root := doc.Root().Get(names.root...)
 		if !root.Get("services", names.manager).Exists() && !root.Get(names.cloudProvider).Exists() {
 			continue
 		}
-		w, err := names.read(root)
-		if err != nil || values == nil {
+		w, err := names.read(root, host)
+		w.Manifests = append(w.Manifests, beside.Objects...)
+		if err != nil || beside.Values == nil {
 			return w, err
 		}
-		w.CCM, err = chartOf(values)
+		w.CCM, err = chartOf(beside, host)
 		return w, err
 	}
 	return Wanted{}, fmt.Errorf("agent: %s: no configuration of RKE", doc.File())
 }
 
-func (n rke1Names) read(root yamledit.Node) (Wanted, error) {
+func (n rke1Names) read(root yamledit.Node, host string) (Wanted, error) {
 	provider := n.provider(root.Get(n.cloudProvider))
-	given := map[string]string{}
-	if provider != "" {
-		given["cloud-provider"] = provider
-	}
-	for _, e := range root.Get("services", n.manager, n.extraArgs).Entries() {
-		given[e.Key] = fmt.Sprint(e.Value.Value())
-	}
 	w := Wanted{External: provider == "external"}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		w.KCM = append(w.KCM, "--"+name+"="+given[name])
+	var err error
+	if w.KCM, err = n.managerArgs(root, provider, host); err != nil {
+		return w, err
+	}
+	if w.CloudConfig, err = rkeCloudConfig(root.Get(n.cloudProvider)); err != nil {
+		return w, err
 	}
 	addons := root.Get("addons")
 	if !addons.Exists() || addons.IsNull() {
@@ -63,9 +82,53 @@ func (n rke1Names) read(root yamledit.Node) (Wanted, error) {
 	}
 	embedded, err := addons.Embedded()
 	if err != nil {
-		return Wanted{}, err
+		return w, err
 	}
 	return w, w.readManifest(embedded.Documents())
+}
+
+// managerArgs returns the arguments of kube-controller-manager: RKE's own, the provider, the user's.
+func (n rke1Names) managerArgs(root yamledit.Node, provider, host string) ([]string, error) {
+	given := maps.Clone(rkeOptions)
+	if provider != "" {
+		given["cloud-provider"] = provider
+	}
+	for _, e := range root.Get("services", n.manager, n.extraArgs).Entries() {
+		value := fmt.Sprint(e.Value.Value())
+		switch {
+		case strings.HasPrefix(value, rkeFolder):
+			value = filepath.Join(host, value)
+		case path.IsAbs(value):
+			return nil, e.Value.Errorf("RKE mounts "+rkeFolder+" alone into the manager", "put the file there")
+		}
+		given[e.Key] = value
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		list = append(list, "--"+name+"="+given[name])
+	}
+	return list, nil
+}
+
+// rkeCloudConfig returns the configuration of the provider as RKE writes it on every machine: a user's own
+// text, or what RKE's own code makes of a block.
+func rkeCloudConfig(at yamledit.Node) (string, error) {
+	if text, ok := at.Get("customCloudProvider").String(); ok && text != "" {
+		return text, nil
+	}
+	block, err := json.Marshal(at.Get("awsCloudProvider").Value())
+	if err != nil {
+		return "", err
+	}
+	var read types.CloudProvider
+	if err := json.Unmarshal(block, &read.AWSCloudProvider); err != nil {
+		return "", at.Errorf(err.Error(), "correct it")
+	}
+	writer := aws.GetInstance()
+	if err := writer.Init(read); err != nil {
+		return "", err
+	}
+	return writer.GenerateCloudConfigFile()
 }
 
 // provider returns the --cloud-provider that RKE gives the components: its block of AWS settings brings
@@ -79,18 +142,4 @@ func (n rke1Names) provider(at yamledit.Node) string {
 		return "external"
 	}
 	return name
-}
-
-// chartOf reads the manager that a chart's values describe.
-func chartOf(values *yamledit.Document) (*Chart, error) {
-	tag, _ := values.Root().Get("image", "tag").String()
-	chart := &Chart{Minor: semver.MajorMinor(tag), Values: values.Root().Value()}
-	for _, n := range values.Root().Get("args").Items() {
-		text, ok := n.String()
-		if !ok {
-			return nil, n.Errorf("an argument that is no string", "quote it")
-		}
-		chart.Args = append(chart.Args, text)
-	}
-	return chart, nil
 }

@@ -26,6 +26,8 @@ import (
 type Wanted struct {
 	// KCM holds the arguments of kube-controller-manager.
 	KCM []string
+	// CloudConfig is its configuration of the provider, "" for none.
+	CloudConfig string
 	// External reports whether kubelets leave their nodes to a cloud-controller-manager.
 	External bool
 	// CCM is the cloud-controller-manager, if there is one.
@@ -39,6 +41,8 @@ type Chart struct {
 	Minor  string // of its image, such as "v1.26"
 	Args   []string
 	Values any // the chart's values, as read
+	// CloudConfig is the configuration of the provider that the values mount, "" for none.
+	CloudConfig string
 }
 
 // FromRKE2 reads what a document of an RKE2 cluster asks for on the control planes of a machine class.
@@ -111,9 +115,9 @@ func (w *Wanted) readManifest(docs []*yamledit.Document) error {
 
 // specs returns the managers of a machine.
 func (w Wanted) specs(machine string) []cluster.Spec {
-	list := []cluster.Spec{{Component: cluster.KCM, Machine: machine, Args: w.KCM}}
+	list := []cluster.Spec{{Component: cluster.KCM, Machine: machine, Args: w.KCM, CloudConfig: w.CloudConfig}}
 	if w.CCM != nil {
-		list = append(list, cluster.Spec{Component: cluster.CCM, Machine: machine, Minor: w.CCM.Minor, Args: w.CCM.Args})
+		list = append(list, cluster.Spec{Component: cluster.CCM, Machine: machine, Minor: w.CCM.Minor, Args: w.CCM.Args, CloudConfig: w.CCM.CloudConfig})
 	}
 	return list
 }

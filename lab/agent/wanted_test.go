@@ -92,32 +92,6 @@ func TestTheManifestIsPartedIntoChartAndObjects(t *testing.T) {
 	}
 }
 
-func TestRKE1IsReadInItsThreeSpellings(t *testing.T) {
-	want := []string{"--cloud-provider=external", "--enable-leader-migration=true", "--v=2"}
-	for name, text := range map[string]string{
-		"cluster.yml":         "cloud_provider: {name: external-aws}\nservices:\n  kube-controller:\n    extra_args: {v: \"2\", enable-leader-migration: true}\n",
-		"as Rancher shows it": "rancher_kubernetes_engine_config:\n  cloud_provider: {name: external-aws}\n  services:\n    kube-controller:\n      extra_args: {v: \"2\", enable-leader-migration: \"true\"}\n",
-		"Rancher's API":       "rancherKubernetesEngineConfig:\n  cloudProvider: {name: external-aws}\n  services:\n    kubeController:\n      extraArgs: {v: \"2\", enable-leader-migration: \"true\"}\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, err := FromRKE1(parse(t, text), parse(t, "image: {tag: v1.26.6}\nargs: [--cloud-provider=aws]\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, w.KCM); diff != "" || !w.External || w.CCM.Minor != "v1.26" {
-				t.Errorf("external %v, chart %+v, arguments (-want +got):\n%s", w.External, w.CCM, diff)
-			}
-		})
-	}
-}
-
-func TestTheBlockOfAWSSettingsBringsTheInTreeProviderBack(t *testing.T) {
-	w, err := FromRKE1(parse(t, "cloud_provider:\n  name: external-aws\n  awsCloudProvider: {}\n"), nil)
-	if err != nil || w.External || !cmp.Equal(w.KCM, []string{"--cloud-provider=aws"}) {
-		t.Error(w, err)
-	}
-}
-
 const pod = `apiVersion: v1
 kind: Pod
 metadata: {name: kube-controller-manager, namespace: kube-system}
