@@ -98,10 +98,16 @@ func planned(t *testing.T, doc *yamledit.Document) *transform.Plan {
 	return plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal})
 }
 
-// plannedFor returns the stages for an operator's choices.
+// plannedFor returns the stages of an RKE2 cluster for an operator's choices.
 func plannedFor(t *testing.T, doc *yamledit.Document, target transform.Target) *transform.Plan {
 	t.Helper()
-	plan, err := transform.Build(rke2.Distro(), doc, target)
+	return planOf(t, rke2.Distro(), doc, target)
+}
+
+// planOf returns the stages of a document of any distro.
+func planOf(t *testing.T, distro transform.Distro, doc *yamledit.Document, target transform.Target) *transform.Plan {
+	t.Helper()
+	plan, err := transform.Build(distro, doc, target)
 	if err != nil {
 		t.Fatal(err)
 	}

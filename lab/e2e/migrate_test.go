@@ -1,0 +1,129 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/aws"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/recorder"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// slack is what a busy machine may add to a takeover.
+const slack = 2 * time.Second
+
+// leg is one stage of a migration as it reaches the control planes.
+type leg struct {
+	step   transform.Step
+	ahead  func()              // what is done by hand before the files change
+	wanted func() agent.Wanted // what they ask for then
+	behind func()              // what is done by hand when the machines have followed
+}
+
+// migrate drives the control planes through the stages as planned, one machine at a time, while Services
+// are made and machines join.
+func (s *scenario) migrate(start agent.Wanted, legs []leg) {
+	s.Helper()
+	instances := []aws.Instance{s.join(), s.join()}
+	s.rollOut(start)
+	if err := s.service(s.Context(), "first"); err != nil {
+		s.Fatal(err)
+	}
+	s.served()
+
+	stop := s.traffic(700 * time.Millisecond)
+	s.agent.Follow = func(string) { instances = append(instances, s.join()) }
+	var switched time.Time
+	for _, l := range legs {
+		if l.step.Stage.Name == transform.SwitchToExternal {
+			switched = time.Now()
+		}
+		s.pass(l)
+	}
+	instances = append(instances, s.join())
+	stop()
+
+	s.Log("Services served:", s.served(), "machines:", len(instances), "of them left to the cloud-controller-manager:", s.left)
+	s.initialised(instances)
+	if s.left == 0 {
+		s.Error("no machine joined with an external provider")
+	}
+	s.oneOwner(switched)
+}
+
+// pass takes the control planes through one stage.
+func (s *scenario) pass(l leg) {
+	s.Helper()
+	name := l.step.Stage.Name
+	if l.step.State != transform.Todo && l.step.State != transform.ActionOnly {
+		s.Fatalf("stage %s is %s: %v", name, l.step.State, l.step.Findings)
+	}
+	s.Log("stage", name)
+	l.ahead()
+	w := l.wanted()
+	s.external = w.External
+	s.rollOut(w)
+	s.gate(name)
+	l.behind()
+}
+
+// gate waits for what the next stage builds on.
+func (s *scenario) gate(stage string) {
+	s.Helper()
+	switch stage {
+	case transform.EnableLeaderMigration:
+		s.eventually("the migration lease with kube-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.KCM })
+	case transform.InstallCCM:
+		s.eventually("a cloud-controller-manager that leads", func(context.Context) bool {
+			return slices.ContainsFunc(s.cluster.Managers(), func(m *cluster.Manager) bool {
+				return m.Component == cluster.CCM && m.Alive() && len(m.Acquired()) == 1
+			})
+		})
+	case transform.SwitchToExternal:
+		s.eventually("the migration lease with cloud-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.CCM })
+	case transform.DisableLeaderMigration:
+		s.eventually("an owner without the migration lease", func(context.Context) bool {
+			timeline := s.timeline(recorder.Service, s.began)
+			return len(timeline[len(timeline)-1].Owners) == 1
+		})
+	}
+}
+
+// oneOwner requires that there were never two owners, that the handover behind the switch took one takeover
+// at most, and that AWS was written to by owners alone, first by one component and then by the other.
+func (s *scenario) oneOwner(switched time.Time) {
+	s.Helper()
+	s.pen(cluster.KCM, cluster.CCM)
+	timing := s.cluster.Timing
+	// Where a manager follows one of its kind, it first wins its main lease and then sees the other expire.
+	if gap := recorder.LongestGap(s.timeline(recorder.Service, s.began)); gap > 2*(timing.Takeover()+slack) {
+		s.Errorf("nobody owned the controllers for %s", gap)
+	}
+	if gap := s.handover(switched); gap > timing.Takeover()+slack {
+		s.Errorf("the handover took %s, more than %s", gap, timing.Takeover()+slack)
+	}
+}
+
+// handover returns how long it took from the last in-tree owner to the first external one.
+func (s *scenario) handover(switched time.Time) time.Duration {
+	s.Helper()
+	var last time.Time
+	for _, i := range s.timeline(recorder.Service, s.began) {
+		for _, owner := range i.Owners {
+			switch component := recorder.ComponentOf(owner); {
+			case component == cluster.KCM:
+				last = i.To
+			case i.From.After(switched):
+				return i.From.Sub(last)
+			}
+		}
+	}
+	s.Error("the cloud-controller-manager never took over")
+	return 0
+}

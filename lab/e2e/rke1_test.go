@@ -1,0 +1,59 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/aws"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// The provider's settings go from RKE's block to the text of customCloudProvider and to the Secret that the
+// chart mounts. The leader moves on from machine to machine, as with RKE2.
+func TestStagesOfAnRKE1Cluster(t *testing.T) {
+	s := begin(t, "cp-1", "cp-2", "cp-3")
+	s.agent.Pause = s.cluster.Timing.Takeover() + time.Second
+	s.migrateRKE1(transform.Target{})
+	s.keptGroups()
+	s.end("rke1")
+}
+
+// A manager whose controllers have other names waits all the same, with the configuration that the chart
+// mounts from its ConfigMap.
+func TestStagesOfAnRKE1ClusterWithANewerManager(t *testing.T) {
+	s := begin(t, "cp-1", "cp-2", "cp-3")
+	s.migrateRKE1(transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: "v1.28.1"})
+	s.keptGroups()
+	s.end("rke1-newer-ccm")
+}
+
+func (s *scenario) migrateRKE1(target transform.Target) {
+	s.Helper()
+	o := s.operator()
+	plan := planOf(s.T, rke1.Distro(), document(s.T, "rke1.yml"), target)
+	wanted := func(doc *yamledit.Document) agent.Wanted {
+		w, err := agent.FromRKE1(doc, o.beside, o.host)
+		if err != nil {
+			s.Fatal(err)
+		}
+		return w
+	}
+	s.migrate(wanted(plan.Start), o.legs(plan, wanted))
+}
+
+// keptGroups requires that no manager opened the security group of the nodes for a load balancer, which
+// the provider's settings forbid and both managers do when they lack them.
+func (s *scenario) keptGroups() {
+	s.Helper()
+	for _, c := range s.cluster.AWS.Writes() {
+		if c.Action == "AuthorizeSecurityGroupIngress" && c.Target == aws.NodeGroup {
+			s.Errorf("%s opened the security group of the nodes: it had lost the provider's settings", c.Caller)
+		}
+	}
+}
