@@ -41,7 +41,7 @@ func (s *scenario) migrate(start agent.Wanted, legs []leg) {
 	s.agent.Follow = func(string) { instances = append(instances, s.join()) }
 	var switched time.Time
 	for _, l := range legs {
-		if name := l.step.Stage.Name; name == transform.SwitchToExternal {
+		if l.step.Stage.Name == transform.SwitchToExternal {
 			switched = time.Now()
 		}
 		s.pass(l)

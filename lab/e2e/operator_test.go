@@ -39,7 +39,7 @@ func (o *operator) legs(plan *transform.Plan, wanted func(*yamledit.Document) ag
 		}
 		ahead := step.Stage.Ahead
 		if !step.Changes() {
-			ahead = len(step.Stage.Actions)
+			ahead = delivered(step.Stage.Actions)
 		}
 		list = append(list, leg{
 			step:   step,
@@ -49,6 +49,19 @@ func (o *operator) legs(plan *transform.Plan, wanted func(*yamledit.Document) ag
 		})
 	}
 	return list
+}
+
+// delivered returns how many actions it takes until all that a stage without an edit brings is handed over.
+// The machines follow then; what goes, goes behind that.
+func delivered(actions []transform.Action) int {
+	n := 0
+	for i, a := range actions {
+		switch a.(type) {
+		case transform.HelmUpgrade, transform.ApplyFile, transform.SecretFromFile:
+			n = i + 1
+		}
+	}
+	return n
 }
 
 // files are those of a stage in its plan folder, by name.
