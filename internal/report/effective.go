@@ -61,7 +61,7 @@ type Dropped struct {
 // NewClass turns a machine class into its form for programs. With key only that
 // key is kept.
 func NewClass(m transform.MachineClass, key string) Class {
-	c := Class{Name: m.Name, Labels: redactedLabels(m.Labels), Config: map[string]any{}, Origins: map[string]Origin{}, Overridden: map[string][]Origin{}, Dropped: []Dropped{}}
+	c := Class{Name: redact.Text(m.Name), Labels: redactedLabels(m.Labels), Config: map[string]any{}, Origins: map[string]Origin{}, Overridden: map[string][]Origin{}, Dropped: []Dropped{}}
 	for _, s := range m.Settings {
 		if key != "" && s.Key != key {
 			continue
