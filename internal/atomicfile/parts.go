@@ -26,7 +26,10 @@ func (ps *Parts) Add(p Part) error {
 	return nil
 }
 
-// Splice is the function [Splice] for these parts.
+// Splice copies the first size bytes of src to dst with the parts replaced. They
+// must be in order and must not overlap; those that replace nothing may share an
+// offset. Nothing is written before that is known. It takes the same memory
+// whatever the size.
 func (ps *Parts) Splice(dst io.Writer, src io.ReaderAt, size int64) error {
 	if err := checkParts(size, ps.places); err != nil {
 		return err

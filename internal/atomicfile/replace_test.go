@@ -168,10 +168,10 @@ var faults = map[string]func(t *testing.T, path string, w io.Writer) error{
 	},
 	"the disk is full": func(_ *testing.T, path string, w io.Writer) error {
 		src := strings.NewReader(strings.Repeat(old, 100))
-		return Splice(io.MultiWriter(w, &fullWriter{room: 1000}), src, src.Size(), nil)
+		return splice(io.MultiWriter(w, &fullWriter{room: 1000}), src, src.Size(), nil)
 	},
 	"the source is cut short": func(_ *testing.T, path string, w io.Writer) error {
-		return Splice(w, strings.NewReader(old), int64(len(old))+1, nil)
+		return splice(w, strings.NewReader(old), int64(len(old))+1, nil)
 	},
 	"the rename fails, for the temporary file is removed": func(t *testing.T, path string, w io.Writer) error {
 		removeHidden(t, filepath.Dir(path))

@@ -14,27 +14,8 @@ type Part struct {
 	New            []byte
 }
 
-// Splice copies the first size bytes of src to dst with parts of them replaced.
-// The parts must be in order and must not overlap; those that replace nothing
-// may share an offset. Nothing is written before that is known. It takes the
-// same memory whatever the size.
-func Splice(dst io.Writer, src io.ReaderAt, size int64, parts []Part) error {
-	if err := checkParts(size, parts); err != nil {
-		return err
-	}
-	at := int64(0)
-	for _, p := range parts {
-		if err := copyRange(dst, src, at, p.Offset); err != nil {
-			return err
-		}
-		if _, err := dst.Write(p.New); err != nil {
-			return err
-		}
-		at = p.Offset + p.Length
-	}
-	return copyRange(dst, src, at, size)
-}
-
+// checkParts requires that parts are in order and do not overlap; those that
+// replace nothing may share an offset.
 func checkParts(size int64, parts []Part) error {
 	at := int64(0)
 	for i, p := range parts {

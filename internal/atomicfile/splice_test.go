@@ -17,6 +17,18 @@ import (
 	"testing/iotest"
 )
 
+// splice collects parts and splices them.
+func splice(dst io.Writer, src io.ReaderAt, size int64, list []Part) error {
+	var ps Parts
+	defer ps.Close()
+	for _, p := range list {
+		if err := ps.Add(p); err != nil {
+			return err
+		}
+	}
+	return ps.Splice(dst, src, size)
+}
+
 func TestPartsAreReplacedAndTheRestIsCopied(t *testing.T) {
 	const src = "0123456789"
 	for _, test := range []struct {
@@ -37,7 +49,7 @@ func TestPartsAreReplacedAndTheRestIsCopied(t *testing.T) {
 		{"two insertions at one place, in order", []Part{{4, 0, []byte("a")}, {4, 0, []byte("b")}, {4, 1, []byte("c")}}, "0123abc56789"},
 	} {
 		var out bytes.Buffer
-		if err := Splice(&out, strings.NewReader(src), int64(len(src)), test.parts); err != nil || out.String() != test.want {
+		if err := splice(&out, strings.NewReader(src), int64(len(src)), test.parts); err != nil || out.String() != test.want {
 			t.Errorf("%s: %q, %v; want %q", test.name, out.String(), err, test.want)
 		}
 	}
@@ -55,7 +67,7 @@ func TestPartsThatDoNotFitAreRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"out of order":       {{Offset: 5, Length: 1}, {Offset: 1, Length: 1}},
 	} {
 		var out bytes.Buffer
-		if err := Splice(&out, strings.NewReader("0123456789"), 10, parts); err == nil || out.Len() > 0 {
+		if err := splice(&out, strings.NewReader("0123456789"), 10, parts); err == nil || out.Len() > 0 {
 			t.Errorf("%s: error %v, %d bytes written", name, err, out.Len())
 		}
 	}
@@ -73,7 +85,7 @@ func TestRandomPartsGiveWhatTheyGiveInMemory(t *testing.T) {
 			want = slices.Replace(want, int(p.Offset), int(p.Offset+p.Length), p.New...)
 		}
 		var out bytes.Buffer
-		if err := Splice(&out, bytes.NewReader(src), int64(len(src)), parts); err != nil || !bytes.Equal(out.Bytes(), want) {
+		if err := splice(&out, bytes.NewReader(src), int64(len(src)), parts); err != nil || !bytes.Equal(out.Bytes(), want) {
 			t.Fatalf("%q with %v: %q, %v; want %q", src, parts, out.Bytes(), err, want)
 		}
 	}
@@ -92,7 +104,7 @@ func randomParts(rnd *rand.Rand, size int) []Part {
 
 func TestASourceThatEndsEarlyIsAnError(t *testing.T) {
 	for _, parts := range [][]Part{nil, {{Offset: 12, Length: 1}}} {
-		err := Splice(io.Discard, strings.NewReader("0123456789"), 20, parts)
+		err := splice(io.Discard, strings.NewReader("0123456789"), 20, parts)
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("error: %v", err)
 		}
@@ -106,16 +118,16 @@ func (r badReader) ReadAt([]byte, int64) (int, error) { return 0, r.err }
 func TestErrorsOfSourceAndDestinationAreReturned(t *testing.T) {
 	broken := errors.New("broken")
 	parts := []Part{{Offset: 4, Length: 1, New: []byte("abc")}}
-	if err := Splice(io.Discard, badReader{broken}, 10, parts); err != broken {
+	if err := splice(io.Discard, badReader{broken}, 10, parts); err != broken {
 		t.Errorf("reading: %v", err)
 	}
 	for room := range int64(12) {
 		full := &fullWriter{room: room}
-		if err := Splice(full, strings.NewReader("0123456789"), 10, parts); !errors.Is(err, errFull) {
+		if err := splice(full, strings.NewReader("0123456789"), 10, parts); !errors.Is(err, errFull) {
 			t.Errorf("with room for %d bytes: %v", room, err)
 		}
 	}
-	if err := Splice(iotest.TruncateWriter(io.Discard, 100), strings.NewReader("0123456789"), 10, parts); err != nil {
+	if err := splice(iotest.TruncateWriter(io.Discard, 100), strings.NewReader("0123456789"), 10, parts); err != nil {
 		t.Error(err)
 	}
 }
@@ -154,7 +166,7 @@ func TestALargeSourceIsSplicedInLittleMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	var out counter
 	runtime.ReadMemStats(&before)
-	err := Splice(&out, zeros{}, size, []Part{{Offset: size / 2, Length: 10, New: []byte("abc")}})
+	err := splice(&out, zeros{}, size, []Part{{Offset: size / 2, Length: 10, New: []byte("abc")}})
 	runtime.ReadMemStats(&after)
 	if err != nil || out.n != size-7 {
 		t.Fatalf("%d bytes, %v", out.n, err)
@@ -168,7 +180,7 @@ func ExampleSplice() {
 	var out strings.Builder
 	src := "version: v1.26\nname: prod\n"
 	parts := []Part{{Offset: 9, Length: 5, New: []byte("v1.27")}, {Offset: 26, New: []byte("paused: true\n")}}
-	if err := Splice(&out, strings.NewReader(src), int64(len(src)), parts); err != nil {
+	if err := splice(&out, strings.NewReader(src), int64(len(src)), parts); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Print(out.String())
