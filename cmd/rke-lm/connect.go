@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 )
 
@@ -24,12 +25,12 @@ func (c *connection) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.context, "context", "", "context of that file (default: the current one)")
 }
 
-func (c *connection) named(context string, patience time.Duration) observe.Connection {
-	return observe.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: "rke-lm/" + currentBuild().Version, Patience: patience}
+func (c *connection) named(context string, patience time.Duration) kubeapi.Connection {
+	return kubeapi.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: "rke-lm/" + currentBuild().Version, Patience: patience}
 }
 
 func (c *connection) dial(patience time.Duration) (*observe.Observer, error) {
-	client, err := observe.Connect(c.named(c.context, patience))
+	client, err := kubeapi.Connect(c.named(c.context, patience))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/saved"
 	"github.com/rke-lm/rke-lm/transform"
@@ -74,9 +75,9 @@ func exitCode(err error) int {
 	}
 	var r *transform.Refused
 	var c *transform.Conflict
-	var denied *observe.Denied
-	var unreached *observe.Unreached
-	var answered *observe.Failure
+	var denied *kubeapi.Denied
+	var unreached *kubeapi.Unreached
+	var answered *kubeapi.Failure
 	switch {
 	case errors.As(err, &denied), errors.Is(err, observe.ErrKept):
 		return exitRefused

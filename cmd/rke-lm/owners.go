@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/observation"
@@ -89,7 +90,7 @@ func (w *ownersOptions) run(ctx context.Context) error {
 func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) error {
 	for {
 		err := w.look(ctx, observer)
-		var denied *observe.Denied
+		var denied *kubeapi.Denied
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -113,12 +114,12 @@ func (w *ownersOptions) look(ctx context.Context, observer *observe.Observer) er
 	var o observation.Observation
 	if time.Since(w.readAt) > managersLast {
 		if err := observer.Managers(ctx, &o); err != nil {
-			return observe.Refusal(err)
+			return kubeapi.Refusal(err)
 		}
 		w.managers, w.readAt = o.Managers, time.Now()
 	}
 	if err := observer.Leases(ctx, &o); err != nil {
-		return observe.Refusal(err)
+		return kubeapi.Refusal(err)
 	}
 	w.looked = true
 	w.tell(w.timeline.Add(ownership.Look{At: time.Now(), Leases: o.Leases, Managers: w.managers}))

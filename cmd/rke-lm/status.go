@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -90,21 +91,21 @@ func (s *statusOptions) run(ctx context.Context) error {
 }
 
 // targets are the API servers to look at.
-func (s *statusOptions) targets() ([]observe.Connection, error) {
+func (s *statusOptions) targets() ([]kubeapi.Connection, error) {
 	if s.rancher != "" {
 		token, err := s.token()
 		c := s.named("", statusPatience)
 		c.Rancher, c.Token, c.Authority = s.rancher, token, s.authority
-		return []observe.Connection{c}, err
+		return []kubeapi.Connection{c}, err
 	}
 	contexts := []string{s.context}
 	if s.context == "" {
 		var err error
-		if contexts, err = observe.Contexts(s.named("", 0)); err != nil {
+		if contexts, err = kubeapi.Contexts(s.named("", 0)); err != nil {
 			return nil, err
 		}
 	}
-	var list []observe.Connection
+	var list []kubeapi.Connection
 	for _, name := range contexts {
 		list = append(list, s.named(name, statusPatience))
 	}
@@ -130,15 +131,15 @@ func (s *statusOptions) token() (string, error) {
 
 // look returns the clusters behind one API server: itself, or those that it
 // provisions as a Rancher.
-func (s *statusOptions) look(ctx context.Context, c observe.Connection) ([]outputs.Status, int) {
+func (s *statusOptions) look(ctx context.Context, c kubeapi.Connection) ([]outputs.Status, int) {
 	failed := func(err error) ([]outputs.Status, int) {
 		return []outputs.Status{{Name: name(c), Problem: err.Error()}}, exitCode(err)
 	}
-	client, err := observe.Connect(c)
+	client, err := kubeapi.Connect(c)
 	if err != nil {
 		return failed(err)
 	}
-	clusters, err := client.Provisioned(ctx)
+	clusters, err := (&observe.Observer{Client: client}).Provisioned(ctx)
 	if err != nil {
 		return failed(err)
 	}
@@ -159,7 +160,7 @@ func (s *statusOptions) look(ctx context.Context, c observe.Connection) ([]outpu
 	return append([]outputs.Status{itself}, list...), exitDone
 }
 
-func name(c observe.Connection) string {
+func name(c kubeapi.Connection) string {
 	if c.Rancher != "" {
 		return c.Rancher
 	}

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
 
@@ -131,7 +131,7 @@ func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
 	start := time.Now()
 	_, err := observer(t, s, time.Minute).Look(t.Context())
 	const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/guide.md has the role"
-	var denied *observe.Denied
+	var denied *kubeapi.Denied
 	if !errors.As(err, &denied) || err.Error() != want || time.Since(start) > 5*time.Second {
 		t.Errorf("%v after %s", err, time.Since(start))
 	}
@@ -155,7 +155,7 @@ func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
 	s.Fill(700)
 	s.Fault = often(1<<30, "continue=500", apitest.Fault{Status: 401})
 	o, err := observer(t, s, time.Minute).Look(t.Context())
-	var denied *observe.Denied
+	var denied *kubeapi.Denied
 	if o != nil || !errors.As(err, &denied) || !denied.Expired {
 		t.Errorf("%v", err)
 	}
@@ -174,8 +174,8 @@ func TestAnInterruptEndsALook(t *testing.T) {
 }
 
 func TestAServerThatIsNotThereIsSaid(t *testing.T) {
-	c, err := observe.Connect(observe.Connection{Kubeconfig: "testdata/no-such-file"})
-	if !errors.Is(err, observe.ErrConfig) {
+	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: "testdata/no-such-file"})
+	if !errors.Is(err, kubeapi.ErrConfig) {
 		t.Errorf("%v, %v", c, err)
 	}
 }

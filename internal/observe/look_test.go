@@ -17,6 +17,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/live"
@@ -25,7 +26,7 @@ import (
 
 func observer(t testing.TB, s *apitest.Server, patience time.Duration) *observe.Observer {
 	t.Helper()
-	c, err := observe.Connect(observe.Connection{Kubeconfig: s.Kubeconfig(t), Patience: patience})
+	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: s.Kubeconfig(t), Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
@@ -26,9 +27,9 @@ var usualPods = []string{
 	"k8s-app in (" + observation.KubeManager + "," + observation.CloudManager + ",aws-" + observation.CloudManager + ")",
 }
 
-func (c *Client) records(ctx context.Context) ([]observation.Lease, error) {
-	r := resource{what: "list leases.coordination.k8s.io in kube-system", path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", kind: "LeaseList"}
-	return collect(ctx, c, r, func(l *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
+func (o *Observer) records(ctx context.Context) ([]observation.Lease, error) {
+	r := kubeapi.Resource{What: "list leases.coordination.k8s.io in kube-system", Path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", Kind: "LeaseList"}
+	return kubeapi.Collect(ctx, o.Client, r, func(l *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
 		return keepLeases(l, kept)
 	})
 }
@@ -74,15 +75,15 @@ func (o *Observer) Managers(ctx context.Context, out *observation.Observation) e
 }
 
 func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
-	r := resource{what: "list daemonsets.apps in kube-system", path: "/apis/apps/v1/namespaces/kube-system/daemonsets", kind: "DaemonSetList"}
-	sets, err := collect(ctx, o.Client, r, func(l *appsv1.DaemonSetList, kept []workload) []workload { return keepDaemonSets(l, kept) })
-	r = resource{what: "list deployments.apps in kube-system", path: "/apis/apps/v1/namespaces/kube-system/deployments", kind: "DeploymentList"}
-	deployments, err2 := collect(ctx, o.Client, r, func(l *appsv1.DeploymentList, kept []workload) []workload { return keepDeployments(l, kept) })
-	return append(sets, deployments...), joined([]error{err, err2})
+	r := kubeapi.Resource{What: "list daemonsets.apps in kube-system", Path: "/apis/apps/v1/namespaces/kube-system/daemonsets", Kind: "DaemonSetList"}
+	sets, err := kubeapi.Collect(ctx, o.Client, r, func(l *appsv1.DaemonSetList, kept []workload) []workload { return keepDaemonSets(l, kept) })
+	r = kubeapi.Resource{What: "list deployments.apps in kube-system", Path: "/apis/apps/v1/namespaces/kube-system/deployments", Kind: "DeploymentList"}
+	deployments, err2 := kubeapi.Collect(ctx, o.Client, r, func(l *appsv1.DeploymentList, kept []workload) []workload { return keepDeployments(l, kept) })
+	return append(sets, deployments...), kubeapi.Joined([]error{err, err2})
 }
 
 func (o *Observer) podsOf(ctx context.Context, selector string, found map[string]observation.Manager) error {
-	r := resource{what: "list pods in kube-system", path: "/api/v1/namespaces/kube-system/pods", kind: "PodList", query: url.Values{"labelSelector": {selector}}}
+	r := kubeapi.Resource{What: "list pods in kube-system", Path: "/api/v1/namespaces/kube-system/pods", Kind: "PodList", Query: url.Values{"labelSelector": {selector}}}
 	var failed error
 	find := func(name string) (map[string]string, bool) {
 		data, there, err := o.configMap(ctx, name)
@@ -91,7 +92,7 @@ func (o *Observer) podsOf(ctx context.Context, selector string, found map[string
 		}
 		return data, there
 	}
-	managers, err := collect(ctx, o.Client, r, func(l *corev1.PodList, kept []observation.Manager) []observation.Manager {
+	managers, err := kubeapi.Collect(ctx, o.Client, r, func(l *corev1.PodList, kept []observation.Manager) []observation.Manager {
 		for i := range l.Items {
 			if m, is := keepManager(&l.Items[i], find); is {
 				kept = append(kept, m)
@@ -102,7 +103,7 @@ func (o *Observer) podsOf(ctx context.Context, selector string, found map[string
 	for _, m := range managers {
 		found[m.Pod] = m
 	}
-	return joined([]error{err, failed})
+	return kubeapi.Joined([]error{err, failed})
 }
 
 // configMap reads the text of a ConfigMap; one that is not there has none.
@@ -115,11 +116,11 @@ func (o *Observer) configMap(ctx context.Context, name string) (map[string]strin
 }
 
 // getConfigMap returns nil for a ConfigMap that is not there.
-func (c *Client) getConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
+func (o *Observer) getConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
 	var m corev1.ConfigMap
-	r := request{what: "get configmaps in kube-system", method: http.MethodGet, path: "/api/v1/namespaces/kube-system/configmaps/" + url.PathEscape(name)}
-	err := get(ctx, c, r, "ConfigMap", &m, m.Unmarshal)
-	if status(err, http.StatusNotFound) {
+	r := kubeapi.Request{What: "get configmaps in kube-system", Method: http.MethodGet, Path: "/api/v1/namespaces/kube-system/configmaps/" + url.PathEscape(name)}
+	err := kubeapi.Get(ctx, o.Client, r, "ConfigMap", &m, m.Unmarshal)
+	if kubeapi.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
 	return &m, err
@@ -128,7 +129,7 @@ func (c *Client) getConfigMap(ctx context.Context, name string) (*corev1.ConfigM
 func gitVersion(body []byte) (string, error) {
 	var v version.Info
 	if err := json.Unmarshal(body, &v); err != nil || v.GitVersion == "" {
-		return "", &Unreached{"get the version", errNoVersion}
+		return "", &kubeapi.Unreached{What: "get the version", Err: errNoVersion}
 	}
 	return v.GitVersion, nil
 }

@@ -8,25 +8,22 @@ import (
 	"encoding/json"
 	"net/http"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 )
 
 // clusterList is a list of Rancher's clusters, each as the server wrote it.
 type clusterList struct {
-	metav1.ListMeta `json:"metadata"`
-	Items           []json.RawMessage `json:"items"`
+	kubeapi.CustomList
+	Items []json.RawMessage `json:"items"`
 }
-
-// Unmarshal is never called: custom resources have no protobuf.
-func (*clusterList) Unmarshal([]byte) error { return errNoProtobuf }
 
 // Provisioned returns the clusters that a Rancher provisions, as JSON; none where
 // the cluster is not Rancher's own.
-func (c *Client) Provisioned(ctx context.Context) ([]json.RawMessage, error) {
-	r := resource{what: "list clusters.provisioning.cattle.io", path: "/apis/provisioning.cattle.io/v1/clusters", kind: "ClusterList", jsonOnly: true}
-	list, err := collect(ctx, c, r, func(l *clusterList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
-	if status(err, http.StatusNotFound) {
+func (o *Observer) Provisioned(ctx context.Context) ([]json.RawMessage, error) {
+	r := kubeapi.Resource{What: "list clusters.provisioning.cattle.io", Path: "/apis/provisioning.cattle.io/v1/clusters", Kind: "ClusterList", JSONOnly: true}
+	list, err := kubeapi.Collect(ctx, o.Client, r, func(l *clusterList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
+	if kubeapi.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
-	return list, Refusal(err)
+	return list, kubeapi.Refusal(err)
 }

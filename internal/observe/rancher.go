@@ -14,14 +14,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
 // controlPlaneList is as much of RKEControlPlanes as tells whether they settled.
 type controlPlaneList struct {
-	metav1.ListMeta `json:"metadata"`
-	Items           []controlPlane `json:"items"`
+	kubeapi.CustomList
+	Items []controlPlane `json:"items"`
 }
 
 type controlPlane struct {
@@ -34,25 +35,22 @@ type controlPlane struct {
 	} `json:"status"`
 }
 
-// Unmarshal is never called: custom resources have no protobuf.
-func (*controlPlaneList) Unmarshal([]byte) error { return errNoProtobuf }
-
 // planType is the type of the Secrets that hold machine plans.
 const planType = "rke.cattle.io/machine-plan"
 
 // readRancher looks at Rancher's own objects, where the cluster is Rancher's. Of
 // Secrets it keeps only whether two of their values are the same.
 func (o *Observer) readRancher(ctx context.Context, out *observation.Observation) (err error) {
-	r := resource{what: "list rkecontrolplanes.rke.cattle.io", path: "/apis/rke.cattle.io/v1/rkecontrolplanes", kind: "RKEControlPlaneList", jsonOnly: true}
-	out.ControlPlanes, err = collect(ctx, o.Client, r, keepControlPlanes)
-	if status(err, http.StatusNotFound) {
+	r := kubeapi.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true}
+	out.ControlPlanes, err = kubeapi.Collect(ctx, o.Client, r, keepControlPlanes)
+	if kubeapi.HasStatus(err, http.StatusNotFound) {
 		return nil
 	}
 	if err != nil || len(out.ControlPlanes) == 0 {
 		return err
 	}
-	r = resource{what: "list secrets", path: "/api/v1/secrets", kind: "SecretList", query: url.Values{"fieldSelector": {"type=" + planType}}}
-	out.MachinePlans, err = collect(ctx, o.Client, r, keepPlans)
+	r = kubeapi.Resource{What: "list secrets", Path: "/api/v1/secrets", Kind: "SecretList", Query: url.Values{"fieldSelector": {"type=" + planType}}}
+	out.MachinePlans, err = kubeapi.Collect(ctx, o.Client, r, keepPlans)
 	return err
 }
 

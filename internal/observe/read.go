@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
 )
@@ -20,7 +21,7 @@ const managersNamespace = leadermigration.Namespace
 
 // Observer looks at one cluster; it remembers how the leases moved.
 type Observer struct {
-	*Client
+	*kubeapi.Client
 	// AllPods also reads the pods of all namespaces, for volumes that they name.
 	AllPods bool
 
@@ -53,7 +54,7 @@ func together(ctx context.Context, out *observation.Observation, parts ...part) 
 		all.Go(func() { errs[i] = read(ctx, out) })
 	}
 	all.Wait()
-	return joined(errs)
+	return kubeapi.Joined(errs)
 }
 
 // Again looks at the managers and the leases again.
@@ -73,14 +74,14 @@ func (o *Observer) Leases(ctx context.Context, out *observation.Observation) err
 }
 
 func (o *Observer) readNodes(ctx context.Context, out *observation.Observation) (err error) {
-	r := resource{what: "list nodes", path: "/api/v1/nodes", kind: "NodeList"}
-	out.Nodes, err = collect(ctx, o.Client, r, func(l *corev1.NodeList, kept []observation.Node) []observation.Node { return keepNodes(l, kept) })
+	r := kubeapi.Resource{What: "list nodes", Path: "/api/v1/nodes", Kind: "NodeList"}
+	out.Nodes, err = kubeapi.Collect(ctx, o.Client, r, func(l *corev1.NodeList, kept []observation.Node) []observation.Node { return keepNodes(l, kept) })
 	return err
 }
 
 func (o *Observer) readServices(ctx context.Context, out *observation.Observation) (err error) {
-	r := resource{what: "list services", path: "/api/v1/services", kind: "ServiceList"}
-	out.Services, err = collect(ctx, o.Client, r, keepServices)
+	r := kubeapi.Resource{What: "list services", Path: "/api/v1/services", Kind: "ServiceList"}
+	out.Services, err = kubeapi.Collect(ctx, o.Client, r, keepServices)
 	return err
 }
 
@@ -88,24 +89,24 @@ func (o *Observer) readServices(ctx context.Context, out *observation.Observatio
 func (o *Observer) readStorage(ctx context.Context, out *observation.Observation) error {
 	return together(ctx, out,
 		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := resource{what: "list persistentvolumes", path: "/api/v1/persistentvolumes", kind: "PersistentVolumeList"}
-			out.Volumes, err = collect(ctx, o.Client, r, keepVolumes)
+			r := kubeapi.Resource{What: "list persistentvolumes", Path: "/api/v1/persistentvolumes", Kind: "PersistentVolumeList"}
+			out.Volumes, err = kubeapi.Collect(ctx, o.Client, r, keepVolumes)
 			if err != nil || !o.AllPods {
 				return err
 			}
-			r = resource{what: "list pods", path: "/api/v1/pods", kind: "PodList"}
-			pods, err := collect(ctx, o.Client, r, keepInline)
+			r = kubeapi.Resource{What: "list pods", Path: "/api/v1/pods", Kind: "PodList"}
+			pods, err := kubeapi.Collect(ctx, o.Client, r, keepInline)
 			out.Volumes = append(out.Volumes, pods...)
 			return err
 		},
 		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := resource{what: "list storageclasses.storage.k8s.io", path: "/apis/storage.k8s.io/v1/storageclasses", kind: "StorageClassList"}
-			out.StorageClasses, err = collect(ctx, o.Client, r, keepClasses)
+			r := kubeapi.Resource{What: "list storageclasses.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/storageclasses", Kind: "StorageClassList"}
+			out.StorageClasses, err = kubeapi.Collect(ctx, o.Client, r, keepClasses)
 			return err
 		},
 		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := resource{what: "list csinodes.storage.k8s.io", path: "/apis/storage.k8s.io/v1/csinodes", kind: "CSINodeList", cached: true}
-			out.Drivers, err = collect(ctx, o.Client, r, func(l *storagev1.CSINodeList, kept []observation.NodeDrivers) []observation.NodeDrivers {
+			r := kubeapi.Resource{What: "list csinodes.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/csinodes", Kind: "CSINodeList", Cached: true}
+			out.Drivers, err = kubeapi.Collect(ctx, o.Client, r, func(l *storagev1.CSINodeList, kept []observation.NodeDrivers) []observation.NodeDrivers {
 				return keepDrivers(l, kept)
 			})
 			return err
@@ -114,10 +115,10 @@ func (o *Observer) readStorage(ctx context.Context, out *observation.Observation
 
 // readVersion asks for the version, which everybody may see.
 func (o *Observer) readVersion(ctx context.Context, out *observation.Observation) error {
-	a, err := o.do(ctx, request{what: "get the version", method: http.MethodGet, path: "/version", accept: "application/json"})
+	a, err := o.Do(ctx, kubeapi.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Accept: "application/json"})
 	if err != nil {
 		return err
 	}
-	out.Version, err = gitVersion(a.body)
+	out.Version, err = gitVersion(a.Body)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/ownership"
@@ -44,7 +45,7 @@ func (o *Observer) readReviews(ctx context.Context, out *observation.Observation
 }
 
 // mayLock asks the authorizer. A create has no name yet.
-func (c *Client) mayLock(ctx context.Context, user, verb, lease string) (bool, error) {
+func (o *Observer) mayLock(ctx context.Context, user, verb, lease string) (bool, error) {
 	about := &authorizationv1.ResourceAttributes{Namespace: managersNamespace, Group: "coordination.k8s.io", Resource: "leases", Verb: verb, Name: lease}
 	if verb == "create" {
 		about.Name = ""
@@ -58,7 +59,7 @@ func (c *Client) mayLock(ctx context.Context, user, verb, lease string) (bool, e
 		return false, err
 	}
 	var said authorizationv1.SubjectAccessReview
-	r := request{what: "create subjectaccessreviews.authorization.k8s.io", method: http.MethodPost, path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", body: body}
-	err = get(ctx, c, r, "SubjectAccessReview", &said, said.Unmarshal)
+	r := kubeapi.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: body}
+	err = kubeapi.Get(ctx, o.Client, r, "SubjectAccessReview", &said, said.Unmarshal)
 	return said.Status.Allowed, err
 }

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
@@ -31,8 +32,6 @@ const (
 // migration is never overwritten.
 var ErrKept = errors.New("there is a snapshot already")
 
-var errNoProtobuf = errors.New("custom resources have no protobuf")
-
 // readSnapshot reads the snapshot that the cluster keeps, if there is one.
 func (o *Observer) readSnapshot(ctx context.Context, out *observation.Observation) error {
 	m, err := o.getConfigMap(ctx, SnapshotName)
@@ -41,7 +40,7 @@ func (o *Observer) readSnapshot(ctx context.Context, out *observation.Observatio
 	}
 	s, err := unpack(m.BinaryData[snapshotKey])
 	if err != nil {
-		return &Unreached{"read the ConfigMap kube-system/" + SnapshotName, err}
+		return &kubeapi.Unreached{What: "read the ConfigMap kube-system/" + SnapshotName, Err: err}
 	}
 	out.Before = s
 	return nil
@@ -49,7 +48,7 @@ func (o *Observer) readSnapshot(ctx context.Context, out *observation.Observatio
 
 // KeepSnapshot writes a snapshot into the cluster. It fails with ErrKept where
 // another one is there.
-func (c *Client) KeepSnapshot(ctx context.Context, s observation.Snapshot) error {
+func (o *Observer) KeepSnapshot(ctx context.Context, s observation.Snapshot) error {
 	packed, err := pack(s)
 	if err != nil {
 		return err
@@ -63,18 +62,18 @@ func (c *Client) KeepSnapshot(ctx context.Context, s observation.Snapshot) error
 	if err != nil {
 		return err
 	}
-	_, err = c.do(ctx, request{what: "create configmaps in kube-system", method: http.MethodPost, path: "/api/v1/namespaces/kube-system/configmaps", body: body})
-	if status(err, http.StatusConflict) {
-		return c.kept(ctx, packed)
+	_, err = o.Do(ctx, kubeapi.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: "/api/v1/namespaces/kube-system/configmaps", Body: body})
+	if kubeapi.HasStatus(err, http.StatusConflict) {
+		return o.kept(ctx, packed)
 	}
-	return joined([]error{err})
+	return kubeapi.Joined([]error{err})
 }
 
 // kept accepts a snapshot that an earlier try has written, whose answer got lost.
-func (c *Client) kept(ctx context.Context, packed []byte) error {
-	m, err := c.getConfigMap(ctx, SnapshotName)
+func (o *Observer) kept(ctx context.Context, packed []byte) error {
+	m, err := o.getConfigMap(ctx, SnapshotName)
 	if err != nil {
-		return joined([]error{err})
+		return kubeapi.Joined([]error{err})
 	}
 	if m != nil && bytes.Equal(m.BinaryData[snapshotKey], packed) {
 		return nil

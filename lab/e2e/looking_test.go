@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -97,7 +98,7 @@ func (s *scenario) owners() (*observe.Observer, *watched) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	client, err := observe.Connect(observe.Connection{Kubeconfig: config, Patience: 10 * time.Second})
+	client, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: config, Patience: 10 * time.Second})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package kubeapi
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%s: the API server answers %d: %s", f.What, f.Status, f.Message)
 }
 
-func newFailure(what string, res *http.Response, a answer) *Failure {
+func newFailure(what string, res *http.Response, a Answer) *Failure {
 	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), after: retryAfter(res.Header)}
 	var s metav1.Status
 	if decode(a, "Status", &s, json.Unmarshal) == nil && s.Message != "" {
@@ -41,8 +41,8 @@ func newFailure(what string, res *http.Response, a answer) *Failure {
 	return f
 }
 
-// status reports whether an error is a refusal with one of these codes.
-func status(err error, codes ...int) bool {
+// HasStatus reports whether an error is a refusal with one of these codes.
+func HasStatus(err error, codes ...int) bool {
 	var f *Failure
 	return errors.As(err, &f) && slices.Contains(codes, f.Status)
 }
@@ -98,11 +98,11 @@ func untrusted(err error) bool {
 
 // Refusal turns an error of one request into the *Denied that it stands for, if it
 // does.
-func Refusal(err error) error { return joined([]error{err}) }
+func Refusal(err error) error { return Joined([]error{err}) }
 
-// joined makes one error of several: all rights that are missing, or the first of
+// Joined makes one error of several: all rights that are missing, or the first of
 // the others.
-func joined(errs []error) error {
+func Joined(errs []error) error {
 	denied := &Denied{}
 	var first error
 	for _, err := range errs {
@@ -114,9 +114,9 @@ func joined(errs []error) error {
 			return d
 		case errors.As(err, &d):
 			denied.Missing = append(denied.Missing, d.Missing...)
-		case status(err, http.StatusUnauthorized):
+		case HasStatus(err, http.StatusUnauthorized):
 			return &Denied{Expired: true}
-		case status(err, http.StatusForbidden) && errors.As(err, &f):
+		case HasStatus(err, http.StatusForbidden) && errors.As(err, &f):
 			denied.Missing = append(denied.Missing, f.What)
 		case first == nil:
 			first = err

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package kubeapi
 
 import (
 	"bytes"
@@ -27,6 +27,16 @@ var magic = []byte("k8s\x00")
 // errSamePage keeps a server that goes in circles from filling the memory.
 var errSamePage = errors.New("the API server answers with the same page for ever")
 
+// CustomList is the head of a list of a custom resource, which has no protobuf.
+type CustomList struct {
+	metav1.ListMeta `json:"metadata"`
+}
+
+// Unmarshal is never called.
+func (*CustomList) Unmarshal([]byte) error { return errNoProtobuf }
+
+var errNoProtobuf = errors.New("custom resources have no protobuf")
+
 // message is a type of the API that reads protobuf.
 type message[T any] interface {
 	*T
@@ -38,32 +48,34 @@ type listMessage[T any] interface {
 	metav1.ListInterface
 }
 
-// resource is a kind of objects of the API.
-type resource struct {
-	what, path, kind string // kind of the list
-	query            url.Values
-	jsonOnly         bool // a custom resource
-	cached           bool // an answer from the server's cache will do
+// Resource is a kind of objects of the API.
+type Resource struct {
+	What     string // for messages: "list nodes"
+	Path     string // of the list
+	Kind     string // of the list
+	Query    url.Values
+	JSONOnly bool // a custom resource
+	Cached   bool // an answer from the server's cache will do
 }
 
-// collect reads all pages of a list and keeps what keep makes of each. When the
+// Collect reads all pages of a list and keeps what keep makes of each. When the
 // list changes too much between two pages it begins anew, so that the result is
 // one state of the cluster.
-func collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r resource, keep func(P, []T) []T) ([]T, error) {
+func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
 	for {
 		kept, err := onePass(ctx, c, r, keep)
-		if status(err, http.StatusGone) && ctx.Err() == nil {
+		if HasStatus(err, http.StatusGone) && ctx.Err() == nil {
 			continue
 		}
 		return kept, err
 	}
 }
 
-func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r resource, keep func(P, []T) []T) ([]T, error) {
+func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
 	var kept []T
 	for token := ""; ; {
 		page := P(new(L))
-		if err := get(ctx, c, r.page(token), r.kind, page, page.Unmarshal); err != nil {
+		if err := Get(ctx, c, r.page(token), r.Kind, page, page.Unmarshal); err != nil {
 			return nil, err
 		}
 		kept = keep(page, kept)
@@ -72,47 +84,47 @@ func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r resou
 		case "":
 			return kept, nil
 		case token:
-			return nil, &Unreached{r.what, errSamePage}
+			return nil, &Unreached{r.What, errSamePage}
 		}
 		token = next
 	}
 }
 
-func (r resource) page(token string) request {
+func (r Resource) page(token string) Request {
 	q := url.Values{}
-	for k, v := range r.query {
+	for k, v := range r.Query {
 		q[k] = v
 	}
 	q.Set("limit", strconv.Itoa(pageSize))
 	switch {
 	case token != "":
 		q.Set("continue", token)
-	case r.cached:
+	case r.Cached:
 		q.Set("resourceVersion", "0")
 	}
-	req := request{what: r.what, method: http.MethodGet, path: r.path, query: q}
-	if r.jsonOnly {
-		req.accept = "application/json"
+	req := Request{What: r.What, Method: http.MethodGet, Path: r.Path, Query: q}
+	if r.JSONOnly {
+		req.Accept = "application/json"
 	}
 	return req
 }
 
-// get asks for an object of a kind.
-func get(ctx context.Context, c *Client, r request, kind string, into any, protobuf func([]byte) error) error {
-	a, err := c.do(ctx, r)
+// Get asks for an object of a kind.
+func Get(ctx context.Context, c *Client, r Request, kind string, into any, protobuf func([]byte) error) error {
+	a, err := c.Do(ctx, r)
 	if err != nil {
 		return err
 	}
 	if err := decode(a, kind, into, func(raw []byte, _ any) error { return protobuf(raw) }); err != nil {
-		return &Unreached{r.what, err}
+		return &Unreached{r.What, err}
 	}
 	return nil
 }
 
 // decode reads an answer of a kind; anything else, such as the page of a proxy, is
 // an error and not an empty list.
-func decode(a answer, kind string, into any, protobuf func([]byte, any) error) error {
-	if raw, is := bytes.CutPrefix(a.body, magic); is {
+func decode(a Answer, kind string, into any, protobuf func([]byte, any) error) error {
+	if raw, is := bytes.CutPrefix(a.Body, magic); is {
 		var u runtime.Unknown
 		if err := u.Unmarshal(raw); err != nil {
 			return fmt.Errorf("the answer is no protobuf of Kubernetes: %w", err)
@@ -123,10 +135,10 @@ func decode(a answer, kind string, into any, protobuf func([]byte, any) error) e
 		return protobuf(u.Raw, into)
 	}
 	var head metav1.TypeMeta
-	if err := json.Unmarshal(a.body, &head); err != nil || head.Kind != kind {
-		return fmt.Errorf("the answer is no %s of Kubernetes (%s)", kind, a.contentType)
+	if err := json.Unmarshal(a.Body, &head); err != nil || head.Kind != kind {
+		return fmt.Errorf("the answer is no %s of Kubernetes (%s)", kind, a.ContentType)
 	}
-	return json.Unmarshal(a.body, into)
+	return json.Unmarshal(a.Body, into)
 }
 
 // counter counts requests and bytes.

@@ -1,10 +1,11 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package observe
+package kubeapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -12,6 +13,10 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 // Client speaks to one API server.
@@ -32,26 +37,29 @@ const (
 	longPause  = 5 * time.Second
 )
 
-// request is one call; it may be made again, for none of them changes what a
-// second one finds, but for a POST that creates an object.
-type request struct {
-	what   string // for messages: "list nodes"
-	method string
-	path   string
-	query  url.Values
-	body   []byte
-	accept string // formats, unless set
+// Request is one call. It may be made again when its answer got lost, so it has
+// to find out by itself what an earlier try has done: a POST by a name that is
+// taken, a PATCH by a test that fails.
+type Request struct {
+	What        string // for messages: "list nodes"
+	Method      string
+	Path        string // below the server's address
+	Query       url.Values
+	Body        []byte
+	ContentType string // of the body; JSON, unless set
+	Accept      string // protobuf or JSON, unless set
 }
 
-// answer is a whole answer.
-type answer struct {
-	body        []byte
-	contentType string
+// Answer is a whole answer.
+type Answer struct {
+	Body        []byte
+	ContentType string
+	Warnings    []string // what the server has to say about the request
 }
 
-// do makes a request, again and again while what is wrong may pass. It fails with
+// Do makes a request, again and again while what is wrong may pass. It fails with
 // *Failure for what the server refuses, and with what the network says.
-func (c *Client) do(ctx context.Context, r request) (answer, error) {
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	end := time.Now().Add(c.patience)
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		a, err := c.once(ctx, r)
@@ -60,46 +68,43 @@ func (c *Client) do(ctx context.Context, r request) (answer, error) {
 		}
 		wait, passes := passing(err, pause)
 		if ctx.Err() != nil || !passes || time.Now().Add(wait).After(end) {
-			return answer{}, unreached(ctx, r.what, err)
+			return Answer{}, unreached(ctx, r.What, err)
 		}
 		if err := sleep(ctx, wait); err != nil {
-			return answer{}, unreached(ctx, r.what, err)
+			return Answer{}, unreached(ctx, r.What, err)
 		}
 	}
 }
 
 // once makes a request once and reads the whole answer.
-func (c *Client) once(ctx context.Context, r request) (answer, error) {
+func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	target := c.base + r.path
-	if len(r.query) > 0 {
-		target += "?" + r.query.Encode()
+	target := c.base + r.Path
+	if len(r.Query) > 0 {
+		target += "?" + r.Query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
+	req, err := http.NewRequestWithContext(ctx, r.Method, target, bytes.NewReader(r.Body))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	req.Header.Set("Accept", formats)
-	if r.accept != "" {
-		req.Header.Set("Accept", r.accept)
-	}
-	if r.body != nil {
-		req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", cmp.Or(r.Accept, formats))
+	if r.Body != nil {
+		req.Header.Set("Content-Type", cmp.Or(r.ContentType, "application/json"))
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	c.count.add(len(body))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	a := answer{body, res.Header.Get("Content-Type")}
+	a := Answer{body, res.Header.Get("Content-Type"), warnings(res.Header)}
 	if res.StatusCode/100 != 2 {
-		return answer{}, newFailure(r.what, res, a)
+		return Answer{}, newFailure(r.What, res, a)
 	}
 	return a, nil
 }
@@ -116,6 +121,17 @@ func passing(err error, pause time.Duration) (time.Duration, bool) {
 		return 0, false
 	}
 	return max(pause, f.after), true
+}
+
+// warnings reads the texts of the Warning headers (RFC 7234, 5.5), which name no
+// secret: they are about fields.
+func warnings(h http.Header) []string {
+	list, _ := net.ParseWarningHeaders(h.Values("Warning"))
+	var texts []string
+	for _, w := range list {
+		texts = append(texts, redact.Text(w.Text))
+	}
+	return texts
 }
 
 // retryAfter reads the header in seconds; 0 where there is none.
