@@ -45,6 +45,9 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 // patch brings the object of a cluster to another version, if nothing speaks
 // against it.
 func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, after *yamledit.Document, note string) error {
+	if err := f.live.review(ctx, "apply", t); err != nil {
+		return err
+	}
 	findings, err := f.live.judge(ctx, f, t)
 	if err != nil {
 		return err

@@ -10,10 +10,12 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/transform/rights"
 	"github.com/rke-lm/rke-lm/transform/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -98,6 +100,25 @@ func (l *liveCluster) judge(ctx context.Context, f found, t transform.Target) ([
 		}
 	}
 	return admission.Judge(seen, t.Accept), nil
+}
+
+// review asks for the rights that a verb needs, before anything is done. What a
+// choice keeps from being looked at needs none.
+func (l *liveCluster) review(ctx context.Context, verb string, t transform.Target) error {
+	o := l.object
+	needed := rights.Needed(verb, rights.Subject{Distro: o.Distro, Home: o.Home(), Name: o.Name, ID: o.ID})
+	if slices.Contains(t.Accept, admission.NotSettled) {
+		needed = slices.DeleteFunc(needed, func(r rights.Right) bool { return r.Resource == "secrets" || r.Resource == "machines" })
+	}
+	missing, err := l.server.Rights(ctx, needed)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	denied := &kubeapi.Denied{}
+	for _, r := range missing {
+		denied.Missing = append(denied.Missing, r.String())
+	}
+	return fmt.Errorf("%s: %w", o.Title(), denied)
 }
 
 // progress is that of the object as it is.

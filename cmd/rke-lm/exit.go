@@ -81,9 +81,10 @@ func exitCode(err error) int {
 	var unreached *kubeapi.Unreached
 	var answered *kubeapi.Failure
 	var stale *rancher.Stale
+	var rejected *rancher.Rejected
 	var refused *admission.Refused
 	switch {
-	case errors.As(err, &denied), errors.As(err, &stale), errors.As(err, &refused), errors.Is(err, observe.ErrKept):
+	case errors.As(err, &denied), errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &refused), errors.Is(err, observe.ErrKept):
 		return exitRefused
 	case errors.As(err, &unreached), errors.As(err, &answered):
 		return exitFailed
