@@ -87,7 +87,7 @@ func TestPlanShowsTheStagesOfALiveCluster(t *testing.T) {
 	t.Parallel()
 	r, flags := managing(t)
 	out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external")
-	for _, want := range []string{"rke2 fleet-default/harbour  v1.26.15+rke2r1", "grant-migration-lease   ", "+++ b/fleet-default/harbour", "enable-leader-migration"} {
+	for _, want := range []string{"rke2 fleet-default/harbour  v1.26.15+rke2r1", "grant-migration-lease   ", "+++ b/fleet-default/harbour", "+        kind: RoleBinding\n", "enable-leader-migration"} {
 		if !strings.Contains(out.stdout, want) {
 			t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
 		}
