@@ -202,7 +202,7 @@ func TestAServerThatKeepsAnotherValueIsSaid(t *testing.T) {
 			r.Change = func(o map[string]any) { delete(spec(o, "rkeConfig", "machineGlobalConfig"), "cloud-provider-name") }
 		})
 		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), dryRun)
-		if err == nil || !strings.Contains(err.Error(), "keep all of the change") || strings.Contains(err.Error(), "nothing was written") != dryRun {
+		if err == nil || !strings.Contains(err.Error(), "does not keep all of it") || rejected(err) != dryRun || errors.As(err, new(*Altered)) == dryRun {
 			t.Errorf("dry run %t: %v", dryRun, err)
 		}
 	}
