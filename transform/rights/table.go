@@ -31,6 +31,7 @@ var (
 	one     = []string{"plan", "apply", "verify", "owners", "migrate", "rollback"} // verbs about named clusters
 	writing = []string{"apply", "migrate", "rollback"}
 	whole   = []string{"migrate", "rollback"}
+	back    = []string{"rollback"}
 	looking = []string{"verify", "migrate", "rollback"}
 	leading = []string{"verify", "owners", "migrate", "rollback"}
 )
@@ -53,7 +54,8 @@ func local() []Row {
 		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change has arrived"},
 		{For: writing, Distro: rke2, Namespace: Home, Resource: "secrets", Do: []string{"list"}, Why: "the plans of machines, whether a change has arrived; not with `apply --accept cluster-not-settled`"},
 		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that keeps two runs apart"},
-		{For: whole, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
+		{For: whole, Distro: rke2, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
+		{For: whole, Distro: rke1, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
 		{For: whole, Distro: rke1, Namespace: Home, Group: "management.cattle.io", Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
 	}
 }
@@ -72,7 +74,14 @@ func downstream() []Row {
 		{For: leading, Namespace: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
 		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "who owns the cloud controllers"},
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
-		{For: whole, Resource: "nodes", Do: []string{"patch"}, Why: "cordon and its release"},
+		{For: whole, Resource: "nodes", Do: []string{"get", "patch"}, Why: "cordon and its release"},
+		{For: whole, Distro: rke1, Namespace: kubeSystem, Resource: "secrets", Do: []string{"list", "delete"}, Why: "the records of Helm, and those of a Helm that was killed"},
+		{For: back, Namespace: kubeSystem, Group: "rbac.authorization.k8s.io", Resource: "roles", Do: []string{"get"}, Why: "whether the right to the lease is gone"},
+		{For: back, Namespace: kubeSystem, Group: "rbac.authorization.k8s.io", Resource: "rolebindings", Do: []string{"get"}, Why: "whether the right to the lease is gone"},
+		{For: back, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether the chart is gone"},
+		{For: back, Distro: rke2, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether the chart is gone"},
+		{For: back, Distro: rke1, Namespace: kubeSystem, Group: "rbac.authorization.k8s.io", Resource: "roles", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
+		{For: back, Distro: rke1, Namespace: kubeSystem, Group: "rbac.authorization.k8s.io", Resource: "rolebindings", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
 	}
 	for i := range rows {
 		rows[i].Downstream = true
