@@ -44,7 +44,7 @@ func (w Way) Return(p *transform.Plan, stage string, seen *observation.Observati
 	if err != nil {
 		return Leg{}, err
 	}
-	l := Leg{Stage: stage, Back: true, Before: p.Start, After: p.Start, Files: files, Check: w.Undone(stage)}
+	l := Leg{Stage: stage, Back: true, Before: p.Start, After: p.Start, Files: files, Precheck: Check{None: true}, Check: w.Undone(stage)}
 	if step.Stage.Edit == nil {
 		if w.returns(stage, seen) {
 			l.Behind = step.Stage.Restore

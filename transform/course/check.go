@@ -20,8 +20,8 @@ type Check struct {
 	AtLeast, AtMost string
 }
 
-// behind is what has to hold behind a stage.
-func (w Way) behind(stage string) Check {
+// Behind is what has to hold behind a stage.
+func (w Way) Behind(stage string) Check {
 	c := Check{Stage: stage, AtLeast: stage}
 	switch stage {
 	case transform.InstallCCM:
@@ -51,7 +51,7 @@ func (w Way) ahead(p *transform.Plan, stage string) Check {
 	if i <= 0 || w.Target.NoLeaderMigration {
 		return Check{None: w.Target.NoLeaderMigration && stage == transform.SwitchToExternal}
 	}
-	return w.behind(p.Steps[i-1].Stage.Name)
+	return w.Behind(p.Steps[i-1].Stage.Name)
 }
 
 // Undone is what has to hold once a stage was taken back. Behind the undone switch

@@ -53,7 +53,7 @@ func (w Way) There(p *transform.Plan, stage string, seen *observation.Observatio
 	if err != nil {
 		return Leg{}, err
 	}
-	l := Leg{Stage: stage, Why: step.Stage.Why, Before: p.Start, After: p.Start, Files: files, Check: w.behind(stage)}
+	l := Leg{Stage: stage, Why: step.Stage.Why, Before: p.Start, After: p.Start, Files: files, Check: w.Behind(stage)}
 	switch {
 	case w.folded(p, stage) || step.State == transform.Done || w.past(p, stage, files, seen):
 		return l, nil
@@ -62,6 +62,9 @@ func (w Way) There(p *transform.Plan, stage string, seen *observation.Observatio
 		l.Caution = step.Stage.Caution
 	}
 	l.Ahead, l.Behind = step.Stage.Actions[:step.Stage.Ahead], step.Stage.Actions[step.Stage.Ahead:]
+	if chart, _ := p.Step(transform.InstallCCM); stage == transform.SwitchToExternal && w.folded(p, chart.Stage.Name) {
+		l.Ahead = chart.Stage.Actions[:chart.Stage.Ahead] // what the switch waits for is not there yet
+	}
 	l.Precheck = w.ahead(p, stage)
 	return l, nil
 }
@@ -99,13 +102,27 @@ func filesOf(p *transform.Plan) (map[string]string, error) {
 	return all, nil
 }
 
-// Last returns the last stage that edits the object and is in it; "" for none.
-func Last(p *transform.Plan) string {
+// Position returns the last stage that lies behind, with none before it left to do;
+// "" for none. Where the object does not tell, the cluster does.
+func (w Way) Position(p *transform.Plan, seen *observation.Observation) (string, error) {
+	files, err := filesOf(p)
+	if err != nil {
+		return "", err
+	}
 	last := ""
 	for _, s := range p.Steps {
-		if s.State == transform.Done {
+		if s.Left() {
+			break
+		}
+		if s.State == transform.Done || w.past(p, s.Stage.Name, files, seen) {
 			last = s.Stage.Name
 		}
 	}
-	return last
+	return last, nil
+}
+
+// InEffect reports whether the edit of a stage is in the object.
+func (w Way) InEffect(p *transform.Plan, stage string) (bool, error) {
+	s, err := p.Named(stage)
+	return err == nil && !s.Left(), err
 }

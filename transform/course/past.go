@@ -89,17 +89,18 @@ func finished(text string, sets []observation.DaemonSet) bool {
 	})
 }
 
-// sameArgs compares what is set, in any order.
-func sameArgs(a, b []args.Arg) bool {
-	texts := func(list []args.Arg) []string {
-		var out []string
-		for _, x := range list {
-			out = append(out, x.Name+"="+x.Value)
+// sameArgs reports whether a manager has all the arguments that were asked for, and
+// takes part in the migration just as was asked. Its chart may add some, and so may
+// its command.
+func sameArgs(wanted, has []args.Arg) bool {
+	for _, w := range wanted {
+		if !slices.ContainsFunc(has, func(h args.Arg) bool { return h.Name == w.Name && h.Value == w.Value }) {
+			return false
 		}
-		slices.Sort(out)
-		return out
 	}
-	return slices.Equal(texts(a), texts(b))
+	_, wants := args.Last(wanted, leadermigration.Flag)
+	_, flag := args.Last(has, leadermigration.Flag)
+	return wants == flag
 }
 
 func tagOf(image string) string {
