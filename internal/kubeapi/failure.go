@@ -61,7 +61,7 @@ func (d *Denied) Error() string {
 	if d.Expired {
 		return "the API server does not accept the credentials; log in again, they may have expired"
 	}
-	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/guide.md has the role"
+	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/permissions.md has the roles"
 }
 
 // Unreached says that a cluster could not be looked at.

@@ -99,6 +99,9 @@ func (s *Server) all(ctx context.Context, selector string) ([]Object, error) {
 		return nil, ErrNoRancher
 	}
 	managed, errManaged := s.list(ctx, "clusters.management.cattle.io", managed, selector)
+	if kubeapi.HasStatus(errManaged, http.StatusNotFound) {
+		errManaged = nil // provisioning alone, as without the multi-cluster manager
+	}
 	if err := kubeapi.Joined([]error{err, errManaged}); err != nil {
 		return nil, err
 	}

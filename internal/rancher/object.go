@@ -6,7 +6,7 @@ package rancher
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,9 +27,10 @@ type Object struct {
 	UID             string
 	Generation      int64
 	ResourceVersion string
-	// Raw is the object's JSON with every value as the server wrote it, on lines of
-	// its own. It may hold secrets.
-	Raw []byte
+	// Raw is the object's JSON as the server wrote it, and Text as much of it as
+	// people write, on lines of its own: without the status and what else the server
+	// keeps. Both may hold secrets.
+	Raw, Text []byte
 }
 
 // Title is how people call the cluster.
@@ -91,15 +92,15 @@ type head struct {
 func read(distro string, raw []byte) (Object, head, error) {
 	var h head
 	if err := json.Unmarshal(raw, &h); err != nil || h.Kind != "Cluster" || h.Name == "" || h.UID == "" {
-		return Object{}, h, fmt.Errorf("the answer is no Cluster of Kubernetes; look at what answers at this address")
+		return Object{}, h, errors.New("the answer is no Cluster of Kubernetes; look at what answers at this address")
 	}
-	var lines bytes.Buffer
-	if err := json.Indent(&lines, raw, "", "  "); err != nil {
+	text, err := written(raw)
+	if err != nil {
 		return Object{}, h, err
 	}
 	o := Object{
 		Distro: distro, Namespace: h.Namespace, Name: h.Name, Display: h.Name, ID: h.Status.ClusterName,
-		UID: string(h.UID), Generation: h.Generation, ResourceVersion: h.ResourceVersion, Raw: append(bytes.TrimSpace(lines.Bytes()), '\n'),
+		UID: string(h.UID), Generation: h.Generation, ResourceVersion: h.ResourceVersion, Raw: raw, Text: text,
 	}
 	if distro == RKE1 {
 		o.Display, o.ID = h.Spec.DisplayName, h.Name
@@ -111,3 +112,33 @@ func read(distro string, raw []byte) (Object, head, error) {
 func (h head) isEngine() bool { return isSet(h.Spec.Engine) }
 
 func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// kept is what the server keeps of an object besides what people write. Without it
+// the text of a cluster is the same until somebody changes the cluster.
+var kept = []string{"managedFields", "resourceVersion", "generation"}
+
+// written returns an object as people write it. Values stay the text that they are.
+func written(raw []byte) ([]byte, error) {
+	object, metadata := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if err := errors.Join(json.Unmarshal(raw, &object), json.Unmarshal(object["metadata"], &metadata)); err != nil {
+		return nil, err
+	}
+	delete(object, "status")
+	for _, key := range kept {
+		delete(metadata, key)
+	}
+	var err error
+	if object["metadata"], err = lines(metadata); err != nil {
+		return nil, err
+	}
+	return lines(object)
+}
+
+func lines(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}

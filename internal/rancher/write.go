@@ -5,9 +5,11 @@ package rancher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
@@ -39,10 +41,24 @@ func (l *Lost) Error() string {
 
 func (l *Lost) Unwrap() error { return l.Err }
 
+// Rejected says that the server does not take a change: it is not valid, or a webhook
+// denies it. Nothing was written.
+type Rejected struct {
+	Title string
+	Err   error
+}
+
+func (r *Rejected) Error() string {
+	return fmt.Sprintf("%s: the server does not take the change, and nothing was written: %s; correct the object, or ask who runs this Rancher", r.Title, r.Err)
+}
+
+func (r *Rejected) Unwrap() error { return r.Err }
+
 // Patch changes an object, and returns it as the server has it then and what the
 // server has to say about the change. With dryRun the server does all but keep it.
-// It fails with *Stale where the object changed since it was read, and with *Lost
-// where no answer tells what became of the change.
+// It fails with *Stale where the object changed since it was read, with *Rejected
+// where the server does not take it, and with *Lost where no answer tells what became
+// of the change.
 func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun bool) (Object, []string, error) {
 	if len(p) == 0 {
 		return o, nil, nil
@@ -76,7 +92,9 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 	switch {
 	case kubeapi.HasStatus(failure, http.StatusNotFound):
 		return o, &Stale{o.Title(), "is gone"}
-	case kubeapi.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden, http.StatusBadRequest):
+	case kubeapi.HasStatus(failure, http.StatusBadRequest), kubeapi.HasStatus(failure, http.StatusForbidden) && byWebhook(failure):
+		return o, &Rejected{o.Title(), failure}
+	case kubeapi.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
 		return o, s.explained(failure)
 	case !kubeapi.HasStatus(failure, http.StatusConflict, http.StatusUnprocessableEntity):
 		return o, &Lost{o.Title(), failure}
@@ -88,9 +106,16 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 	case p.Holds(now.Raw):
 		return now, nil
 	case p.Fits(now.Raw) && !kubeapi.HasStatus(failure, http.StatusConflict):
-		return now, s.explained(failure) // the object is as it was: the change itself is refused
+		return now, &Rejected{o.Title(), failure} // the object is as it was
 	}
 	return now, &Stale{o.Title(), "was changed meanwhile"}
+}
+
+// byWebhook tells a webhook that denies a change from a right that is missing: both
+// answer 403.
+func byWebhook(failure error) bool {
+	var f *kubeapi.Failure
+	return errors.As(failure, &f) && strings.Contains(f.Message, "admission webhook")
 }
 
 // altered is for a server that took the change and made another one of it.

@@ -85,7 +85,7 @@ func Check(title string, findings []transform.Finding) error {
 }
 
 func (s Seen) found(path, message, fix string) []transform.Finding {
-	return []transform.Finding{{File: s.Title, Path: path, Message: message, Fix: fix}}
+	return []transform.Finding{{Path: strings.TrimSpace(s.Title + " " + path), Message: message, Fix: fix}}
 }
 
 // head is as much of an object as its rules need.

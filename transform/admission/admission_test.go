@@ -46,7 +46,7 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 				t.Errorf("%v does not say %q", err, c.want)
 			}
 			for _, f := range findings {
-				if f.Rule == "" || f.Message == "" || f.Fix == "" || f.File == "" {
+				if f.Rule == "" || f.Message == "" || f.Fix == "" || !strings.HasPrefix(f.Path, "fleet-default/a") {
 					t.Errorf("%+v", f)
 				}
 			}
