@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/conduct"
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -83,7 +84,10 @@ func exitCode(err error) int {
 	var stale *rancher.Stale
 	var rejected *rancher.Rejected
 	var refused *admission.Refused
+	var end *conduct.End
 	switch {
+	case errors.As(err, &end):
+		return endCode(end)
 	case errors.As(err, &denied), errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &refused), errors.Is(err, observe.ErrKept):
 		return exitRefused
 	case errors.As(err, &unreached), errors.As(err, &answered):
@@ -93,4 +97,15 @@ func exitCode(err error) int {
 		return exitRefused
 	}
 	return exitInput
+}
+
+// endCode is that of a run that ended before its end.
+func endCode(e *conduct.End) int {
+	switch {
+	case e.Refused():
+		return exitRefused
+	case e.Found():
+		return exitFound
+	}
+	return exitFailed
 }
