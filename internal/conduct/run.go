@@ -27,6 +27,7 @@ type Run struct {
 
 	Timeout time.Duration // of each wait
 	Pause   time.Duration // between two looks
+	Lock    time.Duration // for which a lock lives after its last renewal; 0 for 15 seconds
 
 	AuditLog string // a file; "" for none
 	Who      Who

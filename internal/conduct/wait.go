@@ -145,11 +145,8 @@ func said(findings []transform.Finding) string {
 }
 
 // settleLimit is for how long the leases are followed until they show whether their
-// holders live, and leasePause lies between two looks at them.
-const (
-	settleLimit = 40 * time.Second
-	leasePause  = 500 * time.Millisecond
-)
+// holders live.
+const settleLimit = 40 * time.Second
 
 // look looks once at everything, and at the leases until they show what they have to.
 func (r *Run) look(ctx context.Context, c live.Choice) (*observed, error) {
@@ -157,7 +154,7 @@ func (r *Run) look(ctx context.Context, c live.Choice) (*observed, error) {
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(settleLimit); live.Unsettled(seen, c) && time.Now().Before(end) && pause(ctx, leasePause); {
+	for end := time.Now().Add(settleLimit); live.Unsettled(seen, c) && time.Now().Before(end) && pause(ctx, r.Pause/4); {
 		if err := r.observer.Again(ctx, seen); err != nil {
 			return nil, err
 		}
