@@ -99,9 +99,13 @@ func (w Way) filesBack(p *transform.Plan) (map[string]string, error) {
 // CheckReturn refuses a way back that cannot be gone to its end: where there is no
 // in-tree provider any more, or where the object does not tell enough.
 func (w Way) CheckReturn(p *transform.Plan, names []string, seen *observation.Observation) error {
-	if slices.Contains(names, transform.SwitchToExternal) && switched(p) && k8s.From(seen.Version, k8s.FirstWithout) {
+	version := seen.Version
+	if !k8s.From(version, k8s.FirstWithout) {
+		version = p.Cluster.Version
+	}
+	if slices.Contains(names, transform.SwitchToExternal) && switched(p) && k8s.From(version, k8s.FirstWithout) {
 		return &transform.Conflict{At: &yamledit.Error{
-			File: p.Start.File(), What: "the cluster runs " + seen.Version + ", and Kubernetes 1.27 and later have no in-tree provider to go back to",
+			File: p.Start.File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
 			Do: "stay with the external one; with --to " + transform.SwitchToExternal + " the stages behind the switch are taken back",
 		}}
 	}
