@@ -57,6 +57,7 @@ func (r *Run) preflight(ctx context.Context) (*start, error) {
 	if b.seen, err = r.observer.Look(ctx); err != nil {
 		return b, err
 	}
+	r.noteForeign(b.seen)
 	if b.position, err = r.Way.Position(p, b.seen); err != nil {
 		return b, err
 	}

@@ -119,9 +119,12 @@ func (r *Run) check(ctx context.Context, c course.Check) error {
 		if err != nil {
 			return state{}, err
 		}
-		open := c.Open(live.Judge(seen, choice))
+		open := c.Open(seen, live.Judge(seen, choice))
 		if course.Hopeless(open) {
 			return state{}, &late{"it does not pass by waiting", 0, open}
+		}
+		if len(open) == 0 {
+			r.noteReleased(seen)
 		}
 		return state{done: len(open) == 0, waiting: said(open), findings: open}, nil
 	})

@@ -7,9 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -65,15 +63,11 @@ func (w Way) Return(p *transform.Plan, stage string, seen *observation.Observati
 
 // returns reports whether a stage of actions alone shows on the cluster.
 func (w Way) returns(stage string, seen *observation.Observation) bool {
-	migrates := slices.ContainsFunc(seen.DaemonSets, func(d observation.DaemonSet) bool {
-		_, flag := args.Last(args.Of(anys(d.Args)), leadermigration.Flag)
-		return flag
-	})
 	switch stage {
 	case transform.InstallCCM:
 		return len(seen.DaemonSets) > 0
 	case transform.DisableLeaderMigration:
-		return len(seen.DaemonSets) > 0 && !migrates && !w.Target.NoLeaderMigration
+		return len(seen.DaemonSets) > 0 && !migrates(seen) && !w.Target.NoLeaderMigration
 	}
 	return stage != transform.VerifyProviderIDs
 }

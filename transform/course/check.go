@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
 // Check is what a cluster has to show at one point of the way.
@@ -83,8 +86,9 @@ func (w Way) Undone(stage string) Check {
 	return Check{}
 }
 
-// Open returns what a verdict lacks of a check, as findings; none where it holds.
-func (c Check) Open(v live.Verdict) []transform.Finding {
+// Open returns what a verdict on an observation lacks of a check, as findings; none
+// where it holds.
+func (c Check) Open(seen *observation.Observation, v live.Verdict) []transform.Finding {
 	if c.None {
 		return nil
 	}
@@ -95,7 +99,7 @@ func (c Check) Open(v live.Verdict) []transform.Finding {
 		}
 	}
 	names := transform.StageNames()
-	at := slices.Index(names, v.Reached)
+	at := slices.Index(names, c.reached(seen, v))
 	switch {
 	case c.AtLeast != "" && at < slices.Index(names, c.AtLeast):
 		open = append(open, notThere("the managers do not show the result of "+c.AtLeast+" yet"))
@@ -103,6 +107,29 @@ func (c Check) Open(v live.Verdict) []transform.Finding {
 		open = append(open, notThere("the managers still show the result of "+v.Reached))
 	}
 	return open
+}
+
+// reached is the last stage that shows. Where kube-controller-manager is no pod, as
+// with RKE, it shows by the migration lease alone; once nobody needs that, the
+// cloud-controller-manager without the flag is what is left to see, and that the
+// other one is external is what RKE applied.
+func (c Check) reached(seen *observation.Observation, v live.Verdict) string {
+	hidden := !slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager })
+	late := slices.Index(transform.StageNames(), c.AtLeast) >= slices.Index(transform.StageNames(), transform.SwitchToExternal)
+	if hidden && late && len(seen.DaemonSets) > 0 && !migrates(seen) {
+		return transform.DisableLeaderMigration
+	}
+	return v.Reached
+}
+
+// migrates reports whether a cloud-controller-manager takes part in the migration.
+func migrates(seen *observation.Observation) bool {
+	has := func(list []string) bool {
+		_, flag := args.Last(args.Of(anys(list)), leadermigration.Flag)
+		return flag
+	}
+	return slices.ContainsFunc(seen.DaemonSets, func(d observation.DaemonSet) bool { return has(d.Args) }) ||
+		slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool { return m.Component == observation.CloudManager && has(m.Args) })
 }
 
 func notThere(message string) transform.Finding {
