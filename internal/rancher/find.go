@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,6 +27,9 @@ type Query struct {
 	Selector string // of labels
 }
 
+// engineID is the form of the IDs of RKE1 clusters.
+var engineID = regexp.MustCompile(`^c-[a-z0-9]{5}$`)
+
 // ErrNone says that Rancher has no such cluster.
 var ErrNone = errors.New("no such cluster")
 
@@ -40,6 +44,12 @@ func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 	if namespace, name, both := strings.Cut(q.Name, "/"); both {
 		o, err := s.named(ctx, namespace, name)
 		return []Object{o}, s.explained(err)
+	}
+	if engineID.MatchString(q.Name) {
+		// Who may read this one object need not be allowed to list.
+		if o, h, err := s.get(ctx, Object{Distro: RKE1, Name: q.Name}); err == nil && h.isEngine() {
+			return []Object{o}, nil
+		}
 	}
 	list, err := s.all(ctx, q.Selector)
 	if err != nil {
