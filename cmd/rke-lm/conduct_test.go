@@ -163,7 +163,7 @@ func TestThereIsNoRollbackFrom127(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.rancher.Edit(worldPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.27.16+rke2r1" })
-	w.follow(t)
+	w.follow()
 	w.writes = nil
 	err := w.run(t, "two", said(t)).Rollback(t.Context())
 	if !strings.Contains(fmt.Sprint(err), "no in-tree provider to go back to") || exitCode(err) != exitRefused || len(w.writes) > 0 {
@@ -314,7 +314,7 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	w.stuck = false
-	w.follow(t)
+	w.follow()
 	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 		t.Errorf("cordoned: %v", left)
 	}
 	w.stuck = false
-	w.follow(t)
+	w.follow()
 	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -545,7 +545,7 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 	w.rancher.Edit(worldPath, func(o map[string]any) {
 		o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["token"] = secret
 	})
-	w.follow(t)
+	w.follow()
 	var shown bytes.Buffer
 	log := filepath.Join(t.TempDir(), "audit.jsonl")
 	r := w.run(t, "one", func(e outputs.RunEvent) { outputs.WriteRunEvent(&shown, e) })

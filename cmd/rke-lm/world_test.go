@@ -52,27 +52,40 @@ type world struct {
 	api     *apitest.Server
 	server  *httptest.Server
 
-	mu     sync.Mutex
-	stuck  bool            // machines get no new plans
-	dead   map[string]bool // user agents whose process was killed
-	writes []string        // that came
-	killAt int             // number of the write at which its process is killed; 0 for none
-	after  bool            // behind the write, and not before it
-	killed chan struct{}
-	ended  chan struct{}
-	owned  map[string]bool // objects of the cluster, by their paths
+	path   string // of the cluster's object
+	follow func() // lets Rancher and the machines follow it
+	distro transform.Distro
+	helm   string // file in which helm says how it was called
+
+	mu      sync.Mutex
+	stuck   bool            // machines get no new plans
+	dead    map[string]bool // user agents whose process was killed
+	writes  []string        // that came
+	killAt  int             // number of the write at which its process is killed; 0 for none
+	after   bool            // behind the write, and not before it
+	killed  chan struct{}
+	ended   chan struct{}
+	objects map[string]string // of the cluster, by their paths: those that were applied
 }
 
+// newWorld makes the one of RKE2.
 func newWorld(t *testing.T) *world {
-	t.Helper()
-	w := &world{rancher: ranchertest.Start(t), api: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), owned: map[string]bool{}}
-	w.rancher.Downstream[worldID] = http.HandlerFunc(w.downstream)
+	w := bareWorld(t, worldID)
+	w.path, w.distro, w.follow = worldPath, rke2.Distro(), w.provision
 	w.rancher.Put(t, worldText)
+	w.follow()
+	return w
+}
+
+func bareWorld(t *testing.T, id string) *world {
+	t.Helper()
+	w := &world{rancher: ranchertest.Start(t), api: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
+	w.rancher.Downstream[id] = http.HandlerFunc(w.downstream)
 	w.api.Fill(3)
+	w.api.Leases, w.api.Renews = nil, map[string]bool{}
 	for i := range w.api.Nodes {
 		w.api.Nodes[i].ResourceVersion, w.api.Nodes[i].UID = "1", "u-node"
 	}
-	w.follow(t)
 	w.server = httptest.NewTLSServer(w)
 	t.Cleanup(func() { close(w.ended); w.server.Close() })
 	return w
@@ -90,11 +103,16 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	dead := w.dead[agent] || now && !w.after
 	w.dead[agent] = w.dead[agent] || now
 	w.mu.Unlock()
+	if w.helm != "" {
+		w.mu.Lock()
+		w.engineLocked()
+		w.mu.Unlock()
+	}
 	if !dead {
 		answer := httptest.NewRecorder()
 		w.rancher.ServeHTTP(answer, r)
-		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/clusters/orchard") {
-			w.follow(nil)
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, w.path) {
+			w.follow()
 		}
 		if !now {
 			for key, values := range answer.Header() {
@@ -114,8 +132,8 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// follow lets Rancher and the machines follow the object.
-func (w *world) follow(t testing.TB) {
+// provision is how Rancher and the machines of RKE2 follow.
+func (w *world) provision() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fail := func(err error) {
@@ -135,12 +153,12 @@ func (w *world) follow(t testing.TB) {
 	for _, s := range classes[0].Settings {
 		config[s.Key] = s.Value
 	}
-	w.controlPlane(t, spec)
+	w.controlPlane(spec)
 	if w.stuck {
 		return
 	}
 	for i := range 3 {
-		w.machine(t, i, config)
+		w.machine(i, config)
 	}
 	w.managers(spec, config)
 }
@@ -153,7 +171,7 @@ func (w *world) put(o map[string]any) {
 	w.rancher.Put(&testing.T{}, string(text))
 }
 
-func (w *world) controlPlane(_ testing.TB, spec map[string]any) {
+func (w *world) controlPlane(spec map[string]any) {
 	own := map[string]any{"kubernetesVersion": spec["kubernetesVersion"]}
 	for key, v := range spec["rkeConfig"].(map[string]any) {
 		own[key] = v
@@ -168,7 +186,7 @@ func (w *world) controlPlane(_ testing.TB, spec map[string]any) {
 }
 
 // machine gives a machine its plan, which it runs at once.
-func (w *world) machine(_ testing.TB, i int, config map[string]any) {
+func (w *world) machine(i int, config map[string]any) {
 	name := fmt.Sprintf("orchard-servers-%d", i)
 	labels := map[string]any{"cluster.x-k8s.io/cluster-name": "orchard", "rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/machine-name": name,
 		"rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true"}
@@ -211,21 +229,38 @@ func (w *world) managers(spec, config map[string]any) {
 	if err != nil {
 		panic(err)
 	}
-	w.api.Do(func() { w.pods(kube, chart, installed) })
-	w.hold("kube-controller-manager", apitest.NodeName(0)+"_8f0e")
+	w.api.Do(func() { w.pods(kube, textsOf(chart.Args()), chart.ImageTag()) })
+	w.lead(provider != "external", migrates, installed, installed && chart.Migrates())
+}
+
+// lead gives the leases to those that take them.
+func (w *world) lead(inTree, migrates, installed, joins bool) {
+	const migration = "cloud-provider-extraction-migration"
+	kube, cloud := apitest.NodeName(0)+"_8f0e", apitest.NodeName(1)+"_b63d"
+	w.hold("kube-controller-manager", kube)
 	if installed {
-		w.hold("cloud-controller-manager", apitest.NodeName(1)+"_b63d")
+		w.hold("cloud-controller-manager", cloud)
 	}
-	external := provider == "external"
 	switch {
-	case external && installed && chart.Migrates():
-		w.hold("cloud-provider-extraction-migration", apitest.NodeName(1)+"_b63d")
-	case !external && migrates && !(installed && chart.Migrates() && w.holder("cloud-provider-extraction-migration") == apitest.NodeName(1)+"_b63d"):
-		w.hold("cloud-provider-extraction-migration", apitest.NodeName(0)+"_8f0e")
+	case !inTree && joins:
+		w.hold(migration, cloud)
+	case inTree && migrates && !(joins && w.holder(migration) == cloud):
+		w.hold(migration, kube)
+	case !joins:
+		w.api.Do(func() { delete(w.api.Renews, migration) })
 	}
 }
 
-func (w *world) hold(lease, holder string) { w.api.Do(func() { w.api.Hold(lease, holder) }) }
+// hold lets somebody hold a lease, which is short: the dead are waited for.
+func (w *world) hold(lease, holder string) {
+	w.api.Do(func() {
+		w.api.Hold(lease, holder)
+		for i := range w.api.Leases {
+			second := int32(1)
+			w.api.Leases[i].Spec.LeaseDurationSeconds = &second
+		}
+	})
+}
 
 func (w *world) holder(lease string) (name string) {
 	w.api.Do(func() {
@@ -238,26 +273,27 @@ func (w *world) holder(lease string) (name string) {
 	return name
 }
 
-func (w *world) pods(kube []string, chart ccm.Chart, installed bool) {
+// pods makes the managers' pods: none of a component without arguments.
+func (w *world) pods(kube, cloud []string, tag string) {
 	fresh := &apitest.Server{Renews: map[string]bool{}}
 	fresh.Fill(3)
 	w.api.Pods, w.api.DaemonSets = nil, nil
+	image := "registry.k8s.io/provider-aws/cloud-controller-manager:" + tag
 	for _, p := range fresh.Pods {
 		c := &p.Spec.Containers[0]
-		switch {
-		case c.Name == "kube-controller-manager":
+		if c.Name == "kube-controller-manager" {
 			c.Args = kube
-		case !installed:
-			continue
-		default:
-			c.Args, c.Image = textsOf(chart.Args()), "registry.k8s.io/provider-aws/cloud-controller-manager:"+chart.ImageTag()
+		} else {
+			c.Args, c.Image = cloud, image
 		}
-		w.api.Pods = append(w.api.Pods, p)
+		if len(c.Args) > 0 {
+			w.api.Pods = append(w.api.Pods, p)
+		}
 	}
-	if installed {
+	if len(cloud) > 0 {
 		d := fresh.DaemonSets[0]
 		c := &d.Spec.Template.Spec.Containers[0]
-		c.Args, c.Image = textsOf(chart.Args()), "registry.k8s.io/provider-aws/cloud-controller-manager:"+chart.ImageTag()
+		c.Args, c.Image = cloud, image
 		w.api.DaemonSets = []appsv1.DaemonSet{d}
 	}
 }
@@ -271,39 +307,64 @@ func textsOf(list []args.Arg) []string {
 }
 
 // downstream is the API server of the cluster: Nodes can be read and patched one by
-// one, and objects be looked for that are not there.
+// one, and objects be applied, looked for and deleted.
 func (w *world) downstream(rw http.ResponseWriter, r *http.Request) {
-	name, one := strings.CutPrefix(r.URL.Path, "/api/v1/nodes/")
-	if !one {
+	name, node := strings.CutPrefix(r.URL.Path, "/api/v1/nodes/")
+	switch {
+	case node:
+		w.api.Do(func() { w.node(rw, r, name) })
+	case strings.HasSuffix(r.URL.Path, "/configmaps/rke-lm-snapshot"), !w.object(rw, r):
 		w.api.ServeHTTP(rw, r)
+	}
+}
+
+// object answers requests about objects that are applied; false for other ones.
+func (w *world) object(rw http.ResponseWriter, r *http.Request) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text, there := w.objects[r.URL.Path]
+	switch {
+	case r.Method == http.MethodPatch:
+		body, _ := io.ReadAll(r.Body)
+		w.objects[r.URL.Path] = string(body)
+		fmt.Fprint(rw, "{}")
+	case r.Method == http.MethodDelete && there:
+		delete(w.objects, r.URL.Path)
+		fmt.Fprint(rw, "{}")
+	case there:
+		fmt.Fprint(rw, text)
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *world) node(rw http.ResponseWriter, r *http.Request, name string) {
+	i := slices.IndexFunc(w.api.Nodes, func(n corev1.Node) bool { return n.Name == name })
+	if i < 0 {
+		rw.WriteHeader(http.StatusNotFound)
 		return
 	}
-	w.api.Do(func() {
-		i := slices.IndexFunc(w.api.Nodes, func(n corev1.Node) bool { return n.Name == name })
-		if i < 0 {
-			rw.WriteHeader(http.StatusNotFound)
+	node := w.api.Nodes[i]
+	node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
+	text, err := json.Marshal(node)
+	if err == nil && r.Method == http.MethodPatch {
+		var p evanphx.Patch
+		body, _ := io.ReadAll(r.Body)
+		if p, err = evanphx.DecodePatch(body); err == nil {
+			text, err = p.Apply(text)
+		}
+		var now corev1.Node
+		if err == nil {
+			err = json.Unmarshal(text, &now)
+		}
+		if err != nil {
+			rw.WriteHeader(http.StatusUnprocessableEntity)
 			return
 		}
-		node := w.api.Nodes[i]
-		node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
-		text, err := json.Marshal(node)
-		if err == nil && r.Method == http.MethodPatch {
-			var p evanphx.Patch
-			body, _ := io.ReadAll(r.Body)
-			if p, err = evanphx.DecodePatch(body); err == nil {
-				text, err = p.Apply(text)
-			}
-			if err != nil {
-				rw.WriteHeader(http.StatusUnprocessableEntity)
-				return
-			}
-			var now corev1.Node
-			if err = json.Unmarshal(text, &now); err == nil {
-				w.api.Nodes[i] = now
-			}
-		}
-		rw.Write(text)
-	})
+		w.api.Nodes[i] = now
+	}
+	rw.Write(text)
 }
 
 // run is a run over the cluster, as the command line makes it.
@@ -313,14 +374,21 @@ func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *con
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := server.Find(t.Context(), rancher.Query{Name: "fleet-default/orchard"})
+	objects, err := server.Find(t.Context(), rancher.Query{Name: w.name()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &conduct.Run{
-		Server: server, Object: objects[0], Way: course.Way{Distro: rke2.Distro(), Target: transform.Target{EndState: transform.EndStateExternal}},
+		Server: server, Object: objects[0], Way: course.Way{Distro: w.distro, Target: transform.Target{EndState: transform.EndStateExternal}},
 		Timeout: 5 * time.Second, Pause: 2 * time.Millisecond, Who: conduct.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
 	}
+}
+
+func (w *world) name() string {
+	if w.path == worldPath {
+		return "fleet-default/orchard"
+	}
+	return engineID
 }
 
 // spec is the cluster's own part of its object.
@@ -329,7 +397,7 @@ func (w *world) spec(t *testing.T) string {
 	var o struct {
 		Spec json.RawMessage `json:"spec"`
 	}
-	if err := json.Unmarshal([]byte(w.rancher.Object(worldPath)), &o); err != nil {
+	if err := json.Unmarshal([]byte(w.rancher.Object(w.path)), &o); err != nil {
 		t.Fatal(err)
 	}
 	return string(o.Spec)

@@ -116,8 +116,11 @@ func (c Check) Open(seen *observation.Observation, v live.Verdict) []transform.F
 func (c Check) reached(seen *observation.Observation, v live.Verdict) string {
 	hidden := !slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager })
 	late := slices.Index(transform.StageNames(), c.AtLeast) >= slices.Index(transform.StageNames(), transform.SwitchToExternal)
-	if hidden && late && len(seen.DaemonSets) > 0 && !migrates(seen) {
+	switch {
+	case hidden && late && len(seen.DaemonSets) > 0 && !migrates(seen):
 		return transform.DisableLeaderMigration
+	case hidden && v.Lease.Life == observation.Dead && !migrates(seen):
+		return transform.GrantMigrationLease // the record is of somebody who runs no more
 	}
 	return v.Reached
 }

@@ -54,8 +54,8 @@ func (s *Server) answer(r *http.Request) answer {
 		return page("ServiceList", s.Services, q, func(l []corev1.Service, m metav1.ListMeta) marshaler {
 			return &corev1.ServiceList{ListMeta: m, Items: l}
 		})
-	case "/api/v1/secrets":
-		return page("SecretList", s.Secrets, q, func(l []corev1.Secret, m metav1.ListMeta) marshaler { return &corev1.SecretList{ListMeta: m, Items: l} })
+	case "/api/v1/secrets", "/api/v1/namespaces/kube-system/secrets":
+		return page("SecretList", matching(s.Secrets, q, func(o corev1.Secret) map[string]string { return o.Labels }), q, func(l []corev1.Secret, m metav1.ListMeta) marshaler { return &corev1.SecretList{ListMeta: m, Items: l} })
 	}
 	return s.storage(r, q)
 }
