@@ -83,6 +83,8 @@ func exitCode(err error) int {
 	var answered *kubeapi.Failure
 	var stale *rancher.Stale
 	var rejected *rancher.Rejected
+	var altered *rancher.Altered
+	var lost *rancher.Lost
 	var refused *admission.Refused
 	var end *conduct.End
 	switch {
@@ -90,7 +92,7 @@ func exitCode(err error) int {
 		return endCode(end)
 	case errors.As(err, &denied), errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &refused), errors.Is(err, observe.ErrKept):
 		return exitRefused
-	case errors.As(err, &unreached), errors.As(err, &answered):
+	case errors.As(err, &altered), errors.As(err, &lost), errors.As(err, &unreached), errors.As(err, &answered):
 		return exitFailed
 	case errors.As(err, &r) && r.Rule == transform.RuleNotMigratable, errors.As(err, &c),
 		errors.Is(err, atomicfile.ErrChanged), errors.Is(err, saved.ErrForeign):

@@ -105,7 +105,7 @@ type rawList struct {
 // all lists the clusters of both kinds.
 func (s *Server) all(ctx context.Context, selector string) ([]Object, error) {
 	provisioned, err := s.list(ctx, "clusters.provisioning.cattle.io", provisioned, selector)
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
+	if kubeapi.HasStatus(err, http.StatusNotFound) || kubeapi.HasStatus(err, http.StatusForbidden) && !s.hasClusters(ctx) {
 		return nil, ErrNoRancher
 	}
 	managed, errManaged := s.list(ctx, "clusters.management.cattle.io", managed, selector)
@@ -136,6 +136,13 @@ func (s *Server) all(ctx context.Context, selector string) ([]Object, error) {
 		}
 	}
 	return list, nil
+}
+
+// hasClusters asks what everybody may ask: who has no right to list something is
+// refused even where there is no such thing.
+func (s *Server) hasClusters(ctx context.Context) bool {
+	_, err := s.local.Do(ctx, kubeapi.Request{What: "get the resources of provisioning.cattle.io", Method: http.MethodGet, Path: "/apis/provisioning.cattle.io/v1", Accept: "application/json"})
+	return !kubeapi.HasStatus(err, http.StatusNotFound)
 }
 
 func (s *Server) list(ctx context.Context, what, path, selector string) ([]json.RawMessage, error) {
