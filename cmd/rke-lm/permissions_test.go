@@ -33,11 +33,13 @@ func rolesOf(verb string) string {
 	}{
 		{"On Rancher's own cluster, for an RKE2 cluster:", "rke2", false},
 		{"On Rancher's own cluster, for an RKE1 cluster:", "rke1", false},
-		{"On the cluster itself:", "rke2", true},
+		{"On the cluster itself:", "", true},
+		{"On the cluster itself, for an RKE2 cluster also:", "rke2", true},
+		{"On the cluster itself, for an RKE1 cluster also:", "rke1", true},
 	} {
 		var rows []rights.Row
 		for _, r := range rights.Table() {
-			if slices.Contains(r.For, verb) && r.Downstream == part.downstream && (r.Distro == "" || r.Distro == part.distro) {
+			if slices.Contains(r.For, verb) && r.Downstream == part.downstream && (r.Distro == "" && !part.downstream || r.Distro == part.distro) {
 				rows = append(rows, r)
 			}
 		}

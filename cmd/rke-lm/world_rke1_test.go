@@ -195,4 +195,3 @@ func valuesOf(t *testing.T, w *world) string {
 	}
 	return files[0].Content
 }
-

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
@@ -51,7 +52,7 @@ func (r *Run) preflight(ctx context.Context) (*start, error) {
 	if b.names, err = r.stages(p); err != nil {
 		return nil, err
 	}
-	if err := r.review(ctx); err != nil {
+	if err := r.review(ctx, p); err != nil {
 		return b, err
 	}
 	if b.seen, err = r.observer.Look(ctx); err != nil {
@@ -112,8 +113,12 @@ func upTo(p *transform.Plan, last string) []string {
 }
 
 // review asks for all rights that the run will need.
-func (r *Run) review(ctx context.Context) error {
-	needed := rights.Needed(r.verb, rights.Subject{Distro: r.Object.Distro, Home: r.Object.Home(), Name: r.Object.Name, ID: r.Object.ID})
+func (r *Run) review(ctx context.Context, p *transform.Plan) error {
+	when := course.Needs(p)
+	if _, err := exec.LookPath("helm"); err != nil {
+		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // somebody else runs it
+	}
+	needed := rights.Needed(r.verb, rights.Subject{Distro: r.Object.Distro, Home: r.Object.Home(), Name: r.Object.Name, ID: r.Object.ID, When: when})
 	missing, err := r.Server.Rights(ctx, needed)
 	if err != nil || len(missing) == 0 {
 		return err
