@@ -18,6 +18,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"github.com/rke-lm/rke-lm/lab/deploy"
 )
 
 // quiet keeps broken connections, which scenarios cause on purpose, out of the tests' output.
@@ -28,6 +30,12 @@ func (s *Server) URL() string { return s.proxy.url }
 
 // CA returns the file with the certificate that signed Rancher's own.
 func (s *Server) CA() string { return s.proxy.ca }
+
+// Charts returns where the repository with the published chart is.
+func (s *Server) Charts() string { return s.charts.URL }
+
+// Helm returns the helm that installs charts, and the folders that it uses.
+func (s *Server) Helm() *deploy.Helm { return s.helm }
 
 // Token gives out a token.
 func (s *Server) Token() string {

@@ -13,11 +13,12 @@ import (
 
 // The resources that a stand-in keeps.
 var (
-	clusters      = schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
-	controlPlanes = schema.GroupVersionResource{Group: "rke.cattle.io", Version: "v1", Resource: "rkecontrolplanes"}
-	machines      = schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta1", Resource: "machines"}
-	managed       = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}
-	backups       = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "etcdbackups"}
+	clusters       = schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
+	controlPlanes  = schema.GroupVersionResource{Group: "rke.cattle.io", Version: "v1", Resource: "rkecontrolplanes"}
+	infrastructure = schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta1", Resource: "clusters"}
+	machines       = schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta1", Resource: "machines"}
+	managed        = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}
+	backups        = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "etcdbackups"}
 )
 
 // definitions are those of Rancher up to 2.11, which makes them from its Go types: management.cattle.io
@@ -26,6 +27,7 @@ func definitions() []crd.CRD {
 	return []crd.CRD{
 		{GVK: kind(clusters, "Cluster"), SchemaObject: &provisioningv1.Cluster{}, Status: true},
 		{GVK: kind(controlPlanes, "RKEControlPlane"), SchemaObject: &rkev1.RKEControlPlane{}, Status: true},
+		{GVK: kind(infrastructure, "Cluster"), SchemaObject: &capi.Cluster{}, Status: true},
 		{GVK: kind(machines, "Machine"), SchemaObject: &capi.Machine{}, Status: true},
 		{GVK: kind(managed, "Cluster"), NonNamespace: true},
 	}

@@ -6,6 +6,7 @@ package rancher
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -113,4 +114,15 @@ func provisioned(name, namespace string, spec map[string]any) map[string]any {
 		"apiVersion": "provisioning.cattle.io/v1", "kind": "Cluster",
 		"metadata": map[string]any{"name": name, "namespace": namespace}, "spec": spec,
 	}
+}
+
+// same compares as JSON: numbers may have been read in different ways.
+func same(a, b any) bool {
+	var x, y any
+	left, err := json.Marshal(a)
+	right, err2 := json.Marshal(b)
+	if err != nil || err2 != nil || json.Unmarshal(left, &x) != nil || json.Unmarshal(right, &y) != nil {
+		return false
+	}
+	return reflect.DeepEqual(x, y)
 }

@@ -44,6 +44,7 @@ type Server struct {
 	dynamic dynamic.Interface
 	proxy   *proxy
 	helm    *deploy.Helm
+	charts  *deploy.Repository
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -77,6 +78,9 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if s.helm, err = deploy.NewHelm(ctx, filepath.Join(s.dir, "helm")); err != nil {
 		return err
 	}
+	if s.charts, err = deploy.StartRepository(ctx, s.helm, filepath.Join(s.dir, "charts")); err != nil {
+		return err
+	}
 	if err := deploy.Define(ctx, config, definitions()...); err != nil {
 		return fmt.Errorf("rancher: definitions: %w", err)
 	}
@@ -88,8 +92,7 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if err := s.addLocal(ctx); err != nil {
 		return err
 	}
-	s.proxy, err = startProxy(s.dir)
-	if err != nil {
+	if s.proxy, err = startProxy(s.dir); err != nil {
 		return err
 	}
 	return s.admit(ctx, localName, s.Local)
@@ -106,6 +109,9 @@ func (s *Server) Stop() {
 	}
 	if s.proxy != nil {
 		s.proxy.stop()
+	}
+	if s.charts != nil {
+		s.charts.Stop()
 	}
 	s.Local.Stop()
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,8 +60,7 @@ func (s *Server) AddRKE2(ctx context.Context, doc *yamledit.Document) (*Downstre
 func machinesOf(name string, read *rke2.Cluster) []Machine {
 	var list []Machine
 	for _, class := range read.Classes {
-		number, _ := class.Pool.Get("quantity").Value().(int)
-		for n := range number {
+		for n := range quantity(class) {
 			list = append(list, Machine{
 				Name: fmt.Sprintf("%s-%s-%s-%d", name, class.Name, suffix(class.Name, 5), n+1), Pool: class.Name,
 				ControlPlane: class.ControlPlane(), Etcd: class.Etcd(), Worker: class.Worker(), Labels: class.Labels,
@@ -68,6 +68,15 @@ func machinesOf(name string, read *rke2.Cluster) []Machine {
 		}
 	}
 	return list
+}
+
+// quantity returns how many machines a class has; a pool that does not say has one.
+func quantity(class rke2.Class) int {
+	number, err := strconv.Atoi(fmt.Sprint(class.Pool.Get("quantity").Value()))
+	if err != nil {
+		return 1
+	}
+	return number
 }
 
 // serveCharts starts RKE2's own helm-controller. Its Jobs run as pods.
@@ -105,6 +114,13 @@ func (s *Server) writeRKE2(ctx context.Context, d *Downstream, object map[string
 		return err
 	}
 	if err := s.namespace(ctx, d.ID); err != nil {
+		return err
+	}
+	err = s.create(ctx, infrastructure, Namespace, map[string]any{
+		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": map[string]any{"name": d.Name, "namespace": Namespace},
+		"spec": map[string]any{"controlPlaneRef": map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "name": d.Name, "namespace": Namespace}},
+	})
+	if err != nil {
 		return err
 	}
 	for _, m := range d.Machines {
