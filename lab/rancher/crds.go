@@ -30,6 +30,7 @@ func definitions() []crd.CRD {
 		{GVK: kind(infrastructure, "Cluster"), SchemaObject: &capi.Cluster{}, Status: true},
 		{GVK: kind(machines, "Machine"), SchemaObject: &capi.Machine{}, Status: true},
 		{GVK: kind(managed, "Cluster"), NonNamespace: true},
+		{GVK: kind(backups, "EtcdBackup")},
 	}
 }
 
