@@ -11,8 +11,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/saved"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/admission"
 )
 
 // Exit codes; docs/exit-codes.md explains them.
@@ -78,8 +80,11 @@ func exitCode(err error) int {
 	var denied *kubeapi.Denied
 	var unreached *kubeapi.Unreached
 	var answered *kubeapi.Failure
+	var stale *rancher.Stale
+	var rejected *rancher.Rejected
+	var refused *admission.Refused
 	switch {
-	case errors.As(err, &denied), errors.Is(err, observe.ErrKept):
+	case errors.As(err, &denied), errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &refused), errors.Is(err, observe.ErrKept):
 		return exitRefused
 	case errors.As(err, &unreached), errors.As(err, &answered):
 		return exitFailed

@@ -32,6 +32,7 @@ type found struct {
 	distro transform.Distro
 	doc    *yamledit.Document
 	source source.Source
+	live   *liveCluster // nil for a file
 }
 
 // result is what came of a document, or the end of a source.
@@ -46,6 +47,12 @@ type result struct {
 // that held a cluster or an error. Nothing is kept of them: a stream may be
 // longer than memory. An error of one does not keep others from being read.
 func (o *options) clusters(ctx context.Context, paths []string, work func(found) (show func() error, err error)) iter.Seq[result] {
+	if err := o.checkPaths(paths); err != nil {
+		return func(yield func(result) bool) { yield(failed(err)) }
+	}
+	if o.live() {
+		return o.liveClusters(ctx, work)
+	}
 	return func(yield func(result) bool) {
 		sources, err := o.sources(paths)
 		if err != nil && !yield(failed(err)) {
@@ -92,7 +99,7 @@ func failed(err error) result { return result{piece: piece{end: true, err: err}}
 // sources finds what the paths name; what was found is returned with an error.
 func (o *options) sources(paths []string) ([]source.Source, error) {
 	if len(paths) == 0 {
-		return nil, errors.New("no path is given; name a file, a folder, or - for standard input")
+		return nil, errors.New("no path is given; name a file, a folder, - for standard input, or a cluster of a Rancher with --cluster")
 	}
 	if o.distro != "" {
 		if err := checkOneOf("distro", o.distro, distroNames()...); err != nil {

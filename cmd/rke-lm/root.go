@@ -19,6 +19,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/admission"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
@@ -38,6 +39,7 @@ type options struct {
 	distro  string
 	choices transform.Target
 	output  string
+	connection
 
 	config     string          // file with choices
 	configured map[string]bool // flags that it has set
@@ -174,6 +176,7 @@ func checkAccept(id string) error {
 	for _, d := range distros() {
 		rules = append(rules, d.Rules...)
 	}
+	rules = append(rules, admission.Rules()...)
 	return checkAcceptable(id, rules)
 }
 

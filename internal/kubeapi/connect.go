@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,13 @@ type Connection struct {
 	// Rancher is the address of a Rancher, whose own cluster is meant; then Token
 	// is needed, and Kubeconfig and Context say nothing.
 	Rancher, Token string
-	Authority      string // file with the certificate that signed Rancher's; "" for the system's
+	// Authority is a file with the certificate that signed the server's, and
+	// AuthorityData what such a file holds; without both the system's are trusted,
+	// or those of the kubeconfig.
+	Authority     string
+	AuthorityData []byte
+	// Insecure takes any certificate: whoever answers then gets the token.
+	Insecure bool
 	// Patience is for how long a request is tried again.
 	Patience time.Duration
 }
@@ -42,14 +49,18 @@ func Connect(c Connection) (*Client, error) {
 		return nil, fmt.Errorf("%w: %w; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, err)
 	}
 	config.UserAgent = c.UserAgent
+	if c.Authority != "" || c.Insecure {
+		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, c.Authority
+		config.Insecure = c.Insecure
+	}
 	return newClient(config, c.Patience)
 }
 
 // rancher goes through Rancher's plain Kubernetes route to its own cluster.
 func (c Connection) rancher() *rest.Config {
 	return &rest.Config{
-		Host: strings.TrimSuffix(c.Rancher, "/") + "/k8s/clusters/local", BearerToken: c.Token, UserAgent: c.UserAgent,
-		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority},
+		Host: strings.TrimSuffix(c.Rancher, "/") + clusterRoute + "local", BearerToken: c.Token, UserAgent: c.UserAgent,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority, CAData: c.AuthorityData, Insecure: c.Insecure},
 	}
 }
 
@@ -87,5 +98,22 @@ func newClient(config *rest.Config, patience time.Duration) (*Client, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{http: h, base: strings.TrimSuffix(base.String(), "/"), patience: patience}, nil
+	return &Client{http: h, base: strings.TrimSuffix(base.String(), "/"), patience: patience, config: config}, nil
 }
+
+// clusterRoute is the part of an address behind which a Rancher has a cluster's
+// API server.
+const clusterRoute = "/k8s/clusters/"
+
+// Through returns a client for another cluster behind the same Rancher; false where
+// the server was not reached through one.
+func (c *Client) Through(id string) (*Client, bool) {
+	rancher, _, through := strings.Cut(c.base, clusterRoute)
+	if !through {
+		return nil, false
+	}
+	return &Client{http: c.http, base: rancher + clusterRoute + url.PathEscape(id), patience: c.patience, config: c.config}, true
+}
+
+// Address is where the server is.
+func (c *Client) Address() string { return c.base }

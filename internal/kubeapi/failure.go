@@ -34,6 +34,10 @@ func (f *Failure) Error() string {
 
 func newFailure(what string, res *http.Response, a Answer) *Failure {
 	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), after: retryAfter(res.Header)}
+	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
+		// The page of a login is no answer; its query may hold a token.
+		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
+	}
 	var s metav1.Status
 	if decode(a, "Status", &s, json.Unmarshal) == nil && s.Message != "" {
 		f.Message = redact.Text(s.Message)
@@ -57,7 +61,7 @@ func (d *Denied) Error() string {
 	if d.Expired {
 		return "the API server does not accept the credentials; log in again, they may have expired"
 	}
-	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/guide.md has the role"
+	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/permissions.md has the roles"
 }
 
 // Unreached says that a cluster could not be looked at.
