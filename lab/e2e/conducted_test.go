@@ -4,12 +4,18 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -88,75 +94,104 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 	return c
 }
 
+// event is as much as scenarios need of what a run says.
+type event struct {
+	Type, Stage, Message string
+}
+
 // run is one run of rke-lm.
 type run struct {
 	cmd    *exec.Cmd
-	output *bytes.Buffer
+	events io.Reader
+	heard  func(event) // called with every event, in their order
+	said   bytes.Buffer
 	ended  chan struct{}
 	code   int
 }
 
-// start runs rke-lm with a verb that changes the cluster, without asking.
-func (c *conducted) start(verb string, more ...string) *run {
+// start runs rke-lm with a verb that changes the cluster, without asking. heard is called with what it
+// says, and may be nil.
+func (c *conducted) start(heard func(*run, event), verb string, more ...string) *run {
 	c.Helper()
 	path, err := tool()
 	if err != nil {
 		c.Fatal(err)
 	}
 	args := append([]string{
-		verb, "--yes", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.downstream.ID,
+		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.downstream.ID,
 		"--end-state", "external", "--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "2m",
 	}, more...)
-	r := &run{cmd: exec.Command(path, args...), output: &bytes.Buffer{}, ended: make(chan struct{})}
+	r := &run{cmd: exec.Command(path, args...), ended: make(chan struct{})}
+	r.heard = func(e event) {
+		if heard != nil {
+			heard(r, e)
+		}
+	}
 	helm := c.rancher.Helm()
 	r.cmd.Env = append(helm.Environment(), "RANCHER_TOKEN="+c.token, "PATH="+filepath.Dir(helm.Path)+":"+os.Getenv("PATH"))
-	r.cmd.Stdout, r.cmd.Stderr = r.output, r.output
+	r.cmd.Stderr = &r.said
+	if r.events, err = r.cmd.StdoutPipe(); err != nil {
+		c.Fatal(err)
+	}
 	if err := r.cmd.Start(); err != nil {
 		c.Fatal(err)
 	}
-	go r.wait()
+	go r.follow()
 	return r
 }
 
-func (r *run) wait() {
+// follow hears a run to its end.
+func (r *run) follow() {
 	defer close(r.ended)
+	lines := bufio.NewScanner(r.events)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			fmt.Fprintln(&r.said, lines.Text())
+			continue
+		}
+		fmt.Fprintln(&r.said, e.Type, e.Stage, e.Message)
+		r.heard(e)
+	}
 	err := r.cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		r.code = exit.ExitCode()
 	} else if err != nil {
+		fmt.Fprintln(&r.said, err)
 		r.code = -2
 	}
 }
 
-// kill ends a run as nothing else does, and returns when it has ended.
-func (r *run) kill() {
-	_ = r.cmd.Process.Kill() // it may have ended
-	<-r.ended
-}
+// killed is the exit code of what was killed.
+const killed = -1
 
-// result waits for the end of a run, which has to come with one of the given exit codes.
-func (c *conducted) result(r *run, codes ...int) string {
+// kill ends a run as nothing else does. It may have ended already.
+func (r *run) kill() { _ = r.cmd.Process.Kill() }
+
+// result waits for the end of a run, which has to come with one of the given exit codes. It returns that
+// code and what the run said.
+func (c *conducted) result(r *run, codes ...int) (int, string) {
 	c.Helper()
 	select {
 	case <-r.ended:
 	case <-time.After(5 * time.Minute):
 		r.kill()
-		c.Errorf("%v did not end", r.cmd.Args[1:3])
+		<-r.ended
+		c.Errorf("%s did not end", r.cmd.Args[1])
 	}
-	text := r.output.String()
-	_, _ = c.logs.WriteString(text)
-	for _, code := range codes {
-		if r.code == code {
-			return text
-		}
+	text := r.said.String()
+	fmt.Fprintf(c.logs, "%s\n%s\nexit code %d\n\n", strings.Join(r.cmd.Args, " "), text, r.code)
+	if !slices.Contains(codes, r.code) {
+		c.Fatalf("%s ended with exit code %d, want %v\n%s\n%s", r.cmd.Args[1], r.code, codes, text, c.story())
 	}
-	c.Fatalf("%s ended with exit code %d, want %v\n%s\n%s", r.cmd.Args[1], r.code, codes, text, c.story())
-	return ""
+	return r.code, text
 }
 
-// rke runs rke-lm to its end.
+// rke runs rke-lm to its end, and returns what it said.
 func (c *conducted) rke(verb string, more ...string) string {
 	c.Helper()
-	return c.result(c.start(verb, more...), 0)
+	_, text := c.result(c.start(nil, verb, more...), 0)
+	return text
 }

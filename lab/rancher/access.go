@@ -55,7 +55,7 @@ func (s *Server) Revoke(token string) {
 	delete(s.proxy.tokens, token)
 }
 
-// Cut breaks every connection to Rancher, now and from now on; Mend ends that.
+// Cut breaks the connection of every request that comes from now on; Mend ends that.
 func (s *Server) Cut() { s.proxy.setCut(true) }
 
 // Mend lets connections through again.
@@ -71,6 +71,13 @@ func (p *proxy) isCut() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cut
+}
+
+// Before lets something happen once, before the next request that matches is handed on.
+func (s *Server) Before(matches func(Request) bool, do func()) {
+	s.proxy.mu.Lock()
+	defer s.proxy.mu.Unlock()
+	s.proxy.before = append(s.proxy.before, hook{matches, do})
 }
 
 // Requests returns what was handed on so far, in its order.

@@ -4,15 +4,18 @@
 package rancher
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -44,12 +47,20 @@ type proxy struct {
 	backends map[string]http.Handler
 	cut      bool
 	log      []Request
+	before   []hook
+}
+
+// hook is what happens once before a request is handed on.
+type hook struct {
+	matches func(Request) bool
+	do      func()
 }
 
 // Request is one that came in with a token that holds.
 type Request struct {
 	Method, Cluster, Path string
-	Query                 string
+	Name                  string // of the object that it makes, if it makes one
+	Query, Agent          string // the second is the client's own name
 	Status                int
 }
 
@@ -118,13 +129,46 @@ func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusNotFound, map[string]string{"type": "error", "status": "404", "code": "NotFound", "message": "clusters.management.cattle.io \"" + id + "\" not found"})
 		return
 	}
+	request := Request{Method: r.Method, Cluster: id, Path: "/" + path, Query: r.URL.RawQuery, Agent: r.UserAgent()}
+	if r.Method == http.MethodPost {
+		request.Name = named(r)
+	}
+	p.intercept(request)
 	seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.log = append(p.log, Request{Method: r.Method, Cluster: id, Path: "/" + path, Query: r.URL.RawQuery, Status: seen.status})
+		request.Status = seen.status
+		p.log = append(p.log, request)
 	}()
 	backend.ServeHTTP(seen, r)
+}
+
+// named returns the name in the body of a request, which it leaves as it was.
+func named(r *http.Request) string {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var o struct {
+		Metadata struct{ Name string }
+	}
+	if err != nil || json.Unmarshal(body, &o) != nil {
+		return "" // it is not JSON
+	}
+	return o.Metadata.Name
+}
+
+// intercept does what is to happen before a request.
+func (p *proxy) intercept(r Request) {
+	p.mu.Lock()
+	i := slices.IndexFunc(p.before, func(h hook) bool { return h.matches(r) })
+	if i < 0 {
+		p.mu.Unlock()
+		return
+	}
+	h := p.before[i]
+	p.before = slices.Delete(p.before, i, i+1)
+	p.mu.Unlock()
+	h.do()
 }
 
 // statusWriter remembers the status of an answer.
