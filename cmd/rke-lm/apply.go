@@ -30,7 +30,7 @@ type applyOptions struct {
 func newApply(o *options) *cobra.Command {
 	a := &applyOptions{rewrite: rewrite{options: o}}
 	c := &cobra.Command{
-		Use:   "apply (--stage STAGE | --next | --undo STAGE) (PATH... | --cluster CLUSTER | -l SELECTOR)",
+		Use:   "apply (--stage STAGE | --next | --undo STAGE) PATH...",
 		Short: "Write files, or clusters of a Rancher, as they stand after a stage, or without it",
 		Long: `Write files as they stand after a stage, or before it: in place and atomically, or
 to standard output with --stdout, or as a diff with --dry-run. A file is written

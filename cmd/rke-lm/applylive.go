@@ -52,10 +52,10 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 	if err != nil {
 		return err
 	}
-	outputs.WriteFindings(a.err, a.palette(a.err), findings, "")
 	if err := admission.Check(f.doc.File(), findings); err != nil {
 		return err
 	}
+	outputs.WriteFindings(a.err, a.palette(a.err), findings, "") // what was acknowledged
 	p, err := jsonpatch.Diff(f.doc.Bytes(), after.Bytes())
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.doc.File(), err)

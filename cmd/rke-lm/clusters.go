@@ -17,7 +17,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/admission"
 	"github.com/rke-lm/rke-lm/transform/rights"
 	"github.com/rke-lm/rke-lm/transform/rollout"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // liveCluster is an object of a Rancher.
@@ -62,7 +61,7 @@ func (o *options) liveClusters(ctx context.Context, work func(found) (func() err
 // workLive opens an object as a document, and calls work for it.
 func (o *options) workLive(l *liveCluster, work func(found) (func() error, error)) result {
 	title := l.object.Title()
-	p := piece{chunk: yamledit.Chunk{File: title, Bytes: l.object.Text}, marked: true, end: true}
+	p := piece{chunk: l.object.Chunk(), marked: true, end: true}
 	p.source = source.FromReader(title, nil)
 	r := result{piece: p, cluster: true}
 	f, err := o.open(p.chunk)

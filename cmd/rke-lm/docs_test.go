@@ -21,6 +21,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/admission"
 	"github.com/rke-lm/rke-lm/transform/live"
 )
 
@@ -39,6 +40,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	should := between(t, is, "rules", ruleRows())
 	should = between(t, should, "refusals", refusalRows())
 	should = between(t, should, "live", liveRows())
+	should = between(t, should, "admission", admissionRows())
 	checkDoc(t, file, is, should)
 }
 
@@ -58,11 +60,7 @@ func ruleRows() string {
 	b.WriteString("| Rule | Distro | Severity | Stages | `--accept` | What it finds |\n|---|---|---|---|---|---|\n")
 	for _, d := range distros() {
 		for _, r := range d.Rules {
-			accept := "no"
-			if r.Acceptable {
-				accept = "yes"
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.ID, strings.ToUpper(d.Name), r.Severity, guarded(r), accept, cell(r.Doc))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.ID, strings.ToUpper(d.Name), r.Severity, guarded(r), acceptance(r), cell(r.Doc))
 		}
 	}
 	return b.String()
@@ -75,6 +73,22 @@ func liveRows() string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, guarded(r), cell(r.Doc))
 	}
 	return b.String()
+}
+
+func admissionRows() string {
+	var b strings.Builder
+	b.WriteString("| Rule | Severity | `--accept` | What it finds |\n|---|---|---|---|\n")
+	for _, r := range admission.Rules() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, acceptance(r), cell(r.Doc))
+	}
+	return b.String()
+}
+
+func acceptance(r transform.Rule) string {
+	if r.Acceptable {
+		return "yes"
+	}
+	return "no"
 }
 
 // guarded names the stages at which a rule speaks.

@@ -29,7 +29,7 @@ type explainOptions struct {
 func newExplain(o *options) *cobra.Command {
 	e := &explainOptions{options: o}
 	c := &cobra.Command{
-		Use:   "explain (PATH... | --cluster CLUSTER | -l SELECTOR)",
+		Use:   "explain PATH...",
 		Short: "Show the effective configuration of every machine class, and which line won",
 		Example: `  rke-lm explain clusters/harbour.yaml
   rke-lm explain --key kube-controller-manager-arg clusters/harbour.yaml

@@ -99,7 +99,7 @@ func failed(err error) result { return result{piece: piece{end: true, err: err}}
 // sources finds what the paths name; what was found is returned with an error.
 func (o *options) sources(paths []string) ([]source.Source, error) {
 	if len(paths) == 0 {
-		return nil, errors.New("no path is given; name a file, a folder, - for standard input, or a cluster of a Rancher with --cluster")
+		return nil, errors.New("no path is given; name a file, a folder, or - for standard input")
 	}
 	if o.distro != "" {
 		if err := checkOneOf("distro", o.distro, distroNames()...); err != nil {

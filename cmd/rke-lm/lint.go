@@ -29,7 +29,7 @@ type lintOptions struct {
 func newLint(o *options) *cobra.Command {
 	l := &lintOptions{rewrite: rewrite{options: o}}
 	c := &cobra.Command{
-		Use:   "lint (PATH... | --cluster CLUSTER | -l SELECTOR)",
+		Use:   "lint PATH...",
 		Short: "Show what is wrong with the configuration of clusters, and correct what can be corrected",
 		Long: `Show what the static rules find in clusters as their files are, migratable or
 not. An error makes the exit code 1, unless --accept acknowledges its rule.

@@ -239,6 +239,16 @@ fleet-default/orchard   rke2     v1.26.15+rke2r1   aws        -             erro
 	}
 }
 
+// Who may not list what a cluster does not have is refused all the same.
+func TestStatusOfAClusterThatIsNoRanchersNeedsNoRightsOfRancher(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Fault = on("/clusters", apitest.Fault{Status: 403})
+	if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitDone || !strings.Contains(r.stdout, "install-ccm") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
 func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	s, config := cluster(t)

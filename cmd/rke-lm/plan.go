@@ -24,8 +24,10 @@ type planOptions struct {
 func newPlan(o *options) *cobra.Command {
 	p := &planOptions{options: o}
 	c := &cobra.Command{
-		Use:   "plan (PATH... | --cluster CLUSTER | -l SELECTOR)",
+		Use:   "plan PATH...",
 		Short: "Show the stages of clusters: what is done, what is to do, why, and the diff of each edit",
+		Long: `Show the stages of clusters: what is done, what is to do, why, and the diff of each
+edit. The clusters are those of files, or with --cluster or -l those of a Rancher.`,
 		Example: `  rke-lm plan examples/docs-like.yaml
   rke-lm plan --stage enable-leader-migration clusters/
   rke-lm plan --end-state external --out plans clusters/

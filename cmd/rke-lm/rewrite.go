@@ -31,8 +31,8 @@ type rewrite struct {
 }
 
 func (w *rewrite) flags(c *cobra.Command) {
-	c.Flags().Var(dryRunFlag{w}, "dry-run", "print the diff and write nothing")
-	c.Flags().Lookup("dry-run").NoOptDefVal = onClient
+	c.Flags().Var(dryRunFlag{w}, "dry-run", "print the diff and write nothing; =server also lets the API server of a Rancher check the change")
+	c.Flags().Lookup("dry-run").NoOptDefVal = "true"
 	c.Flags().BoolVar(&w.toStdout, "stdout", false, "print the file instead of writing it")
 	c.MarkFlagsMutuallyExclusive("dry-run", "stdout")
 }
@@ -47,12 +47,13 @@ const (
 // lets the API server do all but keep the change.
 type dryRunFlag struct{ w *rewrite }
 
-func (f dryRunFlag) Type() string { return "client|server" }
+// Type is what help shows nothing for.
+func (f dryRunFlag) Type() string { return "bool" }
 
 func (f dryRunFlag) String() string {
 	switch {
 	case f.w == nil || !f.w.dryRun:
-		return ""
+		return "false"
 	case f.w.server:
 		return onServer
 	}

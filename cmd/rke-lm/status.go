@@ -18,7 +18,6 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // statusOptions are the flags of status.
@@ -141,7 +140,7 @@ func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, i
 // provisioned reads how far a cluster has come off its object, as plan does.
 func (s *statusOptions) provisioned(l *liveCluster) outputs.Status {
 	title := l.object.Title()
-	f, err := s.options.open(yamledit.Chunk{File: title, Bytes: l.object.Text})
+	f, err := s.options.open(l.object.Chunk())
 	if err == nil && f.doc == nil {
 		err = errors.New("it is not " + s.documents())
 	}

@@ -63,7 +63,7 @@ func (r *Run) connect() error {
 func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.lock = newLock(r.Server.Local(), r.Object, r.identity())
+	r.lock = newLock(r.Server.Local(), r.Object, r.identity(), r.Lock)
 	if err := r.lock.take(ctx, r.note); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 package conduct
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,12 +21,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 )
 
-// lockTime is for how long a lock lives after it was last renewed, and lockPause
-// lies between two renewals.
-const (
-	lockTime  = 15 * time.Second
-	lockPause = 3 * time.Second
-)
+// lockTime is for how long a lock lives after it was last renewed; it is renewed five
+// times in that.
+const lockTime = 15 * time.Second
 
 // Held says that another run holds the lock of a cluster.
 type Held struct{ Cluster, Lease, Holder string }
@@ -41,6 +39,7 @@ type lock struct {
 	path     string // of the namespace's leases
 	title    string // of the cluster
 	identity string
+	lives    time.Duration
 
 	mu    sync.Mutex
 	lease *coordinationv1.Lease // as the server had it last
@@ -48,8 +47,8 @@ type lock struct {
 	ended sync.WaitGroup
 }
 
-func newLock(c *kubeapi.Client, o rancher.Object, identity string) *lock {
-	l := &lock{client: c, path: "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(o.Home()) + "/leases", title: o.Title(), identity: identity}
+func newLock(c *kubeapi.Client, o rancher.Object, identity string, lives time.Duration) *lock {
+	l := &lock{lives: cmp.Or(lives, lockTime), client: c, path: "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(o.Home()) + "/leases", title: o.Title(), identity: identity}
 	l.lease = &coordinationv1.Lease{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: o.Home(), Name: "rke-lm-" + o.Name},
@@ -82,7 +81,7 @@ func (l *lock) take(ctx context.Context, said func(string)) error {
 			}
 		}
 		seen = found.ResourceVersion
-		if !pause(ctx, lockPause/3) {
+		if !pause(ctx, l.lives/15) {
 			return context.Cause(ctx)
 		}
 	}
@@ -125,7 +124,7 @@ func (l *lock) putLocked(ctx context.Context, found *coordinationv1.Lease) error
 	if found != nil {
 		next.ObjectMeta, method, path = found.ObjectMeta, http.MethodPut, l.path+"/"+url.PathEscape(found.Name)
 	}
-	seconds, now := int32(lockTime/time.Second), metav1.NewMicroTime(time.Now())
+	seconds, now := int32(max(l.lives, time.Second)/time.Second), metav1.NewMicroTime(time.Now())
 	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = &l.identity, &seconds, &now
 	if next.Spec.AcquireTime == nil {
 		next.Spec.AcquireTime = &now
@@ -170,7 +169,7 @@ func (l *lock) confirm(ctx context.Context) error {
 func (l *lock) keep(ctx context.Context, lost func(error)) {
 	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	l.ended.Go(func() {
-		for pause(ctx, lockPause) {
+		for pause(ctx, l.lives/5) {
 			var held *Held
 			if err := l.confirm(ctx); errors.As(err, &held) {
 				lost(err)

@@ -135,3 +135,24 @@ func (r *Run) patchNode(ctx context.Context, name string, p jsonpatch.Patch) err
 	}
 	return err
 }
+
+// noteForeign remembers which Nodes somebody else has cordoned.
+func (r *Run) noteForeign(seen *observed) {
+	r.foreign = map[string]bool{}
+	for _, n := range seen.Nodes {
+		if n.Unschedulable && n.Cordoned != r.mark {
+			r.foreign[n.Name] = true
+		}
+	}
+}
+
+// noteReleased says which of them are cordoned no more: RKE releases every Node at
+// the end of its run.
+func (r *Run) noteReleased(seen *observed) {
+	for _, n := range seen.Nodes {
+		if r.foreign[n.Name] && !n.Unschedulable {
+			delete(r.foreign, n.Name)
+			r.note("the node " + n.Name + " was cordoned before the run, and was released by somebody else since, as RKE does: cordon it again if it shall stay so")
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (r *Run) preflight(ctx context.Context) (*start, error) {
 	b := &start{plan: p}
 	r.mark = course.Mark(p)
 	if b.names, err = r.stages(p); err != nil {
-		return b, err
+		return nil, err
 	}
 	if err := r.review(ctx); err != nil {
 		return b, err
@@ -57,6 +57,7 @@ func (r *Run) preflight(ctx context.Context) (*start, error) {
 	if b.seen, err = r.observer.Look(ctx); err != nil {
 		return b, err
 	}
+	r.noteForeign(b.seen)
 	if b.position, err = r.Way.Position(p, b.seen); err != nil {
 		return b, err
 	}

@@ -26,7 +26,7 @@ func (r *Run) resume(ctx context.Context, b *start) error {
 		if err := r.settle(ctx); err != nil {
 			return err
 		}
-		if err := r.check(ctx, r.Way.Behind(b.position)); err != nil {
+		if err := r.check(ctx, r.Way.Resumed(b.position)); err != nil {
 			return err
 		}
 	}

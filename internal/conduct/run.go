@@ -27,6 +27,7 @@ type Run struct {
 
 	Timeout time.Duration // of each wait
 	Pause   time.Duration // between two looks
+	Lock    time.Duration // for which a lock lives after its last renewal; 0 for 15 seconds
 
 	AuditLog string // a file; "" for none
 	Who      Who
@@ -43,6 +44,7 @@ type Run struct {
 	nodes    map[string]string // names of Nodes by those of machines, before the first change
 	mark     string            // on the Nodes that are cordoned
 	made     bool              // something was written
+	foreign  map[string]bool   // Nodes that somebody else had cordoned
 	cordoned bool              // Nodes may be cordoned by this run
 	snapped  bool              // etcd was snapshotted before the first write
 	muted    bool              // events cannot be written

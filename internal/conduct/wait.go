@@ -119,9 +119,12 @@ func (r *Run) check(ctx context.Context, c course.Check) error {
 		if err != nil {
 			return state{}, err
 		}
-		open := c.Open(live.Judge(seen, choice))
+		open := c.Open(seen, live.Judge(seen, choice))
 		if course.Hopeless(open) {
 			return state{}, &late{"it does not pass by waiting", 0, open}
+		}
+		if len(open) == 0 {
+			r.noteReleased(seen)
 		}
 		return state{done: len(open) == 0, waiting: said(open), findings: open}, nil
 	})
@@ -145,11 +148,8 @@ func said(findings []transform.Finding) string {
 }
 
 // settleLimit is for how long the leases are followed until they show whether their
-// holders live, and leasePause lies between two looks at them.
-const (
-	settleLimit = 40 * time.Second
-	leasePause  = 500 * time.Millisecond
-)
+// holders live.
+const settleLimit = 40 * time.Second
 
 // look looks once at everything, and at the leases until they show what they have to.
 func (r *Run) look(ctx context.Context, c live.Choice) (*observed, error) {
@@ -157,7 +157,7 @@ func (r *Run) look(ctx context.Context, c live.Choice) (*observed, error) {
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(settleLimit); live.Unsettled(seen, c) && time.Now().Before(end) && pause(ctx, leasePause); {
+	for end := time.Now().Add(settleLimit); live.Unsettled(seen, c) && time.Now().Before(end) && pause(ctx, r.Pause/4); {
 		if err := r.observer.Again(ctx, seen); err != nil {
 			return nil, err
 		}

@@ -130,7 +130,7 @@ func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
 	}
 	start := time.Now()
 	_, err := observer(t, s, time.Minute).Look(t.Context())
-	const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/guide.md has the role"
+	const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/permissions.md has the roles"
 	var denied *kubeapi.Denied
 	if !errors.As(err, &denied) || err.Error() != want || time.Since(start) > 5*time.Second {
 		t.Errorf("%v after %s", err, time.Since(start))

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,6 +27,9 @@ type Query struct {
 	Selector string // of labels
 }
 
+// engineID is the form of the IDs of RKE1 clusters.
+var engineID = regexp.MustCompile(`^c-[a-z0-9]{5}$`)
+
 // ErrNone says that Rancher has no such cluster.
 var ErrNone = errors.New("no such cluster")
 
@@ -40,6 +44,12 @@ func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 	if namespace, name, both := strings.Cut(q.Name, "/"); both {
 		o, err := s.named(ctx, namespace, name)
 		return []Object{o}, s.explained(err)
+	}
+	if engineID.MatchString(q.Name) {
+		// Who may read this one object need not be allowed to list.
+		if o, h, err := s.get(ctx, Object{Distro: RKE1, Name: q.Name}); err == nil && h.isEngine() {
+			return []Object{o}, nil
+		}
 	}
 	list, err := s.all(ctx, q.Selector)
 	if err != nil {
@@ -95,7 +105,7 @@ type rawList struct {
 // all lists the clusters of both kinds.
 func (s *Server) all(ctx context.Context, selector string) ([]Object, error) {
 	provisioned, err := s.list(ctx, "clusters.provisioning.cattle.io", provisioned, selector)
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
+	if kubeapi.HasStatus(err, http.StatusNotFound) || kubeapi.HasStatus(err, http.StatusForbidden) && !s.hasClusters(ctx) {
 		return nil, ErrNoRancher
 	}
 	managed, errManaged := s.list(ctx, "clusters.management.cattle.io", managed, selector)
@@ -126,6 +136,13 @@ func (s *Server) all(ctx context.Context, selector string) ([]Object, error) {
 		}
 	}
 	return list, nil
+}
+
+// hasClusters asks what everybody may ask: who has no right to list something is
+// refused even where there is no such thing.
+func (s *Server) hasClusters(ctx context.Context) bool {
+	_, err := s.local.Do(ctx, kubeapi.Request{What: "get the resources of provisioning.cattle.io", Method: http.MethodGet, Path: "/apis/provisioning.cattle.io/v1", Accept: "application/json"})
+	return !kubeapi.HasStatus(err, http.StatusNotFound)
 }
 
 func (s *Server) list(ctx context.Context, what, path, selector string) ([]json.RawMessage, error) {

@@ -48,6 +48,22 @@ func TestClustersAreListedOnceEach(t *testing.T) {
 	}
 }
 
+// The role of a verb allows to get one object; it needs no list.
+func TestAClusterIsReadWithoutAList(t *testing.T) {
+	for _, name := range []string{"fleet-default/orchard", "c-x7k2p"} {
+		r, s := open(t)
+		r.Do(func() {
+			r.Fault = func(req *http.Request) ranchertest.Fault {
+				if strings.HasSuffix(req.URL.Path, "/clusters") {
+					return ranchertest.Fault{Status: 403}
+				}
+				return ranchertest.Fault{}
+			}
+		})
+		find(t, s, name)
+	}
+}
+
 func TestANameThatMeansNoneOrSeveralIsRefused(t *testing.T) {
 	r, s := open(t)
 	for _, name := range []string{"heron", "fleet-default/heron"} {

@@ -10,6 +10,8 @@ import (
 	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // What a Rancher calls its kinds of clusters.
@@ -50,6 +52,11 @@ func (o Object) Home() string {
 		return o.Name
 	}
 	return o.Namespace
+}
+
+// Chunk is the text of the object as a document.
+func (o Object) Chunk() yamledit.Chunk {
+	return yamledit.Chunk{File: o.Title(), Bytes: o.Text, Served: true}
 }
 
 // path is that of the object on the API.

@@ -54,11 +54,21 @@ func (r *Rejected) Error() string {
 
 func (r *Rejected) Unwrap() error { return r.Err }
 
+// Altered says that the server has written something else than the change.
+type Altered struct{ Title string }
+
+func (a *Altered) Error() string {
+	return fmt.Sprintf("%s: the change was written, and %s; look at the object and at the warnings of the server, before anything else is changed", a.Title, errAltered)
+}
+
+// errAltered is for unknown fields, which the server drops, and for webhooks.
+var errAltered = errors.New("the server does not keep all of it: a webhook, or its schema, makes something else of it")
+
 // Patch changes an object, and returns it as the server has it then and what the
 // server has to say about the change. With dryRun the server does all but keep it.
 // It fails with *Stale where the object changed since it was read, with *Rejected
-// where the server does not take it, and with *Lost where no answer tells what became
-// of the change.
+// where the server does not take the change, with *Altered where it makes another one
+// of it, and with *Lost where no answer tells what became of it.
 func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun bool) (Object, []string, error) {
 	if len(p) == 0 {
 		return o, nil, nil
@@ -80,10 +90,13 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun 
 	if err != nil {
 		return o, a.Warnings, &Lost{o.Title(), &kubeapi.Unreached{What: what, Err: err}}
 	}
-	if !p.Holds(now.Raw) {
-		return now, a.Warnings, s.altered(o, dryRun)
+	switch {
+	case p.Holds(now.Raw):
+		return now, a.Warnings, nil
+	case dryRun:
+		return now, a.Warnings, &Rejected{o.Title(), errAltered}
 	}
-	return now, a.Warnings, nil
+	return now, a.Warnings, &Altered{o.Title()}
 }
 
 // afterFailure tells what a failed request means. A request that is made again
@@ -116,13 +129,4 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 func byWebhook(failure error) bool {
 	var f *kubeapi.Failure
 	return errors.As(failure, &f) && strings.Contains(f.Message, "admission webhook")
-}
-
-// altered is for a server that took the change and made another one of it.
-func (s *Server) altered(o Object, dryRun bool) error {
-	did := "did not keep all of the change; look at it, for it was written"
-	if dryRun {
-		did = "would not keep all of the change, and nothing was written; look at its webhooks and at the warnings above"
-	}
-	return &kubeapi.Failure{What: "patch " + o.resource() + " " + o.Title(), Status: http.StatusOK, Message: "the server " + did}
 }

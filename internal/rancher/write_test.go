@@ -142,7 +142,7 @@ func TestALostAnswerAndAnotherClientIsAConflict(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerRefusesIsSaidAndNoConflict(t *testing.T) {
+func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault func(*ranchertest.Server)
@@ -153,6 +153,7 @@ func TestWhatTheServerRefusesIsSaidAndNoConflict(t *testing.T) {
 			r.Refuse = func(map[string]any) string { return "spec.rkeConfig: Invalid value: password=hunter22222" }
 		}, "Invalid value", rejected},
 		{"a webhook that denies it", patchFault(ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"rancher.cattle.io.clusters\" denied the request: spec is wrong"}`}), "spec is wrong", rejected},
+		{"a conflict that the server could not settle", patchFault(ranchertest.Fault{Status: 409}), "was changed meanwhile", stale},
 		{"a patch that cannot be read", patchFault(ranchertest.Fault{Status: 400}), "Bad Request", rejected},
 		{"a right that is missing", func(r *ranchertest.Server) { r.Denied["patch clusters"] = true }, "patch clusters.provisioning.cattle.io", denied},
 		{"a token that expired", patchFault(ranchertest.Fault{Status: 401}), "expired", denied},
@@ -168,12 +169,14 @@ func TestWhatTheServerRefusesIsSaidAndNoConflict(t *testing.T) {
 			o := find(t, s, "orchard")
 			r.Do(func() { c.fault(r) })
 			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
-			if !c.is(err) || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) || errors.As(err, new(*Stale)) {
+			if !c.is(err) || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
 				t.Errorf("%T %v", err, err)
 			}
 		})
 	}
 }
+
+func stale(err error) bool { return errors.As(err, new(*Stale)) }
 
 func rejected(err error) bool { return errors.As(err, new(*Rejected)) }
 
@@ -202,7 +205,7 @@ func TestAServerThatKeepsAnotherValueIsSaid(t *testing.T) {
 			r.Change = func(o map[string]any) { delete(spec(o, "rkeConfig", "machineGlobalConfig"), "cloud-provider-name") }
 		})
 		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), dryRun)
-		if err == nil || !strings.Contains(err.Error(), "keep all of the change") || strings.Contains(err.Error(), "nothing was written") != dryRun {
+		if err == nil || !strings.Contains(err.Error(), "does not keep all of it") || rejected(err) != dryRun || errors.As(err, new(*Altered)) == dryRun {
 			t.Errorf("dry run %t: %v", dryRun, err)
 		}
 	}

@@ -7,9 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -65,15 +63,11 @@ func (w Way) Return(p *transform.Plan, stage string, seen *observation.Observati
 
 // returns reports whether a stage of actions alone shows on the cluster.
 func (w Way) returns(stage string, seen *observation.Observation) bool {
-	migrates := slices.ContainsFunc(seen.DaemonSets, func(d observation.DaemonSet) bool {
-		_, flag := args.Last(args.Of(anys(d.Args)), leadermigration.Flag)
-		return flag
-	})
 	switch stage {
 	case transform.InstallCCM:
 		return len(seen.DaemonSets) > 0
 	case transform.DisableLeaderMigration:
-		return len(seen.DaemonSets) > 0 && !migrates && !w.Target.NoLeaderMigration
+		return len(seen.DaemonSets) > 0 && !migrates(seen) && !w.Target.NoLeaderMigration
 	}
 	return stage != transform.VerifyProviderIDs
 }
@@ -99,9 +93,13 @@ func (w Way) filesBack(p *transform.Plan) (map[string]string, error) {
 // CheckReturn refuses a way back that cannot be gone to its end: where there is no
 // in-tree provider any more, or where the object does not tell enough.
 func (w Way) CheckReturn(p *transform.Plan, names []string, seen *observation.Observation) error {
-	if slices.Contains(names, transform.SwitchToExternal) && switched(p) && k8s.From(seen.Version, k8s.FirstWithout) {
+	version := seen.Version
+	if !k8s.From(version, k8s.FirstWithout) {
+		version = p.Cluster.Version
+	}
+	if slices.Contains(names, transform.SwitchToExternal) && switched(p) && k8s.From(version, k8s.FirstWithout) {
 		return &transform.Conflict{At: &yamledit.Error{
-			File: p.Start.File(), What: "the cluster runs " + seen.Version + ", and Kubernetes 1.27 and later have no in-tree provider to go back to",
+			File: p.Start.File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
 			Do: "stay with the external one; with --to " + transform.SwitchToExternal + " the stages behind the switch are taken back",
 		}}
 	}

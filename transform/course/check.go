@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
 // Check is what a cluster has to show at one point of the way.
@@ -18,6 +21,9 @@ type Check struct {
 	// AtLeast and AtMost are stages between which the managers have to be, as they
 	// show it; "" for no bound.
 	AtLeast, AtMost string
+	// Either manager may hold the migration lease: behind an undone switch, or where a
+	// leader was lost, it is the cloud-controller-manager, and the switch is as safe.
+	Either bool
 }
 
 // Behind is what has to hold behind a stage.
@@ -29,7 +35,7 @@ func (w Way) Behind(stage string) Check {
 			return Check{None: true} // both managers are owners until the switch
 		}
 	case transform.CordonControlPlane:
-		c.AtLeast = transform.InstallCCM
+		c.AtLeast, c.Either = transform.InstallCCM, true
 	case transform.SwitchToExternal:
 		if w.Target.NoLeaderMigration {
 			c.Stage = transform.VerifyProviderIDs // there is no lease to look at
@@ -51,7 +57,14 @@ func (w Way) ahead(p *transform.Plan, stage string) Check {
 	if i <= 0 || w.Target.NoLeaderMigration {
 		return Check{None: w.Target.NoLeaderMigration && stage == transform.SwitchToExternal}
 	}
-	return w.Behind(p.Steps[i-1].Stage.Name)
+	return w.Resumed(p.Steps[i-1].Stage.Name)
+}
+
+// Resumed is what has to hold behind a stage that was done some time ago.
+func (w Way) Resumed(stage string) Check {
+	c := w.Behind(stage)
+	c.Either = c.Either || stage == transform.InstallCCM
+	return c
 }
 
 // Undone is what has to hold once a stage was taken back. Behind the undone switch
@@ -73,19 +86,20 @@ func (w Way) Undone(stage string) Check {
 	return Check{}
 }
 
-// Open returns what a verdict lacks of a check, as findings; none where it holds.
-func (c Check) Open(v live.Verdict) []transform.Finding {
+// Open returns what a verdict on an observation lacks of a check, as findings; none
+// where it holds.
+func (c Check) Open(seen *observation.Observation, v live.Verdict) []transform.Finding {
 	if c.None {
 		return nil
 	}
 	var open []transform.Finding
 	for _, f := range v.Findings {
-		if f.Stops() {
+		if f.Stops() && !(c.Either && f.Rule == "lease-wrong-owner") {
 			open = append(open, f)
 		}
 	}
 	names := transform.StageNames()
-	at := slices.Index(names, v.Reached)
+	at := slices.Index(names, c.reached(seen, v))
 	switch {
 	case c.AtLeast != "" && at < slices.Index(names, c.AtLeast):
 		open = append(open, notThere("the managers do not show the result of "+c.AtLeast+" yet"))
@@ -93,6 +107,32 @@ func (c Check) Open(v live.Verdict) []transform.Finding {
 		open = append(open, notThere("the managers still show the result of "+v.Reached))
 	}
 	return open
+}
+
+// reached is the last stage that shows. Where kube-controller-manager is no pod, as
+// with RKE, it shows by the migration lease alone; once nobody needs that, the
+// cloud-controller-manager without the flag is what is left to see, and that the
+// other one is external is what RKE applied.
+func (c Check) reached(seen *observation.Observation, v live.Verdict) string {
+	hidden := !slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager })
+	late := slices.Index(transform.StageNames(), c.AtLeast) >= slices.Index(transform.StageNames(), transform.SwitchToExternal)
+	switch {
+	case hidden && late && len(seen.DaemonSets) > 0 && !migrates(seen):
+		return transform.DisableLeaderMigration
+	case hidden && v.Lease.Life == observation.Dead && !migrates(seen):
+		return transform.GrantMigrationLease // the record is of somebody who runs no more
+	}
+	return v.Reached
+}
+
+// migrates reports whether a cloud-controller-manager takes part in the migration.
+func migrates(seen *observation.Observation) bool {
+	has := func(list []string) bool {
+		_, flag := args.Last(args.Of(anys(list)), leadermigration.Flag)
+		return flag
+	}
+	return slices.ContainsFunc(seen.DaemonSets, func(d observation.DaemonSet) bool { return has(d.Args) }) ||
+		slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool { return m.Component == observation.CloudManager && has(m.Args) })
 }
 
 func notThere(message string) transform.Finding {

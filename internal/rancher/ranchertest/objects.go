@@ -167,6 +167,10 @@ func (s *Server) patch(r *http.Request, path string) answer {
 	case r.Header.Get("Content-Type") != "application/json-patch+json":
 		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "only JSON patches are taken")
 	}
+	if meanwhile := s.Meanwhile; meanwhile != nil {
+		s.Meanwhile = nil
+		s.edit(path, meanwhile)
+	}
 	p, err := evanphx.DecodePatch(body)
 	if err != nil {
 		return status(http.StatusBadRequest, "BadRequest", err.Error())

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,6 +33,8 @@ type Server struct {
 	Refuse func(object map[string]any) string
 	// Change is done to an object behind a patch, as a webhook does.
 	Change func(object map[string]any)
+	// Meanwhile is done once to an object, by somebody else, just before a patch.
+	Meanwhile func(object map[string]any)
 	// Fault says what goes wrong with a request; nil stands for nothing.
 	Fault func(*http.Request) Fault
 	// Requests are those that came.
@@ -53,7 +57,9 @@ type Fault struct {
 // Start starts a server that ends with the test.
 func Start(t testing.TB) *Server {
 	s := &Server{Downstream: map[string]http.Handler{}, Denied: map[string]bool{}, objects: map[string]map[string]any{}}
-	s.http = httptest.NewTLSServer(s)
+	s.http = httptest.NewUnstartedServer(s)
+	s.http.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that go away are no news
+	s.http.StartTLS()
 	t.Cleanup(s.http.Close)
 	return s
 }
@@ -167,12 +173,12 @@ func (s *Server) answer(r *http.Request) answer {
 		return s.review(r)
 	case !local:
 		return status(http.StatusNotFound, "NotFound", "there is no such cluster")
-	case r.Method == http.MethodPatch:
+	case r.Method == http.MethodPatch && r.Header.Get("Content-Type") != "application/apply-patch+yaml":
 		return s.patch(r, path)
 	case r.Method == http.MethodGet:
 		return s.read(r, path)
 	}
-	return status(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server allows no "+r.Method)
+	return s.write(r, path)
 }
 
 func asJSON(code int, v any) answer {
