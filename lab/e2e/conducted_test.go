@@ -105,6 +105,7 @@ type run struct {
 	events io.Reader
 	heard  func(event) // called with every event, in their order
 	said   bytes.Buffer
+	fault  bytes.Buffer // what it says when it fails
 	ended  chan struct{}
 	code   int
 }
@@ -129,7 +130,7 @@ func (c *conducted) start(heard func(*run, event), verb string, more ...string) 
 	}
 	helm := c.rancher.Helm()
 	r.cmd.Env = append(helm.Environment(), "RANCHER_TOKEN="+c.token, "PATH="+filepath.Dir(helm.Path)+":"+os.Getenv("PATH"))
-	r.cmd.Stderr = &r.said
+	r.cmd.Stderr = &r.fault
 	if r.events, err = r.cmd.StdoutPipe(); err != nil {
 		c.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func (c *conducted) result(r *run, codes ...int) (int, string) {
 		<-r.ended
 		c.Errorf("%s did not end", r.cmd.Args[1])
 	}
-	text := r.said.String()
+	text := r.said.String() + r.fault.String()
 	fmt.Fprintf(c.logs, "%s\n%s\nexit code %d\n\n", strings.Join(r.cmd.Args, " "), text, r.code)
 	if !slices.Contains(codes, r.code) {
 		c.Fatalf("%s ended with exit code %d, want %v\n%s\n%s", r.cmd.Args[1], r.code, codes, text, c.story())
