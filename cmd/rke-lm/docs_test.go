@@ -18,7 +18,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/rke-lm/rke-lm/internal/conduct"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/admission"
@@ -151,18 +153,21 @@ func TestDocsListEveryExitCode(t *testing.T) {
 
 // TestDocsListEveryJSONField compares the tables of docs/json.md with the types.
 func TestDocsListEveryJSONField(t *testing.T) {
-	for section, v := range map[string]any{"plan": outputs.Plans{}, "explain": outputs.EffectiveConfigs{}, "version": build{}, "verify": outputs.Verification{}, "owners": outputs.Ownership{}, "status": outputs.Statuses{}} {
+	for section, v := range map[string]any{
+		"plan -o json": outputs.Plans{}, "explain -o json": outputs.EffectiveConfigs{}, "version -o json": build{}, "verify -o json": outputs.Verification{},
+		"owners -o json": outputs.Ownership{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "Audit log": conduct.Entry{},
+	} {
 		documented := documentedFields(t, section)
 		fields := map[string]string{}
 		jsonFields(fields, "", reflect.TypeOf(v))
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			if got, found := documented[name]; !found || got != fields[name] {
-				t.Errorf("docs/json.md, %s -o json: the row for %s should begin\n| `%s` | %s |\nand has %q", section, name, name, fields[name], got)
+				t.Errorf("docs/json.md, %s: the row for %s should begin\n| `%s` | %s |\nand has %q", section, name, name, fields[name], got)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(documented)) {
 			if fields[name] == "" {
-				t.Errorf("docs/json.md, %s -o json: there is no field %s", section, name)
+				t.Errorf("docs/json.md, %s: there is no field %s", section, name)
 			}
 		}
 	}
@@ -171,9 +176,9 @@ func TestDocsListEveryJSONField(t *testing.T) {
 // documentedFields returns the types of a section's fields, as its table has them.
 func documentedFields(t *testing.T, section string) map[string]string {
 	t.Helper()
-	_, text, found := strings.Cut(readDoc(t, "docs/json.md"), "\n## "+section+" -o json\n")
+	_, text, found := strings.Cut(readDoc(t, "docs/json.md"), "\n## "+section+"\n")
 	if !found {
-		t.Fatalf("docs/json.md has no section on %s -o json", section)
+		t.Fatalf("docs/json.md has no section on %s", section)
 	}
 	text, _, _ = strings.Cut(text, "\n## ")
 	fields := map[string]string{}
@@ -205,6 +210,8 @@ func jsonFields(fields map[string]string, prefix string, of reflect.Type) {
 // within adds the fields of what a value holds.
 func within(fields map[string]string, name string, of reflect.Type) {
 	switch of.Kind() {
+	case reflect.Pointer:
+		within(fields, name, of.Elem())
 	case reflect.Slice:
 		within(fields, name+"[]", of.Elem())
 	case reflect.Map:
@@ -215,7 +222,12 @@ func within(fields map[string]string, name string, of reflect.Type) {
 }
 
 func jsonType(of reflect.Type) string {
+	if of == reflect.TypeFor[time.Time]() {
+		return "string"
+	}
 	switch of.Kind() {
+	case reflect.Pointer:
+		return jsonType(of.Elem())
 	case reflect.Bool:
 		return "boolean"
 	case reflect.Float64:

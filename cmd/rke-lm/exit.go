@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/conduct"
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -85,7 +86,10 @@ func exitCode(err error) int {
 	var altered *rancher.Altered
 	var lost *rancher.Lost
 	var refused *admission.Refused
+	var end *conduct.End
 	switch {
+	case errors.As(err, &end):
+		return endCode(end)
 	case errors.As(err, &denied), errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &refused), errors.Is(err, observe.ErrKept):
 		return exitRefused
 	case errors.As(err, &altered), errors.As(err, &lost), errors.As(err, &unreached), errors.As(err, &answered):
@@ -95,4 +99,15 @@ func exitCode(err error) int {
 		return exitRefused
 	}
 	return exitInput
+}
+
+// endCode is that of a run that ended before its end.
+func endCode(e *conduct.End) int {
+	switch {
+	case e.Refused():
+		return exitRefused
+	case e.Found():
+		return exitFound
+	}
+	return exitFailed
 }

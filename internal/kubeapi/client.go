@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
 
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -24,6 +25,7 @@ type Client struct {
 	http     *http.Client
 	base     string // URL without a slash at its end
 	patience time.Duration
+	config   *rest.Config
 	// Requests and Bytes count what was asked and answered.
 	count counter
 }

@@ -98,7 +98,7 @@ func newClient(config *rest.Config, patience time.Duration) (*Client, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{http: h, base: strings.TrimSuffix(base.String(), "/"), patience: patience}, nil
+	return &Client{http: h, base: strings.TrimSuffix(base.String(), "/"), patience: patience, config: config}, nil
 }
 
 // clusterRoute is the part of an address behind which a Rancher has a cluster's
@@ -112,7 +112,7 @@ func (c *Client) Through(id string) (*Client, bool) {
 	if !through {
 		return nil, false
 	}
-	return &Client{http: c.http, base: rancher + clusterRoute + url.PathEscape(id), patience: c.patience}, true
+	return &Client{http: c.http, base: rancher + clusterRoute + url.PathEscape(id), patience: c.patience, config: c.config}, true
 }
 
 // Address is where the server is.

@@ -124,7 +124,7 @@ func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 	if r.Live != "" {
 		return
 	}
-	by := r.Plan.Delivery(shellWord(r.Folder + "/" + at.Document))
+	by := r.Plan.Delivery(ShellWord(r.Folder + "/" + at.Document))
 	fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to %s\n\n", code(at.Document), by.How)
 	if by.Command != "" {
 		fmt.Fprintln(w, fenced("sh", by.Command))
@@ -133,11 +133,11 @@ func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 
 // command returns the command line for a stage.
 func (r Runbook) command(flag, stage string) string {
-	c := fmt.Sprintf("rke-lm apply --plan %s %s %s ", shellWord(r.Folder), flag, stage)
+	c := fmt.Sprintf("rke-lm apply --plan %s %s %s ", ShellWord(r.Folder), flag, stage)
 	if r.Live != "" {
-		return c + "--cluster " + shellWord(r.Live)
+		return c + "--cluster " + ShellWord(r.Live)
 	}
-	c += shellWord(r.File)
+	c += ShellWord(r.File)
 	if r.File == "-" {
 		c += " < cluster.yaml > changed.yaml"
 	}
@@ -153,8 +153,8 @@ func commands(w io.Writer, heading string, actions []transform.Action) {
 	}
 }
 
-// shellWord quotes what a shell would not take as one word.
-func shellWord(s string) string {
+// ShellWord quotes what a shell would not take as one word.
+func ShellWord(s string) string {
 	safe := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./+:@,=", r)
 	}

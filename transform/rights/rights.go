@@ -47,13 +47,21 @@ type Subject struct {
 	Home   string // the namespace of what belongs to it, on Rancher's own cluster
 	Name   string // of its object
 	ID     string // behind Rancher
+	When   []string
 }
+
+// What some rows are for, and not every cluster needs.
+const (
+	CloudConfig    = "cloud-config"   // the provider's configuration is brought to the cluster
+	Configurations = "configurations" // so are LeaderMigrationConfigurations
+	Helm           = "helm"           // the chart is installed by helm
+)
 
 // Needed returns the rights that a verb needs for a cluster.
 func Needed(verb string, of Subject) []Right {
 	var list []Right
 	for _, r := range Table() {
-		if !slices.Contains(r.For, verb) || r.Distro != "" && r.Distro != of.Distro {
+		if !slices.Contains(r.For, verb) || r.Distro != "" && r.Distro != of.Distro || r.When != "" && !slices.Contains(of.When, r.When) {
 			continue
 		}
 		for _, do := range r.Do {

@@ -11,6 +11,7 @@ const Home = "<namespace>"
 type Row struct {
 	For        []string // verbs of rke-lm
 	Distro     string   // "" for all
+	When       string   // needed only then; "" for always
 	Downstream bool     // on the cluster itself
 	Namespace  string   // Home, another one, or "" for all
 	Group      string
@@ -31,7 +32,6 @@ var (
 	one     = []string{"plan", "apply", "verify", "owners", "migrate", "rollback"} // verbs about named clusters
 	writing = []string{"apply", "migrate", "rollback"}
 	whole   = []string{"migrate", "rollback"}
-	back    = []string{"rollback"}
 	looking = []string{"verify", "migrate", "rollback"}
 	leading = []string{"verify", "owners", "migrate", "rollback"}
 )
@@ -56,6 +56,8 @@ func local() []Row {
 		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that keeps two runs apart"},
 		{For: whole, Distro: rke2, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
 		{For: whole, Distro: rke1, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
+		{For: whole, Distro: rke2, When: Configurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
+		{For: whole, Distro: rke2, When: CloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only where cloud-provider-config refers to a Secret: its value, for the chart"},
 		{For: whole, Distro: rke1, Namespace: Home, Group: "management.cattle.io", Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
 	}
 }
@@ -75,16 +77,39 @@ func downstream() []Row {
 		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "who owns the cloud controllers"},
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
 		{For: whole, Resource: "nodes", Do: []string{"get", "patch"}, Why: "cordon and its release"},
-		{For: whole, Distro: rke1, Namespace: kubeSystem, Resource: "secrets", Do: []string{"list", "delete"}, Why: "the records of Helm, and those of a Helm that was killed"},
-		{For: back, Namespace: kubeSystem, Group: "rbac.authorization.k8s.io", Resource: "roles", Do: []string{"get"}, Why: "whether the right to the lease is gone"},
-		{For: back, Namespace: kubeSystem, Group: "rbac.authorization.k8s.io", Resource: "rolebindings", Do: []string{"get"}, Why: "whether the right to the lease is gone"},
-		{For: back, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether the chart is gone"},
-		{For: back, Distro: rke2, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether the chart is gone"},
-		{For: back, Distro: rke1, Namespace: kubeSystem, Group: "rbac.authorization.k8s.io", Resource: "roles", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
-		{For: back, Distro: rke1, Namespace: kubeSystem, Group: "rbac.authorization.k8s.io", Resource: "rolebindings", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
+		{For: whole, When: CloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only where the provider has a configuration of its own: the chart mounts it"},
+		{For: []string{"rollback"}, Distro: rke2, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
+		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
+		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
+		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
+		{For: []string{"rollback"}, Distro: rke1, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
+		{For: []string{"rollback"}, Distro: rke1, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
 	}
+	rows = append(rows, helm()...)
 	for i := range rows {
 		rows[i].Downstream = true
 	}
 	return rows
+}
+
+const rbac = "rbac.authorization.k8s.io"
+
+// helm is what it needs for the chart, where RKE makes the cluster. A ClusterRole may
+// be made by those alone who hold all that is in it, or may escalate.
+func helm() []Row {
+	own := []string{"get", "create", "patch", "delete"}
+	list := []Row{
+		{When: Configurations, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get", "patch", "delete"}, Why: "only with `--leader-migration-config generate`: the configuration of the cloud-controller-manager"},
+		{When: Helm, Namespace: kubeSystem, Resource: "secrets", Do: []string{"get", "list", "create", "update", "patch", "delete"}, Why: "only with helm on the PATH, like those below: its records of the release"},
+		{When: Helm, Namespace: kubeSystem, Resource: "serviceaccounts", Do: own, Why: "the chart"},
+		{When: Helm, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: own, Why: "the chart"},
+		{When: Helm, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: own, Why: "the chart"},
+		{When: Helm, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"bind"}, Why: "the chart binds a role of the cluster"},
+		{When: Helm, Group: rbac, Resource: "clusterrolebindings", Do: own, Why: "the chart"},
+		{When: Helm, Group: rbac, Resource: "clusterroles", Do: append(own, "escalate", "bind"), Why: "the chart"},
+	}
+	for i := range list {
+		list[i].For, list[i].Distro = whole, rke1
+	}
+	return list
 }

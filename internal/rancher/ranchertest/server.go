@@ -173,12 +173,12 @@ func (s *Server) answer(r *http.Request) answer {
 		return s.review(r)
 	case !local:
 		return status(http.StatusNotFound, "NotFound", "there is no such cluster")
-	case r.Method == http.MethodPatch:
+	case r.Method == http.MethodPatch && r.Header.Get("Content-Type") != "application/apply-patch+yaml":
 		return s.patch(r, path)
 	case r.Method == http.MethodGet:
 		return s.read(r, path)
 	}
-	return status(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server allows no "+r.Method)
+	return s.write(r, path)
 }
 
 func asJSON(code int, v any) answer {
