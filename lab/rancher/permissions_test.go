@@ -123,7 +123,7 @@ func TestTheDocumentedRolesAreEnough(t *testing.T) {
 		{"verify", []string{"verify", "--cluster", "fleet-default/lab"}},
 		{"owners", []string{"owners", "--for", "2s", "--cluster", "fleet-default/lab"}},
 		{"migrate", []string{"migrate", "--yes", "--until", "enable-leader-migration", "--end-state", "external", "--cluster", "fleet-default/lab"}},
-		{"rollback", []string{"rollback", "--yes", "--to", "enable-leader-migration", "--end-state", "external", "--cluster", "fleet-default/lab"}},
+		{"rollback", []string{"rollback", "--yes", "--canonical", "--to", "grant-migration-lease", "--end-state", "external", "--cluster", "fleet-default/lab"}},
 	} {
 		here, there := documented(t, c.verb)
 		l.bind(local, here)
