@@ -4,6 +4,7 @@
 package kubeapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,6 +27,9 @@ type Connection struct {
 	Authority      string // file with the certificate that signed Rancher's; "" for the system's
 	// Patience is for how long a request is tried again.
 	Patience time.Duration
+	// Silence is for how long an answer may stand still, before it counts as lost;
+	// 20 seconds, unless set.
+	Silence time.Duration
 }
 
 // ErrConfig says that the configuration names no cluster.
@@ -35,14 +39,14 @@ var ErrConfig = errors.New("no cluster to connect to")
 // ErrConfig.
 func Connect(c Connection) (*Client, error) {
 	if c.Rancher != "" {
-		return newClient(c.rancher(), c.Patience)
+		return newClient(c.rancher(), c)
 	}
 	config, err := c.loader().ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, err)
 	}
 	config.UserAgent = c.UserAgent
-	return newClient(config, c.Patience)
+	return newClient(config, c)
 }
 
 // rancher goes through Rancher's plain Kubernetes route to its own cluster.
@@ -77,7 +81,7 @@ func Contexts(c Connection) ([]string, error) {
 }
 
 // newClient turns a configuration into a client.
-func newClient(config *rest.Config, patience time.Duration) (*Client, error) {
+func newClient(config *rest.Config, c Connection) (*Client, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -87,5 +91,8 @@ func newClient(config *rest.Config, patience time.Duration) (*Client, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{http: h, base: strings.TrimSuffix(base.String(), "/"), patience: patience}, nil
+	return &Client{
+		http: h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
+		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config),
+	}, nil
 }

@@ -4,6 +4,7 @@
 package kubeapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -26,19 +27,43 @@ type Failure struct {
 	Status  int
 	Message string
 	after   time.Duration
+	page    bool // it came as a page for people, so from a proxy
 }
 
 func (f *Failure) Error() string {
 	return fmt.Sprintf("%s: the API server answers %d: %s", f.What, f.Status, f.Message)
 }
 
+// noSuchPath is what an API server answers for a group that it does not know.
+const noSuchPath = "404 page not found\n"
+
 func newFailure(what string, res *http.Response, a Answer) *Failure {
 	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), after: retryAfter(res.Header)}
-	var s metav1.Status
-	if decode(a, "Status", &s, json.Unmarshal) == nil && s.Message != "" {
-		f.Message = redact.Text(s.Message)
+	f.page = !strings.Contains(a.ContentType, "json") && !isProtobuf(a) && string(a.Body) != noSuchPath
+	if raw, err := content(a, "Status"); err == nil {
+		f.Message = redact.Text(cmp.Or(said(a, raw), f.Message))
 	}
 	return f
+}
+
+func said(a Answer, raw []byte) string {
+	var s metav1.Status
+	if isProtobuf(a) {
+		_ = s.Unmarshal(raw) // what it has read until then will do
+	} else {
+		_ = json.Unmarshal(raw, &s)
+	}
+	return s.Message
+}
+
+// foreign reports whether the refusal says nothing about the cluster: the proxy
+// before it does not know its way for now.
+func (f *Failure) foreign() bool { return f.Status == http.StatusNotFound && f.page }
+
+// Absent reports whether the API server itself says that something is not there.
+func Absent(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.Status == http.StatusNotFound && !f.page
 }
 
 // HasStatus reports whether an error is a refusal with one of these codes.
@@ -70,7 +95,11 @@ func (u *Unreached) Error() string {
 	if f := (*Failure)(nil); errors.As(u.Err, &f) {
 		return fmt.Sprintf("%s; look at the API server, and run the command again", f)
 	}
-	return fmt.Sprintf("%s: %s; check the network and the API server, and run the command again", u.What, redact.Text(u.Err.Error()))
+	advice := "check the network and the API server"
+	if untrusted(u.Err) {
+		advice = "check the address and the certificate authority of the cluster, and who else may answer there"
+	}
+	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
 }
 
 func (u *Unreached) Unwrap() error { return u.Err }
@@ -79,10 +108,10 @@ func (u *Unreached) Unwrap() error { return u.Err }
 // it from answering.
 func unreached(ctx context.Context, what string, err error) error {
 	var f *Failure
-	if errors.As(err, &f) && f.Status < 500 && f.Status != http.StatusTooManyRequests {
+	if errors.As(err, &f) && f.Status < 500 && f.Status != http.StatusTooManyRequests && !f.foreign() {
 		return f
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && f == nil {
 		err = ctx.Err()
 	}
 	return &Unreached{what, err}

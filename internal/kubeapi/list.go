@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,8 +25,11 @@ const pageSize = 500
 // magic begins every protobuf answer (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
 var magic = []byte("k8s\x00")
 
-// errSamePage keeps a server that goes in circles from filling the memory.
-var errSamePage = errors.New("the API server answers with the same page for ever")
+var (
+	// errSamePage keeps a server that goes in circles from filling the memory.
+	errSamePage = errors.New("the API server answers with the same page for ever")
+	errExpires  = errors.New("the list expires before its last page is read")
+)
 
 // CustomList is the head of a list of a custom resource, which has no protobuf.
 type CustomList struct {
@@ -59,15 +63,24 @@ type Resource struct {
 }
 
 // Collect reads all pages of a list and keeps what keep makes of each. When the
-// list changes too much between two pages it begins anew, so that the result is
-// one state of the cluster.
+// list expires between two pages it begins anew, so that the result is one state
+// of the cluster.
 func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
+	var end time.Time
 	for {
 		kept, err := onePass(ctx, c, r, keep)
-		if HasStatus(err, http.StatusGone) && ctx.Err() == nil {
-			continue
+		if !HasStatus(err, http.StatusGone) || ctx.Err() != nil {
+			return kept, err
 		}
-		return kept, err
+		switch now := time.Now(); {
+		case end.IsZero():
+			end = now.Add(c.patience)
+		case now.After(end):
+			return nil, &Unreached{r.What, fmt.Errorf("%w: %w", errExpires, err)}
+		}
+		if err := sleep(ctx, firstPause); err != nil {
+			return nil, &Unreached{r.What, err}
+		}
 	}
 }
 
@@ -111,34 +124,42 @@ func (r Resource) page(token string) Request {
 
 // Get asks for an object of a kind.
 func Get(ctx context.Context, c *Client, r Request, kind string, into any, protobuf func([]byte) error) error {
-	a, err := c.Do(ctx, r)
+	var raw []byte
+	a, err := c.try(ctx, r, func(a Answer) (err error) { raw, err = content(a, kind); return err })
 	if err != nil {
 		return err
 	}
-	if err := decode(a, kind, into, func(raw []byte, _ any) error { return protobuf(raw) }); err != nil {
+	if isProtobuf(a) {
+		err = protobuf(raw)
+	} else {
+		err = json.Unmarshal(raw, into)
+	}
+	if err != nil {
 		return &Unreached{r.What, err}
 	}
 	return nil
 }
 
-// decode reads an answer of a kind; anything else, such as the page of a proxy, is
-// an error and not an empty list.
-func decode(a Answer, kind string, into any, protobuf func([]byte, any) error) error {
+func isProtobuf(a Answer) bool { return bytes.HasPrefix(a.Body, magic) }
+
+// content returns an object of a kind, in protobuf or JSON; anything else, such as
+// the page of a proxy, is an error and not an empty list.
+func content(a Answer, kind string) ([]byte, error) {
 	if raw, is := bytes.CutPrefix(a.Body, magic); is {
 		var u runtime.Unknown
 		if err := u.Unmarshal(raw); err != nil {
-			return fmt.Errorf("the answer is no protobuf of Kubernetes: %w", err)
+			return nil, fmt.Errorf("the answer is no protobuf of Kubernetes: %w", err)
 		}
 		if u.Kind != kind {
-			return fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
+			return nil, fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
 		}
-		return protobuf(u.Raw, into)
+		return u.Raw, nil
 	}
 	var head metav1.TypeMeta
 	if err := json.Unmarshal(a.Body, &head); err != nil || head.Kind != kind {
-		return fmt.Errorf("the answer is no %s of Kubernetes (%s)", kind, a.ContentType)
+		return nil, fmt.Errorf("the answer is no %s of Kubernetes (%s)", kind, a.ContentType)
 	}
-	return json.Unmarshal(a.Body, into)
+	return a.Body, nil
 }
 
 // counter counts requests and bytes.

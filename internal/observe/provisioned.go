@@ -6,7 +6,6 @@ package observe
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 )
@@ -22,7 +21,7 @@ type clusterList struct {
 func (o *Observer) Provisioned(ctx context.Context) ([]json.RawMessage, error) {
 	r := kubeapi.Resource{What: "list clusters.provisioning.cattle.io", Path: "/apis/provisioning.cattle.io/v1/clusters", Kind: "ClusterList", JSONOnly: true}
 	list, err := kubeapi.Collect(ctx, o.Client, r, func(l *clusterList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
+	if kubeapi.Absent(err) {
 		return nil, nil
 	}
 	return list, kubeapi.Refusal(err)

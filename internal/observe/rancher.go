@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -43,7 +42,7 @@ const planType = "rke.cattle.io/machine-plan"
 func (o *Observer) readRancher(ctx context.Context, out *observation.Observation) (err error) {
 	r := kubeapi.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true}
 	out.ControlPlanes, err = kubeapi.Collect(ctx, o.Client, r, keepControlPlanes)
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
+	if kubeapi.Absent(err) {
 		return nil
 	}
 	if err != nil || len(out.ControlPlanes) == 0 {
