@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -26,6 +25,7 @@ type Client struct {
 	patience time.Duration
 	silence  time.Duration // for how long an answer may stand still
 	tokens   credentials
+	pace     pace
 	// Requests and Bytes count what was asked and answered.
 	count counter
 }
@@ -110,20 +110,23 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	if r.Body != nil {
 		req.Header.Set("Content-Type", cmp.Or(r.ContentType, "application/json"))
 	}
+	req.Header.Set("Accept-Encoding", c.pace.encoding())
 	c.tokens.show(req)
+	start := time.Now()
 	res, err := c.http.Do(req)
 	if err != nil {
 		return Answer{}, silent(ctx, err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(heard.in(res.Body))
+	body, err := readAll(res, heard.in(res.Body))
 	c.count.add(len(body))
 	if err != nil {
 		return Answer{}, silent(ctx, err)
 	}
+	c.pace.note(isPacked(res), len(body), time.Since(start))
 	a := Answer{body, res.Header.Get("Content-Type"), warnings(res.Header)}
 	if res.StatusCode/100 != 2 {
-		return Answer{}, newFailure(r.What, res, a)
+		return Answer{}, newFailure(r.What, res.StatusCode, retryAfter(res.Header), a)
 	}
 	return a, nil
 }

@@ -4,11 +4,9 @@
 package kubeapi
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -37,23 +35,14 @@ func (f *Failure) Error() string {
 // noSuchPath is what an API server answers for a group that it does not know.
 const noSuchPath = "404 page not found\n"
 
-func newFailure(what string, res *http.Response, a Answer) *Failure {
-	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), after: retryAfter(res.Header)}
+func newFailure(what string, status int, after time.Duration, a Answer) *Failure {
+	f := &Failure{What: what, Status: status, Message: http.StatusText(status), after: after}
 	f.page = !strings.Contains(a.ContentType, "json") && !isProtobuf(a) && string(a.Body) != noSuchPath
-	if raw, err := content(a, "Status"); err == nil {
-		f.Message = redact.Text(cmp.Or(said(a, raw), f.Message))
+	var s metav1.Status
+	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil && s.Message != "" {
+		f.Message = redact.Text(s.Message)
 	}
 	return f
-}
-
-func said(a Answer, raw []byte) string {
-	var s metav1.Status
-	if isProtobuf(a) {
-		_ = s.Unmarshal(raw) // what it has read until then will do
-	} else {
-		_ = json.Unmarshal(raw, &s)
-	}
-	return s.Message
 }
 
 // foreign reports whether the refusal says nothing about the cluster: the proxy

@@ -4,9 +4,7 @@
 package kubeapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,14 +14,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // pageSize keeps one page of nodes, at about 15 kB each, to a few megabytes.
 const pageSize = 500
-
-// magic begins every protobuf answer (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
-var magic = []byte("k8s\x00")
 
 var (
 	// errSamePage keeps a server that goes in circles from filling the memory.
@@ -84,23 +78,52 @@ func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resou
 	}
 }
 
+// onePass asks for each page before it reads the one before it, so that the server
+// and the client work at the same time.
 func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var kept []T
-	for token := ""; ; {
-		page := P(new(L))
-		if err := Get(ctx, c, r.page(token), r.Kind, page, page.Unmarshal); err != nil {
-			return nil, err
+	token, coming := "", c.ask(ctx, r, "")
+	for {
+		page := <-coming
+		if page.err != nil {
+			return nil, page.err
 		}
-		kept = keep(page, kept)
-		next := page.GetContinue()
-		switch next {
-		case "":
-			return kept, nil
-		case token:
+		next, err := continued[L, P](page.content)
+		switch {
+		case err != nil:
+			return nil, &Unreached{r.What, err}
+		case next != "" && next == token:
 			return nil, &Unreached{r.What, errSamePage}
+		case next != "":
+			coming = c.ask(ctx, r, next)
+		}
+		if kept, err = read(page.content, kept, keep); err != nil {
+			return nil, &Unreached{r.What, err}
+		}
+		if next == "" {
+			return kept, nil
 		}
 		token = next
 	}
+}
+
+// answered is the content of a page, or why there is none.
+type answered struct {
+	content content
+	err     error
+}
+
+// ask asks for a page, and does not wait for it.
+func (c *Client) ask(ctx context.Context, r Resource, token string) <-chan answered {
+	coming := make(chan answered, 1)
+	go func() {
+		var page answered
+		page.content, page.err = c.content(ctx, r.page(token), r.Kind)
+		coming <- page
+	}()
+	return coming
 }
 
 func (r Resource) page(token string) Request {
@@ -120,46 +143,6 @@ func (r Resource) page(token string) Request {
 		req.Accept = "application/json"
 	}
 	return req
-}
-
-// Get asks for an object of a kind.
-func Get(ctx context.Context, c *Client, r Request, kind string, into any, protobuf func([]byte) error) error {
-	var raw []byte
-	a, err := c.try(ctx, r, func(a Answer) (err error) { raw, err = content(a, kind); return err })
-	if err != nil {
-		return err
-	}
-	if isProtobuf(a) {
-		err = protobuf(raw)
-	} else {
-		err = json.Unmarshal(raw, into)
-	}
-	if err != nil {
-		return &Unreached{r.What, err}
-	}
-	return nil
-}
-
-func isProtobuf(a Answer) bool { return bytes.HasPrefix(a.Body, magic) }
-
-// content returns an object of a kind, in protobuf or JSON; anything else, such as
-// the page of a proxy, is an error and not an empty list.
-func content(a Answer, kind string) ([]byte, error) {
-	if raw, is := bytes.CutPrefix(a.Body, magic); is {
-		var u runtime.Unknown
-		if err := u.Unmarshal(raw); err != nil {
-			return nil, fmt.Errorf("the answer is no protobuf of Kubernetes: %w", err)
-		}
-		if u.Kind != kind {
-			return nil, fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
-		}
-		return u.Raw, nil
-	}
-	var head metav1.TypeMeta
-	if err := json.Unmarshal(a.Body, &head); err != nil || head.Kind != kind {
-		return nil, fmt.Errorf("the answer is no %s of Kubernetes (%s)", kind, a.ContentType)
-	}
-	return a.Body, nil
 }
 
 // counter counts requests and bytes.
