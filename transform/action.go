@@ -3,7 +3,10 @@
 
 package transform
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // RolloutDone waits until a DaemonSet runs on every node that it is meant for.
 type RolloutDone struct {
@@ -94,11 +97,13 @@ type HelmUpgrade struct{ Release, Chart, Repo, Version, Namespace, Values, Why s
 // Purpose implements Action.
 func (a HelmUpgrade) Purpose() string { return a.Why }
 
-// Command implements Action.
-func (a HelmUpgrade) Command() string {
-	return fmt.Sprintf("helm upgrade --install %s %s --repo %s --version %s --namespace %s --values %s",
-		a.Release, a.Chart, a.Repo, a.Version, a.Namespace, a.Values)
+// Args are the arguments of helm.
+func (a HelmUpgrade) Args() []string {
+	return []string{"upgrade", "--install", a.Release, a.Chart, "--repo", a.Repo, "--version", a.Version, "--namespace", a.Namespace, "--values", a.Values}
 }
+
+// Command implements Action.
+func (a HelmUpgrade) Command() string { return "helm " + strings.Join(a.Args(), " ") }
 
 // HelmUninstall takes a release out of the cluster.
 type HelmUninstall struct{ Release, Namespace, Why string }
@@ -106,10 +111,13 @@ type HelmUninstall struct{ Release, Namespace, Why string }
 // Purpose implements Action.
 func (a HelmUninstall) Purpose() string { return a.Why }
 
-// Command implements Action.
-func (a HelmUninstall) Command() string {
-	return fmt.Sprintf("helm uninstall %s --namespace %s", a.Release, a.Namespace)
+// Args are the arguments of helm.
+func (a HelmUninstall) Args() []string {
+	return []string{"uninstall", a.Release, "--namespace", a.Namespace}
 }
+
+// Command implements Action.
+func (a HelmUninstall) Command() string { return "helm " + strings.Join(a.Args(), " ") }
 
 // Delete deletes objects that nothing else takes out of the cluster.
 type Delete struct{ Namespace, Kinds, Name, Why string }

@@ -31,7 +31,7 @@ func newApply(o *options) *cobra.Command {
 	a := &applyOptions{rewrite: rewrite{options: o}}
 	c := &cobra.Command{
 		Use:   "apply (--stage STAGE | --next | --undo STAGE) PATH...",
-		Short: "Write files as they stand after a stage, or without it",
+		Short: "Write files, or clusters of a Rancher, as they stand after a stage, or without it",
 		Long: `Write files as they stand after a stage, or before it: in place and atomically, or
 to standard output with --stdout, or as a diff with --dry-run. A file is written
 as a whole or not at all. Nothing but the stage's edits changes, byte for byte.
@@ -39,20 +39,30 @@ as a whole or not at all. Nothing but the stage's edits changes, byte for byte.
 With --plan the edits are those that plan --out saved, and each document must be
 the one that was planned. --undo then gives back the same bytes. Without --plan it
 takes away what the stage writes, and refuses where the file does not tell what
-was there before.`,
+was there before.
+
+With --cluster or -l the objects of a Rancher are patched instead. The server
+refuses the patch where somebody else changed the object meanwhile; --dry-run=server
+lets it check all and keep nothing. Clusters are refused that another program
+manages, that are paused, or whose last change has not arrived.`,
 		Example: `  rke-lm apply --next clusters/harbour.yaml
   rke-lm apply --stage switch-to-external --through --end-state external --dry-run clusters/
   rke-lm apply --plan plans --next clusters/
   rke-lm apply --plan plans --undo enable-leader-migration clusters/harbour.yaml
-  rke-lm apply --next - < cluster.yaml > next.yaml`,
+  rke-lm apply --next - < cluster.yaml > next.yaml
+  rke-lm apply --next --dry-run=server --rancher-cli --cluster fleet-default/harbour`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.check(c); err != nil {
 				return err
+			}
+			if a.live() && len(args) == 0 {
+				return a.runLive(c.Context())
 			}
 			return a.run(c.Context(), args)
 		},
 	}
 	o.inputFlags(c.Flags())
+	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	c.Flags().StringVar(&a.choice.Stage, "stage", "", "the stage to apply")
 	c.Flags().BoolVar(&a.choice.Next, "next", false, "apply the first stage that is not done")
@@ -84,6 +94,10 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		return errors.New("--through goes with --stage, not with --next")
 	case a.choices.Canonical && a.undo == "":
 		return errors.New("--canonical goes with --undo")
+	case a.live() && a.toStdout:
+		return errors.New("--stdout prints files; use --dry-run for the diff of a cluster of a Rancher")
+	case a.server && !a.live():
+		return errors.New("--dry-run=server asks a Rancher; add --cluster or -l, or leave out =server")
 	case a.saved.dir != "":
 		return a.checkNoChoice(c.Flags())
 	}
@@ -181,8 +195,25 @@ func (a *applyOptions) turns(f found, t transform.Target) ([]turn, error) {
 
 // part returns the part of the file that changes and what to say of it, or nil.
 func (a *applyOptions) part(f found, t transform.Target, said, diff io.Writer) (*atomicfile.Part, string, error) {
+	after, note, err := a.next(f, t, said)
+	if after == nil || err != nil {
+		return nil, "", err
+	}
+	if a.dryRun {
+		outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(f.doc, after))
+	}
+	changed := part(f.doc, after)
+	return &changed, note, nil
+}
+
+// next returns the document that a cluster is to have, and what to say of it; none
+// where nothing is to be done.
+func (a *applyOptions) next(f found, t transform.Target, said io.Writer) (*yamledit.Document, string, error) {
 	turns, err := a.turns(f, t)
 	name := f.doc.File() + ": " + f.distro.Identify(f.doc).Title() + ": "
+	if f.live != nil {
+		name = f.doc.File() + ": "
+	}
 	switch {
 	case errors.Is(err, errNotPlanned):
 		fmt.Fprintln(said, name+err.Error())
@@ -201,12 +232,7 @@ func (a *applyOptions) part(f found, t transform.Target, said, diff io.Writer) (
 		}
 		stages = append(stages, s.stage)
 	}
-	after := turns[len(turns)-1].after
-	if a.dryRun {
-		outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(f.doc, after))
-	}
-	changed := part(f.doc, after)
-	return &changed, name + strings.Join(stages, ", ") + a.direction(), nil
+	return turns[len(turns)-1].after, name + strings.Join(stages, ", ") + a.direction(), nil
 }
 
 // direction is said of stages that are taken back.

@@ -5,36 +5,131 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 )
 
 // defaultPatience is for how long a request is tried again that fails for a
 // reason that may pass.
 const defaultPatience = 30 * time.Second
 
-// connection names a live cluster, as kubectl does.
-type connection struct{ kubeconfig, context string }
+// connection names a live cluster, as kubectl does, or a Rancher and clusters
+// behind it.
+type connection struct {
+	kubeconfig, context           string
+	rancher, tokenFile, commandRC string
+	authority                     string
+	insecure                      bool
+	cluster, selector             string
+	warned                        bool // of --insecure-skip-tls-verify
+}
 
-func (c *connection) flags(f *pflag.FlagSet) {
+// flags are those of every verb that connects to something.
+func (c *connection) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVar(&c.kubeconfig, "kubeconfig", "", "file with the cluster to connect to (default: KUBECONFIG, or ~/.kube/config)")
 	f.StringVar(&c.context, "context", "", "context of that file (default: the current one)")
+	f.StringVar(&c.rancher, "rancher-url", "", "address of a Rancher, instead of a kubeconfig; its token is read from "+rancher.TokenVariable+" or --token-file")
+	f.StringVar(&c.tokenFile, "token-file", "", "file with the token for that Rancher")
+	f.StringVar(&c.commandRC, "rancher-cli", "", "a server of Rancher's command line, instead of a kubeconfig; without a name the current one")
+	f.Lookup("rancher-cli").NoOptDefVal = rancher.CurrentServer
+	f.StringVar(&c.authority, "cacert", "", "file with the certificate authority of the server")
+	f.BoolVar(&c.insecure, "insecure-skip-tls-verify", false, "take any certificate of the server: whoever answers gets the token")
+	cmd.MarkFlagsMutuallyExclusive("rancher-url", "rancher-cli", "kubeconfig")
+	cmd.MarkFlagsMutuallyExclusive("rancher-url", "rancher-cli", "context")
+	cmd.MarkFlagsMutuallyExclusive("cacert", "insecure-skip-tls-verify")
 }
 
+// clusterFlag is that of verbs about one cluster.
+func (c *connection) clusterFlag(f *pflag.FlagSet) {
+	f.StringVar(&c.cluster, "cluster", "", "a cluster of a Rancher: NAMESPACE/NAME, a name, or an ID such as c-m-abcdefgh")
+}
+
+// clusterFlags are those of verbs about several clusters.
+func (c *connection) clusterFlags(cmd *cobra.Command) {
+	c.clusterFlag(cmd.Flags())
+	cmd.Flags().StringVarP(&c.selector, "selector", "l", "", "the clusters of a Rancher that have these labels")
+	cmd.MarkFlagsMutuallyExclusive("cluster", "selector")
+}
+
+// liveFlags are those of verbs about files that also take clusters of a Rancher.
+func (o *options) liveFlags(cmd *cobra.Command) {
+	o.connection.flags(cmd)
+	o.clusterFlags(cmd)
+}
+
+// live reports whether clusters of a Rancher are meant, and not files.
+func (c *connection) live() bool { return c.cluster != "" || c.selector != "" }
+
+// checkPaths refuses flags of a connection without a cluster, and files beside one.
+func (c *connection) checkPaths(paths []string) error {
+	switch {
+	case c.live() && len(paths) > 0:
+		return errors.New("--cluster and --selector name clusters of a Rancher; leave out the files, or the flags")
+	case !c.live() && *c != (connection{}):
+		return errors.New("the flags of a connection go with --cluster or --selector; add one, or leave them out")
+	}
+	return nil
+}
+
+func userAgent() string { return "rke-lm/" + currentBuild().Version }
+
+// named is a context of the kubeconfig.
 func (c *connection) named(context string, patience time.Duration) kubeapi.Connection {
-	return kubeapi.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: "rke-lm/" + currentBuild().Version, Patience: patience}
+	return kubeapi.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: userAgent(), Patience: patience, Authority: c.authority, Insecure: c.insecure}
 }
 
-func (c *connection) dial(patience time.Duration) (*observe.Observer, error) {
-	client, err := kubeapi.Connect(c.named(c.context, patience))
+// connect finds the server that the flags name.
+func (c *connection) connect(said io.Writer, patience time.Duration) (*rancher.Server, error) {
+	return c.connectTo(said, c.context, patience)
+}
+
+func (c *connection) connectTo(said io.Writer, context string, patience time.Duration) (*rancher.Server, error) {
+	if c.tokenFile != "" && c.rancher == "" {
+		return nil, errors.New("--token-file goes with --rancher-url; add it, or leave the file out")
+	}
+	if c.insecure && !c.warned {
+		c.warned = true
+		fmt.Fprintln(said, "WARNING: --insecure-skip-tls-verify takes any certificate: whoever answers at this address can read the token and everything else, and answer what they like; use --cacert")
+	}
+	return rancher.Open(rancher.Source{
+		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandRC, Kubeconfig: c.kubeconfig, Context: context,
+		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), Patience: patience,
+	})
+}
+
+// query is what the flags say of the clusters that are meant.
+func (c *connection) query() rancher.Query {
+	return rancher.Query{Name: c.cluster, Selector: c.selector}
+}
+
+// dial connects to one cluster: a cluster behind a Rancher, or the server itself.
+func (c *connection) dial(ctx context.Context, said io.Writer, patience time.Duration) (*observe.Observer, error) {
+	server, err := c.connect(said, patience)
 	if err != nil {
 		return nil, err
 	}
-	return &observe.Observer{Client: client}, nil
+	if c.cluster == "" {
+		return &observe.Observer{Client: server.Local()}, nil
+	}
+	found, err := server.Find(ctx, c.query())
+	if err != nil {
+		return nil, err
+	}
+	if found[0].ID == "" {
+		return nil, &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", found[0].Title())}
+	}
+	client, err := server.Downstream(found[0].ID)
+	return &observe.Observer{Client: client}, err
 }
 
 // pause waits, or returns false when the run is to end.

@@ -18,9 +18,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/rke-lm/rke-lm/internal/conduct"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/admission"
 	"github.com/rke-lm/rke-lm/transform/live"
 )
 
@@ -39,6 +42,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	should := between(t, is, "rules", ruleRows())
 	should = between(t, should, "refusals", refusalRows())
 	should = between(t, should, "live", liveRows())
+	should = between(t, should, "admission", admissionRows())
 	checkDoc(t, file, is, should)
 }
 
@@ -58,11 +62,7 @@ func ruleRows() string {
 	b.WriteString("| Rule | Distro | Severity | Stages | `--accept` | What it finds |\n|---|---|---|---|---|---|\n")
 	for _, d := range distros() {
 		for _, r := range d.Rules {
-			accept := "no"
-			if r.Acceptable {
-				accept = "yes"
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.ID, strings.ToUpper(d.Name), r.Severity, guarded(r), accept, cell(r.Doc))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.ID, strings.ToUpper(d.Name), r.Severity, guarded(r), acceptance(r), cell(r.Doc))
 		}
 	}
 	return b.String()
@@ -75,6 +75,22 @@ func liveRows() string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, guarded(r), cell(r.Doc))
 	}
 	return b.String()
+}
+
+func admissionRows() string {
+	var b strings.Builder
+	b.WriteString("| Rule | Severity | `--accept` | What it finds |\n|---|---|---|---|\n")
+	for _, r := range admission.Rules() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, acceptance(r), cell(r.Doc))
+	}
+	return b.String()
+}
+
+func acceptance(r transform.Rule) string {
+	if r.Acceptable {
+		return "yes"
+	}
+	return "no"
 }
 
 // guarded names the stages at which a rule speaks.
@@ -137,18 +153,21 @@ func TestDocsListEveryExitCode(t *testing.T) {
 
 // TestDocsListEveryJSONField compares the tables of docs/json.md with the types.
 func TestDocsListEveryJSONField(t *testing.T) {
-	for section, v := range map[string]any{"plan": outputs.Plans{}, "explain": outputs.EffectiveConfigs{}, "version": build{}, "verify": outputs.Verification{}, "owners": outputs.Ownership{}, "status": outputs.Statuses{}} {
+	for section, v := range map[string]any{
+		"plan -o json": outputs.Plans{}, "explain -o json": outputs.EffectiveConfigs{}, "version -o json": build{}, "verify -o json": outputs.Verification{},
+		"owners -o json": outputs.Ownership{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "Audit log": conduct.Entry{},
+	} {
 		documented := documentedFields(t, section)
 		fields := map[string]string{}
 		jsonFields(fields, "", reflect.TypeOf(v))
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			if got, found := documented[name]; !found || got != fields[name] {
-				t.Errorf("docs/json.md, %s -o json: the row for %s should begin\n| `%s` | %s |\nand has %q", section, name, name, fields[name], got)
+				t.Errorf("docs/json.md, %s: the row for %s should begin\n| `%s` | %s |\nand has %q", section, name, name, fields[name], got)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(documented)) {
 			if fields[name] == "" {
-				t.Errorf("docs/json.md, %s -o json: there is no field %s", section, name)
+				t.Errorf("docs/json.md, %s: there is no field %s", section, name)
 			}
 		}
 	}
@@ -157,9 +176,9 @@ func TestDocsListEveryJSONField(t *testing.T) {
 // documentedFields returns the types of a section's fields, as its table has them.
 func documentedFields(t *testing.T, section string) map[string]string {
 	t.Helper()
-	_, text, found := strings.Cut(readDoc(t, "docs/json.md"), "\n## "+section+" -o json\n")
+	_, text, found := strings.Cut(readDoc(t, "docs/json.md"), "\n## "+section+"\n")
 	if !found {
-		t.Fatalf("docs/json.md has no section on %s -o json", section)
+		t.Fatalf("docs/json.md has no section on %s", section)
 	}
 	text, _, _ = strings.Cut(text, "\n## ")
 	fields := map[string]string{}
@@ -191,6 +210,8 @@ func jsonFields(fields map[string]string, prefix string, of reflect.Type) {
 // within adds the fields of what a value holds.
 func within(fields map[string]string, name string, of reflect.Type) {
 	switch of.Kind() {
+	case reflect.Pointer:
+		within(fields, name, of.Elem())
 	case reflect.Slice:
 		within(fields, name+"[]", of.Elem())
 	case reflect.Map:
@@ -201,7 +222,12 @@ func within(fields map[string]string, name string, of reflect.Type) {
 }
 
 func jsonType(of reflect.Type) string {
+	if of == reflect.TypeFor[time.Time]() {
+		return "string"
+	}
 	switch of.Kind() {
+	case reflect.Pointer:
+		return jsonType(of.Elem())
 	case reflect.Bool:
 		return "boolean"
 	case reflect.Float64:

@@ -9,10 +9,13 @@ import (
 	"io"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/conduct"
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/saved"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/admission"
 )
 
 // Exit codes; docs/exit-codes.md explains them.
@@ -78,14 +81,33 @@ func exitCode(err error) int {
 	var denied *kubeapi.Denied
 	var unreached *kubeapi.Unreached
 	var answered *kubeapi.Failure
+	var stale *rancher.Stale
+	var rejected *rancher.Rejected
+	var altered *rancher.Altered
+	var lost *rancher.Lost
+	var refused *admission.Refused
+	var end *conduct.End
 	switch {
-	case errors.As(err, &denied), errors.Is(err, observe.ErrKept):
+	case errors.As(err, &end):
+		return endCode(end)
+	case errors.As(err, &denied), errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &refused), errors.Is(err, observe.ErrKept):
 		return exitRefused
-	case errors.As(err, &unreached), errors.As(err, &answered):
+	case errors.As(err, &altered), errors.As(err, &lost), errors.As(err, &unreached), errors.As(err, &answered):
 		return exitFailed
 	case errors.As(err, &r) && r.Rule == transform.RuleNotMigratable, errors.As(err, &c),
 		errors.Is(err, atomicfile.ErrChanged), errors.Is(err, saved.ErrForeign):
 		return exitRefused
 	}
 	return exitInput
+}
+
+// endCode is that of a run that ended before its end.
+func endCode(e *conduct.End) int {
+	switch {
+	case e.Refused():
+		return exitRefused
+	case e.Found():
+		return exitFound
+	}
+	return exitFailed
 }

@@ -33,10 +33,12 @@ func newExplain(o *options) *cobra.Command {
 		Short: "Show the effective configuration of every machine class, and which line won",
 		Example: `  rke-lm explain clusters/harbour.yaml
   rke-lm explain --key kube-controller-manager-arg clusters/harbour.yaml
-  rke-lm explain --diff switch-to-external clusters/harbour.yaml`,
+  rke-lm explain --diff switch-to-external clusters/harbour.yaml
+  rke-lm explain --context rancher --cluster c-m-8kqlhbsd`,
 		RunE: func(c *cobra.Command, args []string) error { return e.run(c.Context(), args) },
 	}
 	o.inputFlags(c.Flags())
+	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().StringVar(&e.key, "key", "", "show this key only")

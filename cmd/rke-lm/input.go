@@ -32,6 +32,7 @@ type found struct {
 	distro transform.Distro
 	doc    *yamledit.Document
 	source source.Source
+	live   *liveCluster // nil for a file
 }
 
 // result is what came of a document, or the end of a source.
@@ -46,6 +47,12 @@ type result struct {
 // that held a cluster or an error. Nothing is kept of them: a stream may be
 // longer than memory. An error of one does not keep others from being read.
 func (o *options) clusters(ctx context.Context, paths []string, work func(found) (show func() error, err error)) iter.Seq[result] {
+	if err := o.checkPaths(paths); err != nil {
+		return func(yield func(result) bool) { yield(failed(err)) }
+	}
+	if o.live() {
+		return o.liveClusters(ctx, work)
+	}
 	return func(yield func(result) bool) {
 		sources, err := o.sources(paths)
 		if err != nil && !yield(failed(err)) {

@@ -42,6 +42,7 @@ atomically, and shows what is left. It changes nothing else, byte for byte.`,
 		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) },
 	}
 	o.inputFlags(c.Flags())
+	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().BoolVar(&l.fix, "fix", false, "make the corrections that take no decision")
@@ -88,6 +89,10 @@ func (l *lintOptions) check(paths []string) error {
 	}
 	l.tally = newTally(l.options)
 	switch {
+	case l.server:
+		return errors.New("--dry-run=server goes with apply and a cluster of a Rancher; leave out =server")
+	case l.fix && l.live():
+		return errors.New("--fix writes files; for a cluster of a Rancher, leave it out")
 	case l.fix && (l.dryRun || l.toStdout || slices.Contains(paths, "-")):
 		l.shown = l.err
 		if l.output != "text" {
@@ -110,7 +115,7 @@ func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error)
 	if l.fix {
 		c, made = transform.Repair(f.distro, c, t)
 	}
-	findings := c.Findings("")
+	findings := append(c.Findings(""), f.objections(t)...)
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
 		l.show(findings)
@@ -125,7 +130,9 @@ func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error)
 // fixes in front of them.
 func (l *lintOptions) show(findings []transform.Finding) {
 	for i := range findings {
-		findings[i].Line += l.moved
+		if findings[i].File != "" {
+			findings[i].Line += l.moved
+		}
 	}
 	l.add(findings)
 }

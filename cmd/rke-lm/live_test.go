@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 )
 
@@ -221,8 +222,8 @@ func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 }
 
 const rancherClusters = `{"apiVersion":"provisioning.cattle.io/v1","kind":"ClusterList","metadata":{},"items":[
-{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"local","namespace":"fleet-local"},"spec":{}},
-{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default"},
+{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"local","namespace":"fleet-local","uid":"u-1"},"spec":{}},
+{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default","uid":"u-2"},
  "spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}]}`
 
 func TestStatusHasALineForEachCluster(t *testing.T) {
@@ -232,8 +233,18 @@ func TestStatusHasALineForEachCluster(t *testing.T) {
 	r := runHere(t, "", "status", "--kubeconfig", config)
 	const want = `CLUSTER                 DISTRO   VERSION           PROVIDER   REACHED       FINDINGS
 orchard                 rke2     v1.26.15+rke2r1   aws        install-ccm   errors: 0, warnings: 0
-fleet-local/local       rke2     -                 -          -             fleet-local/local:1: `
-	if r.code != exitDone || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-default/orchard   rke2     v1.26.15+rke2r1   aws        -             errors: 1, warnings: ") {
+fleet-default/orchard   rke2     v1.26.15+rke2r1   aws        -             errors: 1, warnings: `
+	if r.code != exitDone || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-local/local       rke2     -                 -          -             fleet-local/local:") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// Who may not list what a cluster does not have is refused all the same.
+func TestStatusOfAClusterThatIsNoRanchersNeedsNoRightsOfRancher(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Fault = on("/clusters", apitest.Fault{Status: 403})
+	if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitDone || !strings.Contains(r.stdout, "install-ccm") {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 }
@@ -250,13 +261,13 @@ func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
 }
 
 func TestATokenIsSentOverTLSAlone(t *testing.T) {
-	t.Setenv(tokenVariable, "token-abcde:not-a-real-one")
+	t.Setenv(rancher.TokenVariable, "token-abcde:not-a-real-one")
 	r := runHere(t, "", "status", "--rancher-url", "http://rancher.example.com")
 	if r.code != exitInput || !strings.Contains(r.stderr, "https://") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
-	t.Setenv(tokenVariable, "")
-	if r := runHere(t, "", "status", "--rancher-url", "https://rancher.example.com"); r.code != exitInput || !strings.Contains(r.stderr, tokenVariable) {
+	t.Setenv(rancher.TokenVariable, "")
+	if r := runHere(t, "", "status", "--rancher-url", "https://rancher.example.com"); r.code != exitInput || !strings.Contains(r.stderr, rancher.TokenVariable) {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
 }

@@ -37,11 +37,11 @@ func (fs *planFolders) check(paths []string) error {
 }
 
 // write writes the plan of one cluster.
-func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan, from source.Source) error {
+func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan, of found) error {
 	if fs.dir == "" {
 		return nil
 	}
-	path, err := from.Absolute()
+	path, err := of.source.Absolute()
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if err != nil {
 		return err
 	}
-	files, err := planFiles(p, out, folder, path)
+	files, err := planFiles(p, out, folder, path, of.live)
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,13 @@ func (fs *planFolders) take(s transform.Saved) error {
 }
 
 // planFiles returns what a plan folder holds for people.
-func planFiles(p *transform.Plan, out outputs.Plan, folder, path string) ([]saved.File, error) {
+func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *liveCluster) ([]saved.File, error) {
 	ext := extension(p)
 	book := outputs.Runbook{Plan: p, Folder: folder, File: path, Start: "00-start" + ext}
-	if path == "" {
+	switch {
+	case live != nil:
+		book.Live = live.name()
+	case path == "":
 		book.File = "-"
 	}
 	files := []saved.File{{Name: book.Start, Content: p.Start.Bytes()}}

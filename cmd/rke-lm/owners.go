@@ -19,7 +19,6 @@ import (
 // ownersOptions are the flags of owners, and what it has seen.
 type ownersOptions struct {
 	*options
-	connection
 	length time.Duration
 
 	timeline  ownership.Timeline
@@ -54,7 +53,8 @@ with no owner, one, two, and unknown.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return w.run(c.Context()) },
 	}
-	w.connection.flags(c.Flags())
+	w.connection.flags(c)
+	w.clusterFlag(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().DurationVar(&w.length, "for", 0, "end after this time")
 	return c
@@ -64,7 +64,7 @@ func (w *ownersOptions) run(ctx context.Context) error {
 	if err := checkOneOf("output", w.output, "text", "json", "yaml"); err != nil {
 		return err
 	}
-	observer, err := w.dial(0)
+	observer, err := w.dial(ctx, w.err, 0)
 	if err != nil {
 		return err
 	}

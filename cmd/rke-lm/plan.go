@@ -26,13 +26,17 @@ func newPlan(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan PATH...",
 		Short: "Show the stages of clusters: what is done, what is to do, why, and the diff of each edit",
+		Long: `Show the stages of clusters: what is done, what is to do, why, and the diff of each
+edit. The clusters are those of files, or with --cluster or -l those of a Rancher.`,
 		Example: `  rke-lm plan examples/docs-like.yaml
   rke-lm plan --stage enable-leader-migration clusters/
   rke-lm plan --end-state external --out plans clusters/
+  rke-lm plan --rancher-url https://rancher.example.com --cluster fleet-default/harbour
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
 		RunE: func(c *cobra.Command, args []string) error { return p.run(c.Context(), args) },
 	}
 	o.inputFlags(c.Flags())
+	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, planFormats...)
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
@@ -69,6 +73,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 			return nil, err
 		}
 		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Left()
+		out.Findings = outputs.Findings(f.objections(t))
 		return func() error {
 			left = left || isLeft
 			if p.output == "json" || p.output == "yaml" {
@@ -76,7 +81,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 			} else if err := p.show(out); err != nil {
 				return err
 			}
-			return p.folders.write(p.err, plan, out, f.source)
+			return p.folders.write(p.err, plan, out, f)
 		}, nil
 	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
 	if err != nil {

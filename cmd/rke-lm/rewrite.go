@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -21,6 +22,7 @@ import (
 type rewrite struct {
 	*options
 	dryRun   bool
+	server   bool // the server does the dry run
 	toStdout bool
 	stdin    atomicfile.Spool // what was read from standard input, to write it again
 	parts    atomicfile.Parts // of the file in work
@@ -29,9 +31,47 @@ type rewrite struct {
 }
 
 func (w *rewrite) flags(c *cobra.Command) {
-	c.Flags().BoolVar(&w.dryRun, "dry-run", false, "print the diff and write nothing")
+	c.Flags().Var(dryRunFlag{w}, "dry-run", "print the diff and write nothing; =server also lets the API server of a Rancher check the change")
+	c.Flags().Lookup("dry-run").NoOptDefVal = "true"
 	c.Flags().BoolVar(&w.toStdout, "stdout", false, "print the file instead of writing it")
 	c.MarkFlagsMutuallyExclusive("dry-run", "stdout")
+}
+
+// The values of --dry-run.
+const (
+	onClient = "client"
+	onServer = "server"
+)
+
+// dryRunFlag is --dry-run, which needs no value: =client prints the diff, =server
+// lets the API server do all but keep the change.
+type dryRunFlag struct{ w *rewrite }
+
+// Type is what help shows nothing for.
+func (f dryRunFlag) Type() string { return "bool" }
+
+func (f dryRunFlag) String() string {
+	switch {
+	case f.w == nil || !f.w.dryRun:
+		return "false"
+	case f.w.server:
+		return onServer
+	}
+	return onClient
+}
+
+func (f dryRunFlag) Set(value string) error {
+	switch value {
+	case onClient, "true":
+		f.w.dryRun, f.w.server = true, false
+	case onServer:
+		f.w.dryRun, f.w.server = true, true
+	case "false", "none":
+		f.w.dryRun, f.w.server = false, false
+	default:
+		return errors.New("use client or server")
+	}
+	return nil
 }
 
 // begin keeps what is read from standard input, if a path names it.

@@ -19,6 +19,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/admission"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
@@ -38,6 +39,8 @@ type options struct {
 	distro  string
 	choices transform.Target
 	output  string
+	connection
+	acceptable []transform.Rule // beside the static ones
 
 	config     string          // file with choices
 	configured map[string]bool // flags that it has set
@@ -66,6 +69,7 @@ nothing but what the stage promises.`,
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newVerify(o), newOwners(o), newStatus(o),
+		newMigrate(o), newRollback(o),
 		newDeployment(o), newLeaderMigrationConfig(o), newVersion(o))
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
@@ -142,7 +146,7 @@ func (o *options) target() (transform.Target, error) {
 		return t, err
 	}
 	for _, id := range t.Accept {
-		if err := checkAccept(id); err != nil {
+		if err := checkAccept(id, o.acceptable...); err != nil {
 			return t, err
 		}
 	}
@@ -169,11 +173,12 @@ func checkMigration(t transform.Target) error {
 }
 
 // checkAccept refuses rules that do not exist or must not be acknowledged.
-func checkAccept(id string) error {
-	var rules []transform.Rule
+func checkAccept(id string, more ...transform.Rule) error {
+	rules := slices.Clone(more)
 	for _, d := range distros() {
 		rules = append(rules, d.Rules...)
 	}
+	rules = append(rules, admission.Rules()...)
 	return checkAcceptable(id, rules)
 }
 

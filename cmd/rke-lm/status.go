@@ -4,12 +4,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,26 +14,17 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // statusOptions are the flags of status.
-type statusOptions struct {
-	*options
-	connection
-	rancher   string
-	tokenFile string
-	authority string
-}
+type statusOptions struct{ *options }
 
 // statusPatience is short: one cluster that is down must not hold up the others.
 const statusPatience = 5 * time.Second
-
-// tokenVariable holds the token of a Rancher.
-const tokenVariable = "RANCHER_TOKEN"
 
 func newStatus(o *options) *cobra.Command {
 	s := &statusOptions{options: o}
@@ -45,21 +33,16 @@ func newStatus(o *options) *cobra.Command {
 		Short: "Print one line for each cluster of a kubeconfig or a Rancher: how far it has come",
 		Long: `Print one line for each context of a kubeconfig, as its cluster shows itself, and
 for each cluster that a Rancher provisions, as its object is written: distro,
-version, provider, the last stage that is done, and what the rules find.
-
-The token of --rancher-url is read from RANCHER_TOKEN, or from --token-file.`,
+version, provider, the last stage that is done, and what the rules find.`,
 		Example: `  rke-lm status
   rke-lm status --context orchard -o json
   rke-lm status --rancher-url https://rancher.example.com --token-file token`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
-	f := c.Flags()
-	s.connection.flags(f)
+	s.connection.flags(c)
+	s.clusterFlags(c)
 	o.outputFlag(c, "text", "json", "yaml")
-	f.StringVar(&s.rancher, "rancher-url", "", "address of a Rancher, instead of a kubeconfig")
-	f.StringVar(&s.tokenFile, "token-file", "", "file with the token for that Rancher")
-	f.StringVar(&s.authority, "cacert", "", "file with the certificate authority of that Rancher")
 	return c
 }
 
@@ -90,97 +73,84 @@ func (s *statusOptions) run(ctx context.Context) error {
 	return withCode(code)
 }
 
-// targets are the API servers to look at.
-func (s *statusOptions) targets() ([]kubeapi.Connection, error) {
-	if s.rancher != "" {
-		token, err := s.token()
-		c := s.named("", statusPatience)
-		c.Rancher, c.Token, c.Authority = s.rancher, token, s.authority
-		return []kubeapi.Connection{c}, err
+// target is an API server to look at.
+type target struct {
+	name   string
+	server *rancher.Server
+	err    error // why there is no server
+	// manages tells one that is asked for its clusters alone.
+	manages bool
+}
+
+// targets are the API servers to look at: a Rancher, or the contexts of a
+// kubeconfig.
+func (s *statusOptions) targets() ([]target, error) {
+	if s.rancher != "" || s.commandRC != "" {
+		server, err := s.connect(s.err, statusPatience)
+		if err != nil {
+			return nil, err
+		}
+		return []target{{name: server.Local().Address(), server: server, manages: true}}, nil
 	}
 	contexts := []string{s.context}
-	if s.context == "" {
+	if s.context == "" && !s.live() {
 		var err error
 		if contexts, err = kubeapi.Contexts(s.named("", 0)); err != nil {
 			return nil, err
 		}
 	}
-	var list []kubeapi.Connection
+	var list []target
 	for _, name := range contexts {
-		list = append(list, s.named(name, statusPatience))
+		server, err := s.connectTo(s.err, name, statusPatience)
+		list = append(list, target{cmp.Or(name, "(current context)"), server, err, s.live()})
 	}
 	return list, nil
 }
 
-func (s *statusOptions) token() (string, error) {
-	if !strings.HasPrefix(s.rancher, "https://") {
-		return "", errors.New("--rancher-url has to begin with https://, because a token is sent to it")
-	}
-	if s.tokenFile == "" {
-		if token := os.Getenv(tokenVariable); token != "" {
-			return token, nil
-		}
-		return "", fmt.Errorf("there is no token for %s; set %s, or name a file with --token-file", s.rancher, tokenVariable)
-	}
-	text, err := os.ReadFile(s.tokenFile)
-	if err != nil {
-		return "", fmt.Errorf("the token cannot be read: %w; check the path", err)
-	}
-	return strings.TrimSpace(string(text)), nil
-}
-
-// look returns the clusters behind one API server: itself, or those that it
+// look returns the clusters behind one API server: itself, and those that it
 // provisions as a Rancher.
-func (s *statusOptions) look(ctx context.Context, c kubeapi.Connection) ([]outputs.Status, int) {
+func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, int) {
 	failed := func(err error) ([]outputs.Status, int) {
-		return []outputs.Status{{Name: name(c), Problem: err.Error()}}, exitCode(err)
+		return []outputs.Status{{Name: t.name, Problem: err.Error()}}, exitCode(err)
 	}
-	client, err := kubeapi.Connect(c)
-	if err != nil {
-		return failed(err)
+	if t.err != nil {
+		return failed(t.err)
 	}
-	clusters, err := (&observe.Observer{Client: client}).Provisioned(ctx)
-	if err != nil {
+	objects, err := t.server.Find(ctx, s.query())
+	if err != nil && (t.manages || !errors.Is(err, rancher.ErrNoRancher)) {
 		return failed(err)
 	}
 	var list []outputs.Status
-	for _, raw := range clusters {
-		list = append(list, s.provisioned(raw))
+	for _, o := range objects {
+		list = append(list, s.provisioned(&liveCluster{t.server, o}))
 	}
-	if c.Rancher != "" {
+	if t.manages {
 		return list, exitDone
 	}
-	o, err := settled(ctx, &observe.Observer{Client: client}, nil, live.Choice{})
+	o, err := settled(ctx, &observe.Observer{Client: t.server.Local()}, nil, live.Choice{})
 	if err != nil {
 		return failed(err)
 	}
 	outline := live.Outlined(o)
-	itself := outputs.Status{Name: name(c), Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
+	itself := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
 	count(&itself, live.Judge(o, live.Choice{}).Findings)
 	return append([]outputs.Status{itself}, list...), exitDone
 }
 
-func name(c kubeapi.Connection) string {
-	if c.Rancher != "" {
-		return c.Rancher
-	}
-	if c.Context == "" {
-		return "(current context)"
-	}
-	return c.Context
-}
-
 // provisioned reads how far a cluster has come off its object, as plan does.
-func (s *statusOptions) provisioned(raw json.RawMessage) outputs.Status {
-	f, err := s.options.open(yamledit.Chunk{File: titleOf(raw), Bytes: raw})
+func (s *statusOptions) provisioned(l *liveCluster) outputs.Status {
+	title := l.object.Title()
+	f, err := s.options.open(l.object.Chunk())
 	if err == nil && f.doc == nil {
 		err = errors.New("it is not " + s.documents())
 	}
 	if err != nil {
-		return outputs.Status{Name: titleOf(raw), Problem: err.Error()}
+		return outputs.Status{Name: title, Problem: err.Error()}
 	}
+	f.live = l
 	id := f.distro.Identify(f.doc)
-	out := outputs.Status{Name: id.Title(), Distro: id.Distro, Version: id.Version}
+	out := outputs.Status{Name: title, Distro: id.Distro, Version: id.Version}
+	count(&out, f.objections(transform.Target{}))
 	plan, err := transform.Build(f.distro, f.doc, transform.Target{})
 	if err != nil {
 		out.Problem = err.Error()
@@ -197,17 +167,6 @@ func (s *statusOptions) provisioned(raw json.RawMessage) outputs.Status {
 		out.Provider = "external"
 	}
 	return out
-}
-
-// titleOf names a cluster before it is parsed.
-func titleOf(raw json.RawMessage) string {
-	var head struct {
-		Metadata transform.Identity `json:"metadata"`
-	}
-	if json.Unmarshal(raw, &head) != nil {
-		return "(a cluster)"
-	}
-	return head.Metadata.Title()
 }
 
 func count(s *outputs.Status, findings []transform.Finding) {

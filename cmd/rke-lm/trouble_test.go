@@ -44,7 +44,7 @@ func troubles() []trouble {
 		fails("a storm of errors", "", apitest.Fault{Status: 500}, exitFailed, lookAtServer),
 		fails("a server that is not ready", "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"}, exitFailed, lookAtServer),
 		fails("a list that expires", "/leases", apitest.Fault{Status: 410}, exitFailed, lookAtServer),
-		fails("an expired token", "", apitest.Fault{Status: 401}, exitRefused, "log in again, they may have expired"),
+		fails("an expired token", "", apitest.Fault{Status: 401}, exitRefused, "expired"),
 		fails("a right that is taken away", "/daemonsets", apitest.Fault{Status: 403}, exitRefused, "these rights are missing: list daemonsets.apps in kube-system; ask for them"),
 		fails("the page of a proxy", "", apitest.Fault{Status: 200, Body: "<html>log in</html>"}, exitFailed, lookAtNetwork),
 		fails("a proxy that has lost its way", "", apitest.Fault{Status: 404, Body: "<html>no backend</html>"}, exitFailed, lookAtServer),

@@ -22,7 +22,6 @@ import (
 // verifyOptions are the flags of verify.
 type verifyOptions struct {
 	*options
-	connection
 	choice   live.Choice
 	from     string
 	dump     string
@@ -62,12 +61,14 @@ Nothing is changed but with --snapshot, which keeps what must stay the same:
 names, UIDs and provider IDs of nodes, and the load balancers.`,
 		Example: `  rke-lm verify --snapshot
   rke-lm verify --stage switch-to-external --wait 10m
+  rke-lm verify --rancher-cli --cluster fleet-default/harbour
   rke-lm verify --from dump.yaml -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return v.run(c.Context()) },
 	}
 	f := c.Flags()
-	v.connection.flags(f)
+	v.connection.flags(c)
+	v.clusterFlag(f)
 	o.outputFlag(c, "text", "json", "yaml")
 	f.StringVar(&v.choice.Stage, "stage", "", "also check what has to hold behind this stage")
 	complete(c, "stage", transform.StageNames())
@@ -119,6 +120,9 @@ func (v *verifyOptions) check() error {
 			return err
 		}
 	}
+	if v.from != "" && v.connection != (connection{}) {
+		return errors.New("--from reads a file, so the flags of a connection mean nothing; leave them out")
+	}
 	if v.from != "" && (v.wait > 0 || v.snapshot == inCluster || v.allPods) {
 		return errors.New("--from reads a file, so --wait, --all-pods and --snapshot without a file mean nothing; leave them out")
 	}
@@ -140,7 +144,7 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 		}
 		return o, nil, err
 	}
-	observer, err := v.dial(v.patience())
+	observer, err := v.dial(ctx, v.err, v.patience())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
 
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -26,6 +27,7 @@ type Client struct {
 	silence  time.Duration // for how long an answer may stand still
 	tokens   credentials
 	pace     pace
+	config   *rest.Config
 	// Requests and Bytes count what was asked and answered.
 	count counter
 }
@@ -126,7 +128,7 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	c.pace.note(isPacked(res), len(body), time.Since(start))
 	a := Answer{body, res.Header.Get("Content-Type"), warnings(res.Header)}
 	if res.StatusCode/100 != 2 {
-		return Answer{}, newFailure(r.What, res.StatusCode, retryAfter(res.Header), a)
+		return Answer{}, newFailure(r.What, res, a)
 	}
 	return a, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,13 @@ type Connection struct {
 	// Rancher is the address of a Rancher, whose own cluster is meant; then Token
 	// is needed, and Kubeconfig and Context say nothing.
 	Rancher, Token string
-	Authority      string // file with the certificate that signed Rancher's; "" for the system's
+	// Authority is a file with the certificate that signed the server's, and
+	// AuthorityData what such a file holds; without both the system's are trusted,
+	// or those of the kubeconfig.
+	Authority     string
+	AuthorityData []byte
+	// Insecure takes any certificate: whoever answers then gets the token.
+	Insecure bool
 	// Patience is for how long a request is tried again.
 	Patience time.Duration
 	// Silence is for how long an answer may stand still, before it counts as lost;
@@ -46,14 +53,18 @@ func Connect(c Connection) (*Client, error) {
 		return nil, fmt.Errorf("%w: %w; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, err)
 	}
 	config.UserAgent = c.UserAgent
+	if c.Authority != "" || c.Insecure {
+		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, c.Authority
+		config.Insecure = c.Insecure
+	}
 	return newClient(config, c)
 }
 
 // rancher goes through Rancher's plain Kubernetes route to its own cluster.
 func (c Connection) rancher() *rest.Config {
 	return &rest.Config{
-		Host: strings.TrimSuffix(c.Rancher, "/") + "/k8s/clusters/local", BearerToken: c.Token, UserAgent: c.UserAgent,
-		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority},
+		Host: strings.TrimSuffix(c.Rancher, "/") + clusterRoute + "local", BearerToken: c.Token, UserAgent: c.UserAgent,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority, CAData: c.AuthorityData, Insecure: c.Insecure},
 	}
 }
 
@@ -93,6 +104,26 @@ func newClient(config *rest.Config, c Connection) (*Client, error) {
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
 		http: h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
-		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config),
+		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config), config: config,
 	}, nil
 }
+
+// clusterRoute is the part of an address behind which a Rancher has a cluster's
+// API server.
+const clusterRoute = "/k8s/clusters/"
+
+// Through returns a client for another cluster behind the same Rancher; false where
+// the server was not reached through one.
+func (c *Client) Through(id string) (*Client, bool) {
+	rancher, _, through := strings.Cut(c.base, clusterRoute)
+	if !through {
+		return nil, false
+	}
+	return &Client{
+		http: c.http, base: rancher + clusterRoute + url.PathEscape(id), patience: c.patience,
+		silence: c.silence, tokens: c.tokens, config: c.config,
+	}, true
+}
+
+// Address is where the server is.
+func (c *Client) Address() string { return c.base }

@@ -35,9 +35,13 @@ func (f *Failure) Error() string {
 // noSuchPath is what an API server answers for a group that it does not know.
 const noSuchPath = "404 page not found\n"
 
-func newFailure(what string, status int, after time.Duration, a Answer) *Failure {
-	f := &Failure{What: what, Status: status, Message: http.StatusText(status), after: after}
-	f.page = !strings.Contains(a.ContentType, "json") && !isProtobuf(a) && string(a.Body) != noSuchPath
+func newFailure(what string, res *http.Response, a Answer) *Failure {
+	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), after: retryAfter(res.Header)}
+	f.page = len(a.Body) > 0 && !strings.Contains(a.ContentType, "json") && !isProtobuf(a) && string(a.Body) != noSuchPath
+	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
+		// The page of a login is no answer; its query may hold a token.
+		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
+	}
 	var s metav1.Status
 	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil && s.Message != "" {
 		f.Message = redact.Text(s.Message)
@@ -49,16 +53,11 @@ func newFailure(what string, status int, after time.Duration, a Answer) *Failure
 // before it does not know its way for now.
 func (f *Failure) foreign() bool { return f.Status == http.StatusNotFound && f.page }
 
-// Absent reports whether the API server itself says that something is not there.
-func Absent(err error) bool {
-	var f *Failure
-	return errors.As(err, &f) && f.Status == http.StatusNotFound && !f.page
-}
-
-// HasStatus reports whether an error is a refusal with one of these codes.
+// HasStatus reports whether an error is a refusal with one of these codes, by the
+// API server itself.
 func HasStatus(err error, codes ...int) bool {
 	var f *Failure
-	return errors.As(err, &f) && slices.Contains(codes, f.Status)
+	return errors.As(err, &f) && slices.Contains(codes, f.Status) && !f.foreign()
 }
 
 // Denied lists what the user may not do.
@@ -71,7 +70,7 @@ func (d *Denied) Error() string {
 	if d.Expired {
 		return "the API server does not accept the credentials; log in again, they may have expired"
 	}
-	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/guide.md has the role"
+	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/permissions.md has the roles"
 }
 
 // Unreached says that a cluster could not be looked at.

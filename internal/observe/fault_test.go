@@ -115,7 +115,7 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 		{"a page that always stops in the middle", "list nodes: the API server went silent in the middle; check the network", always("continue=500", apitest.Fault{Stall: time.Minute})},
 		{"too many requests for ever", "list nodes: the API server answers 429", always("continue=500", apitest.Fault{Status: 429, RetryAfter: "3600"})},
 		{"a snapshot that a proxy hides", "get configmaps in kube-system: the API server answers 404", always("/configmaps/", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
-		{"Rancher's objects, hidden by a proxy", "list rkecontrolplanes.rke.cattle.io: the API server answers 404", always("/rkecontrolplanes", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
+		{"Rancher's objects, hidden by a proxy", "get the resources of rke.cattle.io: the API server answers 404", always("/rke.cattle.io/v1", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +153,7 @@ func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
 	}
 	start := time.Now()
 	_, err := observer(t, s, time.Minute).Look(t.Context())
-	const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/guide.md has the role"
+	const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/permissions.md has the roles"
 	var denied *kubeapi.Denied
 	if !errors.As(err, &denied) || err.Error() != want || time.Since(start) > 5*time.Second {
 		t.Errorf("%v after %s", err, time.Since(start))

@@ -120,7 +120,7 @@ func (o *Observer) getConfigMap(ctx context.Context, name string) (*corev1.Confi
 	var m corev1.ConfigMap
 	r := kubeapi.Request{What: "get configmaps in kube-system", Method: http.MethodGet, Path: "/api/v1/namespaces/kube-system/configmaps/" + url.PathEscape(name)}
 	err := kubeapi.Get(ctx, o.Client, r, "ConfigMap", &m, m.Unmarshal)
-	if kubeapi.Absent(err) {
+	if kubeapi.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
 	return &m, err

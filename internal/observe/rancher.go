@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"slices"
 
@@ -40,17 +41,27 @@ const planType = "rke.cattle.io/machine-plan"
 // readRancher looks at Rancher's own objects, where the cluster is Rancher's. Of
 // Secrets it keeps only whether two of their values are the same.
 func (o *Observer) readRancher(ctx context.Context, out *observation.Observation) (err error) {
+	if there, err := o.isRancher(ctx); !there || err != nil {
+		return err
+	}
 	r := kubeapi.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true}
 	out.ControlPlanes, err = kubeapi.Collect(ctx, o.Client, r, keepControlPlanes)
-	if kubeapi.Absent(err) {
-		return nil
-	}
 	if err != nil || len(out.ControlPlanes) == 0 {
 		return err
 	}
 	r = kubeapi.Resource{What: "list secrets", Path: "/api/v1/secrets", Kind: "SecretList", Query: url.Values{"fieldSelector": {"type=" + planType}}}
 	out.MachinePlans, err = kubeapi.Collect(ctx, o.Client, r, keepPlans)
 	return err
+}
+
+// isRancher asks what everybody may ask: without the right to list something, it
+// cannot be told whether there is such a thing.
+func (o *Observer) isRancher(ctx context.Context) (bool, error) {
+	_, err := o.Do(ctx, kubeapi.Request{What: "get the resources of rke.cattle.io", Method: http.MethodGet, Path: "/apis/rke.cattle.io/v1", Accept: "application/json"})
+	if kubeapi.HasStatus(err, http.StatusNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func keepControlPlanes(list *controlPlaneList, kept []observation.ControlPlane) []observation.ControlPlane {

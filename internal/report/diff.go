@@ -27,6 +27,9 @@ func (s shown) text(d *yamledit.Document) string {
 	text, known := s[d]
 	if !known {
 		text = string(redact.Document(d))
+		if d.Chunk().Served {
+			text = unfolded(text)
+		}
 		s[d] = text
 	}
 	return text

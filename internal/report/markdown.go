@@ -22,6 +22,7 @@ func WriteMarkdown(w io.Writer, plan Plan) {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s.State), countFindings(s.Findings))
 	}
 	fmt.Fprintln(w)
+	markdownFindings(w, plan.Findings)
 	for _, s := range plan.Stages {
 		if s.State != transform.Done {
 			markdownStage(w, s)

@@ -27,13 +27,15 @@ type Plans struct {
 
 // Plan is one cluster's plan.
 type Plan struct {
-	Name      string  `json:"name"`
-	Namespace string  `json:"namespace"`
-	Distro    string  `json:"distro"`
-	Version   string  `json:"version"`
-	Source    Source  `json:"source"`
-	SHA256    string  `json:"sha256"`
-	Stages    []Stage `json:"stages"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Distro    string `json:"distro"`
+	Version   string `json:"version"`
+	Source    Source `json:"source"`
+	SHA256    string `json:"sha256"`
+	// Findings are about a live cluster as a whole: they stop every change of it.
+	Findings []transform.Finding `json:"findings,omitempty"`
+	Stages   []Stage             `json:"stages"`
 }
 
 // Source is where a cluster was found.
@@ -116,6 +118,10 @@ func WritePlan(w io.Writer, p Palette, plan Plan) {
 		fmt.Fprintf(w, "  %-*s  %s\n", width, s.Name, p.state(s.State, string(s.State)))
 	}
 	fmt.Fprintln(w)
+	if len(plan.Findings) > 0 {
+		WriteFindings(w, p, plan.Findings, "")
+		fmt.Fprintln(w)
+	}
 	for _, s := range plan.Stages {
 		if s.State != transform.Done {
 			writeStage(w, p, s)

@@ -16,6 +16,7 @@ type Runbook struct {
 	Plan   *transform.Plan
 	Folder string         // that holds it, as a command names it
 	File   string         // that holds the cluster, as a command names it; "-" for a stream
+	Live   string         // the cluster's name on its Rancher, in place of a file
 	Start  string         // file in the folder with the document as it is
 	Stages []RunbookStage // one for each step of the plan
 }
@@ -32,8 +33,12 @@ type RunbookStage struct {
 func (r Runbook) Write(w io.Writer) {
 	p := NewPlan(r.Plan, "")
 	fmt.Fprintf(w, "# Runbook: %s\n\n", inline(title(p)))
-	fmt.Fprintf(w, "Leader migration of a cluster with %s, planned from %s. Document %d of that file had the SHA-256\n%s.\n\n",
-		inline(p.Version), code(place(p.Source)), p.Source.Document+1, code(p.SHA256))
+	if r.Live != "" {
+		fmt.Fprintf(w, "Leader migration of a cluster with %s, planned from its object on Rancher. Without what the server keeps on\nit, the object had the SHA-256 %s. The commands need the flags that lead to that Rancher.\n\n", inline(p.Version), code(p.SHA256))
+	} else {
+		fmt.Fprintf(w, "Leader migration of a cluster with %s, planned from %s. Document %d of that file had the SHA-256\n%s.\n\n",
+			inline(p.Version), code(place(p.Source)), p.Source.Document+1, code(p.SHA256))
+	}
 	fmt.Fprint(w, `Do one stage after the other, and check each before the next one. The kubectl commands are for the
 cluster that is migrated, except where Rancher's own cluster is named. A stage that is done may be done
 again: then nothing happens. The plan holds for the document as it was; once somebody else changes it,
@@ -71,7 +76,9 @@ func (r Runbook) stage(w io.Writer, s transform.Step, at RunbookStage, before st
 	commands(w, "Check", s.Stage.Verify)
 	if s.Changes() {
 		fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.TrimSpace("Later stages come first. "+inline(s.Stage.Caution)), fenced("sh", r.command("--undo", s.Stage.Name)))
-		fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file there as before.\n\n", code(before))
+		if r.Live == "" {
+			fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file there as before.\n\n", code(before))
+		}
 	}
 	commands(w, undone(s), s.Stage.Restore)
 }
@@ -114,7 +121,10 @@ func (r Runbook) changes(w io.Writer, s transform.Step, at RunbookStage) {
 
 func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 	fmt.Fprintf(w, "**Do.**\n\n%s\n", fenced("sh", r.command("--stage", s.Stage.Name)))
-	by := r.Plan.Delivery(shellWord(r.Folder + "/" + at.Document))
+	if r.Live != "" {
+		return
+	}
+	by := r.Plan.Delivery(ShellWord(r.Folder + "/" + at.Document))
 	fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to %s\n\n", code(at.Document), by.How)
 	if by.Command != "" {
 		fmt.Fprintln(w, fenced("sh", by.Command))
@@ -123,7 +133,11 @@ func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 
 // command returns the command line for a stage.
 func (r Runbook) command(flag, stage string) string {
-	c := fmt.Sprintf("rke-lm apply --plan %s %s %s %s", shellWord(r.Folder), flag, stage, shellWord(r.File))
+	c := fmt.Sprintf("rke-lm apply --plan %s %s %s ", ShellWord(r.Folder), flag, stage)
+	if r.Live != "" {
+		return c + "--cluster " + ShellWord(r.Live)
+	}
+	c += ShellWord(r.File)
 	if r.File == "-" {
 		c += " < cluster.yaml > changed.yaml"
 	}
@@ -139,8 +153,8 @@ func commands(w io.Writer, heading string, actions []transform.Action) {
 	}
 }
 
-// shellWord quotes what a shell would not take as one word.
-func shellWord(s string) string {
+// ShellWord quotes what a shell would not take as one word.
+func ShellWord(s string) string {
 	safe := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./+:@,=", r)
 	}

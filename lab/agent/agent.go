@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/deploy"
 )
 
 // Agent runs the managers of a cluster's control planes.
@@ -42,11 +43,11 @@ func New(c *cluster.Cluster, machines ...string) *Agent {
 // RollOut makes the machines follow the files: first the manifests, which need no restart, then the
 // DaemonSet node by node, then the components of the machines, one machine at a time.
 func (a *Agent) RollOut(ctx context.Context, w Wanted) error {
-	write, err := newApplier(a.cluster.Config(cluster.Admin))
+	write, err := deploy.NewApplier(a.cluster.Config(cluster.Admin))
 	if err != nil {
 		return err
 	}
-	if err := write.applyAll(ctx, w); err != nil {
+	if err := applyAll(ctx, write, w); err != nil {
 		return err
 	}
 	for _, component := range []cluster.Component{cluster.CCM, cluster.KCM} {

@@ -8,64 +8,15 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/lab/build"
+	"github.com/rke-lm/rke-lm/lab/deploy"
 )
-
-// applier writes objects as RKE2's deploy controller does: what is there is brought to what is asked for.
-type applier struct {
-	client dynamic.Interface
-	mapper *restmapper.DeferredDiscoveryRESTMapper
-}
-
-func newApplier(config *rest.Config) (*applier, error) {
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	found, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	return &applier{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
-}
-
-// apply writes one object, given as YAML.
-func (a *applier) apply(ctx context.Context, text []byte) error {
-	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(text, &o.Object); err != nil {
-		return fmt.Errorf("agent: manifest: %w", err)
-	}
-	kind := o.GroupVersionKind()
-	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return fmt.Errorf("agent: %s %s: %w", kind.Kind, o.GetName(), err)
-	}
-	var at dynamic.ResourceInterface = a.client.Resource(mapping.Resource)
-	if mapping.Scope.Name() == "namespace" {
-		namespace := o.GetNamespace()
-		if namespace == "" {
-			namespace = metav1.NamespaceDefault
-		}
-		at = a.client.Resource(mapping.Resource).Namespace(namespace)
-	}
-	_, err = at.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "deploy", Force: true})
-	if err != nil {
-		return fmt.Errorf("agent: %s %s: %w", kind.Kind, o.GetName(), err)
-	}
-	return nil
-}
 
 // applyChart writes what the chart makes beside its DaemonSet: the service account and its rights. The
 // rules are the chart's own where the values state none: Helm replaces lists.
-func (a *applier) applyChart(ctx context.Context, chart *Chart) error {
+func applyChart(ctx context.Context, to *deploy.Applier, chart *Chart) error {
 	text, err := build.ChartValues(ctx)
 	if err != nil {
 		return err
@@ -83,7 +34,7 @@ func (a *applier) applyChart(ctx context.Context, chart *Chart) error {
 		if err != nil {
 			return err
 		}
-		if err := a.apply(ctx, text); err != nil {
+		if err := to.Apply(ctx, text); err != nil {
 			return err
 		}
 	}
@@ -118,14 +69,14 @@ func clusterWide(o map[string]any) map[string]any {
 }
 
 // applyAll writes a cluster's manifests and what its chart makes.
-func (a *applier) applyAll(ctx context.Context, w Wanted) error {
+func applyAll(ctx context.Context, to *deploy.Applier, w Wanted) error {
 	for _, d := range w.Manifests {
-		if err := a.apply(ctx, d.Bytes()); err != nil {
+		if err := to.Apply(ctx, d.Bytes()); err != nil {
 			return err
 		}
 	}
 	if w.CCM == nil {
 		return nil
 	}
-	return a.applyChart(ctx, w.CCM)
+	return applyChart(ctx, to, w.CCM)
 }

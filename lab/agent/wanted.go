@@ -71,15 +71,23 @@ func FromRKE2(doc *yamledit.Document, class string) (Wanted, error) {
 	return w, w.readManifest(embedded.Documents())
 }
 
-// componentArgs returns the arguments of a component: RKE2 puts the provider's name before the user's,
-// completes bare names and puts the dashes before them (rke2 pkg/podexecutor).
+// componentArgs returns the arguments of a component.
 func componentArgs(config rke2.Config, key string) []string {
+	return RKE2Args(config["cloud-provider-name"].Value, config[key].Value)
+}
+
+// RKE2Args returns the arguments of a component as RKE2 makes them of its configuration: it puts the
+// provider's name before the user's, completes bare names and puts the dashes before them (rke2
+// pkg/podexecutor). What a machine says of itself is left out.
+func RKE2Args(provider, own any) []string {
 	var list []string
-	if name, ok := config["cloud-provider-name"].Value.(string); ok && name != "" {
+	if name, ok := provider.(string); ok && name != "" {
 		list = append(list, "--cloud-provider="+name)
 	}
-	for _, a := range args.Of(config[key].Value) {
-		list = append(list, "--"+a.Name+"="+a.Value)
+	for _, a := range args.Of(own) {
+		if !slices.Contains(machineFlags, a.Name) {
+			list = append(list, "--"+a.Name+"="+a.Value)
+		}
 	}
 	return list
 }

@@ -50,6 +50,9 @@ var (
 	Gojq    = Program{Name: "gojq", Module: "kubectl", Package: "github.com/itchyny/gojq/cmd/gojq", Version: "v0.12.17"}
 )
 
+// Helm installs charts, as people and RKE2's own controller do.
+var Helm = Program{Name: "helm", Module: "helm", Package: "helm.sh/helm/v3/cmd/helm", Version: "v3.19.2"}
+
 // CloudControllerManager returns the program of a minor, such as "v1.26".
 func CloudControllerManager(minor string) (Program, error) {
 	if p, ok := managers[minor]; ok {
@@ -60,7 +63,7 @@ func CloudControllerManager(minor string) (Program, error) {
 
 // Programs returns all programs, the largest first.
 func Programs() []Program {
-	return []Program{ControlPlane, managers["v1.26"], managers["v1.28"]}
+	return []Program{ControlPlane, managers["v1.26"], managers["v1.28"], Helm}
 }
 
 // Path returns the program's file, which it builds when it is not in the cache.

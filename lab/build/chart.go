@@ -5,7 +5,10 @@ package build
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -18,12 +21,39 @@ func ChartValues(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	// A fresh clone may have the program in its cache and not the module.
-	if _, err := goTool(ctx, dir, "mod", "download", "k8s.io/cloud-provider-aws"); err != nil {
+	if _, err := goTool(ctx, dir, "mod", "download", chartModule); err != nil {
 		return nil, err
 	}
-	module, err := goTool(ctx, dir, "list", "-m", "-f", "{{.Dir}}", "k8s.io/cloud-provider-aws")
+	module, err := goTool(ctx, dir, "list", "-m", "-f", "{{.Dir}}", chartModule)
 	if err != nil {
 		return nil, err
 	}
 	return os.ReadFile(filepath.Join(strings.TrimSpace(module), "charts", "aws-cloud-controller-manager", "values.yaml"))
+}
+
+// The chart that the plans install, the release of the module that it ships in, and that module's checksum.
+const (
+	ChartVersion = "0.0.8"
+	chartModule  = "k8s.io/cloud-provider-aws"
+	chartRelease = chartModule + "@v1.33.4"
+	chartSum     = "h1:JOAcgSP+W0JqXQJe59pN96HkGBpIyGgtqHtye31u1h8="
+)
+
+// Chart returns the folder of the chart, as it was published.
+func Chart(ctx context.Context) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", chartRelease)
+	// The checksum is the one that stands here, so nobody else has to be asked.
+	cmd.Env = append(os.Environ(), "GONOSUMDB="+chartModule, "GOWORK=off")
+	out, err := cmd.Output()
+	var module struct{ Dir, Sum, Error string }
+	if jerr := json.Unmarshal(out, &module); jerr != nil {
+		return "", fmt.Errorf("lab: go mod download %s: %w", chartRelease, err)
+	}
+	switch {
+	case module.Error != "":
+		return "", fmt.Errorf("lab: %s", strings.TrimSpace(module.Error))
+	case module.Sum != chartSum:
+		return "", fmt.Errorf("lab: %s has the checksum %s, not %s", chartRelease, module.Sum, chartSum)
+	}
+	return filepath.Join(module.Dir, "charts", "aws-cloud-controller-manager"), nil
 }

@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,6 +61,7 @@ type Cluster struct {
 
 	binary string // the control plane
 	server string // URL
+	store  string // URL of etcd
 	etcd   *process.Process
 	api    *process.Process
 
@@ -90,11 +92,25 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.writeIdentities(); err != nil {
 		return err
 	}
-	store, err := c.startEtcd()
+	if err := c.startEtcd(); err != nil {
+		return err
+	}
+	port, err := freePort()
 	if err != nil {
 		return err
 	}
-	if err := c.startAPI(store); err != nil {
+	c.server = "https://127.0.0.1:" + port
+	if err := c.startAPI(); err != nil {
+		return err
+	}
+	return c.awaitAPI(ctx)
+}
+
+// RestartAPI ends the API server at once and starts it again where it was. It returns when the new one is
+// ready.
+func (c *Cluster) RestartAPI(ctx context.Context) error {
+	c.api.Kill()
+	if err := c.startAPI(); err != nil {
 		return err
 	}
 	return c.awaitAPI(ctx)
@@ -113,31 +129,28 @@ func (c *Cluster) Stop() {
 	c.AWS.Stop()
 }
 
-func (c *Cluster) startEtcd() (string, error) {
+func (c *Cluster) startEtcd() error {
 	client, err := freePort()
 	if err != nil {
-		return "", err
+		return err
 	}
 	peer, err := freePort()
 	if err != nil {
-		return "", err
+		return err
 	}
 	url, member := "http://127.0.0.1:"+client, "http://127.0.0.1:"+peer
+	c.store = url
 	c.etcd, err = c.component("etcd", "etcd",
 		"--data-dir="+c.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
 		"--listen-client-urls="+url, "--advertise-client-urls="+url, "--listen-peer-urls="+member,
 		"--initial-advertise-peer-urls="+member, "--initial-cluster=default="+member)
-	return url, err
+	return err
 }
 
-func (c *Cluster) startAPI(store string) error {
-	port, err := freePort()
-	if err != nil {
-		return err
-	}
-	c.server = "https://127.0.0.1:" + port
+func (c *Cluster) startAPI() (err error) {
+	_, port, _ := strings.Cut(strings.TrimPrefix(c.server, "https://"), ":")
 	c.api, err = c.component("kube-apiserver", "kube-apiserver",
-		"--etcd-servers="+store, "--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+c.path("tls"),
+		"--etcd-servers="+c.store, "--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+c.path("tls"),
 		"--token-auth-file="+c.path("tokens.csv"), "--authorization-mode=Node,RBAC", "--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range="+ServiceNetwork, "--allow-privileged=true", "--profiling=false",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("service.key"),

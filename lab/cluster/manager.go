@@ -45,6 +45,8 @@ type Spec struct {
 type Acquisition struct {
 	Lease string // its name
 	At    time.Time
+	// Holder is how the manager calls itself in the lease; "" while it has not said so.
+	Holder string
 }
 
 // Manager is one process of a manager, running or ended. It is never started again; another one is.
@@ -166,17 +168,23 @@ func (c *Cluster) webhook(m *Manager, args []string) ([]string, error) {
 // Caller is the manager's name in the log of AWS.
 func (m *Manager) Caller() string { return string(m.Component) + "@" + m.Machine }
 
-// won is what a manager logs when it gets a lease (client-go, tools/leaderelection).
-var won = regexp.MustCompile(`successfully acquired lease kube-system/([a-z-]+)`)
+// What a manager logs when it gets a lease, and right behind that (client-go, tools/leaderelection).
+var (
+	won = regexp.MustCompile(`successfully acquired lease kube-system/([a-z-]+)`)
+	led = regexp.MustCompile(`object="kube-system/([a-z-]+)".* message="(\S+) became leader"`)
+)
 
 func (m *Manager) read(line string) {
-	found := won.FindStringSubmatch(line)
-	if found == nil {
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.acquired = append(m.acquired, Acquisition{Lease: found[1], At: time.Now()})
+	if found := won.FindStringSubmatch(line); found != nil {
+		m.acquired = append(m.acquired, Acquisition{Lease: found[1], At: time.Now()})
+		return
+	}
+	found := led.FindStringSubmatch(line)
+	if n := len(m.acquired) - 1; found != nil && n >= 0 && m.acquired[n].Lease == found[1] {
+		m.acquired[n].Holder = found[2]
+	}
 }
 
 func (m *Manager) watch() {

@@ -93,8 +93,9 @@ func holdsOf(changes []Change, to time.Time) []hold {
 	return holds
 }
 
-// identities finds the process behind each holder: the one that said it got the lease when the lease
-// changed hands. Machines of the lab share one host name, so the identity itself does not tell.
+// identities finds the process behind each holder: the one that said so, or else the one that said it got
+// the lease when the lease changed hands. Machines of the lab share one host name, so the identity itself
+// does not tell.
 func identities(holds []hold, processes []Process) (map[string]int, error) {
 	const slack = 2 * time.Second
 	who := map[string]int{}
@@ -105,6 +106,9 @@ func identities(holds []hold, processes []Process) (map[string]int, error) {
 		best := slack
 		for i, p := range processes {
 			for _, a := range p.Acquired {
+				if a.Holder == h.holder {
+					best, who[h.holder] = 0, i
+				}
 				if off := a.At.Sub(h.from).Abs(); a.Lease == h.lease && off < best {
 					best, who[h.holder] = off, i
 				}

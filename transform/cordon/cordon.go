@@ -50,9 +50,11 @@ func (p Policy) Release() transform.Stage {
 // unsafe is what a cluster's name may hold and a shell would not take as it is.
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// run marks the nodes that one migration cordoned.
-func (p Policy) run() string {
-	return strings.TrimRight("leader-migration-"+strings.Trim(unsafe.ReplaceAllString(p.Cluster, "-"), "-"), "-")
+func (p Policy) run() string { return Mark(p.Cluster) }
+
+// Mark is on the nodes that the migration of a cluster cordoned.
+func Mark(cluster string) string {
+	return strings.TrimRight("leader-migration-"+strings.Trim(unsafe.ReplaceAllString(cluster, "-"), "-"), "-")
 }
 
 // not says why nothing is cordoned, or "".

@@ -4,7 +4,6 @@
 package rke1
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -48,29 +47,10 @@ func fileOf(doc *yamledit.Document) string {
 	return doc.File()
 }
 
-// ClusterUpdated looks, on Rancher's own cluster, whether Rancher has brought the
-// last change to a cluster.
-type ClusterUpdated struct{ Name string }
-
-// Purpose implements transform.Action.
-func (a ClusterUpdated) Purpose() string {
-	return "bring the change to Rancher; on Rancher's own cluster, the cluster must be updated, provisioned and ready again"
-}
-
-// Command implements transform.Action.
-func (ClusterUpdated) Command() string {
-	const condition = `.status.conditions[?(@.type=="%s")].status`
-	columns := "ID:.metadata.name,NAME:.spec.displayName"
-	for _, c := range []string{"Updated", "Provisioned", "Ready"} {
-		columns += "," + strings.ToUpper(c) + ":" + fmt.Sprintf(condition, c)
-	}
-	return "kubectl get clusters.management.cattle.io -o custom-columns='" + columns + "'"
-}
-
 // taken waits until the cluster has taken the document over.
 func (m *migration) taken() transform.Action {
 	if m.Wrapped {
-		return ClusterUpdated{m.Name}
+		return transform.ClusterUpdated{Name: m.Name}
 	}
 	return RKEUp{fileOf(m.Doc)}
 }

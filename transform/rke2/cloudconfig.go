@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -70,20 +69,5 @@ func (m *migration) cloudConfigActions() []transform.Action {
 		return nil
 	}
 	namespace, name, _ := strings.Cut(strings.TrimPrefix(config, secretReference), ":")
-	return []transform.Action{CopySecret{Namespace: namespace, Name: name}}
-}
-
-// CopySecret brings the Secret of a provider's configuration from Rancher's own
-// cluster into the one that is migrated.
-type CopySecret struct{ Namespace, Name string }
-
-// Purpose implements transform.Action.
-func (CopySecret) Purpose() string {
-	return "before the edit, copy the provider's configuration from Rancher's own cluster ($RANCHER_KUBECONFIG) into the cluster, where the chart mounts it"
-}
-
-// Command implements transform.Action.
-func (a CopySecret) Command() string {
-	return fmt.Sprintf("kubectl --kubeconfig \"$RANCHER_KUBECONFIG\" -n %s get secret %s -o jsonpath='{.data.credential}' | base64 -d | kubectl -n kube-system create secret generic %s --from-file=%s=/dev/stdin",
-		a.Namespace, a.Name, ccm.CloudConfigSecret, ccm.CloudConfigKey)
+	return []transform.Action{transform.CopySecret{Namespace: namespace, Name: name, To: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey}}
 }

@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"path"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -182,20 +181,7 @@ func (m *migration) enableActions() []transform.Action {
 	if !m.configured() {
 		return nil
 	}
-	return []transform.Action{ApplyConfigMap{File: configMapFile, Namespace: m.Namespace, Name: m.Name + configSuffix}}
-}
-
-// ApplyConfigMap brings a ConfigMap of the plan folder to Rancher's own cluster.
-type ApplyConfigMap struct{ File, Namespace, Name string }
-
-// Purpose implements transform.Action.
-func (a ApplyConfigMap) Purpose() string {
-	return "before the edit, bring the ConfigMap " + a.Namespace + "/" + a.Name + " to Rancher's own cluster ($RANCHER_KUBECONFIG), where the edit refers to it; plan --out writes it"
-}
-
-// Command implements transform.Action.
-func (a ApplyConfigMap) Command() string {
-	return "kubectl --kubeconfig \"$RANCHER_KUBECONFIG\" apply -f " + path.Base(a.File)
+	return []transform.Action{transform.ApplyConfigMap{File: configMapFile, Namespace: m.Namespace, Name: m.Name + configSuffix}}
 }
 
 // cloudManagerConfig returns the ConfigMap with the configuration of the

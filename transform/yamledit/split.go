@@ -13,6 +13,7 @@ type Chunk struct {
 	Line   int    // number of lines before the chunk
 	Offset int    // number of bytes before the chunk
 	Bytes  []byte
+	Served bool // by an API server: there is no file with these lines
 }
 
 // Split cuts a stream into the documents that a YAML parser sees in it.

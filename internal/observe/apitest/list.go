@@ -35,7 +35,7 @@ func (s *Server) answer(r *http.Request) answer {
 	q := r.URL.Query()
 	switch strings.TrimPrefix(r.URL.Path, "/apis") {
 	case "/api/v1/nodes":
-		return page("NodeList", s.Nodes, q, func(l []corev1.Node, m metav1.ListMeta) marshaler { return &corev1.NodeList{ListMeta: m, Items: l} })
+		return page("NodeList", s.nodes(q), q, func(l []corev1.Node, m metav1.ListMeta) marshaler { return &corev1.NodeList{ListMeta: m, Items: l} })
 	case "/coordination.k8s.io/v1/namespaces/kube-system/leases":
 		return page("LeaseList", s.renewed(), q, func(l []coordinationv1.Lease, m metav1.ListMeta) marshaler {
 			return &coordinationv1.LeaseList{ListMeta: m, Items: l}
@@ -54,8 +54,8 @@ func (s *Server) answer(r *http.Request) answer {
 		return page("ServiceList", s.Services, q, func(l []corev1.Service, m metav1.ListMeta) marshaler {
 			return &corev1.ServiceList{ListMeta: m, Items: l}
 		})
-	case "/api/v1/secrets":
-		return page("SecretList", s.Secrets, q, func(l []corev1.Secret, m metav1.ListMeta) marshaler { return &corev1.SecretList{ListMeta: m, Items: l} })
+	case "/api/v1/secrets", "/api/v1/namespaces/kube-system/secrets":
+		return page("SecretList", matching(s.Secrets, q, func(o corev1.Secret) map[string]string { return o.Labels }), q, func(l []corev1.Secret, m metav1.ListMeta) marshaler { return &corev1.SecretList{ListMeta: m, Items: l} })
 	}
 	return s.storage(r, q)
 }
@@ -90,11 +90,20 @@ func (s *Server) renewed() []coordinationv1.Lease {
 }
 
 func (s *Server) selected(q url.Values) []corev1.Pod {
+	return matching(s.Pods, q, func(p corev1.Pod) map[string]string { return p.Labels })
+}
+
+func (s *Server) nodes(q url.Values) []corev1.Node {
+	return matching(s.Nodes, q, func(n corev1.Node) map[string]string { return n.Labels })
+}
+
+// matching returns the objects that the label selector of a request matches.
+func matching[T any](all []T, q url.Values, of func(T) map[string]string) []T {
 	selector, err := labels.Parse(q.Get("labelSelector"))
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(s.Pods), func(p corev1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
+	return slices.DeleteFunc(slices.Clone(all), func(o T) bool { return !selector.Matches(labels.Set(of(o))) })
 }
 
 // page answers with as much of a list as the request wants.

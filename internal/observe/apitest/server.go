@@ -174,6 +174,8 @@ func (s *Server) objects(r *http.Request) answer {
 		if m, there := s.ConfigMaps[strings.TrimPrefix(name, "/")]; there {
 			return asProtobuf("ConfigMap", &m)
 		}
+	case r.URL.Path == "/apis/rke.cattle.io/v1" && s.ControlPlanes != "":
+		return asJSON(http.StatusOK, map[string]any{"kind": "APIResourceList", "groupVersion": "rke.cattle.io/v1", "resources": []any{}})
 	case strings.HasSuffix(r.URL.Path, "/rkecontrolplanes") && s.ControlPlanes != "":
 		return answer{http.StatusOK, "application/json", []byte(s.ControlPlanes)}
 	case strings.HasSuffix(r.URL.Path, "/provisioning.cattle.io/v1/clusters") && s.Clusters != "":

@@ -1,0 +1,140 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/transform/rollout"
+)
+
+// liveCluster is an object of a Rancher.
+type liveCluster struct {
+	server *rancher.Server
+	object rancher.Object
+}
+
+// name is how a command line names the cluster.
+func (l *liveCluster) name() string {
+	if l.object.Namespace == "" {
+		return l.object.Name
+	}
+	return l.object.Namespace + "/" + l.object.Name
+}
+
+// liveClusters yields what comes of the clusters of a Rancher, one after the other,
+// as clusters does for those of files.
+func (o *options) liveClusters(ctx context.Context, work func(found) (func() error, error)) iter.Seq[result] {
+	return func(yield func(result) bool) {
+		server, err := o.connect(o.err, defaultPatience)
+		var objects []rancher.Object
+		if err == nil {
+			objects, err = server.Find(ctx, o.query())
+		}
+		if err != nil {
+			yield(failed(err))
+			return
+		}
+		if len(objects) == 0 {
+			yield(failed(&failure{code: exitRefused, err: rancher.ErrNone}))
+			return
+		}
+		for _, object := range objects {
+			if !yield(o.workLive(&liveCluster{server, object}, work)) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// workLive opens an object as a document, and calls work for it.
+func (o *options) workLive(l *liveCluster, work func(found) (func() error, error)) result {
+	title := l.object.Title()
+	p := piece{chunk: l.object.Chunk(), marked: true, end: true}
+	p.source = source.FromReader(title, nil)
+	r := result{piece: p, cluster: true}
+	f, err := o.open(p.chunk)
+	switch {
+	case err != nil:
+		r.err = err
+	case f.doc == nil:
+		r.err = &failure{code: exitRefused, err: fmt.Errorf("%s: it is not %s", title, o.documents())}
+	default:
+		f.source, f.live = p.source, l
+		r.show, r.err = work(f)
+	}
+	return r
+}
+
+// objections are what the object of a live cluster itself says against changing it;
+// a file has none.
+func (f found) objections(t transform.Target) []transform.Finding {
+	if f.live == nil {
+		return nil
+	}
+	return admission.Judge(admission.Seen{Title: f.live.object.Title(), Object: f.live.object.Raw}, t.Accept)
+}
+
+// judge returns what speaks against changing a live cluster. How far its last
+// change has come is looked at unless that was acknowledged.
+func (l *liveCluster) judge(ctx context.Context, f found, t transform.Target) ([]transform.Finding, error) {
+	seen, err := l.server.Around(ctx, l.object)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(t.Accept, admission.NotSettled) {
+		if seen.Progress, err = l.progress(ctx, f, t); err != nil {
+			return nil, err
+		}
+	}
+	return admission.Judge(seen, t.Accept), nil
+}
+
+// review asks for the rights that a verb needs, before anything is done. What a
+// choice keeps from being looked at needs none.
+func (l *liveCluster) review(ctx context.Context, verb string, t transform.Target) error {
+	o := l.object
+	needed := rights.Needed(verb, rights.Subject{Distro: o.Distro, Home: o.Home(), Name: o.Name, ID: o.ID})
+	if slices.Contains(t.Accept, admission.NotSettled) {
+		needed = slices.DeleteFunc(needed, func(r rights.Right) bool { return r.Resource == "secrets" || r.Resource == "machines" })
+	}
+	missing, err := l.server.Rights(ctx, needed)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	denied := &kubeapi.Denied{}
+	for _, r := range missing {
+		denied.Missing = append(denied.Missing, r.String())
+	}
+	return fmt.Errorf("%s: %w", o.Title(), denied)
+}
+
+// progress is that of the object as it is.
+func (l *liveCluster) progress(ctx context.Context, f found, t transform.Target) (*rollout.Progress, error) {
+	seen, err := l.server.Rollout(ctx, l.object)
+	if err != nil {
+		return nil, err
+	}
+	var wanted rollout.Wanted
+	if err := json.Unmarshal(l.object.Raw, &wanted.Object); err != nil {
+		return nil, err
+	}
+	if f.distro.Explain != nil {
+		if wanted.Classes, err = f.distro.Explain(f.doc, t); err != nil {
+			return nil, err
+		}
+	}
+	p := rollout.Judge(seen, wanted)
+	return &p, nil
+}

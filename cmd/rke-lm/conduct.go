@@ -1,0 +1,189 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/course"
+	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// conductOptions are the flags of the verbs that run stages on a live cluster.
+type conductOptions struct {
+	*options
+	run conduct.Run
+	yes bool
+}
+
+// lookAgain lies between two looks at what is waited for.
+const lookAgain = 2 * time.Second
+
+func (c *conductOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	c.connection.flags(cmd)
+	c.clusterFlag(f)
+	c.inputFlags(f)
+	c.targetFlags(f)
+	c.outputFlag(cmd, "text", "json")
+	f.BoolVarP(&c.yes, "yes", "y", false, "ask nothing; needed where there is no terminal")
+	f.DurationVar(&c.run.Timeout, "timeout", time.Hour, "for how long each thing is waited for")
+	f.StringVar(&c.run.AuditLog, "audit-log", "", "append what is done to this file, as JSON lines")
+	f.StringArrayVar(&c.run.ByHand, "by-hand", nil, "a stage whose commands for machines were run by hand (repeatable)")
+	complete(cmd, "by-hand", transform.StageNames())
+}
+
+// check refuses choices that mean nothing, before anything is looked at.
+func (c *conductOptions) check() error {
+	if err := checkOneOf("output", c.output, "text", "json"); err != nil {
+		return err
+	}
+	for _, s := range c.run.ByHand {
+		if err := checkOneOf("by-hand", s, transform.StageNames()...); err != nil {
+			return err
+		}
+	}
+	if c.cluster == "" {
+		return errors.New("no cluster is named; add --cluster NAMESPACE/NAME, or its ID")
+	}
+	if !c.yes && !isTerminal(c.in) {
+		return errors.New("there is no terminal to ask on; add --yes")
+	}
+	c.acceptable = live.Rules()
+	return nil
+}
+
+func isTerminal(of any) bool {
+	f, is := of.(*os.File)
+	return is && term.IsTerminal(int(f.Fd()))
+}
+
+// conduct finds the cluster and runs.
+func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work func(*conduct.Run, context.Context) error) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	target, err := c.target()
+	if err != nil {
+		return err
+	}
+	r := &c.run
+	if r.Server, err = c.connect(c.err, defaultPatience); err != nil {
+		return err
+	}
+	objects, err := r.Server.Find(ctx, c.query())
+	if err != nil {
+		return err
+	}
+	r.Object = objects[0]
+	if r.Way, err = c.way(r.Object, target); err != nil {
+		return err
+	}
+	r.Accept, r.Pause, r.Who = target.Accept, lookAgain, who()
+	r.Say = c.sayer()
+	if !c.yes {
+		r.Confirm = c.ask
+	}
+	r.Again, r.Back = commandLine(cmd, cmd.Name()), commandLine(cmd, "rollback", "until", "etcd-snapshot")
+	if cmd.Name() == "rollback" {
+		r.Back = commandLine(cmd, "migrate", "to", "canonical")
+	}
+	return work(r, ctx)
+}
+
+// way finds the distro of an object. Manifests lie on machines, where no server
+// reaches them.
+func (c *conductOptions) way(o rancher.Object, t transform.Target) (course.Way, error) {
+	f, err := c.open(yamledit.Chunk{File: o.Title(), Bytes: o.Text})
+	switch {
+	case err != nil:
+		return course.Way{}, err
+	case f.doc == nil:
+		return course.Way{}, &failure{code: exitRefused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
+	case o.ID == "":
+		return course.Way{}, &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}
+	}
+	return course.Way{Distro: f.distro, Target: t}, nil
+}
+
+func who() conduct.Who {
+	w := conduct.Who{User: "unknown", Host: "unknown"}
+	if u, err := user.Current(); err == nil {
+		w.User = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		w.Host = h
+	}
+	return w
+}
+
+// sayer shows events in the format that was asked for.
+func (c *conductOptions) sayer() func(outputs.RunEvent) {
+	if c.output == "json" {
+		return func(e outputs.RunEvent) { outputs.WriteRunEvent(c.out, e) } // c.out keeps its errors
+	}
+	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Terminal: isTerminal(c.err)}
+	return text.Write
+}
+
+// ask asks on the terminal. Whoever ends the run need not answer.
+func (c *conductOptions) ask(ctx context.Context, stage string) (bool, error) {
+	fmt.Fprintf(c.err, "\nGo on with %s? [y/N] ", stage)
+	answer := make(chan string, 1)
+	go func() {
+		line, err := bufio.NewReader(oneByte{c.in}).ReadString('\n')
+		if err != nil {
+			line = ""
+		}
+		answer <- line
+	}()
+	select {
+	case line := <-answer:
+		return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))), nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// oneByte keeps a reader from taking more than one answer.
+type oneByte struct{ io.Reader }
+
+func (o oneByte) Read(p []byte) (int, error) { return o.Reader.Read(p[:min(1, len(p))]) }
+
+// commandLine returns the command line of another verb with the flags that were
+// given, except some.
+func commandLine(cmd *cobra.Command, verb string, except ...string) string {
+	words := []string{"rke-lm", verb}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(except, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, is := f.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, outputs.ShellWord("--"+f.Name+"="+v))
+		}
+	})
+	return strings.Join(words, " ")
+}

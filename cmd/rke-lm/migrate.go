@@ -1,0 +1,45 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func newMigrate(o *options) *cobra.Command {
+	m := &conductOptions{options: o}
+	c := &cobra.Command{
+		Use:   "migrate --cluster CLUSTER",
+		Short: "Take a live cluster of a Rancher through the stages, each waited for and checked",
+		Long: `Take a live cluster of a Rancher through the stages that are left, in their order.
+Each is shown, confirmed, done, waited for until every machine has it, and checked
+on the cluster itself before the next. The run stops at the first check that does
+not hold, and says what is done and how to go on or back.
+
+A run that was ended, by whatever means, is gone on with by the same command.
+Nothing is remembered outside of the cluster. A lock keeps two runs off one cluster;
+that of a run that died is taken over after 15 seconds. Nodes that were cordoned for
+the switch are released on every way out, or by the next run.`,
+		Example: `  rke-lm migrate --cluster fleet-default/harbour --rancher-url https://rancher.example.com
+  rke-lm migrate --cluster c-m-abcdefgh --until install-ccm --yes --audit-log audit.jsonl
+  rke-lm migrate --cluster harbour --end-state external --etcd-snapshot --yes -o json`,
+		Args: cobra.NoArgs,
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if m.run.Until != "" {
+			if err := checkOneOf("until", m.run.Until, transform.StageNames()...); err != nil {
+				return err
+			}
+		}
+		return m.conduct(c.Context(), c, (*conduct.Run).Migrate)
+	}
+	m.flags(c)
+	c.Flags().StringVar(&m.run.Until, "until", "", "the last stage to do (default: all)")
+	c.Flags().BoolVar(&m.run.Etcd, "etcd-snapshot", false, "let Rancher take a snapshot of etcd before the first write and before the switch")
+	complete(c, "until", transform.StageNames())
+	return c
+}

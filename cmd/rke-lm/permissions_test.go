@@ -1,0 +1,91 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/rights"
+)
+
+// TestDocsListThePermissionsOfEveryVerb holds docs/permissions.md to the table of rights.
+func TestDocsListThePermissionsOfEveryVerb(t *testing.T) {
+	const file = "docs/permissions.md"
+	is := readDoc(t, file)
+	should := is
+	for _, verb := range rights.Verbs() {
+		should = between(t, should, verb, rolesOf(verb))
+	}
+	checkDoc(t, file, is, should)
+}
+
+// rolesOf writes the roles that a verb needs, one block for each cluster.
+func rolesOf(verb string) string {
+	var b strings.Builder
+	for _, part := range []struct {
+		title, distro string
+		downstream    bool
+	}{
+		{"On Rancher's own cluster, for an RKE2 cluster:", "rke2", false},
+		{"On Rancher's own cluster, for an RKE1 cluster:", "rke1", false},
+		{"On the cluster itself:", "", true},
+		{"On the cluster itself, for an RKE2 cluster also:", "rke2", true},
+		{"On the cluster itself, for an RKE1 cluster also:", "rke1", true},
+	} {
+		var rows []rights.Row
+		for _, r := range rights.Table() {
+			if slices.Contains(r.For, verb) && r.Downstream == part.downstream && (r.Distro == "" && !part.downstream || r.Distro == part.distro) {
+				rows = append(rows, r)
+			}
+		}
+		if len(rows) > 0 && (verb != "status" || part.distro == "rke2") {
+			fmt.Fprintf(&b, "%s\n\n```yaml\n%s```\n\n", strings.Replace(part.title, ", for an RKE2 cluster", map[bool]string{true: "", false: ", for an RKE2 cluster"}[verb == "status"], 1), roles(verb, part.distro, rows))
+		}
+	}
+	return b.String()
+}
+
+// roles writes a ClusterRole, and a Role for each namespace.
+func roles(verb, distro string, rows []rights.Row) string {
+	var namespaces, texts []string
+	for _, r := range rows {
+		if !slices.Contains(namespaces, r.Namespace) {
+			namespaces = append(namespaces, r.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	for _, n := range namespaces {
+		kind, in := "ClusterRole", ""
+		if n != "" {
+			kind, in = "Role", "\n  namespace: "+home(n, distro)
+		}
+		text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: rke-lm-%s%s\nrules:\n", kind, verb, in)
+		for _, r := range rows {
+			if r.Namespace == n {
+				text += rule(r, distro)
+			}
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "---\n")
+}
+
+func home(namespace, distro string) string {
+	if namespace == rights.Home && distro == "rke1" {
+		return "<id>"
+	}
+	return namespace
+}
+
+func rule(r rights.Row, distro string) string {
+	text := fmt.Sprintf("  - apiGroups: [%s] # %s\n    resources: [%s]\n", cmp.Or(r.Group, `""`), strings.ReplaceAll(r.Why, "`", ""), r.Resource)
+	if r.Own {
+		text += "    resourceNames: [" + map[bool]string{true: "<id>", false: "<name>"}[distro == "rke1"] + "]\n"
+	}
+	return text + "    verbs: [" + strings.Join(r.Do, ", ") + "]\n"
+}

@@ -1,0 +1,371 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+)
+
+const (
+	harbourPath = "/apis/provisioning.cattle.io/v1/namespaces/fleet-default/clusters/harbour"
+	harbourText = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"harbour","namespace":"fleet-default","uid":"u-harbour","labels":{"env":"prod"},
+ "managedFields":[{"manager":"rancher","operation":"Update","fieldsV1":{"f:spec":{}}}]},
+ "spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"etcd":{"snapshotScheduleCron":"0 */5 * * *","snapshotRetention":5},
+  "machineGlobalConfig":{"cloud-provider-name":"aws","agent-token":"hunter2hunter2"},
+  "machinePools":[{"name":"all","quantity":1,"controlPlaneRole":true,"etcdRole":true,"workerRole":true,"machineConfigRef":{"kind":"Amazonec2Config","name":"nc-1"}}]}},
+ "status":{"clusterName":"c-m-8kqlhbsd","ready":true,"observedGeneration":1}}`
+	curlewPath = "/apis/management.cattle.io/v3/clusters/c-x7k2p"
+	curlewText = `{"apiVersion":"management.cattle.io/v3","kind":"Cluster","metadata":{"name":"c-x7k2p","uid":"u-curlew","labels":{"env":"prod"}},
+ "spec":{"displayName":"curlew","rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1","cloudProvider":{"name":"aws"},"services":{"kubeController":{"extraArgs":{"v":"2"}}}}},
+ "status":{"appliedSpec":{"rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1","cloudProvider":{"name":"aws"},"services":{"kubeController":{"extraArgs":{"v":"2"}}}}},
+  "conditions":[{"type":"Updated","status":"True"},{"type":"Provisioned","status":"True"},{"type":"Ready","status":"True"}]}}`
+	importedText = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"guest","namespace":"fleet-default"},"spec":{},"status":{"clusterName":"c-m-zzzzzzzz"}}`
+	localText    = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"local","namespace":"fleet-local"},"spec":{},"status":{"clusterName":"local"}}`
+)
+
+// managing starts a Rancher with clusters that are settled, and returns the flags
+// that lead to it.
+func managing(t *testing.T) (*ranchertest.Server, []string) {
+	t.Helper()
+	r := ranchertest.Start(t)
+	for _, text := range []string{harbourText, curlewText, importedText, localText} {
+		r.Put(t, text)
+	}
+	settle(t, r, `{"cloud-provider-name":"aws","agent-token":"hunter2hunter2"}`)
+	return r, []string{"--rancher-url", r.URL(), "--cacert", r.Authority(t), "--token-file", r.TokenFile(t)}
+}
+
+// settle does what Rancher does with a change of harbour, whose machine then has
+// this configuration.
+func settle(t *testing.T, r *ranchertest.Server, config string) {
+	t.Helper()
+	var o struct {
+		Spec struct {
+			Version string         `json:"kubernetesVersion"`
+			Config  map[string]any `json:"rkeConfig"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal([]byte(r.Object(harbourPath)), &o); err != nil {
+		t.Fatal(err)
+	}
+	o.Spec.Config["kubernetesVersion"] = o.Spec.Version
+	put := func(v map[string]any) {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Put(t, string(text))
+	}
+	put(map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": "harbour", "namespace": "fleet-default", "generation": 1}, "spec": o.Spec.Config,
+		"status": map[string]any{"observedGeneration": 1, "appliedSpec": o.Spec.Config, "conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Reconciled", "status": "True"}}}})
+	put(map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": "m-1", "namespace": "fleet-default", "labels": map[string]any{
+		"cluster.x-k8s.io/cluster-name": "harbour", "rke.cattle.io/rke-machine-pool-name": "all", "rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true", "rke.cattle.io/worker-role": "true"}},
+		"status": map[string]any{"nodeRef": map[string]any{"name": "ip-10-0-0-1"}}})
+	plan := []byte(`{"files":[{"path":"/etc/rancher/rke2/config.yaml.d/50-rancher.yaml","content":"` + base64.StdEncoding.EncodeToString([]byte(config)) + `"}]}`)
+	put(map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "rke.cattle.io/machine-plan", "metadata": map[string]any{"name": "m-1-machine-plan", "namespace": "fleet-default", "labels": map[string]any{"rke.cattle.io/machine-name": "m-1"}},
+		"data": map[string]any{"plan": plan, "appliedPlan": plan}})
+}
+
+// runAt runs a verb on a Rancher.
+func runAt(t *testing.T, flags []string, args ...string) ran {
+	t.Helper()
+	return runHere(t, "", append(args, flags...)...)
+}
+
+func TestPlanShowsTheStagesOfALiveCluster(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external")
+	for _, want := range []string{"rke2 fleet-default/harbour  v1.26.15+rke2r1", "grant-migration-lease   ", "+++ b/fleet-default/harbour", "+        kind: RoleBinding\n", "enable-leader-migration"} {
+		if !strings.Contains(out.stdout, want) {
+			t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
+		}
+	}
+	for _, never := range []string{"hunter2", "managedFields", "resourceVersion", "observedGeneration"} {
+		if strings.Contains(out.stdout+out.stderr, never) {
+			t.Errorf("%q in\n%s%s", never, out.stdout, out.stderr)
+		}
+	}
+	if out.code != exitDone || r.Count("PATCH") > 0 || r.Count("/secrets") > 0 {
+		t.Errorf("exit %d, %v", out.code, r.Requests)
+	}
+}
+
+func TestPlanTakesAllClustersOfASelector(t *testing.T) {
+	t.Parallel()
+	_, flags := managing(t)
+	out := runAt(t, flags, "plan", "-l", "env=prod", "-o", "json")
+	var plans outputs.Plans
+	if err := json.Unmarshal([]byte(out.stdout), &plans); err != nil || out.code != exitDone || len(plans.Clusters) != 2 {
+		t.Fatalf("%v, exit %d\n%s", err, out.code, out.stderr)
+	}
+	if one, two := plans.Clusters[0], plans.Clusters[1]; one.Distro != "rke1" || one.Source.File != "c-x7k2p (curlew)" || two.Distro != "rke2" || two.Name != "harbour" {
+		t.Errorf("%+v %+v", one.Source, two.Source)
+	}
+}
+
+func TestExplainAndLintTakeALiveCluster(t *testing.T) {
+	t.Parallel()
+	_, flags := managing(t)
+	if out := runAt(t, flags, "explain", "--cluster", "c-m-8kqlhbsd", "--key", "cloud-provider-name"); out.code != exitDone || !strings.Contains(out.stdout, "aws") {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+	if out := runAt(t, flags, "lint", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stdout, "node-rename") {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+}
+
+func TestApplyPatchesALiveCluster(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	r.Do(func() { r.Warning = "spec.rkeConfig.x is deprecated" })
+	out := runAt(t, flags, "apply", "--next", "--cluster", "fleet-default/harbour")
+	if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "additionalManifest") || !strings.Contains(out.stderr, "grant-migration-lease applied; Rancher now brings it") || !strings.Contains(out.stderr, "the server warns: spec.rkeConfig.x is deprecated") {
+		t.Fatalf("exit %d\n%s%s\n%s", out.code, out.stdout, out.stderr, r.Object(harbourPath))
+	}
+	if out := runAt(t, flags, "apply", "--stage", "grant-migration-lease", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stderr, "nothing to do") || r.Count("PATCH") != 1 {
+		t.Errorf("exit %d\n%s", out.code, out.stderr)
+	}
+	out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
+	if out.code != exitRefused || !strings.Contains(out.stderr, "cluster-not-settled") || r.Count("PATCH") != 1 {
+		t.Errorf("the change before has not arrived: exit %d\n%s", out.code, out.stderr)
+	}
+	settle(t, r, `{"cloud-provider-name":"aws"}`)
+	out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
+	if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "enable-leader-migration") {
+		t.Errorf("exit %d\n%s", out.code, out.stderr)
+	}
+}
+
+func TestApplyTakesAStageBackOfALiveCluster(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	before := r.Object(harbourPath)
+	runAt(t, flags, "apply", "--next", "--cluster", "harbour")
+	settle(t, r, `{"cloud-provider-name":"aws"}`)
+	out := runAt(t, flags, "apply", "--undo", "grant-migration-lease", "--canonical", "--cluster", "harbour")
+	if out.code != exitDone || !strings.Contains(out.stderr, "undone, applied") || specOf(t, r.Object(harbourPath)) != specOf(t, before) {
+		t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(harbourPath))
+	}
+}
+
+func specOf(t *testing.T, object string) string {
+	t.Helper()
+	var o struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal([]byte(object), &o); err != nil {
+		t.Fatal(err)
+	}
+	return string(o.Spec)
+}
+
+func TestApplyPatchesAnEngine(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", "--cluster", "curlew")
+	if out.code != exitDone || !strings.Contains(r.Object(curlewPath), `"enable-leader-migration":"true"`) || !strings.Contains(r.Object(curlewPath), `"v":"2"`) {
+		t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(curlewPath))
+	}
+}
+
+func TestADryRunOfALiveClusterKeepsNothing(t *testing.T) {
+	t.Parallel()
+	for flag, want := range map[string]string{"--dry-run": "would be applied\n", "--dry-run=server": "the server has checked it and kept nothing"} {
+		r, flags := managing(t)
+		before := r.Object(harbourPath)
+		out := runAt(t, flags, "apply", "--next", flag, "--cluster", "harbour")
+		if out.code != exitDone || r.Object(harbourPath) != before || !strings.Contains(out.stdout, "+++ b/fleet-default/harbour") || !strings.Contains(out.stderr, want) || strings.Contains(out.stdout, "hunter2") {
+			t.Errorf("%s: exit %d\n%s%s", flag, out.code, out.stdout, out.stderr)
+		}
+		if patches := r.Count("dryRun=All"); (patches == 1) != (flag == "--dry-run=server") || r.Count("PATCH") != patches {
+			t.Errorf("%s: %v", flag, r.Requests)
+		}
+	}
+}
+
+func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*ranchertest.Server)
+		args   []string
+		want   string
+	}{
+		{"one of Fleet", annotate("objectset.rio.cattle.io/id", "default-clusters"), nil, "managed-elsewhere"},
+		{"one that is paused", annotate("cluster.x-k8s.io/paused", "true"), nil, "cluster-paused"},
+		{"one that changed meanwhile", func(r *ranchertest.Server) {
+			r.Do(func() {
+				r.Meanwhile = func(o map[string]any) {
+					o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["additionalManifest"] = "a: b\n"
+				}
+			})
+		}, nil, "was changed meanwhile; nothing was written"},
+		{"without the right to patch", func(r *ranchertest.Server) { r.Do(func() { r.Denied["patch clusters"] = true }) }, nil, "patch clusters.provisioning.cattle.io harbour in fleet-default"},
+		{"without two rights", func(r *ranchertest.Server) {
+			r.Do(func() { r.Denied["list machines"], r.Denied["list secrets"] = true, true })
+		}, nil, "list machines.cluster.x-k8s.io in fleet-default, list secrets in fleet-default"},
+		{"one that a webhook denies", func(r *ranchertest.Server) {
+			r.Do(func() { r.Refuse = func(map[string]any) string { return "spec: Invalid value" } })
+		}, nil, "the server does not take the change"},
+		{"an imported one", func(*ranchertest.Server) {}, []string{"--cluster", "guest"}, "imported or hosted"},
+		{"Rancher's own", func(*ranchertest.Server) {}, []string{"--cluster", "fleet-local/local"}, "Rancher itself runs on"},
+		{"a stage out of its order", func(*ranchertest.Server) {}, []string{"--cluster", "harbour", "--stage", "switch-to-external", "--end-state", "external"}, "comes before"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r, flags := managing(t)
+			c.change(r)
+			args := append([]string{"apply"}, c.args...)
+			if len(c.args) == 0 {
+				args = append(args, "--cluster", "harbour")
+			}
+			if !strings.Contains(strings.Join(args, " "), "--stage") {
+				args = append(args, "--next")
+			}
+			out := runAt(t, flags, args...)
+			if out.code != exitRefused || !strings.Contains(out.stderr, c.want) || strings.Contains(r.Object(harbourPath), "RoleBinding") {
+				t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+			}
+		})
+	}
+}
+
+func annotate(key, value string) func(*ranchertest.Server) {
+	return func(r *ranchertest.Server) {
+		r.Edit(harbourPath, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{key: value} })
+	}
+}
+
+func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
+	r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
+	r.Do(func() { r.Denied["list secrets"] = true })
+	out := runAt(t, flags, "apply", "--next", "--cluster", "harbour", "--accept", "managed-elsewhere", "--accept", "cluster-not-settled")
+	if out.code != exitDone || !strings.Contains(out.stderr, "error managed-elsewhere, accepted") || !strings.Contains(r.Object(harbourPath), "RoleBinding") || r.Count("/secrets") > 0 {
+		t.Errorf("exit %d\n%s", out.code, out.stderr)
+	}
+}
+
+func TestWhoManagesAClusterIsShownBeforeItIsChanged(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
+	if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stdout, "error managed-elsewhere  fleet-default/harbour metadata") {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+	if out := runAt(t, flags, "lint", "--cluster", "harbour", "-o", "json"); out.code != exitFound || !strings.Contains(out.stdout, `"managed-elsewhere"`) {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+	if out := runAt(t, flags, "status", "-o", "json"); out.code != exitDone || !strings.Contains(out.stdout, `"errors": 2`) {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+}
+
+// What Rancher writes into the status does not make a saved plan stale; what others
+// write into the specification does.
+func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
+	r, flags := managing(t)
+	t.Chdir(t.TempDir())
+	if out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external", "--out", "plans"); out.code != exitDone {
+		t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+	book, err := os.ReadFile(filepath.Join("plans", "fleet-default", "harbour", "runbook.md"))
+	if err != nil || !strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour\n") || strings.Contains(string(book), "By hand") {
+		t.Errorf("%v\n%s", err, book)
+	}
+	r.Edit(harbourPath, func(o map[string]any) { o["status"].(map[string]any)["ready"] = false })
+	out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour")
+	if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "RoleBinding") {
+		t.Errorf("exit %d\n%s", out.code, out.stderr)
+	}
+	r.Edit(harbourPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1" })
+	if out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour"); out.code != exitRefused {
+		t.Errorf("a stale plan is applied: exit %d\n%s", out.code, out.stderr)
+	}
+}
+
+func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	behind := apitest.Start(t)
+	behind.Fill(5)
+	r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = behind })
+	if out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm"); out.code != exitDone || !strings.Contains(out.stdout, "5 of 5") {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+	if out := runAt(t, flags, "owners", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json"); out.code != exitDone || !strings.Contains(out.stdout, `"kube-controller-manager"`) {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+}
+
+func TestStatusListsTheClustersOfARancher(t *testing.T) {
+	t.Parallel()
+	_, flags := managing(t)
+	out := runAt(t, flags, "status")
+	for _, want := range []string{"c-x7k2p (curlew)        rke1     v1.26.15-rancher1-1   aws ", "fleet-default/harbour   rke2     v1.26.15+rke2r1       aws "} {
+		if !strings.Contains(out.stdout, want) {
+			t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
+		}
+	}
+	if out := runAt(t, flags, "status", "-l", "env=prod", "-o", "json"); strings.Count(out.stdout, `"name"`) != 2 {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+}
+
+func TestARancherThatDoesNotAnswerIsAFailure(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	r.Do(func() {
+		r.Fault = func(*http.Request) ranchertest.Fault {
+			return ranchertest.Fault{Status: 302, Location: "https://login.example.com/?token=abcdefghijkl"}
+		}
+	})
+	if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitFailed || strings.Contains(out.stderr, "abcdefghijkl") || out.stdout != "" {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+}
+
+func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ line, want string }{
+		{"plan --cluster harbour cluster.yaml", "leave out the files"},
+		{"plan --context x cluster.yaml", "go with --cluster"},
+		{"lint --rancher-url https://x.example.com", "go with --cluster"},
+		{"lint --fix --cluster harbour", "--fix writes files"},
+		{"lint --fix --dry-run=server cluster.yaml", "--dry-run=server"},
+		{"apply --next --stdout --cluster harbour", "--stdout prints files"},
+		{"apply --next --dry-run=server cluster.yaml", "add --cluster"},
+		{"apply --next --dry-run=maybe cluster.yaml", "use client or server"},
+		{"apply --next --cluster harbour cluster.yaml", "leave out the files"},
+		{"plan --cluster harbour -l env=prod", "none of the others can be"},
+		{"plan --cluster harbour --token-file x", "--token-file goes with --rancher-url"},
+		{"plan --cluster harbour --rancher-cli --rancher-url https://x.example.com", "none of the others can be"},
+		{"verify --from dump.yaml --cluster harbour", "--from reads a file"},
+	} {
+		if out := runHere(t, "", strings.Fields(c.line)...); out.code != exitInput || !strings.Contains(out.stderr, c.want) {
+			t.Errorf("%s: exit %d\n%s", c.line, out.code, out.stderr)
+		}
+	}
+}
+
+func TestTakingAnyCertificateIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	r, _ := managing(t)
+	out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", r.URL(), "--token-file", r.TokenFile(t), "--insecure-skip-tls-verify")
+	if out.code != exitDone || strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify") != 1 {
+		t.Errorf("exit %d\n%s", out.code, out.stderr)
+	}
+}

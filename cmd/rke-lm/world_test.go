@@ -1,0 +1,416 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	evanphx "gopkg.in/evanphx/json-patch.v4"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/course"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	worldID   = "c-m-8kqlhbsd"
+	worldPath = "/apis/provisioning.cattle.io/v1/namespaces/fleet-default/clusters/orchard"
+	worldText = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default","uid":"u-orchard","generation":1},
+ "spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cni":"calico","cloud-provider-name":"aws","kube-controller-manager-arg":["v=2","profiling=false"]},
+  "additionalManifest":"kind: ConfigMap\napiVersion: v1\nmetadata: {name: own, namespace: default}\n",
+  "etcd":{"snapshotScheduleCron":"0 */6 * * *"},
+  "machinePools":[{"name":"servers","controlPlaneRole":true,"etcdRole":true,"quantity":3}]}},"status":{"clusterName":"c-m-8kqlhbsd"}}`
+)
+
+// world is a Rancher with one cluster of RKE2, whose machines follow its object at
+// once: their plans, their managers, and the leases.
+type world struct {
+	rancher *ranchertest.Server
+	api     *apitest.Server
+	server  *httptest.Server
+
+	path   string // of the cluster's object
+	follow func() // lets Rancher and the machines follow it
+	distro transform.Distro
+	helm   string // file in which helm says how it was called
+
+	mu      sync.Mutex
+	stuck   bool            // machines get no new plans
+	dead    map[string]bool // user agents whose process was killed
+	writes  []string        // that came
+	killAt  int             // number of the write at which its process is killed; 0 for none
+	after   bool            // behind the write, and not before it
+	killed  chan struct{}
+	ended   chan struct{}
+	objects map[string]string // of the cluster, by their paths: those that were applied
+}
+
+// newWorld makes the one of RKE2.
+func newWorld(t *testing.T) *world {
+	w := bareWorld(t, worldID)
+	w.path, w.distro, w.follow = worldPath, rke2.Distro(), w.provision
+	w.rancher.Put(t, worldText)
+	w.follow()
+	return w
+}
+
+func bareWorld(t *testing.T, id string) *world {
+	t.Helper()
+	w := &world{rancher: ranchertest.Start(t), api: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
+	w.rancher.Downstream[id] = http.HandlerFunc(w.downstream)
+	w.api.Fill(3)
+	w.api.Leases, w.api.Renews = nil, map[string]bool{}
+	for i := range w.api.Nodes {
+		w.api.Nodes[i].ResourceVersion, w.api.Nodes[i].UID = "1", "u-node"
+	}
+	w.server = httptest.NewTLSServer(w)
+	t.Cleanup(func() { close(w.ended); w.server.Close() })
+	return w
+}
+
+// ServeHTTP kills the process whose turn it is: it never gets an answer again.
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	agent := r.UserAgent()
+	w.mu.Lock()
+	writes := r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "accessreviews") && !strings.Contains(r.URL.Path, "/leases") && !strings.Contains(r.URL.Path, "/events")
+	if writes && !w.dead[agent] {
+		w.writes = append(w.writes, r.Method+" "+r.URL.Path)
+	}
+	now := writes && w.killAt > 0 && len(w.writes) == w.killAt && !w.dead[agent]
+	dead := w.dead[agent] || now && !w.after
+	w.dead[agent] = w.dead[agent] || now
+	w.mu.Unlock()
+	if w.helm != "" {
+		w.mu.Lock()
+		w.engineLocked()
+		w.mu.Unlock()
+	}
+	if !dead {
+		answer := httptest.NewRecorder()
+		w.rancher.ServeHTTP(answer, r)
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, w.path) {
+			w.follow()
+		}
+		if !now {
+			for key, values := range answer.Header() {
+				rw.Header()[key] = values
+			}
+			rw.WriteHeader(answer.Code)
+			rw.Write(answer.Body.Bytes())
+			return
+		}
+	}
+	if now {
+		w.killed <- struct{}{}
+	}
+	select {
+	case <-w.ended:
+	case <-r.Context().Done():
+	}
+}
+
+// provision is how Rancher and the machines of RKE2 follow.
+func (w *world) provision() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fail := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	text := w.rancher.Object(worldPath)
+	doc, err := yamledit.ParseString("orchard", text)
+	fail(err)
+	var object map[string]any
+	fail(json.Unmarshal([]byte(text), &object))
+	spec := object["spec"].(map[string]any)
+	classes, err := rke2.Distro().Explain(doc, transform.Target{})
+	fail(err)
+	config := map[string]any{}
+	for _, s := range classes[0].Settings {
+		config[s.Key] = s.Value
+	}
+	w.controlPlane(spec)
+	if w.stuck {
+		return
+	}
+	for i := range 3 {
+		w.machine(i, config)
+	}
+	w.managers(spec, config)
+}
+
+func (w *world) put(o map[string]any) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	w.rancher.Put(&testing.T{}, string(text))
+}
+
+func (w *world) controlPlane(spec map[string]any) {
+	own := map[string]any{"kubernetesVersion": spec["kubernetesVersion"]}
+	for key, v := range spec["rkeConfig"].(map[string]any) {
+		own[key] = v
+	}
+	status := map[string]any{"observedGeneration": 1, "appliedSpec": own, "conditions": []any{
+		map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Reconciled", "status": "True"},
+	}}
+	if asked, is := own["etcdSnapshotCreate"]; is {
+		status["etcdSnapshotCreate"], status["etcdSnapshotCreatePhase"] = asked, "Finished"
+	}
+	w.put(map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": "orchard", "namespace": "fleet-default", "generation": 1}, "spec": own, "status": status})
+}
+
+// machine gives a machine its plan, which it runs at once.
+func (w *world) machine(i int, config map[string]any) {
+	name := fmt.Sprintf("orchard-servers-%d", i)
+	labels := map[string]any{"cluster.x-k8s.io/cluster-name": "orchard", "rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/machine-name": name,
+		"rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true"}
+	w.put(map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": labels}, "status": map[string]any{"nodeRef": map[string]any{"name": apitest.NodeName(i)}}})
+	rendered := map[string]any{"node-label": []any{"a=b"}}
+	for k, v := range config {
+		rendered[k] = v
+	}
+	list, _ := rendered["kube-controller-manager-arg"].([]any)
+	rendered["kube-controller-manager-arg"] = append(slices.Clone(list), "cert-dir=/var/lib/x", "secure-port=10257")
+	content, err := json.Marshal(rendered)
+	if err != nil {
+		panic(err)
+	}
+	plan, err := json.Marshal(map[string]any{"files": []any{map[string]any{"path": "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml", "content": base64.StdEncoding.EncodeToString(content)}}})
+	if err != nil {
+		panic(err)
+	}
+	w.put(map[string]any{"apiVersion": "v1", "kind": "Secret", "type": rollout.PlanType, "metadata": map[string]any{"name": name + "-plan", "namespace": "fleet-default", "labels": labels},
+		"data": map[string]any{"plan": plan, "appliedPlan": plan}})
+}
+
+// managers starts the managers that the configuration and the manifests ask for.
+func (w *world) managers(spec, config map[string]any) {
+	provider, _ := config["cloud-provider-name"].(string)
+	kube := []string{"--cloud-provider=" + provider, "--configure-cloud-routes=false"}
+	list := args.Of(config["kube-controller-manager-arg"])
+	for _, a := range list {
+		kube = append(kube, "--"+a.Name+"="+a.Value)
+	}
+	_, migrates := args.Last(list, "enable-leader-migration")
+	var docs []*yamledit.Document
+	manifest, _ := spec["rkeConfig"].(map[string]any)["additionalManifest"].(string)
+	for _, c := range yamledit.Split("manifest", []byte(manifest)) {
+		if d, err := yamledit.Parse(c); err == nil {
+			docs = append(docs, d)
+		}
+	}
+	chart, installed, err := ccm.Find(docs)
+	if err != nil {
+		panic(err)
+	}
+	w.api.Do(func() { w.pods(kube, textsOf(chart.Args()), chart.ImageTag()) })
+	w.lead(provider != "external", migrates, installed, installed && chart.Migrates())
+}
+
+// lead gives the leases to those that take them.
+func (w *world) lead(inTree, migrates, installed, joins bool) {
+	const migration = "cloud-provider-extraction-migration"
+	kube, cloud := apitest.NodeName(0)+"_8f0e", apitest.NodeName(1)+"_b63d"
+	w.hold("kube-controller-manager", kube)
+	if installed {
+		w.hold("cloud-controller-manager", cloud)
+	}
+	switch {
+	case !inTree && joins:
+		w.hold(migration, cloud)
+	case inTree && migrates && !(joins && w.holder(migration) == cloud):
+		w.hold(migration, kube)
+	case !joins:
+		w.api.Do(func() { delete(w.api.Renews, migration) })
+	}
+}
+
+// hold lets somebody hold a lease, which is short: the dead are waited for.
+func (w *world) hold(lease, holder string) {
+	w.api.Do(func() {
+		w.api.Hold(lease, holder)
+		for i := range w.api.Leases {
+			second := int32(1)
+			w.api.Leases[i].Spec.LeaseDurationSeconds = &second
+		}
+	})
+}
+
+func (w *world) holder(lease string) (name string) {
+	w.api.Do(func() {
+		for _, l := range w.api.Leases {
+			if l.Name == lease {
+				name = *l.Spec.HolderIdentity
+			}
+		}
+	})
+	return name
+}
+
+// pods makes the managers' pods: none of a component without arguments.
+func (w *world) pods(kube, cloud []string, tag string) {
+	fresh := &apitest.Server{Renews: map[string]bool{}}
+	fresh.Fill(3)
+	w.api.Pods, w.api.DaemonSets = nil, nil
+	image := "registry.k8s.io/provider-aws/cloud-controller-manager:" + tag
+	for _, p := range fresh.Pods {
+		c := &p.Spec.Containers[0]
+		if c.Name == "kube-controller-manager" {
+			c.Args = kube
+		} else {
+			c.Args, c.Image = cloud, image
+		}
+		if len(c.Args) > 0 {
+			w.api.Pods = append(w.api.Pods, p)
+		}
+	}
+	if len(cloud) > 0 {
+		d := fresh.DaemonSets[0]
+		c := &d.Spec.Template.Spec.Containers[0]
+		c.Args, c.Image = cloud, image
+		w.api.DaemonSets = []appsv1.DaemonSet{d}
+	}
+}
+
+func textsOf(list []args.Arg) []string {
+	var out []string
+	for _, a := range list {
+		out = append(out, a.Text)
+	}
+	return out
+}
+
+// downstream is the API server of the cluster: Nodes can be read and patched one by
+// one, and objects be applied, looked for and deleted.
+func (w *world) downstream(rw http.ResponseWriter, r *http.Request) {
+	name, node := strings.CutPrefix(r.URL.Path, "/api/v1/nodes/")
+	switch {
+	case node:
+		w.api.Do(func() { w.node(rw, r, name) })
+	case strings.HasSuffix(r.URL.Path, "/configmaps/rke-lm-snapshot"), !w.object(rw, r):
+		w.api.ServeHTTP(rw, r)
+	}
+}
+
+// object answers requests about objects that are applied; false for other ones.
+func (w *world) object(rw http.ResponseWriter, r *http.Request) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text, there := w.objects[r.URL.Path]
+	switch {
+	case r.Method == http.MethodPatch:
+		body, _ := io.ReadAll(r.Body)
+		w.objects[r.URL.Path] = string(body)
+		fmt.Fprint(rw, "{}")
+	case r.Method == http.MethodDelete && there:
+		delete(w.objects, r.URL.Path)
+		fmt.Fprint(rw, "{}")
+	case there:
+		fmt.Fprint(rw, text)
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *world) node(rw http.ResponseWriter, r *http.Request, name string) {
+	i := slices.IndexFunc(w.api.Nodes, func(n corev1.Node) bool { return n.Name == name })
+	if i < 0 {
+		rw.WriteHeader(http.StatusNotFound)
+		return
+	}
+	node := w.api.Nodes[i]
+	node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
+	text, err := json.Marshal(node)
+	if err == nil && r.Method == http.MethodPatch {
+		var p evanphx.Patch
+		body, _ := io.ReadAll(r.Body)
+		if p, err = evanphx.DecodePatch(body); err == nil {
+			text, err = p.Apply(text)
+		}
+		var now corev1.Node
+		if err == nil {
+			err = json.Unmarshal(text, &now)
+		}
+		if err != nil {
+			rw.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		w.api.Nodes[i] = now
+	}
+	rw.Write(text)
+}
+
+// run is a run over the cluster, as the command line makes it.
+func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *conduct.Run {
+	t.Helper()
+	server, err := rancher.Open(rancher.Source{URL: w.server.URL, TokenFile: w.rancher.TokenFile(t), Insecure: true, UserAgent: agent, Patience: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := server.Find(t.Context(), rancher.Query{Name: w.name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &conduct.Run{
+		Server: server, Object: objects[0], Way: course.Way{Distro: w.distro, Target: transform.Target{EndState: transform.EndStateExternal}},
+		Timeout: 5 * time.Second, Pause: 2 * time.Millisecond, Who: conduct.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
+	}
+}
+
+func (w *world) name() string {
+	if w.path == worldPath {
+		return "fleet-default/orchard"
+	}
+	return engineID
+}
+
+// spec is the cluster's own part of its object.
+func (w *world) spec(t *testing.T) string {
+	t.Helper()
+	var o struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal([]byte(w.rancher.Object(w.path)), &o); err != nil {
+		t.Fatal(err)
+	}
+	return string(o.Spec)
+}
+
+// cordoned lists the Nodes that are cordoned or marked.
+func (w *world) cordoned() (names []string) {
+	w.api.Do(func() {
+		for _, n := range w.api.Nodes {
+			if _, marked := n.Annotations[transform.CordonAnnotation]; marked || n.Spec.Unschedulable {
+				names = append(names, n.Name)
+			}
+		}
+	})
+	return names
+}

@@ -1,0 +1,106 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conduct
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// audit appends entries to a file, each on the disk before it returns. A nil file
+// keeps nothing.
+type audit struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+// openAudit opens a log, and returns the intents in it, of one cluster, that have no
+// result. Half a line at its end is of a run that was killed while it wrote: before
+// the act, or behind one whose intent is there; it is taken away.
+func openAudit(name, uid string) (*audit, []Entry, error) {
+	if name == "" {
+		return &audit{}, nil, nil
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the audit log cannot be opened: %w; name another file with --audit-log", err)
+	}
+	open, err := recovered(f, uid)
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %w; name another file with --audit-log", name, err)
+	}
+	return &audit{file: f}, open, nil
+}
+
+// recovered reads a log and leaves it with whole lines.
+func recovered(f *os.File, uid string) ([]Entry, error) {
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	if whole < len(text) {
+		if err := f.Truncate(int64(whole)); err != nil {
+			return nil, err
+		}
+	}
+	var open []Entry
+	for line := range bytes.Lines(text[:whole]) {
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil || e.Kind != AuditKind {
+			return nil, errors.New("it holds something else than an audit log")
+		}
+		open = follow(open, e, uid)
+	}
+	return open, nil
+}
+
+// follow keeps the intents without a result.
+func follow(open []Entry, e Entry, uid string) []Entry {
+	if e.Cluster.UID != uid {
+		return open
+	}
+	if e.Phase == intent {
+		return append(open, e)
+	}
+	for i := range open {
+		if open[i].ID == e.ID {
+			return append(open[:i:i], open[i+1:]...)
+		}
+	}
+	return open
+}
+
+// add writes an entry.
+func (a *audit) add(e Entry) error {
+	if a.file == nil {
+		return nil
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, err := a.file.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("the audit log cannot be written: %w; make room or name another file with --audit-log, and run the command again", err)
+	}
+	if err := a.file.Sync(); err != nil {
+		return fmt.Errorf("the audit log cannot be written: %w; make room or name another file with --audit-log, and run the command again", err)
+	}
+	return nil
+}
+
+func (a *audit) close() error {
+	if a.file == nil {
+		return nil
+	}
+	return a.file.Close()
+}

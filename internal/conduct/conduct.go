@@ -1,0 +1,231 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conduct
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/course"
+)
+
+// Migrate goes through the stages that are left. It fails with *End, which says
+// what is done and how to go on.
+func (r *Run) Migrate(ctx context.Context) error {
+	r.verb = migrateVerb
+	return r.conduct(ctx, r.forth)
+}
+
+// Rollback takes stages back, the last one first. It fails as Migrate does.
+func (r *Run) Rollback(ctx context.Context) error {
+	r.verb = rollbackVerb
+	return r.conduct(ctx, r.back)
+}
+
+// conduct puts what every run needs around its work.
+func (r *Run) conduct(ctx context.Context, work func(context.Context, *start) error) error {
+	if err := r.connect(); err != nil {
+		return err
+	}
+	begun, err := r.preflight(ctx)
+	if err != nil {
+		return r.end(err, begun)
+	}
+	err = r.locked(ctx, func(ctx context.Context) error {
+		if err := r.resume(ctx, begun); err != nil {
+			return err
+		}
+		return work(ctx, begun)
+	})
+	return r.end(err, begun)
+}
+
+func (r *Run) connect() error {
+	client, err := r.Server.Downstream(r.Object.ID)
+	if err != nil {
+		return err
+	}
+	r.observer = &observe.Observer{Client: client}
+	return nil
+}
+
+// locked works under the lock and with the audit log, and releases what was
+// cordoned on every way out.
+func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.lock = newLock(r.Server.Local(), r.Object, r.identity(), r.Lock)
+	if err := r.lock.take(ctx, r.note); err != nil {
+		return err
+	}
+	r.lock.keep(ctx, func(err error) { cancel(err) })
+	defer func() {
+		own, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer done()
+		err = errors.Join(err, r.lock.release(own))
+	}()
+	open, err := r.openAudit()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.audit.close()) }()
+	if err := r.settleAudit(ctx, open); err != nil {
+		return err
+	}
+	defer func() {
+		own, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer done()
+		if r.cordoned {
+			err = errors.Join(err, r.releaseAll(own))
+		}
+	}()
+	r.say(report.RunEvent{Type: report.Began, Message: "the run " + r.lock.identity + " holds the lock"})
+	return work(ctx)
+}
+
+func (r *Run) openAudit() (open []Entry, err error) {
+	r.audit, open, err = openAudit(r.AuditLog, r.Object.UID)
+	return open, err
+}
+
+func (r *Run) identity() string {
+	return fmt.Sprintf("%s/%d/%s", r.Who.Host, os.Getpid(), uuid.NewString())
+}
+
+// forth goes through the stages, each planned from the object as it is then.
+func (r *Run) forth(ctx context.Context, begun *start) error {
+	for _, name := range begun.names {
+		if err := r.leg(ctx, name, r.Way.There); err != nil {
+			return err
+		}
+		r.done = append(r.done, name)
+		if name == r.Until {
+			break
+		}
+	}
+	return nil
+}
+
+// back goes through them the other way.
+func (r *Run) back(ctx context.Context, begun *start) error {
+	for _, name := range begun.names {
+		if err := r.leg(ctx, name, r.Way.Return); err != nil {
+			return err
+		}
+		r.done = slices.DeleteFunc(r.done, func(s string) bool { return s == name })
+	}
+	return nil
+}
+
+// planning makes a leg of a stage.
+type planning = func(*transform.Plan, string, *observed) (course.Leg, error)
+
+// leg goes through one stage.
+func (r *Run) leg(ctx context.Context, name string, plan planning) error {
+	r.stage, r.edited = name, false
+	l, err := r.planned(ctx, name, plan)
+	if err != nil {
+		return err
+	}
+	if l.Empty() {
+		return r.finish(ctx, l)
+	}
+	if err := r.agree(ctx, l); err != nil {
+		return err
+	}
+	if l.Edits() {
+		if err := r.check(ctx, l.Precheck); err != nil {
+			return err
+		}
+	}
+	taken, err := r.snapshotEtcd(ctx, l)
+	if err != nil {
+		return err
+	}
+	if taken { // the object has changed
+		if l, err = r.planned(ctx, name, plan); err != nil {
+			return err
+		}
+	}
+	if err := r.act(ctx, l); err != nil {
+		return err
+	}
+	return r.check(ctx, l.Check)
+}
+
+// planned makes the leg of a stage from how things stand now.
+func (r *Run) planned(ctx context.Context, name string, plan planning) (course.Leg, error) {
+	p, err := r.plan(ctx)
+	if err != nil {
+		return course.Leg{}, err
+	}
+	seen, err := r.observer.Look(ctx)
+	if err != nil {
+		return course.Leg{}, err
+	}
+	return plan(p, name, seen)
+}
+
+// finish is for a stage without anything to do. The last one of a migration is
+// made of checks alone.
+func (r *Run) finish(ctx context.Context, l course.Leg) error {
+	if l.Back || l.Stage != transform.VerifyProviderIDs {
+		return nil
+	}
+	return r.check(ctx, l.Check)
+}
+
+// agree shows a stage and asks whether to go on with it.
+func (r *Run) agree(ctx context.Context, l course.Leg) error {
+	e := report.RunEvent{Type: report.Staged, Message: l.Why, Actions: report.Actions(slices.Concat(l.Ahead, l.Behind)), Findings: report.Findings(l.Findings)}
+	if l.Back {
+		e.Message = "takes the stage back"
+	}
+	if l.Caution != "" {
+		e.Message += " " + l.Caution
+	}
+	if l.Edits() {
+		e.Diff = report.Diff(l.Before, l.After)
+	}
+	r.say(e)
+	if l.Blocked {
+		return &blocked{l.Stage, l.Findings}
+	}
+	if r.Confirm == nil {
+		return nil
+	}
+	yes, err := r.Confirm(ctx, l.Stage)
+	if err == nil && !yes {
+		err = errDeclined
+	}
+	return err
+}
+
+// act does what a stage does, in its order.
+func (r *Run) act(ctx context.Context, l course.Leg) error {
+	for _, a := range l.Ahead {
+		if err := r.do(ctx, l, a); err != nil {
+			return err
+		}
+	}
+	if l.Edits() {
+		if err := r.edit(ctx, l); err != nil {
+			return err
+		}
+	}
+	for _, a := range l.Behind {
+		if err := r.do(ctx, l, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conduct
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/course"
+)
+
+// snapshotEtcd takes a snapshot before the first write of a run and before the
+// switch, where the operator wants it. It reports whether it did.
+func (r *Run) snapshotEtcd(ctx context.Context, l course.Leg) (bool, error) {
+	atSwitch := l.Stage == transform.SwitchToExternal && l.Edits()
+	if !r.Etcd || r.snapped && !atSwitch {
+		return false, nil
+	}
+	r.snapped = true
+	r.note("taking a snapshot of etcd")
+	if r.Object.Distro == rancher.RKE1 {
+		return true, r.backup(ctx)
+	}
+	return true, r.askForSnapshot(ctx)
+}
+
+// askForSnapshot asks Rancher by the object of an RKE2 cluster.
+func (r *Run) askForSnapshot(ctx context.Context) error {
+	doc, err := parse(r.Object)
+	if err != nil {
+		return err
+	}
+	after, number, err := course.AskForSnapshot(doc)
+	if err != nil {
+		return err
+	}
+	if err := r.patch(ctx, actSnapshot, doc, after); err != nil {
+		return err
+	}
+	return r.await(ctx, func(ctx context.Context) (state, error) {
+		seen, err := r.Server.Rollout(ctx, r.Object)
+		if err != nil {
+			return state{}, err
+		}
+		taken, err := course.SnapshotTaken(seen, number)
+		return state{done: taken, waiting: "Rancher has not made the snapshot of etcd yet"}, err
+	})
+}
+
+// backup makes an EtcdBackup, as Rancher's own button does.
+func (r *Run) backup(ctx context.Context) error {
+	doc, err := parse(r.Object)
+	if err != nil {
+		return err
+	}
+	o := Ref{Server: local, Kind: "EtcdBackup", Namespace: r.Object.Home(), Name: r.Object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
+	body, err := course.Backup(doc, r.Object.ID, r.Object.UID, o.Name)
+	if err != nil {
+		return err
+	}
+	err = r.write(ctx, write{act: actSnapshot, object: o, digest: sum(body), do: func(ctx context.Context) error { return r.create(ctx, o, body) }})
+	if err != nil {
+		return err
+	}
+	return r.await(ctx, func(ctx context.Context) (state, error) {
+		a, err := r.request(ctx, o, kubeapi.Request{Method: http.MethodGet})
+		if err != nil {
+			return state{}, err
+		}
+		taken, err := course.BackupTaken(a.Body)
+		return state{done: taken, waiting: "RKE has not made the snapshot of etcd yet"}, err
+	})
+}
+
+// create makes an object whose name nobody else has: one that is there is that of an
+// earlier try.
+func (r *Run) create(ctx context.Context, o Ref, body []byte) error {
+	path, err := pathOf(o)
+	if err != nil {
+		return err
+	}
+	_, err = r.client(o.Server).Do(ctx, kubeapi.Request{What: "create " + strings.ToLower(o.Kind) + "s", Method: http.MethodPost, Path: strings.TrimSuffix(path, "/"+o.Name), Body: body, Accept: "application/json"})
+	if kubeapi.HasStatus(err, http.StatusConflict) {
+		return nil
+	}
+	return kubeapi.Refusal(err)
+}

@@ -1,0 +1,214 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conduct
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+)
+
+// lockTime is for how long a lock lives after it was last renewed; it is renewed five
+// times in that.
+const lockTime = 15 * time.Second
+
+// Held says that another run holds the lock of a cluster.
+type Held struct{ Cluster, Lease, Holder string }
+
+func (h *Held) Error() string {
+	return fmt.Sprintf("%s: another run is at work on it: %s holds the lease %s; wait for its end, or end it, and run the command again", h.Cluster, h.Holder, h.Lease)
+}
+
+// lock is a Lease in the namespace of a cluster's object. Renewals are updates of
+// the version that was read, so two holders never both succeed.
+type lock struct {
+	client   *kubeapi.Client
+	path     string // of the namespace's leases
+	title    string // of the cluster
+	identity string
+	lives    time.Duration
+
+	mu    sync.Mutex
+	lease *coordinationv1.Lease // as the server had it last
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+}
+
+func newLock(c *kubeapi.Client, o rancher.Object, identity string, lives time.Duration) *lock {
+	l := &lock{lives: cmp.Or(lives, lockTime), client: c, path: "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(o.Home()) + "/leases", title: o.Title(), identity: identity}
+	l.lease = &coordinationv1.Lease{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: o.Home(), Name: "rke-lm-" + o.Name},
+	}
+	return l
+}
+
+// take takes the lock. It fails with *Held where somebody alive has it: whose
+// record changes while we look. One that is dead is waited for, and replaced.
+func (l *lock) take(ctx context.Context, said func(string)) error {
+	since, seen := time.Now(), ""
+	for {
+		found, err := l.get(ctx)
+		switch {
+		case err != nil:
+			return err
+		case found == nil || holder(found) == "" || holder(found) == l.identity:
+			if err := l.put(ctx, found); err == nil || !kubeapi.HasStatus(err, http.StatusConflict) {
+				return err
+			}
+			continue // somebody was faster; the next look tells who
+		case seen != "" && found.ResourceVersion != seen:
+			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
+		case seen == "":
+			said("the lease " + found.Name + " has a holder, " + holder(found) + "; waiting to see whether it is alive")
+		case time.Since(since) >= duration(found):
+			said("its holder has not renewed it for " + duration(found).String() + " and is taken for dead")
+			if err := l.put(ctx, found); err == nil || !kubeapi.HasStatus(err, http.StatusConflict) {
+				return err
+			}
+		}
+		seen = found.ResourceVersion
+		if !pause(ctx, l.lives/15) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func holder(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+func duration(l *coordinationv1.Lease) time.Duration {
+	if l.Spec.LeaseDurationSeconds == nil {
+		return lockTime
+	}
+	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+}
+
+// get reads the lease; nil where there is none.
+func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
+	var found coordinationv1.Lease
+	r := kubeapi.Request{What: "get leases.coordination.k8s.io", Method: http.MethodGet, Path: l.path + "/" + url.PathEscape(l.lease.Name)}
+	err := kubeapi.Get(ctx, l.client, r, "Lease", &found, found.Unmarshal)
+	if kubeapi.HasStatus(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	return &found, kubeapi.Refusal(err)
+}
+
+// put writes the lock with a new time, over the lease that was found.
+func (l *lock) put(ctx context.Context, found *coordinationv1.Lease) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.putLocked(ctx, found)
+}
+
+func (l *lock) putLocked(ctx context.Context, found *coordinationv1.Lease) error {
+	next, method, path := *l.lease, http.MethodPost, l.path
+	if found != nil {
+		next.ObjectMeta, method, path = found.ObjectMeta, http.MethodPut, l.path+"/"+url.PathEscape(found.Name)
+	}
+	seconds, now := int32(max(l.lives, time.Second)/time.Second), metav1.NewMicroTime(time.Now())
+	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = &l.identity, &seconds, &now
+	if next.Spec.AcquireTime == nil {
+		next.Spec.AcquireTime = &now
+	}
+	body, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	var written coordinationv1.Lease
+	r := kubeapi.Request{What: "update leases.coordination.k8s.io", Method: method, Path: path, Body: body}
+	if err := kubeapi.Get(ctx, l.client, r, "Lease", &written, written.Unmarshal); err != nil {
+		return err
+	}
+	next.ObjectMeta = written.ObjectMeta
+	l.lease = &next
+	return nil
+}
+
+// confirm renews the lock, which proves that it is still ours. A renewal whose
+// answer got lost fails the next time, although it was ours: the lease shows it.
+func (l *lock) confirm(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.putLocked(ctx, l.lease)
+	if !kubeapi.HasStatus(err, http.StatusConflict, http.StatusNotFound) {
+		return kubeapi.Refusal(err)
+	}
+	found, err := l.get(ctx)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return &Held{l.title, l.lease.Namespace + "/" + l.lease.Name, "nobody any more (the lease was deleted)"}
+	case holder(found) != l.identity:
+		return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
+	}
+	return l.putLocked(ctx, found)
+}
+
+// keep renews the lock until it is released, and calls lost when somebody else has
+// it. What the network does meanwhile is for the next write to find out.
+func (l *lock) keep(ctx context.Context, lost func(error)) {
+	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
+	l.ended.Go(func() {
+		for pause(ctx, l.lives/5) {
+			var held *Held
+			if err := l.confirm(ctx); errors.As(err, &held) {
+				lost(err)
+				return
+			}
+		}
+	})
+}
+
+// release gives the lock back.
+func (l *lock) release(ctx context.Context) error {
+	if l.stop != nil {
+		l.stop()
+		l.ended.Wait()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	uid := l.lease.UID
+	body, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &l.lease.ResourceVersion},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = l.client.Do(ctx, kubeapi.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path + "/" + url.PathEscape(l.lease.Name), Body: body})
+	if kubeapi.HasStatus(err, http.StatusNotFound, http.StatusConflict) {
+		return nil // it is gone, or somebody else's
+	}
+	return err
+}
+
+// pause waits, or returns false when the run is to end.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,11 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conduct
+
+import "syscall"
+
+// tied lets a program end with us, and keeps the interrupts of a terminal from it.
+func tied() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}

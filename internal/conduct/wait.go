@@ -1,0 +1,166 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conduct
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/course"
+	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/rollout"
+)
+
+// state is what a look at something that is waited for found.
+type state struct {
+	done     bool
+	waiting  string
+	machines []report.RunMachine
+	findings []transform.Finding
+}
+
+// late says that something did not come in time.
+type late struct {
+	what     string
+	after    time.Duration
+	findings []transform.Finding
+}
+
+func (l *late) Error() string {
+	return fmt.Sprintf("it did not come within %s (--timeout): %s", l.after, l.what)
+}
+
+// await looks until what is waited for is there. A server that does not answer may
+// come back: that is waited for as well.
+func (r *Run) await(ctx context.Context, look func(context.Context) (state, error)) error {
+	end, last := time.Now().Add(r.Timeout), ""
+	for {
+		s, err := look(ctx)
+		var lost *kubeapi.Unreached
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.As(err, &lost):
+			s = state{waiting: lost.Error()}
+		case err != nil:
+			return err
+		case s.done:
+			return nil
+		}
+		if told := fmt.Sprint(s.waiting, s.machines); told != last {
+			last = told
+			r.say(report.RunEvent{Type: report.Awaited, Message: s.waiting, Machines: s.machines})
+		}
+		if time.Now().Add(r.Pause).After(end) {
+			return &late{s.waiting, r.Timeout, s.findings}
+		}
+		if !pause(ctx, r.Pause) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// settle waits until every machine has what the object says. The rendered
+// configurations prove it; the conditions of the object are copies.
+func (r *Run) settle(ctx context.Context) error {
+	wanted, err := r.wanted()
+	if err != nil {
+		return err
+	}
+	return r.await(ctx, func(ctx context.Context) (state, error) {
+		p, err := r.progress(ctx, wanted)
+		if err != nil {
+			return state{}, err
+		}
+		if p.Failed != "" {
+			return state{}, errors.New(p.Failed)
+		}
+		return state{done: p.Done, waiting: p.Waiting, machines: report.Machines(p.Machines)}, nil
+	})
+}
+
+// progress looks how far the last change has come. Somebody who changed the object
+// meanwhile ends the run.
+func (r *Run) progress(ctx context.Context, wanted rollout.Wanted) (rollout.Progress, error) {
+	now, err := r.Server.Get(ctx, r.Object)
+	if err != nil {
+		return rollout.Progress{}, err
+	}
+	var object map[string]any
+	if err := json.Unmarshal(now.Raw, &object); err != nil {
+		return rollout.Progress{}, err
+	}
+	if rollout.Overtaken(object, wanted) {
+		return rollout.Progress{}, &rancher.Stale{Title: r.Object.Title(), What: "was changed by somebody else while the stage was under way"}
+	}
+	seen, err := r.Server.Rollout(ctx, now)
+	if err != nil {
+		return rollout.Progress{}, err
+	}
+	return rollout.Judge(seen, wanted), nil
+}
+
+// check waits until the cluster shows what has to hold.
+func (r *Run) check(ctx context.Context, c course.Check) error {
+	if c.None {
+		return nil
+	}
+	choice := c.Choice(r.Way.Target, r.Accept)
+	err := r.await(ctx, func(ctx context.Context) (state, error) {
+		seen, err := r.look(ctx, choice)
+		if err != nil {
+			return state{}, err
+		}
+		open := c.Open(seen, live.Judge(seen, choice))
+		if course.Hopeless(open) {
+			return state{}, &late{"it does not pass by waiting", 0, open}
+		}
+		if len(open) == 0 {
+			r.noteReleased(seen)
+		}
+		return state{done: len(open) == 0, waiting: said(open), findings: open}, nil
+	})
+	if err == nil {
+		r.say(report.RunEvent{Type: report.Checked, Message: "what has to hold behind the stage holds"})
+	}
+	return err
+}
+
+// said names the first of some findings.
+func said(findings []transform.Finding) string {
+	if len(findings) == 0 {
+		return ""
+	}
+	f := report.Findings(findings[:1])[0]
+	text := f.Path + ": " + f.Message
+	if more := len(findings) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// settleLimit is for how long the leases are followed until they show whether their
+// holders live.
+const settleLimit = 40 * time.Second
+
+// look looks once at everything, and at the leases until they show what they have to.
+func (r *Run) look(ctx context.Context, c live.Choice) (*observed, error) {
+	seen, err := r.observer.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(settleLimit); live.Unsettled(seen, c) && time.Now().Before(end) && pause(ctx, r.Pause/4); {
+		if err := r.observer.Again(ctx, seen); err != nil {
+			return nil, err
+		}
+	}
+	return seen, nil
+}

@@ -1,0 +1,47 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+)
+
+// advised is an error with what to do about it on a Rancher.
+type advised struct {
+	text string
+	err  error
+}
+
+func (a *advised) Error() string { return a.text }
+
+func (a *advised) Unwrap() error { return a.err }
+
+// explained says of a Rancher what an API server alone cannot.
+func (s *Server) explained(err error) error {
+	err = kubeapi.Refusal(err)
+	var denied *kubeapi.Denied
+	var authority x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &denied) && denied.Expired:
+		return &advised{fmt.Sprintf("%s does not accept the token: it has expired, or it is for one cluster only, and Rancher's own cluster takes no such token; make an API key without a scope, and run the command again", s.local.Address()), err}
+	case errors.As(err, &authority):
+		host := s.host()
+		return &advised{fmt.Sprintf("the certificate of %s is signed by an authority that this machine does not know; get it with: curl -sk https://%s/v3/settings/cacerts | jq -r .value > cacerts.pem, compare it with what the Rancher's administrators give, and add --cacert cacerts.pem", host, host), err}
+	}
+	return err
+}
+
+// host is that of Rancher.
+func (s *Server) host() string {
+	u, err := url.Parse(s.local.Address())
+	if err != nil {
+		return s.local.Address()
+	}
+	return u.Host
+}

@@ -1,0 +1,31 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/admission"
+)
+
+// Around reads what tells whether an object may be changed now; how far its last
+// change has come is Rollout's to tell.
+func (s *Server) Around(ctx context.Context, o Object) (admission.Seen, error) {
+	seen := admission.Seen{Title: o.Title(), Object: o.Raw}
+	if o.Distro == RKE1 {
+		return seen, nil
+	}
+	var err error
+	if seen.ControlPlane, err = s.controlPlane(ctx, o); err != nil {
+		return seen, s.explained(err)
+	}
+	seen.Infrastructure, err = s.optional(ctx, kubeapi.Request{
+		What: "get clusters.cluster.x-k8s.io", Method: http.MethodGet, Accept: "application/json",
+		Path: "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/clusters/" + url.PathEscape(o.Name),
+	})
+	return seen, s.explained(err)
+}

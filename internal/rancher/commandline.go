@@ -1,0 +1,82 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+)
+
+// CurrentServer stands for the server that Rancher's command line uses.
+const CurrentServer = "current"
+
+// folderVariable names another folder for the configuration of Rancher's command
+// line.
+const folderVariable = "RANCHER_CONFIG_DIR"
+
+// servers is that configuration (rancher/cli, config).
+type servers struct {
+	Servers map[string]struct {
+		URL       string `json:"url"`
+		TokenKey  string `json:"tokenKey"`
+		AccessKey string `json:"accessKey"`
+		SecretKey string `json:"secretKey"`
+		CACerts   string `json:"cacert"`
+	}
+	CurrentServer string
+}
+
+// login takes a server of Rancher's command line.
+func (s Source) login(c *kubeapi.Connection) error {
+	file, err := configFile()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("the configuration of Rancher's command line cannot be read: %w; log in with rancher login, or use --rancher-url", err)
+	}
+	var known servers
+	if json.Unmarshal(text, &known) != nil { // its error may quote a key
+		return fmt.Errorf("%s: not the configuration of Rancher's command line; log in with rancher login, or use --rancher-url", file)
+	}
+	name := s.CLI
+	if name == CurrentServer {
+		name = known.CurrentServer
+	}
+	server, there := known.Servers[name]
+	if !there {
+		return fmt.Errorf("%s: there is no server %q; it has %s", file, name, strings.Join(slices.Sorted(maps.Keys(known.Servers)), ", "))
+	}
+	c.Rancher = server.URL
+	c.Token = cmp.Or(server.TokenKey, server.AccessKey+":"+server.SecretKey)
+	if c.Token == ":" {
+		return fmt.Errorf("%s: the server %s has no token; log in with rancher login", file, name)
+	}
+	if c.Authority == "" && !c.Insecure {
+		c.AuthorityData = []byte(server.CACerts)
+	}
+	return nil
+}
+
+func configFile() (string, error) {
+	folder := os.Getenv(folderVariable)
+	if folder == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", errors.New("there is no home folder to find the configuration of Rancher's command line in; name its folder in " + folderVariable)
+		}
+		folder = filepath.Join(home, ".rancher")
+	}
+	return filepath.Join(folder, "cli2.json"), nil
+}

@@ -1,0 +1,151 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/url"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// What a Rancher calls its kinds of clusters.
+const (
+	RKE2 = "rke2" // an object of provisioning.cattle.io
+	RKE1 = "rke1" // an object of management.cattle.io
+)
+
+// Object is the object that describes a cluster, as the server had it.
+type Object struct {
+	Distro          string
+	Namespace, Name string // RKE1: without a namespace, and the ID for a name
+	Display         string // the name that people use
+	ID              string // c-m-… or c-…; "" while Rancher has not given one
+	UID             string
+	Generation      int64
+	ResourceVersion string
+	// Raw is the object's JSON as the server wrote it, and Text as much of it as
+	// people write, on lines of its own: without the status and what else the server
+	// keeps. Both may hold secrets.
+	Raw, Text []byte
+}
+
+// Title is how people call the cluster.
+func (o Object) Title() string {
+	switch {
+	case o.Namespace != "":
+		return o.Namespace + "/" + o.Name
+	case o.Display != "" && o.Display != o.Name:
+		return o.Name + " (" + o.Display + ")"
+	}
+	return o.Name
+}
+
+// Home is the namespace for what belongs to the cluster, on Rancher's own.
+func (o Object) Home() string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace
+}
+
+// Chunk is the text of the object as a document.
+func (o Object) Chunk() yamledit.Chunk {
+	return yamledit.Chunk{File: o.Title(), Bytes: o.Text, Served: true}
+}
+
+// path is that of the object on the API.
+func (o Object) path() string {
+	if o.Distro == RKE1 {
+		return managed + "/" + url.PathEscape(o.Name)
+	}
+	return "/apis/provisioning.cattle.io/v1/namespaces/" + url.PathEscape(o.Namespace) + "/clusters/" + url.PathEscape(o.Name)
+}
+
+// resource is the object's kind, for messages and rights.
+func (o Object) resource() string {
+	if o.Distro == RKE1 {
+		return "clusters.management.cattle.io"
+	}
+	return "clusters.provisioning.cattle.io"
+}
+
+// The lists of clusters.
+const (
+	provisioned = "/apis/provisioning.cattle.io/v1/clusters"
+	managed     = "/apis/management.cattle.io/v3/clusters"
+)
+
+// head is as much of a cluster's object as tells which one it is.
+type head struct {
+	Kind              string `json:"kind"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		RKEConfig   json.RawMessage `json:"rkeConfig"`
+		Engine      json.RawMessage `json:"rancherKubernetesEngineConfig"`
+		DisplayName string          `json:"displayName"`
+	} `json:"spec"`
+	Status struct {
+		ClusterName string `json:"clusterName"`
+	} `json:"status"`
+}
+
+// read reads an object of a distro.
+func read(distro string, raw []byte) (Object, head, error) {
+	var h head
+	if err := json.Unmarshal(raw, &h); err != nil || h.Kind != "Cluster" || h.Name == "" || h.UID == "" {
+		return Object{}, h, errors.New("the answer is no Cluster of Kubernetes; look at what answers at this address")
+	}
+	text, err := written(raw)
+	if err != nil {
+		return Object{}, h, err
+	}
+	o := Object{
+		Distro: distro, Namespace: h.Namespace, Name: h.Name, Display: h.Name, ID: h.Status.ClusterName,
+		UID: string(h.UID), Generation: h.Generation, ResourceVersion: h.ResourceVersion, Raw: raw, Text: text,
+	}
+	if distro == RKE1 {
+		o.Display, o.ID = h.Spec.DisplayName, h.Name
+	}
+	return o, h, nil
+}
+
+// isEngine reports whether RKE makes the cluster.
+func (h head) isEngine() bool { return isSet(h.Spec.Engine) }
+
+func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// kept is what the server keeps of an object besides what people write. Without it
+// the text of a cluster is the same until somebody changes the cluster.
+var kept = []string{"managedFields", "resourceVersion", "generation"}
+
+// written returns an object as people write it. Values stay the text that they are.
+func written(raw []byte) ([]byte, error) {
+	object, metadata := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if err := errors.Join(json.Unmarshal(raw, &object), json.Unmarshal(object["metadata"], &metadata)); err != nil {
+		return nil, err
+	}
+	delete(object, "status")
+	for _, key := range kept {
+		delete(metadata, key)
+	}
+	var err error
+	if object["metadata"], err = lines(metadata); err != nil {
+		return nil, err
+	}
+	return lines(object)
+}
+
+func lines(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}

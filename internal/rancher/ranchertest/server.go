@@ -1,0 +1,194 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ranchertest
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Token is the one that the server accepts.
+const Token = "token-abcde:not-a-real-one"
+
+// Server is a Rancher. Fields are changed inside of Do.
+type Server struct {
+	// Downstream are the API servers of clusters, by their IDs.
+	Downstream map[string]http.Handler
+	// Denied are rights that the user lacks: "patch clusters".
+	Denied map[string]bool
+	// Warning comes with every answer to a patch.
+	Warning string
+	// Refuse says what is wrong with an object that a patch makes; "" for nothing.
+	Refuse func(object map[string]any) string
+	// Change is done to an object behind a patch, as a webhook does.
+	Change func(object map[string]any)
+	// Meanwhile is done once to an object, by somebody else, just before a patch.
+	Meanwhile func(object map[string]any)
+	// Fault says what goes wrong with a request; nil stands for nothing.
+	Fault func(*http.Request) Fault
+	// Requests are those that came.
+	Requests []string
+
+	objects  map[string]map[string]any // by path
+	revision int
+	mu       sync.Mutex
+	http     *httptest.Server
+}
+
+// Fault is how a request fails; the zero Fault is none.
+type Fault struct {
+	Status   int    // answered instead, and nothing is done
+	Body     string // with that status
+	Location string // with that status
+	Lost     bool   // it is done, and the connection ends before the answer
+}
+
+// Start starts a server that ends with the test.
+func Start(t testing.TB) *Server {
+	s := &Server{Downstream: map[string]http.Handler{}, Denied: map[string]bool{}, objects: map[string]map[string]any{}}
+	s.http = httptest.NewUnstartedServer(s)
+	s.http.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that go away are no news
+	s.http.StartTLS()
+	t.Cleanup(s.http.Close)
+	return s
+}
+
+// URL is the address of the Rancher.
+func (s *Server) URL() string { return s.http.URL }
+
+// Authority is a file with the certificate of the server.
+func (s *Server) Authority(t testing.TB) string {
+	t.Helper()
+	return s.file(t, "cacerts.pem", s.Certificate())
+}
+
+// Certificate is that of the server, as PEM.
+func (s *Server) Certificate() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw}))
+}
+
+// TokenFile is a file with the token.
+func (s *Server) TokenFile(t testing.TB) string {
+	t.Helper()
+	return s.file(t, "token", Token+"\n")
+}
+
+func (*Server) file(t testing.TB, name, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Do changes the server.
+func (s *Server) Do(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// Count returns how many requests had this in their method and address.
+func (s *Server) Count(part string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, r := range s.Requests {
+		if strings.Contains(r, part) {
+			n++
+		}
+	}
+	return n
+}
+
+type answer struct {
+	status  int
+	body    []byte
+	warning string
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.Requests = append(s.Requests, r.Method+" "+r.URL.String())
+	var f Fault
+	if s.Fault != nil {
+		f = s.Fault(r)
+	}
+	if f.Status != 0 {
+		s.mu.Unlock()
+		if f.Location != "" {
+			w.Header().Set("Location", f.Location)
+		}
+		w.WriteHeader(f.Status)
+		fmt.Fprint(w, f.Body)
+		return
+	}
+	rest, behind := strings.CutPrefix(r.URL.Path, "/k8s/clusters/")
+	if id, path, _ := strings.Cut(rest, "/"); behind && s.authorized(r) && s.Downstream[id] != nil && !strings.HasSuffix(path, "/selfsubjectaccessreviews") {
+		s.mu.Unlock()
+		http.StripPrefix("/k8s/clusters/"+id, s.Downstream[id]).ServeHTTP(w, r)
+		return
+	}
+	a := s.answer(r)
+	s.mu.Unlock()
+	if f.Lost {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if a.warning != "" {
+		w.Header().Add("Warning", `299 - "`+a.warning+`"`)
+	}
+	w.WriteHeader(a.status)
+	w.Write(a.body)
+}
+
+func (s *Server) authorized(r *http.Request) bool {
+	return r.Header.Get("Authorization") == "Bearer "+Token
+}
+
+// answer answers a request that nothing goes wrong with.
+func (s *Server) answer(r *http.Request) answer {
+	path, local := strings.CutPrefix(r.URL.Path, "/k8s/clusters/local")
+	switch {
+	case r.URL.Path == "/rancherversion":
+		return asJSON(http.StatusOK, map[string]any{"Version": "v2.8.5"})
+	case r.URL.Path == "/v3/settings/cacerts":
+		return asJSON(http.StatusOK, map[string]any{"name": "cacerts", "value": s.Certificate()})
+	case !s.authorized(r):
+		return status(http.StatusUnauthorized, "Unauthorized", "must authenticate")
+	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
+		return s.review(r)
+	case !local:
+		return status(http.StatusNotFound, "NotFound", "there is no such cluster")
+	case r.Method == http.MethodPatch && r.Header.Get("Content-Type") != "application/apply-patch+yaml":
+		return s.patch(r, path)
+	case r.Method == http.MethodGet:
+		return s.read(r, path)
+	}
+	return s.write(r, path)
+}
+
+func asJSON(code int, v any) answer {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return answer{status: http.StatusInternalServerError, body: []byte(err.Error())}
+	}
+	return answer{status: code, body: body}
+}
+
+func status(code int, reason, message string) answer {
+	return asJSON(code, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code})
+}

@@ -1,0 +1,73 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/rights"
+)
+
+// reviewsAtOnce keeps a review of many rights quick without a storm of requests.
+const reviewsAtOnce = 8
+
+// Rights asks which of these rights the user has, and returns those that are
+// missing, in their order. It changes nothing.
+func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Right, error) {
+	allowed, errs := make([]bool, len(needed)), make([]error, len(needed))
+	places := make(chan struct{}, reviewsAtOnce)
+	var all sync.WaitGroup
+	for i, r := range needed {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			allowed[i], errs[i] = s.may(ctx, r)
+		})
+	}
+	all.Wait()
+	if err := kubeapi.Joined(errs); err != nil {
+		return nil, s.explained(err)
+	}
+	var missing []rights.Right
+	for i, r := range needed {
+		if !allowed[i] {
+			missing = append(missing, r)
+		}
+	}
+	return missing, nil
+}
+
+// may asks the authorizer of the right's cluster.
+func (s *Server) may(ctx context.Context, r rights.Right) (bool, error) {
+	client := s.local
+	if r.Cluster != "" {
+		var err error
+		if client, err = s.Downstream(r.Cluster); err != nil {
+			return false, err
+		}
+	}
+	review := authorizationv1.SelfSubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: r.Resource, Name: r.Name,
+		}},
+	}
+	body, err := json.Marshal(review)
+	if err != nil {
+		return false, err
+	}
+	var said authorizationv1.SelfSubjectAccessReview
+	err = kubeapi.Get(ctx, client, kubeapi.Request{
+		What: "create selfsubjectaccessreviews.authorization.k8s.io", Method: http.MethodPost,
+		Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", Body: body,
+	}, "SelfSubjectAccessReview", &said, said.Unmarshal)
+	return said.Status.Allowed, err
+}

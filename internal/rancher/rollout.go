@@ -1,0 +1,124 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/rollout"
+)
+
+// clusterLabel names the cluster of a Machine.
+const clusterLabel = "cluster.x-k8s.io/cluster-name"
+
+// Rollout looks at what Rancher made of the last change of a cluster.
+func (s *Server) Rollout(ctx context.Context, o Object) (rollout.Seen, error) {
+	seen, err := s.rollout(ctx, o)
+	return seen, s.explained(err)
+}
+
+func (s *Server) rollout(ctx context.Context, o Object) (seen rollout.Seen, err error) {
+	if o.Distro == RKE1 {
+		now, err := s.Get(ctx, o)
+		if err == nil {
+			seen.Engine, err = rollout.ReadEngine(now.Raw)
+		}
+		return seen, err
+	}
+	raw, err := s.controlPlane(ctx, o)
+	if err != nil {
+		return seen, err
+	}
+	if raw != nil {
+		if seen.ControlPlane, err = rollout.ReadControlPlane(raw); err != nil {
+			return seen, err
+		}
+	}
+	if seen.Machines, err = s.machines(ctx, o); err != nil {
+		return seen, err
+	}
+	for _, part := range slices.Collect(slices.Chunk(seen.Machines, namesAtOnce)) {
+		if err := s.plans(ctx, o, part); err != nil {
+			return seen, err
+		}
+	}
+	return seen, nil
+}
+
+// controlPlane reads the RKEControlPlane of a cluster; nil where there is none.
+func (s *Server) controlPlane(ctx context.Context, o Object) ([]byte, error) {
+	return s.optional(ctx, kubeapi.Request{
+		What: "get rkecontrolplanes.rke.cattle.io", Method: http.MethodGet, Accept: "application/json",
+		Path: "/apis/rke.cattle.io/v1/namespaces/" + url.PathEscape(o.Namespace) + "/rkecontrolplanes/" + url.PathEscape(o.Name),
+	})
+}
+
+// optional reads what need not be there.
+func (s *Server) optional(ctx context.Context, r kubeapi.Request) ([]byte, error) {
+	a, err := s.local.Do(ctx, r)
+	if kubeapi.HasStatus(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	return a.Body, err
+}
+
+// machines lists the Machines of a cluster.
+func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
+	r := kubeapi.Resource{
+		What: "list machines.cluster.x-k8s.io", Kind: "MachineList", JSONOnly: true,
+		Path:  "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/machines",
+		Query: url.Values{"labelSelector": {clusterLabel + "=" + o.Name}},
+	}
+	var wrong error
+	list, err := kubeapi.Collect(ctx, s.local, r, func(l *rawList, kept []rollout.Machine) []rollout.Machine {
+		for _, raw := range l.Items {
+			m, err := rollout.ReadMachine(raw)
+			wrong = cmp.Or(wrong, err)
+			kept = append(kept, m)
+		}
+		return kept
+	})
+	if err = cmp.Or(err, wrong); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b rollout.Machine) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// namesAtOnce keeps the address of a request short.
+const namesAtOnce = 50
+
+// plans fills in the plans of machines, which are sorted by their names.
+func (s *Server) plans(ctx context.Context, o Object, machines []rollout.Machine) error {
+	var names []string
+	for _, m := range machines {
+		names = append(names, m.Name)
+	}
+	r := kubeapi.Resource{
+		What: "list secrets", Kind: "SecretList", Path: "/api/v1/namespaces/" + url.PathEscape(o.Namespace) + "/secrets",
+		Query: url.Values{
+			"fieldSelector": {"type=" + rollout.PlanType},
+			"labelSelector": {rollout.MachineLabel + " in (" + strings.Join(names, ",") + ")"},
+		},
+	}
+	_, err := kubeapi.Collect(ctx, s.local, r, func(l *corev1.SecretList, kept []struct{}) []struct{} {
+		for i := range l.Items {
+			secret := &l.Items[i]
+			at, mine := slices.BinarySearch(names, secret.Labels[rollout.MachineLabel])
+			if mine && secret.Type == rollout.PlanType {
+				machines[at].Plan = rollout.ReadPlan(secret.Data)
+			}
+		}
+		return kept
+	})
+	return err
+}

@@ -1,0 +1,94 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+)
+
+// Source says where a Rancher is, in one of three ways: its URL, the configuration
+// of Rancher's command line, or else a kubeconfig that leads to Rancher's own
+// cluster.
+type Source struct {
+	URL       string // https://rancher.example.com
+	TokenFile string // the token; "" for the variable RANCHER_TOKEN
+
+	CLI string // a server of Rancher's command line; CurrentServer for its current one
+
+	Kubeconfig, Context string // as kubectl has them
+
+	Authority string // file with the certificate that signed Rancher's
+	Insecure  bool
+	UserAgent string
+	Patience  time.Duration // for how long a request is tried again
+}
+
+// TokenVariable holds the token of a Rancher.
+const TokenVariable = "RANCHER_TOKEN"
+
+// Server is a Rancher.
+type Server struct{ local *kubeapi.Client }
+
+// Open finds a Rancher and its credentials; it does not speak to it yet.
+func Open(s Source) (*Server, error) {
+	c := kubeapi.Connection{
+		Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: s.UserAgent, Patience: s.Patience,
+		Authority: s.Authority, Insecure: s.Insecure,
+	}
+	var err error
+	switch {
+	case s.URL != "":
+		c.Rancher = s.URL
+		c.Token, err = s.token()
+	case s.CLI != "":
+		err = s.login(&c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.Rancher != "" && !strings.HasPrefix(c.Rancher, "https://") {
+		return nil, errors.New("the address of a Rancher has to begin with https://, because a token is sent to it; correct --rancher-url")
+	}
+	client, err := kubeapi.Connect(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{client}, nil
+}
+
+// token reads the token from its file or its variable.
+func (s Source) token() (string, error) {
+	if s.TokenFile == "" {
+		if token := strings.TrimSpace(os.Getenv(TokenVariable)); token != "" {
+			return token, nil
+		}
+		return "", fmt.Errorf("there is no token for %s; set %s, or name a file with --token-file", s.URL, TokenVariable)
+	}
+	text, err := os.ReadFile(s.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("the token cannot be read: %w; check the path", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsAny(token, " \t\r\n") {
+		return "", fmt.Errorf("%s: not one token; write the token alone into the file", s.TokenFile)
+	}
+	return token, nil
+}
+
+// Local is the API server of Rancher's own cluster.
+func (s *Server) Local() *kubeapi.Client { return s.local }
+
+// Downstream is the API server of a cluster, by its ID, through Rancher.
+func (s *Server) Downstream(id string) (*kubeapi.Client, error) {
+	if c, through := s.local.Through(id); through {
+		return c, nil
+	}
+	return nil, fmt.Errorf("%s is not reached through Rancher, and so is no other cluster; use --rancher-url, or a kubeconfig that Rancher made for its cluster local", s.local.Address())
+}

@@ -1,0 +1,132 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+)
+
+// commandLine writes the configuration of Rancher's command line.
+func commandLine(t *testing.T, server map[string]string) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"Servers": map[string]any{"here": server}, "CurrentServer": "here"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	configure(t, string(text))
+}
+
+func configure(t *testing.T, text string) {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "cli2.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(folderVariable, folder)
+}
+
+func TestEverySourceLeadsToTheRancher(t *testing.T) {
+	r, _ := open(t)
+	key, secret, _ := strings.Cut(ranchertest.Token, ":")
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: %q, certificate-authority: %q}}]\nusers: [{name: a, user: {token: %q}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n",
+		r.URL()+"/k8s/clusters/local", r.Authority(t), ranchertest.Token)
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, make := range map[string]func() Source{
+		"a file with the token": func() Source { return source(t, r) },
+		"the variable": func() Source {
+			t.Setenv(TokenVariable, ranchertest.Token)
+			return Source{URL: r.URL() + "/", Authority: r.Authority(t)}
+		},
+		"the command line": func() Source {
+			commandLine(t, map[string]string{"url": r.URL(), "tokenKey": ranchertest.Token, "cacert": r.Certificate()})
+			return Source{CLI: CurrentServer}
+		},
+		"the command line, by keys": func() Source {
+			commandLine(t, map[string]string{"url": r.URL(), "accessKey": key, "secretKey": secret, "cacert": r.Certificate()})
+			return Source{CLI: "here"}
+		},
+		"a kubeconfig":                   func() Source { return Source{Kubeconfig: kubeconfig} },
+		"a kubeconfig and a certificate": func() Source { return Source{Kubeconfig: kubeconfig, Authority: r.Authority(t)} },
+		"any certificate":                func() Source { return Source{URL: r.URL(), TokenFile: r.TokenFile(t), Insecure: true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Open(make())
+			if err != nil {
+				t.Fatal(err)
+			}
+			find(t, s, "orchard")
+			if _, err := s.Downstream("c-m-8kqlhbsd"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
+	t.Setenv(TokenVariable, "")
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("two words\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, config string
+		source       Source
+		want         string
+	}{
+		{"no token", "", Source{URL: "https://rancher.example.com"}, TokenVariable},
+		{"not one token", "", Source{URL: "https://rancher.example.com", TokenFile: empty}, "not one token"},
+		{"no such file", "", Source{URL: "https://rancher.example.com", TokenFile: empty + "x"}, "check the path"},
+		{"no TLS", "", Source{URL: "http://rancher.example.com", TokenFile: empty}, "token"},
+		{"no such server", `{"Servers":{"here":{}}}`, Source{CLI: "there"}, "it has here"},
+		{"a server without a token", `{"Servers":{"here":{"url":"https://x"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "rancher login"},
+		{"a server without TLS", `{"Servers":{"here":{"url":"http://x","tokenKey":"a:b"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "https://"},
+		{"no configuration", `{"Servers":{"here":{"tokenKey":"token-abc:hunter2"`, Source{CLI: CurrentServer}, "not the configuration"},
+		{"no kubeconfig", "", Source{Kubeconfig: empty + "x"}, "--kubeconfig"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			configure(t, c.config)
+			if _, err := Open(c.source); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	t.Setenv(folderVariable, filepath.Join(t.TempDir(), "nowhere"))
+	if _, err := Open(Source{CLI: CurrentServer}); err == nil || !strings.Contains(err.Error(), "rancher login") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestACertificateThatIsNotTrustedSaysHowToGetIt(t *testing.T) {
+	r, _ := open(t)
+	s, err := Open(Source{URL: r.URL(), TokenFile: r.TokenFile(t), Patience: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Find(t.Context(), Query{}); err == nil || !strings.Contains(err.Error(), "/v3/settings/cacerts") || !unreached(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestATokenThatIsNotAcceptedSaysWhy(t *testing.T) {
+	r, _ := open(t)
+	t.Setenv(TokenVariable, "token-abcde:expired")
+	s, err := Open(Source{URL: r.URL(), Authority: r.Authority(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Find(t.Context(), Query{}); !denied(err) || strings.Contains(err.Error(), "token-abcde") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,132 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+)
+
+// FieldManager is how the server calls who writes.
+const FieldManager = "rke-lm"
+
+// Stale says that an object is not the one any more that was read. Nothing was
+// written.
+type Stale struct {
+	Title string
+	What  string // "was changed meanwhile"
+}
+
+func (s *Stale) Error() string {
+	return fmt.Sprintf("%s: it %s; nothing was written: plan again, and run the command again", s.Title, s.What)
+}
+
+// Lost says that it is not known whether a change was written.
+type Lost struct {
+	Title string
+	Err   error
+}
+
+func (l *Lost) Error() string {
+	return fmt.Sprintf("%s: it is not known whether the change was written (%s); plan again, which shows it, and run the command again", l.Title, l.Err)
+}
+
+func (l *Lost) Unwrap() error { return l.Err }
+
+// Rejected says that the server does not take a change: it is not valid, or a webhook
+// denies it. Nothing was written.
+type Rejected struct {
+	Title string
+	Err   error
+}
+
+func (r *Rejected) Error() string {
+	return fmt.Sprintf("%s: the server does not take the change, and nothing was written: %s; correct the object, or ask who runs this Rancher", r.Title, r.Err)
+}
+
+func (r *Rejected) Unwrap() error { return r.Err }
+
+// Altered says that the server has written something else than the change.
+type Altered struct{ Title string }
+
+func (a *Altered) Error() string {
+	return fmt.Sprintf("%s: the change was written, and %s; look at the object and at the warnings of the server, before anything else is changed", a.Title, errAltered)
+}
+
+// errAltered is for unknown fields, which the server drops, and for webhooks.
+var errAltered = errors.New("the server does not keep all of it: a webhook, or its schema, makes something else of it")
+
+// Patch changes an object, and returns it as the server has it then and what the
+// server has to say about the change. With dryRun the server does all but keep it.
+// It fails with *Stale where the object changed since it was read, with *Rejected
+// where the server does not take the change, with *Altered where it makes another one
+// of it, and with *Lost where no answer tells what became of it.
+func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun bool) (Object, []string, error) {
+	if len(p) == 0 {
+		return o, nil, nil
+	}
+	q := url.Values{"fieldManager": {FieldManager}}
+	if dryRun {
+		q.Set("dryRun", "All")
+	}
+	what := "patch " + o.resource()
+	a, err := s.local.Do(ctx, kubeapi.Request{
+		What: what, Method: http.MethodPatch, Path: o.path(), Query: q,
+		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
+	})
+	if err != nil {
+		now, err := s.afterFailure(ctx, o, p, err)
+		return now, nil, err
+	}
+	now, _, err := read(o.Distro, a.Body)
+	if err != nil {
+		return o, a.Warnings, &Lost{o.Title(), &kubeapi.Unreached{What: what, Err: err}}
+	}
+	switch {
+	case p.Holds(now.Raw):
+		return now, a.Warnings, nil
+	case dryRun:
+		return now, a.Warnings, &Rejected{o.Title(), errAltered}
+	}
+	return now, a.Warnings, &Altered{o.Title()}
+}
+
+// afterFailure tells what a failed request means. A request that is made again
+// after its answer got lost fails because of itself: then the object shows it.
+func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, failure error) (Object, error) {
+	switch {
+	case kubeapi.HasStatus(failure, http.StatusNotFound):
+		return o, &Stale{o.Title(), "is gone"}
+	case kubeapi.HasStatus(failure, http.StatusBadRequest), kubeapi.HasStatus(failure, http.StatusForbidden) && byWebhook(failure):
+		return o, &Rejected{o.Title(), failure}
+	case kubeapi.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
+		return o, s.explained(failure)
+	case !kubeapi.HasStatus(failure, http.StatusConflict, http.StatusUnprocessableEntity):
+		return o, &Lost{o.Title(), failure}
+	}
+	now, err := s.Get(ctx, o)
+	switch {
+	case err != nil:
+		return o, err
+	case p.Holds(now.Raw):
+		return now, nil
+	case p.Fits(now.Raw) && !kubeapi.HasStatus(failure, http.StatusConflict):
+		return now, &Rejected{o.Title(), failure} // the object is as it was
+	}
+	return now, &Stale{o.Title(), "was changed meanwhile"}
+}
+
+// byWebhook tells a webhook that denies a change from a right that is missing: both
+// answer 403.
+func byWebhook(failure error) bool {
+	var f *kubeapi.Failure
+	return errors.As(failure, &f) && strings.Contains(f.Message, "admission webhook")
+}

@@ -1,0 +1,233 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+)
+
+func external(text string) string {
+	return strings.Replace(text, `"cloud-provider-name": "aws"`, `"cloud-provider-name": "external"`, 1)
+}
+
+func spec(object map[string]any, keys ...string) map[string]any {
+	at := object["spec"].(map[string]any)
+	for _, key := range keys {
+		at = at[key].(map[string]any)
+	}
+	return at
+}
+
+func TestAPatchIsWrittenOnceAndShown(t *testing.T) {
+	r, s := open(t)
+	r.Do(func() { r.Warning = `unknown field spec.rkeConfig.x token=abcdefghijkl` })
+	o := find(t, s, "orchard")
+	now, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+	if err != nil || now.Generation != o.Generation+1 || !strings.Contains(r.Object(orchard), `"external"`) {
+		t.Errorf("%v %+v\n%s", err, now, r.Object(orchard))
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "unknown field") || strings.Contains(warnings[0], "abcdefghijkl") {
+		t.Errorf("%q", warnings)
+	}
+	if !strings.Contains(string(now.Raw), "c-m-8kqlhbsd") || now.UID != o.UID || r.Count("fieldManager=rke-lm") != 1 {
+		t.Errorf("%s", now.Raw)
+	}
+}
+
+func TestAnEngineIsPatchedOnThePlainRoute(t *testing.T) {
+	r, s := open(t)
+	o := find(t, s, "curlew")
+	p := edit(t, o, func(s string) string { return strings.Replace(s, `"name": "aws"`, `"name": "external-aws"`, 1) })
+	if _, _, err := s.Patch(t.Context(), o, p, false); err != nil || !strings.Contains(r.Object(curlew), "external-aws") || r.Count("/v3/clusters/c-x7k2p?") != 1 || r.Count("PATCH") != 1 {
+		t.Errorf("%v %s %v", err, r.Object(curlew), r.Requests)
+	}
+}
+
+func TestADryRunWritesNothing(t *testing.T) {
+	r, s := open(t)
+	o, before := find(t, s, "orchard"), r.Object(orchard)
+	now, _, err := s.Patch(t.Context(), o, edit(t, o, external), true)
+	if err != nil || r.Object(orchard) != before || !strings.Contains(string(now.Raw), "external") {
+		t.Errorf("%v\n%s", err, r.Object(orchard))
+	}
+}
+
+func TestAnEmptyPatchAsksNobody(t *testing.T) {
+	r, s := open(t)
+	o := find(t, s, "orchard")
+	if now, _, err := s.Patch(t.Context(), o, nil, false); err != nil || r.Count("PATCH") != 0 || now.UID != o.UID {
+		t.Errorf("%v %v", err, r.Requests)
+	}
+}
+
+func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*ranchertest.Server, *testing.T)
+		want   string
+	}{
+		{"another client changed the value", func(r *ranchertest.Server, _ *testing.T) {
+			r.Edit(orchard, func(o map[string]any) { spec(o, "rkeConfig", "machineGlobalConfig")["cloud-provider-name"] = "azure" })
+		}, "was changed meanwhile"},
+		{"another client took it away", func(r *ranchertest.Server, _ *testing.T) {
+			r.Edit(orchard, func(o map[string]any) { delete(spec(o, "rkeConfig"), "machineGlobalConfig") })
+		}, "was changed meanwhile"},
+		{"it is gone", func(r *ranchertest.Server, _ *testing.T) { r.Remove(orchard) }, "is gone"},
+		{"it was made anew", func(r *ranchertest.Server, t *testing.T) {
+			r.Put(t, strings.Replace(orchardText, "u-orchard", "u-other", 1))
+		}, "another cluster has its name"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, s := open(t)
+			o := find(t, s, "orchard")
+			c.change(r, t)
+			before := r.Object(orchard)
+			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+			var stale *Stale
+			if !errors.As(err, &stale) || !strings.Contains(err.Error(), c.want) || r.Object(orchard) != before {
+				t.Errorf("%v\n%s", err, r.Object(orchard))
+			}
+		})
+	}
+}
+
+// What another client changed elsewhere in the object is none of the patch's.
+func TestAChangeElsewhereIsNoConflict(t *testing.T) {
+	r, s := open(t)
+	o := find(t, s, "orchard")
+	r.Edit(orchard, func(o map[string]any) { spec(o)["enableNetworkPolicy"] = true })
+	if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); err != nil || !strings.Contains(r.Object(orchard), `"enableNetworkPolicy":true`) {
+		t.Errorf("%v\n%s", err, r.Object(orchard))
+	}
+}
+
+// lostOnce loses the answer of the first patch, which was written.
+func lostOnce() func(*http.Request) ranchertest.Fault {
+	lost := false
+	return func(r *http.Request) ranchertest.Fault {
+		first := r.Method == http.MethodPatch && !lost
+		lost = lost || first
+		return ranchertest.Fault{Lost: first}
+	}
+}
+
+func TestATryWhoseAnswerGotLostIsNoConflict(t *testing.T) {
+	r, s := open(t)
+	o := find(t, s, "orchard")
+	r.Do(func() { r.Fault = lostOnce() })
+	now, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+	if err != nil || r.Count("PATCH") != 2 || now.Generation != o.Generation+1 {
+		t.Errorf("%v %v %+v", err, r.Requests, now)
+	}
+}
+
+func TestALostAnswerAndAnotherClientIsAConflict(t *testing.T) {
+	r, s := open(t)
+	o := find(t, s, "orchard")
+	lost := lostOnce()
+	r.Do(func() {
+		r.Fault = lost
+		r.Change = func(o map[string]any) { spec(o, "rkeConfig", "machineGlobalConfig")["cloud-provider-name"] = "azure" }
+	})
+	var stale *Stale
+	if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); !errors.As(err, &stale) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault func(*ranchertest.Server)
+		want  string
+		is    func(error) bool
+	}{
+		{"an object that is not valid", func(r *ranchertest.Server) {
+			r.Refuse = func(map[string]any) string { return "spec.rkeConfig: Invalid value: password=hunter22222" }
+		}, "Invalid value", rejected},
+		{"a webhook that denies it", patchFault(ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"rancher.cattle.io.clusters\" denied the request: spec is wrong"}`}), "spec is wrong", rejected},
+		{"a conflict that the server could not settle", patchFault(ranchertest.Fault{Status: 409}), "was changed meanwhile", stale},
+		{"a patch that cannot be read", patchFault(ranchertest.Fault{Status: 400}), "Bad Request", rejected},
+		{"a right that is missing", func(r *ranchertest.Server) { r.Denied["patch clusters"] = true }, "patch clusters.provisioning.cattle.io", denied},
+		{"a token that expired", patchFault(ranchertest.Fault{Status: 401}), "expired", denied},
+		{"a webhook that is not there", patchFault(ranchertest.Fault{Status: 500, Body: `{"kind":"Status","apiVersion":"v1","message":"failed calling webhook"}`}), "not known whether", lostAnswer},
+		{"a server that never answers", patchFault(ranchertest.Fault{Lost: true}), "", func(err error) bool { return err == nil }}, // the retries find it written
+		{"a proxy that is overloaded", patchFault(ranchertest.Fault{Status: 502}), "not known whether", lostAnswer},
+		{"a login page", patchFault(ranchertest.Fault{Status: 302, Location: "https://login.example.com"}), "not known whether", lostAnswer},
+		{"a page", patchFault(ranchertest.Fault{Status: 200, Body: "<html>"}), "not known whether", lostAnswer},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r, s := open(t)
+			o := find(t, s, "orchard")
+			r.Do(func() { c.fault(r) })
+			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+			if !c.is(err) || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
+				t.Errorf("%T %v", err, err)
+			}
+		})
+	}
+}
+
+func stale(err error) bool { return errors.As(err, new(*Stale)) }
+
+func rejected(err error) bool { return errors.As(err, new(*Rejected)) }
+
+func lostAnswer(err error) bool { return errors.As(err, new(*Lost)) }
+
+// patchFault lets patches fail; the first comes through where the answer is lost.
+func patchFault(f ranchertest.Fault) func(*ranchertest.Server) {
+	first := true
+	return func(r *ranchertest.Server) {
+		r.Fault = func(req *http.Request) ranchertest.Fault {
+			if req.Method != http.MethodPatch || f.Lost && !first {
+				return ranchertest.Fault{}
+			}
+			first = false
+			return f
+		}
+	}
+}
+
+// A webhook that writes something else in the same place is not taken for success.
+func TestAServerThatKeepsAnotherValueIsSaid(t *testing.T) {
+	for _, dryRun := range []bool{true, false} {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		r.Do(func() {
+			r.Change = func(o map[string]any) { delete(spec(o, "rkeConfig", "machineGlobalConfig"), "cloud-provider-name") }
+		})
+		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), dryRun)
+		if err == nil || !strings.Contains(err.Error(), "does not keep all of it") || rejected(err) != dryRun || errors.As(err, new(*Altered)) == dryRun {
+			t.Errorf("dry run %t: %v", dryRun, err)
+		}
+	}
+}
+
+func TestNoErrorShowsAnObject(t *testing.T) {
+	r, s := open(t)
+	o := find(t, s, "orchard")
+	body := `{"kind":"Status","apiVersion":"v1","message":"admission denied","details":{"causes":[{"message":"secretKey: hunter2"}]},"object":` + orchardText + `}`
+	r.Do(func() {
+		r.Fault = func(req *http.Request) ranchertest.Fault {
+			if req.Method == http.MethodPatch {
+				return ranchertest.Fault{Status: 403, Body: body}
+			}
+			return ranchertest.Fault{}
+		}
+	})
+	_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+	if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "machineGlobalConfig") {
+		t.Errorf("%v", err)
+	}
+	if !errors.As(err, new(*kubeapi.Denied)) {
+		t.Errorf("%T", err)
+	}
+}

@@ -1,0 +1,86 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+)
+
+// RunText writes the events of a run for people: what happens to Out, and what is
+// waited for to Err. On a terminal what is waited for is drawn anew in its place.
+type RunText struct {
+	Out, Err io.Writer
+	Palette  Palette
+	Terminal bool // Err is one
+
+	drawn int               // lines in place
+	last  map[string]string // what was said of each machine
+}
+
+// Write writes an event.
+func (t *RunText) Write(e RunEvent) {
+	if e.Type == Awaited {
+		t.await(e)
+		return
+	}
+	t.drawn, t.last = 0, nil
+	switch e.Type {
+	case Staged:
+		t.stage(e)
+	case Checked:
+		fmt.Fprintf(t.Out, "  %s %s\n", t.Palette.paint(green, "ok"), e.Message)
+	case Finished:
+		fmt.Fprintf(t.Out, "%s: %s; %s\n", e.Cluster, e.Message, e.End.Holds)
+	case Stopped: // the error says it
+	case Noted:
+		if e.Message != "" {
+			fmt.Fprintf(t.Err, "  %s\n", e.Message)
+		}
+		WriteFindings(t.Err, t.Palette, e.Findings, "  ")
+	default:
+		fmt.Fprintf(t.Out, "  %s\n", e.Message)
+	}
+}
+
+func (t *RunText) stage(e RunEvent) {
+	fmt.Fprintf(t.Out, "\n%s\n%s\n", t.Palette.paint(bold, e.Stage), wrap(e.Message, "  "))
+	WriteFindings(t.Out, t.Palette, e.Findings, "  ")
+	if e.Diff != "" {
+		fmt.Fprintln(t.Out)
+		WriteDiff(t.Out, t.Palette, e.Diff)
+	}
+	for _, a := range e.Actions {
+		fmt.Fprintln(t.Out, wrap(a.Purpose, "  # "))
+		fmt.Fprintf(t.Out, "  $ %s\n", a.Command)
+	}
+}
+
+// await draws how far things are; where nothing can be drawn anew, only what is new.
+func (t *RunText) await(e RunEvent) {
+	if t.Terminal && t.drawn > 0 {
+		fmt.Fprintf(t.Err, "\x1b[%dA\x1b[J", t.drawn)
+	}
+	t.drawn = 0
+	if t.last == nil {
+		t.last = map[string]string{}
+	}
+	t.line("", "waiting: "+e.Message)
+	for _, m := range e.Machines {
+		state := m.Waiting
+		if m.Done {
+			state = "done"
+		}
+		t.line(m.Name, fmt.Sprintf("  %s (%s): %s", m.Name, m.Node, state))
+	}
+}
+
+func (t *RunText) line(of, text string) {
+	if !t.Terminal && t.last[of] == text {
+		return
+	}
+	t.last[of] = text
+	fmt.Fprintf(t.Err, "  %s\n", text)
+	t.drawn++
+}

@@ -1,0 +1,198 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/build"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/lab/recorder"
+)
+
+// conducted is a cluster of a Rancher that rke-lm itself migrates.
+type conducted struct {
+	*scenario
+	rancher    *rancher.Server
+	downstream *rancher.Downstream
+	token      string
+	auditLog   string
+	logs       *os.File // of all runs
+}
+
+// tool builds rke-lm once for all scenarios.
+var tool = sync.OnceValues(func() (string, error) {
+	if given := os.Getenv("LAB_BINARY"); given != "" {
+		return given, nil
+	}
+	into, err := os.MkdirTemp("", "rke-lm-e2e")
+	if err != nil {
+		return "", err
+	}
+	return build.Tool(context.Background(), into)
+})
+
+// TestMain removes what was built.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := tool(); err == nil && os.Getenv("LAB_BINARY") == "" {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// conduct starts a Rancher with one cluster, which is in-tree and settled.
+func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)) *conducted {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real control planes")
+	}
+	timing := cluster.Short
+	if os.Getenv(soak) != "" {
+		timing = cluster.Defaults
+	}
+	dir := folder(t)
+	server, err := rancher.Start(t.Context(), dir, timing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	began := time.Now()
+	d, err := add(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines)}
+	if s.client, err = d.Client(cluster.Admin); err != nil {
+		t.Fatal(err)
+	}
+	if s.recorder, err = recorder.Start(context.Background(), s.client); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.recorder.Stop() })
+	c := &conducted{scenario: s, rancher: server, downstream: d, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
+	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.logs.Close() })
+	return c
+}
+
+// event is as much as scenarios need of what a run says.
+type event struct {
+	Type, Stage, Message string
+}
+
+// run is one run of rke-lm.
+type run struct {
+	cmd    *exec.Cmd
+	events io.Reader
+	heard  func(event) // called with every event, in their order
+	said   bytes.Buffer
+	fault  bytes.Buffer // what it says when it fails
+	ended  chan struct{}
+	code   int
+}
+
+// start runs rke-lm with a verb that changes the cluster, without asking. heard is called with what it
+// says, and may be nil.
+func (c *conducted) start(heard func(*run, event), verb string, more ...string) *run {
+	c.Helper()
+	path, err := tool()
+	if err != nil {
+		c.Fatal(err)
+	}
+	args := append([]string{
+		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.downstream.ID,
+		"--end-state", "external", "--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "2m",
+	}, more...)
+	r := &run{cmd: exec.Command(path, args...), ended: make(chan struct{})}
+	r.heard = func(e event) {
+		if heard != nil {
+			heard(r, e)
+		}
+	}
+	helm := c.rancher.Helm()
+	r.cmd.Env = append(helm.Environment(), "RANCHER_TOKEN="+c.token, "PATH="+filepath.Dir(helm.Path)+":"+os.Getenv("PATH"))
+	r.cmd.Stderr = &r.fault
+	if r.events, err = r.cmd.StdoutPipe(); err != nil {
+		c.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		c.Fatal(err)
+	}
+	go r.follow()
+	return r
+}
+
+// follow hears a run to its end.
+func (r *run) follow() {
+	defer close(r.ended)
+	lines := bufio.NewScanner(r.events)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			fmt.Fprintln(&r.said, lines.Text())
+			continue
+		}
+		fmt.Fprintln(&r.said, e.Type, e.Stage, e.Message)
+		r.heard(e)
+	}
+	err := r.cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		r.code = exit.ExitCode()
+	} else if err != nil {
+		fmt.Fprintln(&r.said, err)
+		r.code = -2
+	}
+}
+
+// killed is the exit code of what was killed.
+const killed = -1
+
+// kill ends a run as nothing else does. It may have ended already.
+func (r *run) kill() { _ = r.cmd.Process.Kill() }
+
+// result waits for the end of a run, which has to come with one of the given exit codes. It returns that
+// code and what the run said.
+func (c *conducted) result(r *run, codes ...int) (int, string) {
+	c.Helper()
+	select {
+	case <-r.ended:
+	case <-time.After(5 * time.Minute):
+		r.kill()
+		<-r.ended
+		c.Errorf("%s did not end", r.cmd.Args[1])
+	}
+	text := r.said.String() + r.fault.String()
+	fmt.Fprintf(c.logs, "%s\n%s\nexit code %d\n\n", strings.Join(r.cmd.Args, " "), text, r.code)
+	if !slices.Contains(codes, r.code) {
+		c.Fatalf("%s ended with exit code %d, want %v\n%s\n%s", r.cmd.Args[1], r.code, codes, text, c.story())
+	}
+	return r.code, text
+}
+
+// rke runs rke-lm to its end, and returns what it said.
+func (c *conducted) rke(verb string, more ...string) string {
+	c.Helper()
+	_, text := c.result(c.start(nil, verb, more...), 0)
+	return text
+}

@@ -1,0 +1,153 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// faulty is a run of migrate to which something happens when it says something for the first time.
+type faulty struct {
+	*conducted
+	when  func(event) bool
+	what  func()
+	armed atomic.Bool
+}
+
+// during runs migrate until what happens to it ends it, or to its end.
+func (c *conducted) during(when func(event) bool, what func(), codes []int, more ...string) (int, string) {
+	c.Helper()
+	f := &faulty{conducted: c, when: when, what: what}
+	f.armed.Store(true)
+	code, text := c.result(c.start(f.hear, "migrate", more...), codes...)
+	if f.armed.Load() {
+		c.Errorf("nothing happened to the run:\n%s", text)
+	}
+	return code, text
+}
+
+func (f *faulty) hear(_ *run, e event) {
+	if f.when(e) && f.armed.CompareAndSwap(true, false) {
+		f.what()
+	}
+}
+
+// written is when a stage's edit was written.
+func written(stage string) func(event) bool {
+	return func(e event) bool { return e.Type == "written" && e.Stage == stage }
+}
+
+// announced is when a stage begins.
+func announced(stage string) func(event) bool {
+	return func(e event) bool { return e.Type == "stage" && e.Stage == stage }
+}
+
+// Whatever happens to a migration on its way, it comes to the same end.
+func TestWhatGoesWrongOnTheWayIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	c := rke2Cluster(t)
+	stop := c.busy()
+
+	t.Log("another run at the same time")
+	c.during(announced(transform.GrantMigrationLease), func() {
+		if _, text := c.result(c.start(nil, "migrate"), 4); !strings.Contains(text, "another run is at work") {
+			t.Error(text)
+		}
+	}, []int{0}, "--until", transform.GrantMigrationLease)
+
+	t.Log("the network is cut, and comes back")
+	c.during(written(transform.EnableLeaderMigration), func() {
+		c.rancher.Cut()
+		time.AfterFunc(5*time.Second, c.rancher.Mend)
+	}, []int{0, 3}, "--until", transform.EnableLeaderMigration)
+
+	t.Log("Rancher's API server is restarted")
+	c.during(announced(transform.InstallCCM), func() {
+		if err := c.rancher.Local.RestartAPI(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}, []int{0, 3}, "--until", transform.InstallCCM)
+
+	t.Log("the token expires when nodes are cordoned")
+	c.during(written(transform.CordonControlPlane), func() { c.rancher.Revoke(c.token) }, []int{3, 4})
+	c.token = c.rancher.Token()
+
+	t.Log("another client changes the same list behind the plan")
+	c.conflict()
+
+	t.Log("a node that never becomes ready")
+	c.neverReady()
+
+	c.rke("migrate")
+	stop()
+	c.served()
+	c.unharmed(undisturbed(t).external)
+	c.end("faults")
+}
+
+// neverReady lets a machine hang when the last edit comes to it. The run gives up, and the next one goes on
+// when the machine is back.
+func (c *conducted) neverReady() {
+	c.Helper()
+	ctx := context.WithoutCancel(c.Context())
+	code, _ := c.during(announced(transform.DisableLeaderMigration), func() {
+		if err := c.downstream.Hold(ctx, c.downstream.Machines[1].Name); err != nil {
+			c.Error(err)
+		}
+	}, []int{3}, "--timeout", "15s")
+	if code == 0 {
+		c.Error("the run did not wait for the machine")
+	}
+	if err := c.downstream.Release(ctx); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// conflict lets another client change what a stage is about to change, after it was planned. The run is
+// refused, and goes on when the other one has taken its change back.
+func (c *conducted) conflict() {
+	c.Helper()
+	const list = "/spec/rkeConfig/machineGlobalConfig/kube-controller-manager-arg/0"
+	c.rancher.Before(func(r rancher.Request) bool {
+		return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/clusters/lab")
+	}, func() {
+		c.patch(`[{"op":"add","path":"` + list + `","value":"v=3"}]`)
+	})
+	if _, text := c.result(c.start(nil, "migrate", "--until", transform.SwitchToExternal), 4); !strings.Contains(text, "changed") {
+		c.Error(text)
+	}
+	c.patch(`[{"op":"remove","path":"` + list + `"}]`)
+	c.eventually("the change taken back on every machine", func(context.Context) bool {
+		return !slices.ContainsFunc(c.cluster.Managers(), func(m *cluster.Manager) bool { return m.Alive() && slices.Contains(m.Args, "--v=3") })
+	})
+}
+
+// patch changes the cluster's object as another client does.
+func (c *conducted) patch(patch string) {
+	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	at := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
+	_, err = client.Resource(at).Namespace(rancher.Namespace).Patch(context.WithoutCancel(c.Context()), c.downstream.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		c.Error(err)
+	}
+}

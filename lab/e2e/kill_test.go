@@ -1,0 +1,118 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+)
+
+// A run that is killed where one stage ends and the next begins is gone on with by the same command.
+func TestARunThatIsKilledAtEveryStageIsResumed(t *testing.T) {
+	t.Parallel()
+	c := rke2Cluster(t)
+	stop := c.busy()
+	kills := c.killedAtStages("migrate")
+	stop()
+	c.served()
+	if kills < 6 {
+		t.Errorf("the run was killed at %d stages", kills)
+	}
+	c.unharmed(undisturbed(t).external)
+	c.end("killed-at-stages")
+}
+
+// busy makes Services all along.
+func (c *conducted) busy() (stop func()) {
+	c.Helper()
+	if err := c.service(c.Context(), "first"); err != nil {
+		c.Fatal(err)
+	}
+	c.served()
+	return c.traffic(700 * time.Millisecond)
+}
+
+// killedAtStages runs a verb until it is at its end. Every stage that is announced kills the run, once.
+func (c *conducted) killedAtStages(verb string) (kills int) {
+	c.Helper()
+	at := map[string]bool{}
+	for range 20 {
+		code, _ := c.result(c.start(func(r *run, e event) {
+			if e.Type == "stage" && !at[e.Stage] {
+				at[e.Stage] = true
+				r.kill()
+			}
+		}, verb), 0, killed)
+		if code == 0 {
+			return len(at)
+		}
+	}
+	c.Fatal("the run never came to its end")
+	return 0
+}
+
+// unharmed requires that the cluster stands as it does when nothing disturbs the way there, that no node
+// stayed cordoned, that nobody shared the controllers, and that the audit log tells of every write.
+func (c *conducted) unharmed(want state) {
+	c.Helper()
+	c.is(want)
+	if nodes := c.cordoned(); len(nodes) > 0 {
+		c.Errorf("%v stayed cordoned", nodes)
+	}
+	c.apart()
+	c.audited()
+}
+
+// Runs are killed at moments that nobody chose, there and back.
+func TestRunsThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
+	t.Parallel()
+	number := 4
+	if os.Getenv(soak) != "" {
+		number = 50
+	}
+	c := rke2Cluster(t)
+	stop := c.busy()
+	kills := 0
+	for kills < number {
+		kills += c.killedAtRandom("migrate", number-kills)
+		c.is(undisturbed(t).external)
+		if kills < number {
+			kills += c.killedAtRandom("rollback", number-kills)
+			c.is(undisturbed(t).inTree)
+		}
+	}
+	c.rke("migrate")
+	stop()
+	c.served()
+	c.unharmed(undisturbed(t).external)
+	t.Log("kills:", kills)
+	c.end(fmt.Sprintf("killed-%d-times", kills))
+}
+
+// killedAtRandom runs a verb until it is at its end, and kills it up to a number of times.
+func (c *conducted) killedAtRandom(verb string, most int) (kills int) {
+	c.Helper()
+	for range 200 {
+		r := c.start(nil, verb)
+		if kills < most {
+			go func() {
+				select {
+				case <-r.ended:
+				case <-time.After(time.Duration(rand.Int64N(int64(30 * time.Second)))):
+					r.kill()
+				}
+			}()
+		}
+		code, _ := c.result(r, 0, killed)
+		if code == 0 {
+			return kills
+		}
+		kills++
+	}
+	c.Fatal("the run never came to its end")
+	return 0
+}

@@ -1,0 +1,117 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/rancher"
+)
+
+// ends are how a cluster stands at the two ends of its way when nothing disturbs it.
+type ends struct{ inTree, external state }
+
+// rke2Cluster is the cluster of testdata, as a Rancher makes it.
+func rke2Cluster(t *testing.T) *conducted {
+	t.Helper()
+	return conduct(t, func(s *rancher.Server) (*rancher.Downstream, error) {
+		return s.AddRKE2(t.Context(), document(t, "rancher/rke2.yaml"))
+	})
+}
+
+var (
+	once     sync.Once
+	expected *ends
+)
+
+// undisturbed runs the scenario that nothing disturbs, once for all tests that ask.
+func undisturbed(t *testing.T) ends {
+	t.Helper()
+	once.Do(func() {
+		c := rke2Cluster(t)
+		e := c.thereAndBack()
+		c.is(e.inTree)
+		c.end("migrate-rke2")
+		if !t.Failed() {
+			expected = &e
+		}
+	})
+	if expected == nil {
+		t.Fatal("the undisturbed run failed")
+	}
+	return *expected
+}
+
+// An RKE2 cluster of a Rancher goes all the way and comes back, while Services are made.
+func TestMigrateAndRollbackOfAnRKE2Cluster(t *testing.T) {
+	t.Parallel()
+	undisturbed(t)
+}
+
+// The same for an RKE cluster, whose chart helm installs.
+func TestMigrateAndRollbackOfAnRKE1Cluster(t *testing.T) {
+	t.Parallel()
+	c := conduct(t, func(s *rancher.Server) (*rancher.Downstream, error) {
+		return s.AddRKE1(t.Context(), document(t, "rancher/rke1.yaml"), 2, 1)
+	})
+	// The object does not tell that the settings of the provider stood in a block before; the text that they
+	// are in now says the same.
+	e := c.thereAndBack("--canonical")
+	now := c.state()
+	now.Spec, now.Objects = e.inTree.Spec, e.inTree.Objects
+	if diff := cmp.Diff(e.inTree, now); diff != "" {
+		t.Errorf("the managers have not come back (-want +got):\n%s", diff)
+	}
+	c.keptGroups()
+	c.end("migrate-rke1")
+}
+
+// thereAndBack migrates, migrates again, which has to change nothing, and rolls back with more flags.
+func (c *conducted) thereAndBack(more ...string) ends {
+	c.Helper()
+	var e ends
+	e.inTree = c.state()
+	if err := c.service(c.Context(), "first"); err != nil {
+		c.Fatal(err)
+	}
+	c.served()
+	stop := c.traffic(700 * time.Millisecond)
+	c.rke("migrate", "--etcd-snapshot")
+	c.served()
+	c.pen(cluster.KCM, cluster.CCM)
+	e.external = c.state()
+	if len(e.external.Workload) != 1 || cmp.Equal(e.inTree, e.external) {
+		c.Errorf("the cluster is not migrated: %+v", e.external)
+	}
+	if c.downstream.Snapshots() == 0 {
+		c.Error("no snapshot of etcd was taken")
+	}
+
+	before := c.written()
+	c.rke("migrate")
+	if diff := cmp.Diff(before, c.written()); diff != "" {
+		c.Errorf("a second run wrote (-before +after):\n%s", diff)
+	}
+	c.is(e.external)
+
+	c.rke("rollback", more...)
+	stop()
+	c.served()
+	c.pen(cluster.KCM, cluster.CCM, cluster.KCM)
+	c.audited()
+	return e
+}
+
+// is requires that the cluster stands exactly so.
+func (c *conducted) is(want state) {
+	c.Helper()
+	if diff := cmp.Diff(want, c.state()); diff != "" {
+		c.Errorf("the cluster stands otherwise (-want +got):\n%s", diff)
+	}
+}

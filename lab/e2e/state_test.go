@@ -1,0 +1,196 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// state is all that runs of rke-lm are there to change, as anybody can see it.
+type state struct {
+	Spec     any                 // of the cluster's object
+	Managers map[string][]string // arguments of those that run, by component and machine
+	Workload []string            // DaemonSets of kube-system with their pods' template
+	Objects  []string            // roles and Secrets of kube-system
+	Cordoned []string            // nodes, also those that only carry the mark
+}
+
+// state returns how the cluster stands. What differs from one Rancher to the next is left out.
+func (c *conducted) state() state {
+	c.Helper()
+	spec := c.object()["spec"]
+	if config, is := spec.(map[string]any)["rkeConfig"].(map[string]any); is {
+		delete(config, "etcdSnapshotCreate") // the number of the last snapshot
+	}
+	s := state{Spec: spec, Managers: map[string][]string{}}
+	for _, m := range c.cluster.Managers() {
+		if m.Alive() {
+			s.Managers[m.Caller()] = m.Args
+		}
+	}
+	s.Workload, s.Objects, s.Cordoned = c.workload(), c.objects(), c.cordoned()
+	text, err := json.Marshal(s)
+	if err != nil {
+		c.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte(c.rancher.Charts()), []byte("https://charts.example.com"))
+	var same state
+	if err := json.Unmarshal(text, &same); err != nil {
+		c.Fatal(err)
+	}
+	return same
+}
+
+// object returns the cluster's object.
+func (c *conducted) object() map[string]any {
+	c.Helper()
+	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
+	if err != nil {
+		c.Fatal(err)
+	}
+	at, namespace := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}, "fleet-default"
+	name := c.downstream.Name
+	if !strings.HasPrefix(c.downstream.ID, "c-m-") {
+		at, namespace, name = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}, "", c.downstream.ID
+	}
+	o, err := client.Resource(at).Namespace(namespace).Get(c.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return o.Object
+}
+
+func (c *conducted) workload() []string {
+	c.Helper()
+	list, err := c.client.AppsV1().DaemonSets(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	var found []string
+	for _, d := range list.Items {
+		template, err := json.Marshal(d.Spec.Template)
+		if err != nil {
+			c.Fatal(err)
+		}
+		found = append(found, fmt.Sprintf("%s %s", d.Name, template))
+	}
+	return found
+}
+
+// objects names the roles and Secrets of kube-system, but for those in which helm keeps its history and
+// those that Kubernetes makes by itself.
+func (c *conducted) objects() []string {
+	c.Helper()
+	roles, err := c.client.RbacV1().Roles(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
+	if err != nil {
+		c.Fatal(err)
+	}
+	bindings, err := c.client.RbacV1().RoleBindings(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
+	if err != nil {
+		c.Fatal(err)
+	}
+	secrets, err := c.client.CoreV1().Secrets(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{LabelSelector: "owner!=helm"})
+	if err != nil {
+		c.Fatal(err)
+	}
+	var names []string
+	for _, o := range roles.Items {
+		names = append(names, "role "+o.Name)
+	}
+	for _, o := range bindings.Items {
+		names = append(names, "binding "+o.Name)
+	}
+	for _, o := range secrets.Items {
+		names = append(names, "secret "+o.Name)
+	}
+	return names
+}
+
+// cordoned names the nodes that are closed, or are marked as if rke-lm had closed them.
+func (c *conducted) cordoned() []string {
+	c.Helper()
+	list, err := c.client.CoreV1().Nodes().List(c.Context(), metav1.ListOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	var names []string
+	for _, n := range list.Items {
+		if _, marked := n.Annotations[transform.CordonAnnotation]; marked || n.Spec.Unschedulable {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// entry is as much of the audit log as scenarios need.
+type entry struct {
+	ID, Phase, Result, Act string
+	Object                 struct{ Server, Kind, Name string }
+}
+
+// audited requires that the audit log tells every write that reached a server, each with what came of it.
+func (c *conducted) audited() {
+	c.Helper()
+	text, err := os.ReadFile(c.auditLog)
+	if err != nil {
+		c.Fatal(err)
+	}
+	told, open := map[string]int{}, map[string]entry{}
+	for line := range bytes.Lines(text) {
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			c.Fatalf("audit log: %v: %s", err, line)
+		}
+		if e.Phase == "intent" {
+			told[e.Object.Server+" "+e.Object.Name]++
+			open[e.ID] = e
+			continue
+		}
+		delete(open, e.ID)
+	}
+	for _, e := range open {
+		c.Errorf("the audit log does not tell what came of %s %s %s", e.Act, e.Object.Kind, e.Object.Name)
+	}
+	written := c.written()
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		if written[name] > told[name] {
+			c.Errorf("%s was written to %d times, and the audit log tells of %d", name, written[name], told[name])
+		}
+	}
+	if len(written) == 0 {
+		c.Error("nothing was written")
+	}
+}
+
+// written counts the writes of rke-lm that a server did, by server and object. Its lock, its Events and its
+// questions are none.
+func (c *conducted) written() map[string]int {
+	count := map[string]int{}
+	for _, r := range c.rancher.Requests() {
+		switch {
+		case r.Method == "GET" || r.Status >= 300 || strings.Contains(r.Query, "dryRun") || !strings.HasPrefix(r.Agent, "rke-lm"):
+		case slices.ContainsFunc([]string{"/leases", "/events", "accessreviews"}, func(s string) bool { return strings.Contains(r.Path, s) }):
+		default:
+			name := r.Name
+			if name == "" {
+				name = r.Path[strings.LastIndex(r.Path, "/")+1:]
+			}
+			count[r.Cluster+" "+name]++
+		}
+	}
+	return count
+}

@@ -1,0 +1,107 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/deploy"
+)
+
+// quiet keeps broken connections, which scenarios cause on purpose, out of the tests' output.
+var quiet = log.New(io.Discard, "", 0)
+
+// URL returns where Rancher is.
+func (s *Server) URL() string { return s.proxy.url }
+
+// CA returns the file with the certificate that signed Rancher's own.
+func (s *Server) CA() string { return s.proxy.ca }
+
+// Charts returns where the repository with the published chart is.
+func (s *Server) Charts() string { return s.charts.URL }
+
+// Helm returns the helm that installs charts, and the folders that it uses.
+func (s *Server) Helm() *deploy.Helm { return s.helm }
+
+// Token gives out a token.
+func (s *Server) Token() string {
+	bytes := make([]byte, 16)
+	_, _ = rand.Read(bytes) // it never fails
+	token := "token-" + hex.EncodeToString(bytes[:3])[:5] + ":" + hex.EncodeToString(bytes)
+	s.proxy.mu.Lock()
+	defer s.proxy.mu.Unlock()
+	s.proxy.tokens[token] = true
+	return token
+}
+
+// Revoke takes a token back.
+func (s *Server) Revoke(token string) {
+	s.proxy.mu.Lock()
+	defer s.proxy.mu.Unlock()
+	delete(s.proxy.tokens, token)
+}
+
+// Cut breaks the connection of every request that comes from now on; Mend ends that.
+func (s *Server) Cut() { s.proxy.setCut(true) }
+
+// Mend lets connections through again.
+func (s *Server) Mend() { s.proxy.setCut(false) }
+
+func (p *proxy) setCut(cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = cut
+}
+
+func (p *proxy) isCut() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cut
+}
+
+// Before lets something happen once, before the next request that matches is handed on.
+func (s *Server) Before(matches func(Request) bool, do func()) {
+	s.proxy.mu.Lock()
+	defer s.proxy.mu.Unlock()
+	s.proxy.before = append(s.proxy.before, hook{matches, do})
+}
+
+// Requests returns what was handed on so far, in its order.
+func (s *Server) Requests() []Request {
+	s.proxy.mu.Lock()
+	defer s.proxy.mu.Unlock()
+	return slices.Clone(s.proxy.log)
+}
+
+// certificate makes a certificate for loopback that signs itself.
+func certificate() (tls.Certificate, []byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "dynamiclistener-ca"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true, IsCA: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+}

@@ -1,0 +1,39 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	provisioningv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
+	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
+	"github.com/rancher/wrangler/v3/pkg/crd"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	capi "sigs.k8s.io/cluster-api/api/core/v1beta1"
+)
+
+// The resources that a stand-in keeps.
+var (
+	clusters       = schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
+	controlPlanes  = schema.GroupVersionResource{Group: "rke.cattle.io", Version: "v1", Resource: "rkecontrolplanes"}
+	infrastructure = schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta1", Resource: "clusters"}
+	machines       = schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta1", Resource: "machines"}
+	managed        = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}
+	backups        = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "etcdbackups"}
+)
+
+// definitions are those of Rancher up to 2.11, which makes them from its Go types: management.cattle.io
+// has neither a schema nor a status of its own, the others have both.
+func definitions() []crd.CRD {
+	return []crd.CRD{
+		{GVK: kind(clusters, "Cluster"), SchemaObject: &provisioningv1.Cluster{}, Status: true},
+		{GVK: kind(controlPlanes, "RKEControlPlane"), SchemaObject: &rkev1.RKEControlPlane{}, Status: true},
+		{GVK: kind(infrastructure, "Cluster"), SchemaObject: &capi.Cluster{}, Status: true},
+		{GVK: kind(machines, "Machine"), SchemaObject: &capi.Machine{}, Status: true},
+		{GVK: kind(managed, "Cluster"), NonNamespace: true},
+		{GVK: kind(backups, "EtcdBackup")},
+	}
+}
+
+func kind(r schema.GroupVersionResource, kind string) schema.GroupVersionKind {
+	return r.GroupVersion().WithKind(kind)
+}

@@ -1,0 +1,189 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1/plan"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+)
+
+// The files of a plan that matter here.
+const (
+	configFile   = "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml"
+	manifestFile = "/var/lib/rancher/rke2/server/manifests/rancher/addons.yaml"
+)
+
+// render makes the plan of a machine: the effective configuration with what Rancher's planner adds, the
+// manifest on control planes, and the instruction to install, behind which more may come.
+func (r *provisioning) render(m Machine, read *rke2.Cluster, extra []string) (plan.NodePlan, error) {
+	i := slices.IndexFunc(read.Classes, func(c rke2.Class) bool { return c.Name == m.Pool })
+	if i < 0 {
+		return plan.NodePlan{}, fmt.Errorf("rancher: machine %s has lost its pool %s", m.Name, m.Pool)
+	}
+	config := map[string]any{"cni": "calico"}
+	for key, value := range read.Effective(read.Classes[i]) {
+		config[key] = value.Value
+	}
+	r.complete(config, m)
+	text, err := json.MarshalIndent(config, "", "  ")
+	if err != nil {
+		return plan.NodePlan{}, err
+	}
+	version, _ := read.Root.Get("spec", "kubernetesVersion").String()
+	image := "rancher/system-agent-installer-rke2:" + strings.ReplaceAll(version, "+", "-")
+	p := plan.NodePlan{
+		Files:        []plan.File{{Content: base64.StdEncoding.EncodeToString(text), Path: configFile}},
+		Instructions: []plan.OneTimeInstruction{{Name: "install", Image: image, Command: "sh", Args: []string{"-c", "run.sh"}, Env: []string{"RESTART_STAMP=" + hash(text, []byte(image))}}},
+	}
+	if manifest, ok := read.RKEConfig().Get("additionalManifest").String(); ok && m.ControlPlane {
+		p.Files = append(p.Files, plan.File{Content: base64.StdEncoding.EncodeToString([]byte(manifest)), Path: manifestFile, Dynamic: true, Minor: true})
+	}
+	if extra != nil {
+		p.Instructions = append(p.Instructions, plan.OneTimeInstruction{Name: "create", Command: "rke2", Args: extra})
+	}
+	return p, nil
+}
+
+// complete adds what the planner adds: tokens, labels, taints and, on control planes, where the managers
+// listen and keep their certificates.
+func (r *provisioning) complete(config map[string]any, m Machine) {
+	config["agent-token"] = suffix(r.Name+"agent", 40)
+	if !m.ControlPlane && !m.Etcd {
+		config["token"] = config["agent-token"]
+		delete(config, "agent-token")
+	} else {
+		config["token"] = suffix(r.Name+"server", 40)
+	}
+	if m.Name != r.Machines[0].Name {
+		config["server"] = "https://" + r.Machines[0].Node + ":9345"
+	}
+	config["node-label"] = []string{"rke.cattle.io/machine=" + suffix(m.Name, 12)}
+	config["node-taint"] = []string{}
+	if !m.Worker {
+		config["node-taint"] = []string{"node-role.kubernetes.io/control-plane:NoSchedule", "node-role.kubernetes.io/etcd:NoExecute"}
+	}
+	if !m.ControlPlane {
+		return
+	}
+	for name, port := range map[string]string{"kube-controller-manager": "10257", "kube-scheduler": "10259"} {
+		folder := "/var/lib/rancher/rke2/server/tls/" + name
+		config[name+"-arg"] = withDefaults(config[name+"-arg"], "cert-dir="+folder, "secure-port="+port)
+		config[name+"-extra-mount"] = []string{folder + ":" + folder}
+	}
+}
+
+// withDefaults returns a user's arguments as a list, with those that the user has not set behind them.
+func withDefaults(user any, defaults ...string) []string {
+	var list []string
+	named := args.Of(user)
+	for _, a := range named {
+		list = append(list, a.Text)
+	}
+	for _, text := range defaults {
+		if _, set := args.Last(named, args.Parse(text).Name); !set {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// assign gives a machine its plan, and reports whether it runs that one already.
+func (r *provisioning) assign(ctx context.Context, m Machine, p plan.NodePlan) (applied bool, err error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return false, err
+	}
+	secrets := r.Server.client.CoreV1().Secrets(Namespace)
+	secret, err := secrets.Get(ctx, m.Name+"-machine-plan", metav1.GetOptions{})
+	if err != nil {
+		return false, err
+	}
+	if string(secret.Data["plan"]) != string(text) {
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		secret.Data["plan"] = text
+		delete(secret.Data, "probe-statuses")
+		_, err := secrets.Update(ctx, secret, metav1.UpdateOptions{})
+		return false, err
+	}
+	if string(secret.Data["appliedPlan"]) == string(text) {
+		return true, nil
+	}
+	return false, r.apply(ctx, m, secret)
+}
+
+// apply is the work of the machine's own agent: it runs what the plan says and says that it did.
+func (r *provisioning) apply(ctx context.Context, m Machine, secret *corev1.Secret) error {
+	if r.isHeld(m.Name) {
+		return nil
+	}
+	var p plan.NodePlan
+	if err := json.Unmarshal(secret.Data["plan"], &p); err != nil {
+		return err
+	}
+	if err := r.run(ctx, m, p); err != nil {
+		return err
+	}
+	text := secret.Data["plan"]
+	secret.Data["appliedPlan"] = text
+	secret.Data["applied-checksum"] = []byte(hash(text))
+	secret.Data["failure-count"] = []byte("0")
+	secret.Data["probe-statuses"] = []byte(`{"kubelet":{"healthy":true,"successCount":1}}`)
+	if m.ControlPlane {
+		secret.Data["probe-statuses"] = []byte(`{"kube-apiserver":{"healthy":true,"successCount":1},"kube-controller-manager":{"healthy":true,"successCount":1}}`)
+	}
+	if _, err := r.Server.client.CoreV1().Secrets(Namespace).Update(ctx, secret, metav1.UpdateOptions{}); err != nil {
+		return err
+	}
+	return pause(ctx, r.Pause)
+}
+
+// run does on a machine what its plan says.
+func (r *provisioning) run(ctx context.Context, m Machine, p plan.NodePlan) error {
+	if slices.ContainsFunc(p.Instructions, func(i plan.OneTimeInstruction) bool { return i.Name == "create" }) {
+		r.snapshotTaken()
+	}
+	if !m.ControlPlane {
+		return nil
+	}
+	files := map[string][]byte{}
+	for _, f := range p.Files {
+		text, err := base64.StdEncoding.DecodeString(f.Content)
+		if err != nil {
+			return err
+		}
+		files[f.Path] = text
+	}
+	if err := r.addons.Apply(ctx, string(files[manifestFile])); err != nil {
+		return err
+	}
+	var config map[string]any
+	if err := json.Unmarshal(files[configFile], &config); err != nil {
+		return err
+	}
+	list := agent.RKE2Args(config["cloud-provider-name"], config["kube-controller-manager-arg"])
+	return r.Kubelets.Static(ctx, cluster.Spec{Component: cluster.KCM, Machine: m.Name, Args: list})
+}
+
+func hash(parts ...[]byte) string {
+	sum := sha256.Sum256(bytes.Join(parts, nil))
+	return hex.EncodeToString(sum[:])
+}

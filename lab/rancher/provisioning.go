@@ -1,0 +1,181 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	provisioningv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
+	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// provisioning is what Rancher does for one RKE2 cluster.
+type provisioning struct {
+	*Server
+	*Downstream
+}
+
+// sync takes the cluster one step further: the object's specification into the RKEControlPlane, from there
+// into the plans of the machines, and what has become of it back.
+func (r *provisioning) sync(ctx context.Context) error {
+	object, err := r.dynamic.Resource(clusters).Namespace(Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	want, err := r.wanted(object)
+	if err != nil {
+		return err
+	}
+	if err := r.copySpec(ctx, want); err != nil {
+		return err
+	}
+	o, cp, err := r.controlPlane(ctx)
+	if err != nil {
+		return err
+	}
+	if cp.Status.ObservedGeneration != cp.Generation {
+		return r.status(ctx, o, "configuring the cluster")
+	}
+	waiting, err := r.process(ctx, object, o, cp)
+	if err != nil {
+		return err
+	}
+	if err := r.status(ctx, o, waiting); err != nil {
+		return err
+	}
+	return r.copyStatus(ctx, object, waiting)
+}
+
+// wanted is the specification that Rancher gives the RKEControlPlane (rancher
+// pkg/controllers/capr/provisioningcluster).
+func (r *provisioning) wanted(object *unstructured.Unstructured) (*rkev1.RKEControlPlaneSpec, error) {
+	var c provisioningv1.Cluster
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &c); err != nil {
+		return nil, err
+	}
+	return &rkev1.RKEControlPlaneSpec{
+		ClusterConfiguration: c.Spec.RKEConfig.ClusterConfiguration, AgentEnvVars: c.Spec.AgentEnvVars,
+		LocalClusterAuthEndpoint: c.Spec.LocalClusterAuthEndpoint, ETCDSnapshotCreate: c.Spec.RKEConfig.ETCDSnapshotCreate,
+		ETCDSnapshotRestore: c.Spec.RKEConfig.ETCDSnapshotRestore, RotateCertificates: c.Spec.RKEConfig.RotateCertificates,
+		RotateEncryptionKeys: c.Spec.RKEConfig.RotateEncryptionKeys, KubernetesVersion: c.Spec.KubernetesVersion,
+		ClusterName: r.Name, ManagementClusterName: r.ID,
+	}, nil
+}
+
+// copySpec writes the RKEControlPlane, if what it should say is not what it says.
+func (r *provisioning) copySpec(ctx context.Context, want *rkev1.RKEControlPlaneSpec) error {
+	spec, err := plain(want)
+	if err != nil {
+		return err
+	}
+	_, cp, err := r.controlPlane(ctx)
+	if apierrors.IsNotFound(err) {
+		return r.create(ctx, controlPlanes, Namespace, map[string]any{
+			"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "spec": spec,
+			"metadata": map[string]any{"name": r.Name, "namespace": Namespace, "labels": map[string]any{"cluster.x-k8s.io/cluster-name": r.Name}},
+		})
+	}
+	if err != nil || equality.Semantic.DeepEqual(&cp.Spec, want) {
+		return err
+	}
+	return r.change(ctx, controlPlanes, Namespace, r.Name, func(o map[string]any) { o["spec"] = spec })
+}
+
+func (r *provisioning) controlPlane(ctx context.Context) (*unstructured.Unstructured, *rkev1.RKEControlPlane, error) {
+	o, err := r.dynamic.Resource(controlPlanes).Namespace(Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	var cp rkev1.RKEControlPlane
+	return o, &cp, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &cp)
+}
+
+// process brings the machines to the specification, snapshots first, and returns what it waits for.
+func (r *provisioning) process(ctx context.Context, object, o *unstructured.Unstructured, cp *rkev1.RKEControlPlane) (string, error) {
+	text, err := object.MarshalJSON()
+	if err != nil {
+		return "", err
+	}
+	doc, err := yamledit.ParseString(r.Name, string(text))
+	if err != nil {
+		return "", err
+	}
+	read, err := rke2.Open(doc, "")
+	if err != nil {
+		return "", err
+	}
+	if waiting, err := r.snapshot(ctx, o, cp, read); waiting != "" || err != nil {
+		return waiting, err
+	}
+	for _, m := range r.Machines {
+		p, err := r.render(m, read, nil)
+		if err != nil {
+			return "", err
+		}
+		if applied, err := r.assign(ctx, m, p); err != nil || !applied {
+			return fmt.Sprintf("configuring %s node(s) %s: waiting for plan to be applied", role(m), m.Name), err
+		}
+	}
+	return "", nil
+}
+
+func role(m Machine) string {
+	switch {
+	case m.Etcd:
+		return "etcd"
+	case m.ControlPlane:
+		return "control plane"
+	}
+	return "worker"
+}
+
+// snapshot answers a request for a snapshot of etcd (rancher pkg/capr/planner): a plan with one more
+// instruction on every etcd machine, then the plan without it again.
+func (r *provisioning) snapshot(ctx context.Context, o *unstructured.Unstructured, cp *rkev1.RKEControlPlane, read *rke2.Cluster) (string, error) {
+	asked, phase := cp.Spec.ETCDSnapshotCreate, cp.Status.ETCDSnapshotCreatePhase
+	switch {
+	case asked == nil:
+		return "", nil
+	case !reflect.DeepEqual(asked, cp.Status.ETCDSnapshotCreate) || phase == "":
+		return "refreshing etcd create state", r.phase(ctx, o, asked, rkev1.ETCDSnapshotPhaseStarted)
+	case phase == rkev1.ETCDSnapshotPhaseFinished || phase == rkev1.ETCDSnapshotPhaseFailed:
+		return "", nil
+	}
+	next := rkev1.ETCDSnapshotPhaseFinished
+	extra := []string(nil)
+	if phase == rkev1.ETCDSnapshotPhaseStarted {
+		next, extra = rkev1.ETCDSnapshotPhaseRestartCluster, []string{"etcd-snapshot", "save"}
+	}
+	for _, m := range r.Machines {
+		if !m.Etcd {
+			continue
+		}
+		p, err := r.render(m, read, extra)
+		if err != nil {
+			return "", err
+		}
+		if applied, err := r.assign(ctx, m, p); err != nil || !applied {
+			return "etcd snapshot on node " + m.Node, err
+		}
+	}
+	return "refreshing etcd create state", r.phase(ctx, o, asked, next)
+}
+
+func (r *provisioning) phase(ctx context.Context, o *unstructured.Unstructured, asked *rkev1.ETCDSnapshotCreate, phase rkev1.ETCDSnapshotPhase) error {
+	return r.change(ctx, controlPlanes, Namespace, o.GetName(), func(o map[string]any) {
+		status := statusOf(o)
+		status["etcdSnapshotCreate"] = map[string]any{"generation": int64(asked.Generation)}
+		status["etcdSnapshotCreatePhase"] = string(phase)
+	}, "status")
+}

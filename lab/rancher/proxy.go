@@ -1,0 +1,232 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+)
+
+// Version is what the stand-in says that it is: of the last line that can run in-tree clusters.
+const Version = "v2.8.5"
+
+// User is who tokens stand for, in every cluster.
+const User = "user-lab01"
+
+// prefix is the path below which Rancher hands requests on to its clusters.
+const prefix = "/k8s/clusters/"
+
+// proxy is the way in: it asks for a token and hands on, in the name of the token's user.
+type proxy struct {
+	server *http.Server
+	url    string
+	ca     string // file
+	pem    []byte
+
+	mu       sync.Mutex
+	tokens   map[string]bool
+	backends map[string]http.Handler
+	cut      bool
+	log      []Request
+	before   []hook
+}
+
+// hook is what happens once before a request is handed on.
+type hook struct {
+	matches func(Request) bool
+	do      func()
+}
+
+// Request is one that came in with a token that holds.
+type Request struct {
+	Method, Cluster, Path string
+	Name                  string // of the object that it makes, if it makes one
+	Query, Agent          string // the second is the client's own name
+	Status                int
+}
+
+func startProxy(dir string) (*proxy, error) {
+	certificate, pem, err := certificate()
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{pem: pem, ca: filepath.Join(dir, "cacerts.pem"), tokens: map[string]bool{}, backends: map[string]http.Handler{}}
+	if err := os.WriteFile(p.ca, pem, 0o644); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p.url = "https://" + l.Addr().String()
+	p.server = &http.Server{Handler: p, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}, ErrorLog: quiet}
+	go p.server.ServeTLS(l, "", "")
+	return p, nil
+}
+
+func (p *proxy) stop() { p.server.Close() }
+
+// ServeHTTP implements http.Handler.
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case p.isCut():
+		panic(http.ErrAbortHandler) // the connection breaks without an answer
+	case r.URL.Path == "/rancherversion":
+		answer(w, http.StatusOK, map[string]string{"Version": Version, "GitCommit": "0000000", "RancherPrime": "false"})
+	case r.URL.Path == "/v3/settings/cacerts":
+		answer(w, http.StatusOK, map[string]string{"id": "cacerts", "type": "setting", "name": "cacerts", "value": string(p.pem)})
+	case !p.holds(r):
+		answer(w, http.StatusUnauthorized, map[string]string{"type": "error", "status": "401", "message": "must authenticate"})
+	default:
+		p.handOn(w, r)
+	}
+}
+
+func answer(w http.ResponseWriter, status int, body map[string]string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// holds reports whether the request has a token that was given out and not taken back.
+func (p *proxy) holds(r *http.Request) bool {
+	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if user, password, basic := r.BasicAuth(); basic {
+		token = user + ":" + password
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tokens[token]
+}
+
+// handOn hands a request on to the cluster that its path names.
+func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
+	rest, inside := strings.CutPrefix(r.URL.Path, prefix)
+	id, path, _ := strings.Cut(rest, "/")
+	p.mu.Lock()
+	backend := p.backends[id]
+	p.mu.Unlock()
+	if !inside || backend == nil {
+		answer(w, http.StatusNotFound, map[string]string{"type": "error", "status": "404", "code": "NotFound", "message": "clusters.management.cattle.io \"" + id + "\" not found"})
+		return
+	}
+	request := Request{Method: r.Method, Cluster: id, Path: "/" + path, Query: r.URL.RawQuery, Agent: r.UserAgent()}
+	if r.Method == http.MethodPost {
+		request.Name = named(r)
+	}
+	p.intercept(request)
+	seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		request.Status = seen.status
+		p.log = append(p.log, request)
+	}()
+	backend.ServeHTTP(seen, r)
+}
+
+// named returns the name in the body of a request, which it leaves as it was.
+func named(r *http.Request) string {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var o struct {
+		Metadata struct{ Name string }
+	}
+	if err != nil || json.Unmarshal(body, &o) != nil {
+		return "" // it is not JSON
+	}
+	return o.Metadata.Name
+}
+
+// intercept does what is to happen before a request.
+func (p *proxy) intercept(r Request) {
+	p.mu.Lock()
+	i := slices.IndexFunc(p.before, func(h hook) bool { return h.matches(r) })
+	if i < 0 {
+		p.mu.Unlock()
+		return
+	}
+	h := p.before[i]
+	p.before = slices.Delete(p.before, i, i+1)
+	p.mu.Unlock()
+	h.do()
+}
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets watches be flushed.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// admit makes the proxy hand on to a cluster, in which the tokens' user may do everything.
+func (s *Server) admit(ctx context.Context, id string, c *cluster.Cluster) error {
+	backend, err := handler(id, c)
+	if err != nil {
+		return err
+	}
+	client, err := c.Client(cluster.Admin)
+	if err != nil {
+		return err
+	}
+	_, err = client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: User},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: User}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	s.proxy.mu.Lock()
+	defer s.proxy.mu.Unlock()
+	s.proxy.backends[id] = backend
+	return nil
+}
+
+// handler hands requests on to a cluster in the name of the user.
+func handler(id string, c *cluster.Cluster) (http.Handler, error) {
+	config := c.Config(cluster.Admin)
+	config.Impersonate = rest.ImpersonationConfig{UserName: User, Groups: []string{"system:authenticated", "system:cattle:authenticated"}}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, err
+	}
+	proxy := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, ErrorLog: quiet, Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Path = strings.TrimPrefix(r.In.URL.Path, prefix+id)
+		r.Out.URL.RawPath = ""
+		r.Out.Header.Del("Authorization")
+		r.SetURL(target)
+	}}
+	return proxy, nil
+}

@@ -1,0 +1,167 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rancher stands in for Rancher's server: the real API server with Rancher's definitions behind
+// Rancher's paths and tokens, and as much of its controllers as a change of a cluster goes through.
+//
+// Invariant: a cluster follows its object in the API and nothing else, one machine at a time, and the
+// managers of its machines run with what Rancher rendered for them.
+package rancher
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/deploy"
+)
+
+// The namespaces in which Rancher keeps the clusters that it provisions, and its own.
+const (
+	Namespace      = "fleet-default"
+	localNamespace = "fleet-local"
+	localName      = "local"
+)
+
+// Server is a Rancher with the cluster that it runs in.
+type Server struct {
+	Local *cluster.Cluster
+	// Pause is the time between a machine that has followed and the next one.
+	Pause time.Duration
+
+	dir     string
+	timing  cluster.Timing
+	client  kubernetes.Interface
+	dynamic dynamic.Interface
+	proxy   *proxy
+	helm    *deploy.Helm
+	charts  *deploy.Repository
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu          sync.Mutex
+	downstreams []*Downstream
+	faults      map[string]error
+}
+
+// Start starts a Rancher without clusters but its own. Its files are below dir.
+func Start(ctx context.Context, dir string, timing cluster.Timing) (*Server, error) {
+	local, err := cluster.Start(ctx, filepath.Join(dir, localName), timing)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Local: local, dir: dir, timing: timing, faults: map[string]error{}}
+	if err := s.start(ctx); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context) (err error) {
+	config := s.Local.Config(cluster.Admin)
+	if s.client, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	if s.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	if s.helm, err = deploy.NewHelm(ctx, filepath.Join(s.dir, "helm")); err != nil {
+		return err
+	}
+	if s.charts, err = deploy.StartRepository(ctx, s.helm, filepath.Join(s.dir, "charts")); err != nil {
+		return err
+	}
+	if err := deploy.Define(ctx, config, definitions()...); err != nil {
+		return fmt.Errorf("rancher: definitions: %w", err)
+	}
+	for _, namespace := range []string{Namespace, localNamespace} {
+		if err := s.namespace(ctx, namespace); err != nil {
+			return err
+		}
+	}
+	if err := s.addLocal(ctx); err != nil {
+		return err
+	}
+	if s.proxy, err = startProxy(s.dir); err != nil {
+		return err
+	}
+	return s.admit(ctx, localName, s.Local)
+}
+
+// Stop ends Rancher and all of its clusters.
+func (s *Server) Stop() {
+	if s.cancel != nil {
+		s.cancel()
+	}
+	s.running.Wait()
+	for _, d := range s.Downstreams() {
+		d.stop()
+	}
+	if s.proxy != nil {
+		s.proxy.stop()
+	}
+	if s.charts != nil {
+		s.charts.Stop()
+	}
+	s.Local.Stop()
+}
+
+// Downstreams returns the clusters that were added.
+func (s *Server) Downstreams() []*Downstream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*Downstream(nil), s.downstreams...)
+}
+
+// Fault returns what keeps a cluster from following now, if anything.
+func (s *Server) Fault(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.faults[id]
+}
+
+// reconcile does a controller's work again and again. What fails is tried again with the next round.
+func (s *Server) reconcile(id string, sync func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	if before := s.cancel; before != nil {
+		s.cancel = func() { before(); cancel() }
+	} else {
+		s.cancel = cancel
+	}
+	s.running.Go(func() {
+		for ctx.Err() == nil {
+			err := sync(ctx)
+			s.mu.Lock()
+			s.faults[id] = err
+			s.mu.Unlock()
+			_ = pause(ctx, 100*time.Millisecond)
+		}
+	})
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func (s *Server) namespace(ctx context.Context, name string) error {
+	_, err := s.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}

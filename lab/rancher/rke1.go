@@ -1,0 +1,205 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const engineKey = "rancherKubernetesEngineConfig"
+
+// AddRKE1 makes a cluster of the specification in a document of management.cattle.io, and returns when RKE
+// has brought all of its machines to it.
+func (s *Server) AddRKE1(ctx context.Context, doc *yamledit.Document, controlPlanes, workers int) (*Downstream, error) {
+	spec, _ := doc.Root().Get("spec").Value().(map[string]any)
+	name, _ := spec["displayName"].(string)
+	id := "c-" + suffix(name, 5)
+	var list []Machine
+	for n := range controlPlanes + workers {
+		m := Machine{Name: fmt.Sprintf("m-%s", suffix(fmt.Sprint(name, n), 12)), ControlPlane: n < controlPlanes, Etcd: n < controlPlanes, Worker: n >= controlPlanes}
+		list = append(list, m)
+	}
+	d, err := s.downstream(ctx, id, name, false, list)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range d.Machines {
+		if err := d.mark(ctx, m, "controlplane", "true", "true"); err != nil {
+			return nil, err
+		}
+	}
+	d.Kubelets.Start()
+	if err := s.writeRKE1(ctx, d, spec); err != nil {
+		return nil, err
+	}
+	e := &engine{Server: s, Downstream: d}
+	s.reconcile(id, e.sync)
+	return d, s.settled(ctx, id, func() (bool, error) { return e.isSettled(ctx) })
+}
+
+// writeRKE1 writes the objects of a new cluster. That of provisioning.cattle.io is made of the other one,
+// and has no configuration.
+func (s *Server) writeRKE1(ctx context.Context, d *Downstream, spec map[string]any) error {
+	err := s.create(ctx, managed, "", map[string]any{
+		"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "metadata": map[string]any{"name": d.ID}, "spec": spec,
+		"status": map[string]any{"driver": "rancherKubernetesEngine", "provider": "rke"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.create(ctx, clusters, Namespace, provisioned(d.ID, Namespace, map[string]any{})); err != nil {
+		return err
+	}
+	err = s.change(ctx, clusters, Namespace, d.ID, func(o map[string]any) { statusOf(o)["clusterName"] = d.ID }, "status")
+	if err != nil {
+		return err
+	}
+	return s.namespace(ctx, d.ID)
+}
+
+// engine is what Rancher and RKE do for one RKE cluster.
+type engine struct {
+	*Server
+	*Downstream
+}
+
+// sync runs RKE where the object asks for something else than what was applied last. A change that comes
+// meanwhile has to wait for the next run.
+func (e *engine) sync(ctx context.Context) error {
+	if err := e.backUp(ctx); err != nil {
+		return err
+	}
+	object, err := e.dynamic.Resource(managed).Get(ctx, e.ID, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	spec, _ := object.Object["spec"].(map[string]any)
+	config, _ := spec[engineKey].(map[string]any)
+	applied, _, _ := unstructured.NestedMap(object.Object, "status", "appliedSpec", engineKey)
+	delete(applied, "nodes")
+	if same(config, applied) {
+		return nil
+	}
+	if err := e.say(ctx, "Unknown", "updating the cluster"); err != nil {
+		return err
+	}
+	if done, err := e.up(ctx, config); err != nil || !done {
+		return err
+	}
+	return e.change(ctx, managed, "", e.ID, func(o map[string]any) {
+		status := statusOf(o)
+		status["appliedSpec"] = e.withNodes(spec)
+		delete(status, "failedSpec")
+		e.conditions(status, "True", "")
+	})
+}
+
+// withNodes is a specification as Rancher keeps it: with the machines, which the object does not name.
+func (e *engine) withNodes(spec map[string]any) map[string]any {
+	applied := (&unstructured.Unstructured{Object: spec}).DeepCopy().Object
+	var nodes []any
+	for _, m := range e.Machines {
+		role := []any{"worker"}
+		if m.ControlPlane {
+			role = []any{"etcd", "controlplane"}
+		}
+		nodes = append(nodes, map[string]any{"nodeName": m.Node, "role": role, "hostnameOverride": m.Node, "user": "ubuntu"})
+	}
+	applied[engineKey].(map[string]any)["nodes"] = nodes
+	return applied
+}
+
+// say tells how RKE's run goes.
+func (e *engine) say(ctx context.Context, is, message string) error {
+	return e.change(ctx, managed, "", e.ID, func(o map[string]any) { e.conditions(statusOf(o), is, message) })
+}
+
+func (e *engine) conditions(status map[string]any, is, message string) {
+	for _, name := range []string{"Created", "Connected", "Provisioned", "Ready"} {
+		condition(status, name, "True", "")
+	}
+	condition(status, "Updated", is, message)
+}
+
+// up does what RKE's run does: the manager of every control plane, one machine at a time, each of which it
+// releases from a cordon, whoever put it there, and then the addons.
+func (e *engine) up(ctx context.Context, config map[string]any) (done bool, err error) {
+	text, err := json.Marshal(map[string]any{engineKey: config})
+	if err != nil {
+		return false, err
+	}
+	doc, err := yamledit.ParseString(e.Name, string(text))
+	if err != nil {
+		return false, err
+	}
+	w, err := agent.FromRKE1(doc, agent.Beside{}, filepath.Join(e.Dir, "host"))
+	if err != nil {
+		return false, err
+	}
+	for _, m := range e.Machines {
+		if e.isHeld(m.Name) {
+			return false, nil
+		}
+		if m.ControlPlane {
+			if err := e.Kubelets.Static(ctx, cluster.Spec{Component: cluster.KCM, Machine: m.Name, Args: w.KCM, CloudConfig: w.CloudConfig}); err != nil {
+				return false, err
+			}
+		}
+		if err := e.node(ctx, m.Node, func(n *corev1.Node) { n.Spec.Unschedulable = false }); err != nil {
+			return false, err
+		}
+		if m.ControlPlane {
+			if err := pause(ctx, e.Pause); err != nil {
+				return false, err
+			}
+		}
+	}
+	addons, _ := config["addons"].(string)
+	return true, e.addons.Apply(ctx, addons)
+}
+
+// backUp answers the requests for snapshots of etcd.
+func (e *engine) backUp(ctx context.Context) error {
+	list, err := e.dynamic.Resource(backups).Namespace(e.ID).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, b := range list.Items {
+		if conditions, _, _ := unstructured.NestedSlice(b.Object, "status", "conditions"); len(conditions) > 0 {
+			continue
+		}
+		e.snapshotTaken()
+		err := e.change(ctx, backups, e.ID, b.GetName(), func(o map[string]any) {
+			condition(statusOf(o), "Created", "True", "")
+			condition(statusOf(o), "Completed", "True", "")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSettled reports whether nothing is left to do.
+func (e *engine) isSettled(ctx context.Context) (bool, error) {
+	object, err := e.dynamic.Resource(managed).Get(ctx, e.ID, metav1.GetOptions{})
+	if err != nil {
+		return false, err
+	}
+	config, _, _ := unstructured.NestedMap(object.Object, "spec", engineKey)
+	applied, _, _ := unstructured.NestedMap(object.Object, "status", "appliedSpec", engineKey)
+	delete(applied, "nodes")
+	return same(config, applied), nil
+}

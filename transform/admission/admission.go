@@ -1,0 +1,157 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package admission tells whether a live cluster's object may be changed now.
+//
+// Invariant: what would be taken back, would never arrive, or would come on top of
+// a change that has not arrived, is not written unless it was acknowledged.
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/origin"
+	"github.com/rke-lm/rke-lm/transform/rollout"
+)
+
+// Seen is what was seen of a cluster on Rancher's own. Objects are JSON as the
+// server gave it; nil where there is none.
+type Seen struct {
+	Title          string
+	Object         []byte
+	ControlPlane   []byte // its RKEControlPlane
+	Infrastructure []byte // its Cluster of Cluster API
+	// Progress is that of the object as it is; nil where nobody looked.
+	Progress *rollout.Progress
+}
+
+// The rules.
+const (
+	ManagedElsewhere = "managed-elsewhere"
+	Deleting         = "cluster-deleting"
+	Paused           = "cluster-paused"
+	NotSettled       = "cluster-not-settled"
+)
+
+type rule = transform.Checked[Seen]
+
+// rules is the one table of them.
+func rules() []rule {
+	return []rule{
+		row(Deleting, false, Seen.deleting, "The cluster is being deleted."),
+		row(NotSettled, true, Seen.notSettled, "Rancher or a machine has not taken over the last change of the cluster. Accepting it also keeps from looking, which needs rights of its own."),
+		row(Paused, false, Seen.paused, "The cluster is paused: Rancher would not bring a change to its machines."),
+		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template made the cluster's object, and would take a change of it back: its source is to be changed."),
+	}
+}
+
+func row(id string, acceptable bool, check func(Seen) []transform.Finding, doc string) rule {
+	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: transform.StageNames(), Acceptable: acceptable, Doc: doc}, Check: check}
+}
+
+// Rules are the rules, for the documentation.
+func Rules() []transform.Rule { return transform.RulesOf(rules()) }
+
+// Judge returns what speaks against a change of the cluster.
+func Judge(s Seen, accepted []string) []transform.Finding {
+	return transform.FindingsOf(rules(), s, "", accepted)
+}
+
+// Refused says that a cluster is not changed.
+type Refused struct {
+	Title    string
+	Findings []transform.Finding // those that stop it
+}
+
+func (r *Refused) Error() string {
+	var said []string
+	for _, f := range r.Findings {
+		said = append(said, fmt.Sprintf("%s (%s): %s", f.Message, f.Rule, f.Fix))
+	}
+	return r.Title + ": refused, and nothing was changed: " + strings.Join(said, "; ")
+}
+
+// Check returns *Refused where a finding stops a change.
+func Check(title string, findings []transform.Finding) error {
+	stop := slices.DeleteFunc(slices.Clone(findings), func(f transform.Finding) bool { return !f.Stops() })
+	if len(stop) == 0 {
+		return nil
+	}
+	return &Refused{title, stop}
+}
+
+func (s Seen) found(path, message, fix string) []transform.Finding {
+	return []transform.Finding{{Path: strings.TrimSpace(s.Title + " " + path), Message: message, Fix: fix}}
+}
+
+// head is as much of an object as its rules need.
+type head struct {
+	Metadata struct {
+		Annotations map[string]string `json:"annotations"`
+		Deletion    string            `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec struct {
+		Paused bool `json:"paused"`
+	} `json:"spec"`
+}
+
+// headOf reads an object; of one that cannot be read nothing is known, and so
+// nothing speaks against it here: what parses it says what is wrong with it.
+func headOf(raw []byte) (h head) {
+	if json.Unmarshal(raw, &h) != nil {
+		return head{}
+	}
+	return h
+}
+
+func (s Seen) deleting() []transform.Finding {
+	if headOf(s.Object).Metadata.Deletion == "" {
+		return nil
+	}
+	return s.found("metadata.deletionTimestamp", "the cluster is being deleted", "leave it")
+}
+
+// pausedAnnotation stops Cluster API and Rancher, whatever its value.
+const pausedAnnotation = "cluster.x-k8s.io/paused"
+
+func (s Seen) paused() []transform.Finding {
+	for _, o := range []struct {
+		what string
+		raw  []byte
+	}{{"cluster", s.Object}, {"RKEControlPlane", s.ControlPlane}, {"Cluster of Cluster API", s.Infrastructure}} {
+		h := headOf(o.raw)
+		if _, set := h.Metadata.Annotations[pausedAnnotation]; set {
+			return s.found("metadata.annotations", "its "+o.what+" has the annotation "+pausedAnnotation+": Rancher would not bring a change to the machines", "let who paused it end the pause, and run the command again")
+		}
+		if o.what == "Cluster of Cluster API" && h.Spec.Paused {
+			return s.found("spec.paused", "its "+o.what+" is paused: Rancher would not bring a change to the machines", "let who paused it end the pause, and run the command again")
+		}
+	}
+	return nil
+}
+
+func (s Seen) notSettled() []transform.Finding {
+	if s.Progress == nil || s.Progress.Done {
+		return nil
+	}
+	if s.Progress.Failed != "" {
+		return s.found("", "its last change failed: "+s.Progress.Failed, "repair it first, or acknowledge it with --accept "+NotSettled)
+	}
+	return s.found("", "its last change has not arrived: "+s.Progress.Waiting, "wait until it has, and run the command again, or acknowledge it with --accept "+NotSettled)
+}
+
+func (s Seen) managedElsewhere() []transform.Finding {
+	owners, err := origin.Of(s.Object)
+	if err != nil {
+		return s.found("", "it cannot be told who made it: "+err.Error(), "look at the object")
+	}
+	var list []transform.Finding
+	for _, o := range owners {
+		list = append(list, s.found("metadata", o.Name+" made its object ("+o.Mark+"), and would take a change back", "change it where "+o.Name+" takes it from, as plan shows, or acknowledge it with --accept "+ManagedElsewhere)...)
+	}
+	return list
+}

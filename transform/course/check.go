@@ -1,0 +1,154 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package course
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// Check is what a cluster has to show at one point of the way.
+type Check struct {
+	None bool // nothing is looked at
+	// Stage is the one whose rules judge the cluster; "" for what always has to hold.
+	Stage string
+	// AtLeast and AtMost are stages between which the managers have to be, as they
+	// show it; "" for no bound.
+	AtLeast, AtMost string
+	// Either manager may hold the migration lease: behind an undone switch, or where a
+	// leader was lost, it is the cloud-controller-manager, and the switch is as safe.
+	Either bool
+}
+
+// Behind is what has to hold behind a stage.
+func (w Way) Behind(stage string) Check {
+	c := Check{Stage: stage, AtLeast: stage}
+	switch stage {
+	case transform.InstallCCM:
+		if w.Target.NoLeaderMigration {
+			return Check{None: true} // both managers are owners until the switch
+		}
+	case transform.CordonControlPlane:
+		c.AtLeast, c.Either = transform.InstallCCM, true
+	case transform.SwitchToExternal:
+		if w.Target.NoLeaderMigration {
+			c.Stage = transform.VerifyProviderIDs // there is no lease to look at
+		}
+	case transform.UncordonControlPlane, transform.VerifyProviderIDs:
+		c.AtLeast = transform.SwitchToExternal
+	case transform.DisableLeaderMigration:
+		if w.Target.KeepLeaderMigration {
+			c.AtLeast = transform.SwitchToExternal
+		}
+	}
+	return c
+}
+
+// ahead is what has to hold before a stage changes anything: what is behind the
+// stage before it.
+func (w Way) ahead(p *transform.Plan, stage string) Check {
+	i := slices.IndexFunc(p.Steps, func(s transform.Step) bool { return s.Stage.Name == stage })
+	if i <= 0 || w.Target.NoLeaderMigration {
+		return Check{None: w.Target.NoLeaderMigration && stage == transform.SwitchToExternal}
+	}
+	return w.Resumed(p.Steps[i-1].Stage.Name)
+}
+
+// Resumed is what has to hold behind a stage that was done some time ago.
+func (w Way) Resumed(stage string) Check {
+	c := w.Behind(stage)
+	c.Either = c.Either || stage == transform.InstallCCM
+	return c
+}
+
+// Undone is what has to hold once a stage was taken back. Behind the undone switch
+// either manager may hold the lease: none gives it back while it runs.
+func (w Way) Undone(stage string) Check {
+	switch stage {
+	case transform.DisableLeaderMigration:
+		return Check{Stage: transform.SwitchToExternal, AtLeast: transform.SwitchToExternal, AtMost: transform.SwitchToExternal}
+	case transform.SwitchToExternal:
+		return Check{None: w.Target.NoLeaderMigration}
+	case transform.InstallCCM:
+		if w.Target.NoLeaderMigration {
+			return Check{}
+		}
+		return Check{Stage: transform.EnableLeaderMigration, AtMost: transform.EnableLeaderMigration}
+	case transform.EnableLeaderMigration:
+		return Check{Stage: transform.GrantMigrationLease, AtMost: transform.GrantMigrationLease}
+	}
+	return Check{}
+}
+
+// Open returns what a verdict on an observation lacks of a check, as findings; none
+// where it holds.
+func (c Check) Open(seen *observation.Observation, v live.Verdict) []transform.Finding {
+	if c.None {
+		return nil
+	}
+	var open []transform.Finding
+	for _, f := range v.Findings {
+		if f.Stops() && !(c.Either && f.Rule == "lease-wrong-owner") {
+			open = append(open, f)
+		}
+	}
+	names := transform.StageNames()
+	at := slices.Index(names, c.reached(seen, v))
+	switch {
+	case c.AtLeast != "" && at < slices.Index(names, c.AtLeast):
+		open = append(open, notThere("the managers do not show the result of "+c.AtLeast+" yet"))
+	case c.AtMost != "" && at > slices.Index(names, c.AtMost):
+		open = append(open, notThere("the managers still show the result of "+v.Reached))
+	}
+	return open
+}
+
+// reached is the last stage that shows. Where kube-controller-manager is no pod, as
+// with RKE, it shows by the migration lease alone; once nobody needs that, the
+// cloud-controller-manager without the flag is what is left to see, and that the
+// other one is external is what RKE applied.
+func (c Check) reached(seen *observation.Observation, v live.Verdict) string {
+	hidden := !slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager })
+	late := slices.Index(transform.StageNames(), c.AtLeast) >= slices.Index(transform.StageNames(), transform.SwitchToExternal)
+	switch {
+	case hidden && late && len(seen.DaemonSets) > 0 && !migrates(seen):
+		return transform.DisableLeaderMigration
+	case hidden && v.Lease.Life == observation.Dead && !migrates(seen):
+		return transform.GrantMigrationLease // the record is of somebody who runs no more
+	}
+	return v.Reached
+}
+
+// migrates reports whether a cloud-controller-manager takes part in the migration.
+func migrates(seen *observation.Observation) bool {
+	has := func(list []string) bool {
+		_, flag := args.Last(args.Of(anys(list)), leadermigration.Flag)
+		return flag
+	}
+	return slices.ContainsFunc(seen.DaemonSets, func(d observation.DaemonSet) bool { return has(d.Args) }) ||
+		slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool { return m.Component == observation.CloudManager && has(m.Args) })
+}
+
+func notThere(message string) transform.Finding {
+	return transform.Finding{
+		Rule: "stage-not-reached", Severity: transform.Error, Path: "kube-system/pods", Message: message,
+		Fix: "look at the arguments of both managers, and which of their pods were not replaced",
+	}
+}
+
+// Choice is what the rules are asked for.
+func (c Check) Choice(t transform.Target, accept []string) live.Choice {
+	return live.Choice{Stage: c.Stage, Version: t.Version, Accept: accept}
+}
+
+// Hopeless reports whether findings do not pass by waiting: a node that came back
+// under another name stays it.
+func Hopeless(findings []transform.Finding) bool {
+	return slices.ContainsFunc(findings, func(f transform.Finding) bool { return f.Rule == "node-renamed" && f.Stops() })
+}

@@ -1,0 +1,101 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package course
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const snapshotKey = "etcdSnapshotCreate"
+
+// AskForSnapshot returns the object of an RKE2 cluster that asks for one more
+// snapshot of etcd, and the number of it.
+func AskForSnapshot(doc *yamledit.Document) (*yamledit.Document, int64, error) {
+	config := doc.Root().Get("spec", "rkeConfig")
+	last, err := generation(config.Get(snapshotKey, "generation"))
+	if err != nil {
+		return nil, 0, err
+	}
+	e, next := doc.Edit(), last+1
+	switch at := config.Get(snapshotKey); {
+	case at.Get("generation").Exists():
+		e.Set(at.Get("generation"), int(next))
+	case at.IsMap():
+		e.Insert(at, "generation", int(next))
+	case at.Exists():
+		e.Set(at, yamledit.Map{{Key: "generation", Value: int(next)}})
+	default:
+		e.Insert(config, snapshotKey, yamledit.Map{{Key: "generation", Value: int(next)}})
+	}
+	after, _, err := e.Apply()
+	return after, next, err
+}
+
+func generation(at yamledit.Node) (int64, error) {
+	if !at.Exists() || at.IsNull() {
+		return 0, nil
+	}
+	n, is := at.Value().(float64)
+	if !is {
+		return 0, at.Errorf("the number of the last snapshot is no number", "correct it")
+	}
+	return int64(n), nil
+}
+
+// SnapshotTaken reports whether Rancher has made the snapshot of a number. It fails
+// when Rancher gave it up.
+func SnapshotTaken(seen rollout.Seen, number int64) (bool, error) {
+	c := seen.ControlPlane
+	if c == nil || c.SnapshotGeneration != number {
+		return false, nil
+	}
+	if c.SnapshotPhase == "Failed" {
+		return false, fmt.Errorf("the snapshot of etcd failed; Rancher's interface says why, and without --etcd-snapshot none is made")
+	}
+	return c.SnapshotPhase == "Finished", nil
+}
+
+// Backup returns the object that asks for a snapshot of etcd of an RKE cluster, as
+// Rancher's own button makes it. doc is the cluster's object.
+func Backup(doc *yamledit.Document, id, uid, name string) ([]byte, error) {
+	config := doc.Root().Get("spec", "rancherKubernetesEngineConfig", "services", "etcd", "backupConfig")
+	spec := map[string]any{"clusterId": id, "manual": true}
+	if config.IsMap() {
+		spec["backupConfig"] = config.Value()
+	}
+	return json.Marshal(map[string]any{
+		"apiVersion": "management.cattle.io/v3", "kind": "EtcdBackup",
+		"metadata": map[string]any{
+			"name": name, "namespace": id,
+			"ownerReferences": []any{map[string]any{"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "name": id, "uid": uid, "controller": true}},
+		},
+		"spec": spec,
+	})
+}
+
+// BackupTaken reads an EtcdBackup. It fails when Rancher gave it up.
+func BackupTaken(raw []byte) (bool, error) {
+	var o struct {
+		Status struct {
+			Conditions []struct{ Type, Status, Reason string } `json:"conditions"`
+		} `json:"status"`
+	}
+	if json.Unmarshal(raw, &o) != nil {
+		return false, fmt.Errorf("the EtcdBackup cannot be read; look at it with kubectl")
+	}
+	for _, c := range o.Status.Conditions {
+		switch {
+		case c.Type != "Completed":
+		case c.Status == "True":
+			return true, nil
+		case c.Status == "False":
+			return false, fmt.Errorf("the snapshot of etcd failed; Rancher's interface says why, and without --etcd-snapshot none is made")
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,235 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonpatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	evanphx "gopkg.in/evanphx/json-patch.v4"
+)
+
+// applied applies a patch as API servers do.
+func applied(t *testing.T, p Patch, object string) (string, error) {
+	t.Helper()
+	decoded, err := evanphx.DecodePatch(p.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := decoded.Apply([]byte(object))
+	return string(out), err
+}
+
+func object(spec string) string {
+	return `{"apiVersion":"v1","metadata":{"name":"a","uid":"u-1","resourceVersion":"7"},"spec":` + spec + `}`
+}
+
+func TestAPatchTestsWhatItChangesAndTheUID(t *testing.T) {
+	for _, c := range []struct{ name, before, after, want string }{
+		{"a value", `{"a":{"b":1,"c":2}}`, `{"a":{"b":3,"c":2}}`,
+			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a/b","value":1},{"op":"replace","path":"/spec/a/b","value":3}]`},
+		{"an added key tests the mapping around it", `{"a":{"b":1}}`, `{"a":{"b":1,"c":true}}`,
+			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a","value":{"b":1}},{"op":"add","path":"/spec/a/c","value":true}]`},
+		{"a key that goes", `{"a":{"b":null,"c":2}}`, `{"a":{"c":2}}`,
+			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a/b","value":null},{"op":"remove","path":"/spec/a/b"}]`},
+		{"a list is one value", `{"a":[1,2]}`, `{"a":[1,3,2]}`,
+			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a","value":[1,2]},{"op":"replace","path":"/spec/a","value":[1,3,2]}]`},
+		{"keys with slashes and tildes", `{"a/b~c":1}`, `{"a/b~c":2}`,
+			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a~1b~0c","value":1},{"op":"replace","path":"/spec/a~1b~0c","value":2}]`},
+		{"a test of a mapping stands for those in it", `{"a":{"b":{"c":1}}}`, `{"a":{"b":{"c":2},"d":1,"e":2}}`,
+			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a","value":{"b":{"c":1}}},{"op":"replace","path":"/spec/a/b/c","value":2},{"op":"add","path":"/spec/a/d","value":1},{"op":"add","path":"/spec/a/e","value":2}]`},
+		{"texts stay as the server writes them", `{"a":"x \u003c y"}`, `{"a":"<"}`,
+			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a","value":"x \u003c y"},{"op":"replace","path":"/spec/a","value":"<"}]`},
+		{"a large number", `{"a":12345678901234567890}`, `{"a":12345678901234567891}`,
+			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a","value":12345678901234567890},{"op":"replace","path":"/spec/a","value":12345678901234567891}]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := Diff([]byte(object(c.before)), []byte(object(c.after)))
+			if err != nil || string(p.Bytes()) != c.want {
+				t.Fatalf("%v\n%s\nwant\n%s", err, p.Bytes(), c.want)
+			}
+			check(t, p, object(c.before), object(c.after))
+		})
+	}
+}
+
+// check applies a patch by other means, and holds Fits and Holds against it.
+func check(t *testing.T, p Patch, before, after string) {
+	t.Helper()
+	got, err := applied(t, p, before)
+	if err != nil || !same([]byte(got), []byte(after)) {
+		t.Fatalf("%v\n%s\nwant\n%s\npatch\n%s", err, got, after, p.Bytes())
+	}
+	if !p.Fits([]byte(before)) || !p.Holds([]byte(after)) {
+		t.Errorf("fits: %t, holds: %t", p.Fits([]byte(before)), p.Holds([]byte(after)))
+	}
+	if p.Holds([]byte(before)) || p.Fits([]byte(after)) {
+		t.Errorf("the patch changes something, and holds before it or fits behind it:\n%s", p.Bytes())
+	}
+	if _, err := applied(t, p, after); err == nil {
+		t.Error("it can be applied twice")
+	}
+}
+
+func TestNoDifferenceIsNoPatch(t *testing.T) {
+	p, err := Diff([]byte(object(`{"a":[1,"<"]}`)), []byte(object(`{ "a": [1, "\u003c"] }`)))
+	if err != nil || len(p) > 0 {
+		t.Errorf("%v %s", err, p.Bytes())
+	}
+}
+
+func TestWhatCannotBeGuardedIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		before, after string
+		want          error
+	}{
+		{`[]`, `{}`, errNoObject},
+		{`{}`, `x`, errNoObject},
+		{`{"spec":{"a":1}}`, `{"spec":{"a":2}}`, errNoUID},
+		{`{"metadata":{"uid":""},"spec":1}`, `{"metadata":{"uid":""},"spec":2}`, errNoUID},
+		{`{"metadata":{"uid":"u"}}`, `{"metadata":{"uid":"u"},"spec":2}`, errRoot},
+	} {
+		if p, err := Diff([]byte(c.before), []byte(c.after)); err != c.want {
+			t.Errorf("%s → %s: %v %s", c.before, c.after, err, p.Bytes())
+		}
+	}
+}
+
+func TestTheDigestIsThatOfTheBytes(t *testing.T) {
+	p, err := Diff([]byte(object(`{"a":1}`)), []byte(object(`{"a":2}`)))
+	if err != nil || len(p.Digest()) != 64 || !slices.Equal(p.Changes(), []string{"/spec/a"}) {
+		t.Errorf("%v %s %v", err, p.Digest(), p.Changes())
+	}
+	other, _ := Diff([]byte(object(`{"a":1}`)), []byte(object(`{"a":3}`)))
+	if other.Digest() == p.Digest() {
+		t.Error("two patches have one digest")
+	}
+}
+
+// random makes objects that a server could serve.
+func random(r *rand.Rand, depth int) any {
+	switch n := r.IntN(9); {
+	case n < 3 && depth > 0:
+		m := map[string]any{}
+		for range r.IntN(5) {
+			m[fmt.Sprint([]string{"a", "b/c", "d~e", "~1", "", "ü", "f g", "kube-arg+"}[r.IntN(8)])] = random(r, depth-1)
+		}
+		return m
+	case n == 3 && depth > 0:
+		list := []any{}
+		for range r.IntN(4) {
+			list = append(list, random(r, depth-1))
+		}
+		return list
+	case n == 4:
+		return r.IntN(3)
+	case n == 5:
+		return r.IntN(2) == 0
+	}
+	return strings.Repeat([]string{"x", "<&>", "\n", "\u2028", `"`, "\\"}[r.IntN(6)], r.IntN(3))
+}
+
+// mutated changes some of a value, so that most of it stays.
+func mutated(r *rand.Rand, v any, depth int) any {
+	m, isMap := v.(map[string]any)
+	if !isMap || r.IntN(8) == 0 {
+		return random(r, depth)
+	}
+	out := map[string]any{}
+	for k, inner := range m {
+		switch r.IntN(5) {
+		case 0:
+		case 1:
+			out[k] = mutated(r, inner, depth-1)
+		default:
+			out[k] = inner
+		}
+	}
+	if r.IntN(3) == 0 {
+		out["new"] = random(r, depth)
+	}
+	return out
+}
+
+func served(t *testing.T, spec any) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": "u-1"}, "spec": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A patch gives the other version, and fails on anything that changed where it
+// writes: no third version comes of two writers.
+func TestRandomObjectsArePatchedOrRefused(t *testing.T) {
+	refused, changed := 0, 0
+	for seed := range uint64(4000) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		start := random(r, 4)
+		before, after, other := served(t, start), served(t, mutated(r, start, 3)), served(t, mutated(r, start, 3))
+		p, err := Diff([]byte(before), []byte(after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p) == 0 {
+			continue
+		}
+		changed++
+		check(t, p, before, after)
+		if _, err := applied(t, p, other); (err == nil) != p.Fits([]byte(other)) {
+			t.Fatalf("seed %d: the server says %v\n%s\non %s", seed, err, p.Bytes(), other)
+		} else if err != nil {
+			refused++
+		}
+		anew := strings.Replace(before, "u-1", "u-2", 1)
+		if _, err := applied(t, p, anew); err == nil {
+			t.Fatalf("seed %d: an object made anew is patched", seed)
+		}
+	}
+	if changed < 1000 || refused < 500 {
+		t.Errorf("%d patches, %d of them refused for another version: too few to tell", changed, refused)
+	}
+}
+
+func FuzzDiff(f *testing.F) {
+	f.Add(`{"a":1}`, `{"a":[1]}`)
+	f.Add(`{"a":{"b":null}}`, `{"a":{}}`)
+	f.Add(`{"a":{"":{"~":1}}}`, `{"a":{"":{}}}`)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		before, after := normal(a), normal(b)
+		if before == "" || after == "" {
+			t.Skip()
+		}
+		p, err := Diff([]byte(before), []byte(after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p) == 0 {
+			if !same([]byte(before), []byte(after)) {
+				t.Fatal("a difference is not seen")
+			}
+			return
+		}
+		check(t, p, before, after)
+	})
+}
+
+// normal is a spec as a server would serve it, in an object, or "": lists with
+// null in them are left out, which the other implementation cannot compare.
+func normal(spec string) string {
+	v, err := value([]byte(spec))
+	if _, isMap := v.(map[string]any); err != nil || !isMap || strings.Contains(spec, "null") {
+		return ""
+	}
+	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": "u-1"}, "spec": v})
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

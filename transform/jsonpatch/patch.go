@@ -1,0 +1,132 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonpatch
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// ContentType is that of a patch.
+const ContentType = "application/json-patch+json"
+
+// The operations that a patch is made of.
+const (
+	Test    = "test"
+	Add     = "add"
+	Replace = "replace"
+	Remove  = "remove"
+)
+
+// Operation is one of RFC 6902.
+type Operation struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"` // a JSON pointer
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// Patch is a list of operations: all tests, then all changes.
+type Patch []Operation
+
+// Bytes returns the patch as it is sent. It may hold secrets.
+func (p Patch) Bytes() []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // values stay the text that they are
+	if err := e.Encode(p); err != nil {
+		panic(err) // values were parsed before
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// Digest names the patch without showing it: the SHA-256 of its bytes.
+func (p Patch) Digest() string {
+	sum := sha256.Sum256(p.Bytes())
+	return hex.EncodeToString(sum[:])
+}
+
+// Changes returns the paths that the patch changes.
+func (p Patch) Changes() []string {
+	var paths []string
+	for _, o := range p {
+		if o.Op != Test {
+			paths = append(paths, o.Path)
+		}
+	}
+	return paths
+}
+
+// Fits reports whether all tests of the patch hold for an object: a server would
+// not refuse it for having changed.
+func (p Patch) Fits(object []byte) bool {
+	for _, o := range p {
+		if at, there := find(object, o.Path); o.Op == Test && !(there && same(at, o.Value)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Holds reports whether an object is the one that the patch was made for, with all
+// of its changes in it.
+func (p Patch) Holds(object []byte) bool {
+	for _, o := range p {
+		at, there := find(object, o.Path)
+		switch {
+		case o.Op == Test && o.Path == uidPath, o.Op == Add, o.Op == Replace:
+			if !there || !same(at, o.Value) {
+				return false
+			}
+		case o.Op == Remove && there:
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	escapes   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescapes = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// below returns the pointer to a key.
+func below(path, key string) string { return path + "/" + escapes.Replace(key) }
+
+// find follows a pointer through mappings.
+func find(object json.RawMessage, path string) (json.RawMessage, bool) {
+	if path == "" {
+		return object, true
+	}
+	for _, key := range strings.Split(path[1:], "/") {
+		m, isMap := mapping(object)
+		at, there := m[unescapes.Replace(key)]
+		if !isMap || !there {
+			return nil, false
+		}
+		object = at
+	}
+	return object, true
+}
+
+// mapping returns the members of an object.
+func mapping(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	if text := bytes.TrimSpace(raw); len(text) == 0 || text[0] != '{' {
+		return nil, false
+	}
+	var m map[string]json.RawMessage
+	return m, json.Unmarshal(raw, &m) == nil
+}
+
+// compact is the text of a value without blanks between its parts.
+func compact(raw json.RawMessage) (json.RawMessage, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil, fmt.Errorf("not JSON: %w", err)
+	}
+	return b.Bytes(), nil
+}

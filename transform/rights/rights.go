@@ -1,0 +1,96 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rights lists what a verb needs to be allowed on live clusters.
+//
+// Invariant: there is one table. Reviews before a run ask for its rows, and the
+// roles of the documentation are made from them.
+package rights
+
+import (
+	"slices"
+	"strings"
+)
+
+// Right is one verb on one resource.
+type Right struct {
+	Cluster   string // the ID of a cluster behind Rancher; "" for Rancher's own
+	Namespace string // "" for all of them, or for a resource that has none
+	Group     string // "" for the core
+	Resource  string
+	Name      string // "" for all
+	Verb      string
+}
+
+// String says a right as people do: "patch clusters.provisioning.cattle.io in
+// fleet-default".
+func (r Right) String() string {
+	text := r.Verb + " " + r.Resource
+	if r.Group != "" {
+		text += "." + r.Group
+	}
+	if r.Name != "" {
+		text += " " + r.Name
+	}
+	if r.Namespace != "" {
+		text += " in " + r.Namespace
+	}
+	if r.Cluster != "" {
+		text += " of the cluster " + r.Cluster
+	}
+	return text
+}
+
+// Subject is the cluster that a run is about.
+type Subject struct {
+	Distro string // "rke2" or "rke1"
+	Home   string // the namespace of what belongs to it, on Rancher's own cluster
+	Name   string // of its object
+	ID     string // behind Rancher
+	When   []string
+}
+
+// What some rows are for, and not every cluster needs.
+const (
+	CloudConfig    = "cloud-config"   // the provider's configuration is brought to the cluster
+	Configurations = "configurations" // so are LeaderMigrationConfigurations
+	Helm           = "helm"           // the chart is installed by helm
+)
+
+// Needed returns the rights that a verb needs for a cluster.
+func Needed(verb string, of Subject) []Right {
+	var list []Right
+	for _, r := range Table() {
+		if !slices.Contains(r.For, verb) || r.Distro != "" && r.Distro != of.Distro || r.When != "" && !slices.Contains(of.When, r.When) {
+			continue
+		}
+		for _, do := range r.Do {
+			right := Right{Group: r.Group, Resource: r.Resource, Verb: do, Namespace: r.Namespace}
+			if r.Namespace == Home {
+				right.Namespace = of.Home
+			}
+			if r.Own {
+				right.Name = of.Name
+			}
+			if r.Downstream {
+				right.Cluster = of.ID
+			}
+			list = append(list, right)
+		}
+	}
+	return list
+}
+
+// Verbs lists the verbs of the table, in the order in which they are documented.
+func Verbs() []string {
+	return []string{"status", "plan", "apply", "verify", "owners", "migrate", "rollback"}
+}
+
+// Missing says rights for a message.
+func Missing(list []Right) string {
+	var said []string
+	for _, r := range list {
+		said = append(said, r.String())
+	}
+	return strings.Join(said, ", ")
+}

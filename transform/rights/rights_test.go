@@ -1,0 +1,56 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rights
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
+	rke2 := Subject{Distro: "rke2", Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
+	rke1 := Subject{Distro: "rke1", Home: "c-abcde", Name: "c-abcde", ID: "c-abcde"}
+	for _, c := range []struct {
+		verb string
+		of   Subject
+		has  []string
+		not  string
+	}{
+		{"plan", rke2, []string{"get clusters.provisioning.cattle.io orchard in fleet-default"}, "patch"},
+		{"plan", rke1, []string{"get clusters.management.cattle.io c-abcde"}, "provisioning"},
+		{"apply", rke2, []string{"patch clusters.provisioning.cattle.io orchard in fleet-default", "list secrets in fleet-default"}, "nodes"},
+		{"migrate", rke2, []string{"patch nodes of the cluster c-m-abcdefgh", "create leases.coordination.k8s.io in fleet-default"}, "etcdbackups"},
+		{"migrate", rke1, []string{"create etcdbackups.management.cattle.io in c-abcde"}, "secrets"},
+		{"owners", rke2, []string{"list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
+	} {
+		said := Missing(Needed(c.verb, c.of))
+		for _, want := range c.has {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s of %s lacks %q: %s", c.verb, c.of.Distro, want, said)
+			}
+		}
+		if strings.Contains(said, c.not) {
+			t.Errorf("%s of %s needs %q: %s", c.verb, c.of.Distro, c.not, said)
+		}
+	}
+}
+
+func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
+	for _, r := range Table() {
+		if len(r.For) == 0 || len(r.Do) == 0 || r.Resource == "" || r.Why == "" {
+			t.Errorf("%+v", r)
+		}
+		for _, verb := range r.For {
+			if !slices.Contains(Verbs(), verb) {
+				t.Errorf("%s is no verb that is documented", verb)
+			}
+		}
+	}
+	for _, verb := range Verbs() {
+		if len(Needed(verb, Subject{Distro: "rke2"})) == 0 {
+			t.Errorf("%s needs nothing", verb)
+		}
+	}
+}

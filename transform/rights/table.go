@@ -1,0 +1,115 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rights
+
+// Home stands for the namespace of a cluster's object; for RKE1 that is the one
+// named like its ID.
+const Home = "<namespace>"
+
+// Row is what some verbs need of one resource.
+type Row struct {
+	For        []string // verbs of rke-lm
+	Distro     string   // "" for all
+	When       string   // needed only then; "" for always
+	Downstream bool     // on the cluster itself
+	Namespace  string   // Home, another one, or "" for all
+	Group      string
+	Resource   string
+	Do         []string
+	Own        bool   // on the cluster's own object alone
+	Why        string // for the documentation
+}
+
+const (
+	rke2 = "rke2"
+	rke1 = "rke1"
+
+	kubeSystem = "kube-system"
+)
+
+var (
+	one     = []string{"plan", "apply", "verify", "owners", "migrate", "rollback"} // verbs about named clusters
+	writing = []string{"apply", "migrate", "rollback"}
+	whole   = []string{"migrate", "rollback"}
+	looking = []string{"verify", "migrate", "rollback"}
+	leading = []string{"verify", "owners", "migrate", "rollback"}
+)
+
+// Table is the one table of rights.
+func Table() []Row {
+	return append(local(), downstream()...)
+}
+
+func local() []Row {
+	return []Row{
+		{For: []string{"status"}, Group: "provisioning.cattle.io", Resource: "clusters", Do: []string{"list"}, Why: "the clusters; other verbs need it to find one by its name, its ID or its labels"},
+		{For: []string{"status"}, Group: "management.cattle.io", Resource: "clusters", Do: []string{"list"}, Why: "the same for RKE1"},
+		{For: one, Distro: rke2, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Own: true, Do: []string{"get"}, Why: "the cluster's object"},
+		{For: one, Distro: rke1, Group: "management.cattle.io", Resource: "clusters", Own: true, Do: []string{"get"}, Why: "the cluster's object"},
+		{For: writing, Distro: rke2, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Own: true, Do: []string{"patch"}, Why: "the edits of the stages"},
+		{For: writing, Distro: rke1, Group: "management.cattle.io", Resource: "clusters", Own: true, Do: []string{"patch"}, Why: "the edits of the stages"},
+		{For: writing, Distro: rke2, Namespace: Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Own: true, Do: []string{"get"}, Why: "whether a change has arrived"},
+		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "clusters", Own: true, Do: []string{"get"}, Why: "whether the cluster is paused"},
+		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change has arrived"},
+		{For: writing, Distro: rke2, Namespace: Home, Resource: "secrets", Do: []string{"list"}, Why: "the plans of machines, whether a change has arrived; not with `apply --accept cluster-not-settled`"},
+		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that keeps two runs apart"},
+		{For: whole, Distro: rke2, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
+		{For: whole, Distro: rke1, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
+		{For: whole, Distro: rke2, When: Configurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
+		{For: whole, Distro: rke2, When: CloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only where cloud-provider-config refers to a Secret: its value, for the chart"},
+		{For: whole, Distro: rke1, Namespace: Home, Group: "management.cattle.io", Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
+	}
+}
+
+func downstream() []Row {
+	rows := []Row{
+		{For: looking, Resource: "nodes", Do: []string{"list"}, Why: "names and provider IDs"},
+		{For: looking, Resource: "services", Do: []string{"list"}, Why: "load balancers"},
+		{For: looking, Resource: "persistentvolumes", Do: []string{"list"}, Why: "in-tree volumes"},
+		{For: looking, Group: "storage.k8s.io", Resource: "storageclasses", Do: []string{"list"}, Why: "in-tree volumes"},
+		{For: looking, Group: "storage.k8s.io", Resource: "csinodes", Do: []string{"list"}, Why: "in-tree volumes"},
+		{For: looking, Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Do: []string{"create"}, Why: "who may lock the migration lease"},
+		{For: leading, Namespace: kubeSystem, Resource: "pods", Do: []string{"list"}, Why: "the managers and their arguments"},
+		{For: leading, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get"}, Why: "the managers' configurations, and the snapshot"},
+		{For: leading, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"list"}, Why: "the cloud-controller-manager"},
+		{For: leading, Namespace: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
+		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "who owns the cloud controllers"},
+		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
+		{For: whole, Resource: "nodes", Do: []string{"get", "patch"}, Why: "cordon and its release"},
+		{For: whole, When: CloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only where the provider has a configuration of its own: the chart mounts it"},
+		{For: []string{"rollback"}, Distro: rke2, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
+		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
+		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
+		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
+		{For: []string{"rollback"}, Distro: rke1, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
+		{For: []string{"rollback"}, Distro: rke1, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
+	}
+	rows = append(rows, helm()...)
+	for i := range rows {
+		rows[i].Downstream = true
+	}
+	return rows
+}
+
+const rbac = "rbac.authorization.k8s.io"
+
+// helm is what it needs for the chart, where RKE makes the cluster. A ClusterRole may
+// be made by those alone who hold all that is in it, or may escalate.
+func helm() []Row {
+	own := []string{"get", "create", "patch", "delete"}
+	list := []Row{
+		{When: Configurations, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get", "patch", "delete"}, Why: "only with `--leader-migration-config generate`: the configuration of the cloud-controller-manager"},
+		{When: Helm, Namespace: kubeSystem, Resource: "secrets", Do: []string{"get", "list", "create", "update", "patch", "delete"}, Why: "only with helm on the PATH, like those below: its records of the release"},
+		{When: Helm, Namespace: kubeSystem, Resource: "serviceaccounts", Do: own, Why: "the chart"},
+		{When: Helm, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: own, Why: "the chart"},
+		{When: Helm, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: own, Why: "the chart"},
+		{When: Helm, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"bind"}, Why: "the chart binds a role of the cluster"},
+		{When: Helm, Group: rbac, Resource: "clusterrolebindings", Do: own, Why: "the chart"},
+		{When: Helm, Group: rbac, Resource: "clusterroles", Do: append(own, "escalate", "bind"), Why: "the chart"},
+	}
+	for i := range list {
+		list[i].For, list[i].Distro = whole, rke1
+	}
+	return list
+}

@@ -1,0 +1,82 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// judge says how far a machine has come.
+func (m Machine) judge(wanted Wanted) MachineProgress {
+	p := MachineProgress{Name: m.Name, Node: m.Node, Waiting: m.waiting(wanted)}
+	p.Done = p.Waiting == ""
+	return p
+}
+
+// waiting returns what the machine lacks, or "".
+func (m Machine) waiting(wanted Wanted) string {
+	if m.Plan == nil {
+		return "Rancher has given it no plan yet"
+	}
+	class, known := m.class(wanted.Classes)
+	if !known {
+		return "no machine class of the cluster has its labels; look at its pool and roles"
+	}
+	if missing := lacks(m.Plan.Config, class); missing != "" {
+		return "its plan does not have the change yet: " + missing
+	}
+	switch {
+	case !m.Plan.Applied && m.Plan.Failures > 0:
+		return fmt.Sprintf("it does not run its plan yet; %d tries failed", m.Plan.Failures)
+	case !m.Plan.Applied:
+		return "it does not run its plan yet"
+	case len(m.Plan.Unhealthy) > 0:
+		return "these probes fail: " + strings.Join(m.Plan.Unhealthy, ", ")
+	case m.Node == "":
+		return "it has no Node yet"
+	}
+	return ""
+}
+
+// failed returns what does not pass by itself, or "".
+func (m Machine) failed(wanted Wanted) string {
+	before := wanted.Nodes[m.Name]
+	switch {
+	case before != "" && m.Node != "" && m.Node != before:
+		return fmt.Sprintf("machine %s was the node %s and is the node %s now", m.Name, before, m.Node)
+	case m.Plan != nil && m.Plan.GivenUp && !m.Plan.Applied:
+		return fmt.Sprintf("machine %s gave its plan up after %d tries; Rancher's interface and its rancher-system-agent say why", m.Name, m.Plan.Failures)
+	}
+	return ""
+}
+
+// The labels that tell the classes of machines that were registered by hand.
+var roleLabels = []string{"rke.cattle.io/control-plane-role", "rke.cattle.io/etcd-role", "rke.cattle.io/worker-role"}
+
+const poolLabel = "rke.cattle.io/rke-machine-pool-name"
+
+// class finds the machine's class: that of its pool, or else of its roles.
+func (m Machine) class(classes []transform.MachineClass) (transform.MachineClass, bool) {
+	for _, c := range classes {
+		if m.is(c) {
+			return c, true
+		}
+	}
+	return transform.MachineClass{}, false
+}
+
+func (m Machine) is(c transform.MachineClass) bool {
+	if pool, has := c.Labels[poolLabel]; has {
+		return m.Labels[poolLabel] == pool
+	}
+	for _, role := range roleLabels {
+		if (m.Labels[role] == "true") != (c.Labels[role] == "true") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,93 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PlanType is the type of the Secrets that hold the plans of machines, and
+// MachineLabel their label that names the machine (rancher pkg/capr).
+const (
+	PlanType     = "rke.cattle.io/machine-plan"
+	MachineLabel = "rke.cattle.io/machine-name"
+)
+
+// configFile ends the path of the file with a machine's configuration.
+const configFile = "50-rancher.yaml"
+
+// ReadPlan reads the data of a Secret that holds a machine's plan; nil where no
+// plan was given yet.
+func ReadPlan(data map[string][]byte) *Plan {
+	text := data["plan"]
+	if len(text) == 0 {
+		return nil
+	}
+	p := &Plan{Applied: bytes.Equal(text, data["appliedPlan"]), Config: configIn(text), Unhealthy: unhealthy(data["probe-statuses"])}
+	if sum := sha256.Sum256(text); string(data["failed-checksum"]) == hex.EncodeToString(sum[:]) {
+		p.Failures = number(data["failure-count"], 0)
+		most := number(data["failure-threshold"], 1)
+		p.GivenUp = p.Failures > 0 && most > 0 && p.Failures >= most
+	}
+	return p
+}
+
+// number reads a count; -1 stands for no limit.
+func number(text []byte, otherwise int) int {
+	n, err := strconv.Atoi(string(text))
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+// configIn returns the configuration that a plan puts on its machine. Rancher
+// writes the file as JSON.
+func configIn(text []byte) map[string]any {
+	var plan struct {
+		Files []struct {
+			Path    string `json:"path"`
+			Content string `json:"content"`
+		} `json:"files"`
+	}
+	if json.Unmarshal(text, &plan) != nil {
+		return nil
+	}
+	for _, f := range plan.Files {
+		if !strings.HasSuffix(f.Path, "/"+configFile) {
+			continue
+		}
+		var config map[string]any
+		content, err := base64.StdEncoding.DecodeString(f.Content)
+		if err != nil || json.Unmarshal(content, &config) != nil {
+			return nil
+		}
+		return config
+	}
+	return nil
+}
+
+func unhealthy(text []byte) []string {
+	var probes map[string]struct {
+		Healthy bool `json:"healthy"`
+	}
+	if json.Unmarshal(text, &probes) != nil {
+		return nil
+	}
+	var names []string
+	for name, p := range probes {
+		if !p.Healthy {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

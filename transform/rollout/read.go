@@ -1,0 +1,96 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+type metadata struct {
+	Namespace  string            `json:"namespace"`
+	Name       string            `json:"name"`
+	Generation int64             `json:"generation"`
+	Deleted    *string           `json:"deletionTimestamp"`
+	Labels     map[string]string `json:"labels"`
+}
+
+type condition struct {
+	Type string `json:"type"`
+	Condition
+}
+
+func conditionsOf(list []condition) map[string]Condition {
+	out := map[string]Condition{}
+	for _, c := range list {
+		out[c.Type] = c.Condition
+	}
+	return out
+}
+
+// ReadControlPlane reads the JSON of an RKEControlPlane.
+func ReadControlPlane(raw []byte) (*ControlPlane, error) {
+	var o struct {
+		Metadata metadata       `json:"metadata"`
+		Spec     map[string]any `json:"spec"`
+		Status   struct {
+			Observed   int64          `json:"observedGeneration"`
+			Applied    map[string]any `json:"appliedSpec"`
+			Conditions []condition    `json:"conditions"`
+			Phase      string         `json:"etcdSnapshotCreatePhase"`
+			Snapshot   struct {
+				Generation int64 `json:"generation"`
+			} `json:"etcdSnapshotCreate"`
+		} `json:"status"`
+	}
+	if err := decode(raw, "RKEControlPlane", &o); err != nil {
+		return nil, err
+	}
+	return &ControlPlane{
+		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name,
+		Generation: o.Metadata.Generation, Observed: o.Status.Observed,
+		Spec: o.Spec, Applied: o.Status.Applied, Conditions: conditionsOf(o.Status.Conditions),
+		SnapshotGeneration: o.Status.Snapshot.Generation, SnapshotPhase: o.Status.Phase,
+	}, nil
+}
+
+// ReadMachine reads the JSON of a Machine of Cluster API; its plan is in a Secret
+// of its own.
+func ReadMachine(raw []byte) (Machine, error) {
+	var o struct {
+		Metadata metadata `json:"metadata"`
+		Status   struct {
+			Node struct {
+				Name string `json:"name"`
+			} `json:"nodeRef"`
+		} `json:"status"`
+	}
+	err := decode(raw, "Machine", &o)
+	return Machine{Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.Deleted != nil}, err
+}
+
+// ReadEngine reads the JSON of a cluster of management.cattle.io.
+func ReadEngine(raw []byte) (*Engine, error) {
+	type spec struct {
+		Config map[string]any `json:"rancherKubernetesEngineConfig"`
+	}
+	var o struct {
+		Spec   spec `json:"spec"`
+		Status struct {
+			Applied    spec        `json:"appliedSpec"`
+			Failed     spec        `json:"failedSpec"`
+			Conditions []condition `json:"conditions"`
+		} `json:"status"`
+	}
+	err := decode(raw, "Cluster", &o)
+	return &Engine{Spec: o.Spec.Config, Applied: o.Status.Applied.Config, Failed: o.Status.Failed.Config, Conditions: conditionsOf(o.Status.Conditions)}, err
+}
+
+// decode says nothing of what an object holds: it may be a secret.
+func decode(raw []byte, kind string, into any) error {
+	if json.Unmarshal(raw, into) != nil {
+		return fmt.Errorf("the %s has fields of other types than Rancher gives them", kind)
+	}
+	return nil
+}

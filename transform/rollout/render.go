@@ -1,0 +1,67 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
+
+// What the stages of a migration change of a machine, and Rancher renders as it
+// is: keys, and the arguments whose last occurrence counts.
+var (
+	keys      = []string{"cloud-provider-name", "disable-cloud-controller"}
+	arguments = []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"}
+	flags     = []string{"cloud-provider", "enable-leader-migration", "leader-migration-config", "feature-gates"}
+)
+
+// cloudConfig is rendered as the path of a file that holds it.
+const cloudConfig = "cloud-provider-config"
+
+// lacks says in what a rendered configuration differs from the effective one of
+// its class, or "". Rancher adds arguments of its own, so lists are compared by
+// what was asked for and by the flags of the migration. No value is quoted.
+func lacks(rendered map[string]any, class transform.MachineClass) string {
+	if rendered == nil {
+		return "it holds no configuration"
+	}
+	effective := map[string]any{}
+	for _, s := range class.Settings {
+		effective[s.Key] = s.Value
+	}
+	for _, key := range keys {
+		if !same(effective[key], rendered[key]) {
+			return key
+		}
+	}
+	if empty(effective[cloudConfig]) != empty(rendered[cloudConfig]) {
+		return cloudConfig
+	}
+	for _, key := range arguments {
+		if flag := lacksFlag(args.Of(rendered[key]), args.Of(effective[key])); flag != "" {
+			return key + " " + flag
+		}
+	}
+	return ""
+}
+
+// lacksFlag names the first flag of the migration that is not as it should be, or
+// the first other one that is missing.
+func lacksFlag(rendered, wanted []args.Arg) string {
+	for _, flag := range flags {
+		is, has := args.Last(rendered, flag)
+		want, wants := args.Last(wanted, flag)
+		if has != wants || has && is.Value != want.Value {
+			return flag
+		}
+	}
+	for _, w := range wanted {
+		if !slices.ContainsFunc(rendered, func(r args.Arg) bool { return r.Name == w.Name && r.Value == w.Value }) {
+			return w.Name
+		}
+	}
+	return ""
+}

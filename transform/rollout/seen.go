@@ -1,0 +1,66 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+// Seen is one look at Rancher's objects of one cluster. Either ControlPlane and
+// Machines are filled, for RKE2, or Engine, for RKE.
+type Seen struct {
+	// ControlPlane is the RKEControlPlane; nil where there is none yet.
+	ControlPlane *ControlPlane
+	Machines     []Machine // by name
+	// Engine is the cluster of management.cattle.io, for RKE.
+	Engine *Engine
+}
+
+// Condition is one of an object's status. Its message is for people and may quote
+// anything: it is shown redacted.
+type Condition struct {
+	Status  string `json:"status"` // True, False or Unknown
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// ControlPlane is as much of an RKEControlPlane as tells what Rancher made of the
+// last change. Spec and Applied are decoded JSON, which may hold secrets.
+type ControlPlane struct {
+	Namespace, Name      string
+	Generation, Observed int64
+	Spec, Applied        map[string]any
+	Conditions           map[string]Condition
+	// SnapshotGeneration and SnapshotPhase are what became of the last snapshot of
+	// etcd that was asked for.
+	SnapshotGeneration int64
+	SnapshotPhase      string
+}
+
+// Machine is a Machine of Cluster API with its plan.
+type Machine struct {
+	Name     string
+	Labels   map[string]string
+	Node     string // the name of its Node; "" before it registered
+	Deleting bool
+	Plan     *Plan // nil where no Secret holds one
+}
+
+// Plan is the plan that Rancher gave a machine.
+type Plan struct {
+	Applied bool // the machine says that it runs exactly this plan
+	// Failures counts the tries of this plan that failed, and GivenUp says that
+	// there will be no further one.
+	Failures int
+	GivenUp  bool
+	// Unhealthy names the probes that fail.
+	Unhealthy []string
+	// Config is the rendered configuration of the machine (50-rancher.yaml); nil
+	// where the plan holds none. It may hold secrets.
+	Config map[string]any
+}
+
+// Engine is as much of a cluster of management.cattle.io as tells what RKE made of
+// the last change. Spec, Applied and Failed are configurations of RKE as decoded
+// JSON, nil where there is none; they may hold secrets.
+type Engine struct {
+	Spec, Applied, Failed map[string]any
+	Conditions            map[string]Condition
+}

@@ -1,0 +1,33 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import "github.com/rke-lm/rke-lm/transform"
+
+// Wanted is what the last change promises.
+type Wanted struct {
+	// Object is the cluster's object as it was written, as decoded JSON.
+	Object map[string]any
+	// Classes are the effective configurations of its machine classes; none for RKE.
+	Classes []transform.MachineClass
+	// Nodes are the names of the Nodes that machines had before the change, by the
+	// names of the machines: they must not change.
+	Nodes map[string]string
+}
+
+// Progress is how far a change has come.
+type Progress struct {
+	Done     bool
+	Machines []MachineProgress // by name
+	Waiting  string            // what is waited for; "" when done
+	Failed   string            // what does not pass by itself; "" for nothing
+}
+
+// MachineProgress is how far one machine has come.
+type MachineProgress struct {
+	Name    string
+	Node    string
+	Done    bool
+	Waiting string // what it lacks; "" when done
+}
