@@ -8,6 +8,7 @@ FACTS ?= ../shared/domain
 FUZZTIME ?= 30s
 BENCH_CLUSTERS ?= 10000
 BENCH_ROUNDS ?= 3
+BENCH_NODES ?= 5000
 SIZE_LIMIT_MB ?= 40
 
 BIN := bin/rke-lm
@@ -41,9 +42,10 @@ goldens-clean: golden ## Fail if rewriting the golden files changes or adds one
 lint: ## Check formatting, vet, staticcheck, license headers, package names
 	scripts/lint.sh
 
-bench: ## Run all benchmarks, then compare with one parse and with yq
+bench: ## Run all benchmarks, then compare with one parse, yq and kubectl
 	go test -run '^$$' -bench . -benchmem ./...
 	cd bench && go run . -clusters $(BENCH_CLUSTERS) -rounds $(BENCH_ROUNDS)
+	cd lab && go run ./bench -nodes $(BENCH_NODES) -rounds $(BENCH_ROUNDS)
 
 fuzz: ## Run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)

@@ -5,8 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,19 +24,20 @@ type ownersOptions struct {
 	timeline  ownership.Timeline
 	intervals []ownership.Interval
 	managers  []observation.Manager
-	readAt    time.Time // when the managers were read
-	lost      error     // why the last look failed
-	looked    bool
+	readAt    time.Time // when the managers were asked for
+	lookedAt  time.Time
+	outage    outage
 }
 
 const (
 	ownersPause  = 500 * time.Millisecond // between two looks at the leases
 	managersLast = 2 * time.Second        // how long the arguments of the managers count
 	lookTime     = 4 * time.Second        // for one look, so that a cut does not hang
+	tailTime     = 2 * time.Second        // from the last look to the end, at most
 )
 
 func newOwners(o *options) *cobra.Command {
-	w := &ownersOptions{options: o}
+	w := &ownersOptions{options: o, outage: outage{notes: o.err}}
 	c := &cobra.Command{
 		Use:   "owners",
 		Short: "Follow the leases of a live cluster and print who owns the cloud controllers, and when",
@@ -74,55 +73,59 @@ func (w *ownersOptions) run(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, w.length)
 		defer cancel()
 	}
-	refused := w.follow(ctx, observer)
-	w.tell(w.timeline.End(time.Now()))
+	w.follow(ctx, observer)
+	w.end(time.Now())
 	if err := w.finish(); err != nil {
 		return err
 	}
-	if refused == nil && w.lost != nil {
-		return w.lost
-	}
-	return refused
+	return w.outage.lost
 }
 
 // follow looks until its time is over, or it is refused. What may pass is tried
 // again; the timeline says unknown meanwhile.
-func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) error {
+func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) {
 	for {
 		err := w.look(ctx, observer)
-		var denied *kubeapi.Denied
 		switch {
+		case err == nil:
+			w.outage.over()
 		case ctx.Err() != nil:
-			return nil
-		case errors.As(err, &denied):
-			return err
-		case err != nil && w.lost == nil:
-			fmt.Fprintln(w.err, "unknown from now on, trying again:", err)
-		case err == nil && w.lost != nil:
-			fmt.Fprintln(w.err, "seen again")
+			return // it says nothing about the cluster
+		case !w.outage.bears(err):
+			return
 		}
-		w.lost = err
 		if !pause(ctx, ownersPause) {
-			return nil
+			return
 		}
 	}
+}
+
+// end closes the timeline; behind a look that failed or hangs nothing is known.
+func (w *ownersOptions) end(now time.Time) {
+	if w.outage.lost != nil || now.Sub(w.lookedAt) > tailTime {
+		w.tell(w.timeline.Lost(now))
+		return
+	}
+	w.tell(w.timeline.End(now))
 }
 
 func (w *ownersOptions) look(ctx context.Context, observer *observe.Observer) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	var o observation.Observation
-	if time.Since(w.readAt) > managersLast {
+	asked := time.Now()
+	if asked.Sub(w.readAt) > managersLast {
 		if err := observer.Managers(ctx, &o); err != nil {
 			return kubeapi.Refusal(err)
 		}
-		w.managers, w.readAt = o.Managers, time.Now()
+		w.managers, w.readAt = o.Managers, asked
+		asked = time.Now()
 	}
 	if err := observer.Leases(ctx, &o); err != nil {
 		return kubeapi.Refusal(err)
 	}
-	w.looked = true
-	w.tell(w.timeline.Add(ownership.Look{At: time.Now(), Leases: o.Leases, Managers: w.managers}))
+	w.lookedAt = time.Now()
+	w.tell(w.timeline.Add(ownership.Look{Asked: asked, At: w.lookedAt, Leases: o.Leases, Managers: w.managers}))
 	return nil
 }
 
@@ -138,7 +141,7 @@ func (w *ownersOptions) tell(list []ownership.Interval) {
 }
 
 func (w *ownersOptions) finish() error {
-	if !w.looked {
+	if w.lookedAt.IsZero() {
 		return nil
 	}
 	o := outputs.NewOwnership(w.intervals, w.timeline.Handovers)

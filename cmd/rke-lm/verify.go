@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -38,6 +39,12 @@ const (
 	lookPause   = 2 * time.Second        // between two looks at everything
 	settleLimit = 40 * time.Second       // for the leases to show whether they live
 )
+
+const followed = "follow the leases"
+
+// errUnsettled says that no verdict is possible: looks that are too far apart show
+// no sign of life.
+var errUnsettled = errors.New("what was seen does not tell yet whether their holders are alive")
 
 func newVerify(o *options) *cobra.Command {
 	v := &verifyOptions{options: o}
@@ -137,22 +144,44 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 		}
 		return o, nil, err
 	}
-	observer, err := v.dial(ctx, v.err, max(v.wait, defaultPatience))
+	observer, err := v.dial(ctx, v.err, v.patience())
 	if err != nil {
 		return nil, nil, err
 	}
 	observer.AllPods = v.allPods
+	o, err := v.await(ctx, observer, before)
+	return o, observer, err
+}
+
+// patience is not longer than the whole of a short wait.
+func (v *verifyOptions) patience() time.Duration {
+	if v.wait > 0 {
+		return min(v.wait, defaultPatience)
+	}
+	return defaultPatience
+}
+
+// await looks until there are no errors, or the time is over. A cluster that
+// cannot be seen is looked at again as well; what was seen of it before is no
+// verdict.
+func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer, before *observation.Snapshot) (*observation.Observation, error) {
+	gone := outage{notes: v.err}
 	for end, last := time.Now().Add(v.wait), 0; ; {
 		o, err := settled(ctx, observer, before, v.choice)
+		over := time.Now().Add(lookPause).After(end)
 		if err != nil {
-			return nil, nil, err
+			if over || ctx.Err() != nil || !gone.bears(err) || !pause(ctx, lookPause) {
+				return nil, err
+			}
+			continue
 		}
+		gone.over()
 		errs := stopping(live.Judge(o, v.choice).Findings)
 		if errs != last && v.wait > 0 {
 			fmt.Fprintf(v.err, "errors: %d\n", errs)
 		}
-		if last = errs; errs == 0 || time.Now().Add(lookPause).After(end) || !pause(ctx, lookPause) {
-			return o, observer, nil
+		if last = errs; errs == 0 || over || !pause(ctx, lookPause) {
+			return o, nil
 		}
 	}
 }
@@ -182,7 +211,13 @@ func settled(ctx context.Context, observer *observe.Observer, before *observatio
 			return nil, err
 		}
 	}
-	return o, ctx.Err()
+	switch {
+	case ctx.Err() != nil:
+		return nil, &kubeapi.Unreached{What: followed, Err: ctx.Err()}
+	case live.Unsettled(o, c):
+		return nil, &kubeapi.Unreached{What: followed, Err: errUnsettled}
+	}
+	return o, nil
 }
 
 // keep keeps the snapshot where it was asked for.

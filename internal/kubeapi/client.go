@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,6 +24,9 @@ type Client struct {
 	http     *http.Client
 	base     string // URL without a slash at its end
 	patience time.Duration
+	silence  time.Duration // for how long an answer may stand still
+	tokens   credentials
+	pace     pace
 	config   *rest.Config
 	// Requests and Bytes count what was asked and answered.
 	count counter
@@ -34,9 +36,14 @@ const (
 	// formats asks for protobuf, and for JSON where there is none.
 	formats = "application/vnd.kubernetes.protobuf, application/json"
 	// answerTime is for how long one answer may take.
-	answerTime = time.Minute
+	answerTime = 2 * time.Minute
+	// silentTime is for how long nothing of it may come.
+	silentTime = 20 * time.Second
 	firstPause = 200 * time.Millisecond
 	longPause  = 5 * time.Second
+	// misreadTime is for how long something else than an API server may answer: a
+	// proxy whose server starts anew has a page for that, and so has a wrong address.
+	misreadTime = 5 * time.Second
 )
 
 // Request is one call. It may be made again when its answer got lost, so it has
@@ -62,14 +69,23 @@ type Answer struct {
 // Do makes a request, again and again while what is wrong may pass. It fails with
 // *Failure for what the server refuses, and with what the network says.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	end := time.Now().Add(c.patience)
+	return c.try(ctx, r, func(Answer) error { return nil })
+}
+
+// try makes a request until its answer can be read.
+func (c *Client) try(ctx context.Context, r Request, read func(Answer) error) (Answer, error) {
+	start := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		a, err := c.once(ctx, r)
+		patience := c.patience
 		if err == nil {
-			return a, nil
+			if err = read(a); err == nil {
+				return a, nil
+			}
+			patience = min(patience, misreadTime)
 		}
-		wait, passes := passing(err, pause)
-		if ctx.Err() != nil || !passes || time.Now().Add(wait).After(end) {
+		wait, passes := c.passing(err, pause)
+		if ctx.Err() != nil || !passes || time.Since(start)+wait > patience {
 			return Answer{}, unreached(ctx, r.What, err)
 		}
 		if err := sleep(ctx, wait); err != nil {
@@ -82,6 +98,8 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	ctx, heard := listen(ctx, c.silence)
+	defer heard.stop()
 	target := c.base + r.Path
 	if len(r.Query) > 0 {
 		target += "?" + r.Query.Encode()
@@ -94,16 +112,20 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	if r.Body != nil {
 		req.Header.Set("Content-Type", cmp.Or(r.ContentType, "application/json"))
 	}
+	req.Header.Set("Accept-Encoding", c.pace.encoding())
+	c.tokens.show(req)
+	start := time.Now()
 	res, err := c.http.Do(req)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, silent(ctx, err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
+	body, err := readAll(res, heard.in(res.Body))
 	c.count.add(len(body))
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, silent(ctx, err)
 	}
+	c.pace.note(isPacked(res), len(body), time.Since(start))
 	a := Answer{body, res.Header.Get("Content-Type"), warnings(res.Header)}
 	if res.StatusCode/100 != 2 {
 		return Answer{}, newFailure(r.What, res, a)
@@ -113,16 +135,19 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 
 // passing reports whether an error may pass, and how long to wait. What no
 // server said is the network's, which may come back; a certificate that is not
-// trusted does not.
-func passing(err error, pause time.Duration) (time.Duration, bool) {
+// trusted does not. Credentials that somebody renews do.
+func (c *Client) passing(err error, pause time.Duration) (time.Duration, bool) {
 	var f *Failure
 	if !errors.As(err, &f) {
 		return pause, !untrusted(err)
 	}
-	if f.Status != http.StatusTooManyRequests && f.Status < 500 {
-		return 0, false
+	switch {
+	case f.Status == http.StatusTooManyRequests, f.Status >= 500, f.foreign():
+		return max(pause, f.after), true
+	case f.Status == http.StatusUnauthorized:
+		return pause, c.tokens.renewed
 	}
-	return max(pause, f.after), true
+	return 0, false
 }
 
 // warnings reads the texts of the Warning headers (RFC 7234, 5.5), which name no

@@ -4,6 +4,7 @@
 package kubeapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -33,6 +34,9 @@ type Connection struct {
 	Insecure bool
 	// Patience is for how long a request is tried again.
 	Patience time.Duration
+	// Silence is for how long an answer may stand still, before it counts as lost;
+	// 20 seconds, unless set.
+	Silence time.Duration
 }
 
 // ErrConfig says that the configuration names no cluster.
@@ -42,7 +46,7 @@ var ErrConfig = errors.New("no cluster to connect to")
 // ErrConfig.
 func Connect(c Connection) (*Client, error) {
 	if c.Rancher != "" {
-		return newClient(c.rancher(), c.Patience)
+		return newClient(c.rancher(), c)
 	}
 	config, err := c.loader().ClientConfig()
 	if err != nil {
@@ -53,7 +57,7 @@ func Connect(c Connection) (*Client, error) {
 		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, c.Authority
 		config.Insecure = c.Insecure
 	}
-	return newClient(config, c.Patience)
+	return newClient(config, c)
 }
 
 // rancher goes through Rancher's plain Kubernetes route to its own cluster.
@@ -88,7 +92,7 @@ func Contexts(c Connection) ([]string, error) {
 }
 
 // newClient turns a configuration into a client.
-func newClient(config *rest.Config, patience time.Duration) (*Client, error) {
+func newClient(config *rest.Config, c Connection) (*Client, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -98,7 +102,10 @@ func newClient(config *rest.Config, patience time.Duration) (*Client, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{http: h, base: strings.TrimSuffix(base.String(), "/"), patience: patience, config: config}, nil
+	return &Client{
+		http: h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
+		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config), config: config,
+	}, nil
 }
 
 // clusterRoute is the part of an address behind which a Rancher has a cluster's
@@ -112,7 +119,10 @@ func (c *Client) Through(id string) (*Client, bool) {
 	if !through {
 		return nil, false
 	}
-	return &Client{http: c.http, base: rancher + clusterRoute + url.PathEscape(id), patience: c.patience, config: c.config}, true
+	return &Client{
+		http: c.http, base: rancher + clusterRoute + url.PathEscape(id), patience: c.patience,
+		silence: c.silence, tokens: c.tokens, config: c.config,
+	}, true
 }
 
 // Address is where the server is.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,29 +25,39 @@ type Failure struct {
 	Status  int
 	Message string
 	after   time.Duration
+	page    bool // it came as a page for people, so from a proxy
 }
 
 func (f *Failure) Error() string {
 	return fmt.Sprintf("%s: the API server answers %d: %s", f.What, f.Status, f.Message)
 }
 
+// noSuchPath is what an API server answers for a group that it does not know.
+const noSuchPath = "404 page not found\n"
+
 func newFailure(what string, res *http.Response, a Answer) *Failure {
 	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), after: retryAfter(res.Header)}
+	f.page = len(a.Body) > 0 && !strings.Contains(a.ContentType, "json") && !isProtobuf(a) && string(a.Body) != noSuchPath
 	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
 		// The page of a login is no answer; its query may hold a token.
 		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
 	}
 	var s metav1.Status
-	if decode(a, "Status", &s, json.Unmarshal) == nil && s.Message != "" {
+	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil && s.Message != "" {
 		f.Message = redact.Text(s.Message)
 	}
 	return f
 }
 
-// HasStatus reports whether an error is a refusal with one of these codes.
+// foreign reports whether the refusal says nothing about the cluster: the proxy
+// before it does not know its way for now.
+func (f *Failure) foreign() bool { return f.Status == http.StatusNotFound && f.page }
+
+// HasStatus reports whether an error is a refusal with one of these codes, by the
+// API server itself.
 func HasStatus(err error, codes ...int) bool {
 	var f *Failure
-	return errors.As(err, &f) && slices.Contains(codes, f.Status)
+	return errors.As(err, &f) && slices.Contains(codes, f.Status) && !f.foreign()
 }
 
 // Denied lists what the user may not do.
@@ -74,7 +83,11 @@ func (u *Unreached) Error() string {
 	if f := (*Failure)(nil); errors.As(u.Err, &f) {
 		return fmt.Sprintf("%s; look at the API server, and run the command again", f)
 	}
-	return fmt.Sprintf("%s: %s; check the network and the API server, and run the command again", u.What, redact.Text(u.Err.Error()))
+	advice := "check the network and the API server"
+	if untrusted(u.Err) {
+		advice = "check the address and the certificate authority of the cluster, and who else may answer there"
+	}
+	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
 }
 
 func (u *Unreached) Unwrap() error { return u.Err }
@@ -83,10 +96,10 @@ func (u *Unreached) Unwrap() error { return u.Err }
 // it from answering.
 func unreached(ctx context.Context, what string, err error) error {
 	var f *Failure
-	if errors.As(err, &f) && f.Status < 500 && f.Status != http.StatusTooManyRequests {
+	if errors.As(err, &f) && f.Status < 500 && f.Status != http.StatusTooManyRequests && !f.foreign() {
 		return f
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && f == nil {
 		err = ctx.Err()
 	}
 	return &Unreached{what, err}

@@ -4,28 +4,26 @@
 package kubeapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // pageSize keeps one page of nodes, at about 15 kB each, to a few megabytes.
 const pageSize = 500
 
-// magic begins every protobuf answer (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
-var magic = []byte("k8s\x00")
-
-// errSamePage keeps a server that goes in circles from filling the memory.
-var errSamePage = errors.New("the API server answers with the same page for ever")
+var (
+	// errSamePage keeps a server that goes in circles from filling the memory.
+	errSamePage = errors.New("the API server answers with the same page for ever")
+	errExpires  = errors.New("the list expires before its last page is read")
+)
 
 // CustomList is the head of a list of a custom resource, which has no protobuf.
 type CustomList struct {
@@ -59,35 +57,73 @@ type Resource struct {
 }
 
 // Collect reads all pages of a list and keeps what keep makes of each. When the
-// list changes too much between two pages it begins anew, so that the result is
-// one state of the cluster.
+// list expires between two pages it begins anew, so that the result is one state
+// of the cluster.
 func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
+	var end time.Time
 	for {
 		kept, err := onePass(ctx, c, r, keep)
-		if HasStatus(err, http.StatusGone) && ctx.Err() == nil {
-			continue
+		if !HasStatus(err, http.StatusGone) || ctx.Err() != nil {
+			return kept, err
 		}
-		return kept, err
+		switch now := time.Now(); {
+		case end.IsZero():
+			end = now.Add(c.patience)
+		case now.After(end):
+			return nil, &Unreached{r.What, fmt.Errorf("%w: %w", errExpires, err)}
+		}
+		if err := sleep(ctx, firstPause); err != nil {
+			return nil, &Unreached{r.What, err}
+		}
 	}
 }
 
+// onePass asks for each page before it reads the one before it, so that the server
+// and the client work at the same time.
 func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var kept []T
-	for token := ""; ; {
-		page := P(new(L))
-		if err := Get(ctx, c, r.page(token), r.Kind, page, page.Unmarshal); err != nil {
-			return nil, err
+	token, coming := "", c.ask(ctx, r, "")
+	for {
+		page := <-coming
+		if page.err != nil {
+			return nil, page.err
 		}
-		kept = keep(page, kept)
-		next := page.GetContinue()
-		switch next {
-		case "":
-			return kept, nil
-		case token:
+		next, err := continued[L, P](page.content)
+		switch {
+		case err != nil:
+			return nil, &Unreached{r.What, err}
+		case next != "" && next == token:
 			return nil, &Unreached{r.What, errSamePage}
+		case next != "":
+			coming = c.ask(ctx, r, next)
+		}
+		if kept, err = read(page.content, kept, keep); err != nil {
+			return nil, &Unreached{r.What, err}
+		}
+		if next == "" {
+			return kept, nil
 		}
 		token = next
 	}
+}
+
+// answered is the content of a page, or why there is none.
+type answered struct {
+	content content
+	err     error
+}
+
+// ask asks for a page, and does not wait for it.
+func (c *Client) ask(ctx context.Context, r Resource, token string) <-chan answered {
+	coming := make(chan answered, 1)
+	go func() {
+		var page answered
+		page.content, page.err = c.content(ctx, r.page(token), r.Kind)
+		coming <- page
+	}()
+	return coming
 }
 
 func (r Resource) page(token string) Request {
@@ -107,38 +143,6 @@ func (r Resource) page(token string) Request {
 		req.Accept = "application/json"
 	}
 	return req
-}
-
-// Get asks for an object of a kind.
-func Get(ctx context.Context, c *Client, r Request, kind string, into any, protobuf func([]byte) error) error {
-	a, err := c.Do(ctx, r)
-	if err != nil {
-		return err
-	}
-	if err := decode(a, kind, into, func(raw []byte, _ any) error { return protobuf(raw) }); err != nil {
-		return &Unreached{r.What, err}
-	}
-	return nil
-}
-
-// decode reads an answer of a kind; anything else, such as the page of a proxy, is
-// an error and not an empty list.
-func decode(a Answer, kind string, into any, protobuf func([]byte, any) error) error {
-	if raw, is := bytes.CutPrefix(a.Body, magic); is {
-		var u runtime.Unknown
-		if err := u.Unmarshal(raw); err != nil {
-			return fmt.Errorf("the answer is no protobuf of Kubernetes: %w", err)
-		}
-		if u.Kind != kind {
-			return fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
-		}
-		return protobuf(u.Raw, into)
-	}
-	var head metav1.TypeMeta
-	if err := json.Unmarshal(a.Body, &head); err != nil || head.Kind != kind {
-		return fmt.Errorf("the answer is no %s of Kubernetes (%s)", kind, a.ContentType)
-	}
-	return json.Unmarshal(a.Body, into)
 }
 
 // counter counts requests and bytes.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
 
@@ -28,6 +29,16 @@ func often(times int, part string, f apitest.Fault) func(*http.Request) apitest.
 	}
 }
 
+// impatient gives an answer up that stands still for two seconds.
+func impatient(t *testing.T, s *apitest.Server, patience time.Duration) *observe.Observer {
+	t.Helper()
+	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: s.Kubeconfig(t), Patience: patience, Silence: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &observe.Observer{Client: c}
+}
+
 func TestWhatPassesIsTriedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -39,14 +50,20 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 		{"a storm of errors", often(12, "", apitest.Fault{Status: 500})},
 		{"a server that is not there yet", often(3, "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"})},
 		{"the page of a proxy with an error", often(2, "/nodes", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"})},
-		{"a list that is too old to go on", often(1, "continue=500", apitest.Fault{Status: 410})},
+		{"a list that is too old to go on", often(3, "continue=500", apitest.Fault{Status: 410})},
+		{"a reset between two pages", often(2, "continue=500", apitest.Fault{Reset: true})},
+		{"a page that comes late", often(1, "continue=500", apitest.Fault{Hang: 300 * time.Millisecond})},
+		{"a page that stops in the middle", often(1, "continue=500", apitest.Fault{Stall: time.Minute})},
+		{"a server that says nothing at all", often(1, "/leases", apitest.Fault{Hang: time.Minute})},
+		{"the page of a proxy that starts anew", often(2, "continue=500", apitest.Fault{Status: 200, Body: "<html>one moment</html>"})},
+		{"a proxy that does not know the server for now", often(2, "/leases", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := apitest.Start(t)
 			s.Fill(700)
 			s.Fault = c.fault
-			o, err := observer(t, s, 20*time.Second).Look(t.Context())
+			o, err := impatient(t, s, 20*time.Second).Look(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,13 +110,19 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 			return apitest.Fault{}
 		}},
 		{"a redirect", "list nodes: the API server answers 302", always("/nodes", apitest.Fault{Status: 302})},
+		{"a list that always expires", "list nodes: the API server answers 410: Gone; look at the API server", always("continue=500", apitest.Fault{Status: 410})},
+		{"a page that never comes", "list nodes: the API server went silent in the middle; check the network", always("continue=500", apitest.Fault{Hang: time.Minute})},
+		{"a page that always stops in the middle", "list nodes: the API server went silent in the middle; check the network", always("continue=500", apitest.Fault{Stall: time.Minute})},
+		{"too many requests for ever", "list nodes: the API server answers 429", always("continue=500", apitest.Fault{Status: 429, RetryAfter: "3600"})},
+		{"a snapshot that a proxy hides", "get configmaps in kube-system: the API server answers 404", always("/configmaps/", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
+		{"Rancher's objects, hidden by a proxy", "get the resources of rke.cattle.io: the API server answers 404", always("/rke.cattle.io/v1", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := apitest.Start(t)
 			s.Fill(700)
 			s.Fault = c.fault
-			o, err := observer(t, s, time.Second).Look(t.Context())
+			o, err := impatient(t, s, time.Second).Look(t.Context())
 			if o != nil || err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}

@@ -4,7 +4,9 @@
 package observe
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -24,12 +26,22 @@ type Observer struct {
 	*kubeapi.Client
 	// AllPods also reads the pods of all namespaces, for volumes that they name.
 	AllPods bool
+	// Moment is the longest time in which managers and leases are seen together; 10
+	// seconds, unless set.
+	Moment time.Duration
 
 	watch observation.Watch
 }
 
 // part reads one part of an observation; parts write different fields.
 type part func(context.Context, *observation.Observation) error
+
+// moment is shorter than a lease, which no manager gives back: who is seen to run
+// is who was seen to lead.
+const moment = 10 * time.Second
+
+// errSlow keeps a verdict from joining what was true at different times.
+var errSlow = errors.New("the answers take too long to be of one moment")
 
 // Look reads everything. It fails with *Denied and *Unreached; then there is
 // nothing to judge.
@@ -38,7 +50,11 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 		APIVersion: observation.APIVersion, Kind: observation.Kind,
 		Nodes: []observation.Node{}, Leases: []observation.Lease{}, DaemonSets: []observation.DaemonSet{}, Managers: []observation.Manager{}, Services: []observation.Service{},
 	}
+	start := time.Now()
 	err := together(ctx, out, o.Leases, o.readVersion, o.readNodes, o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
+	if err == nil && time.Since(start) > o.moment() {
+		err = o.Again(ctx, out)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,19 +73,28 @@ func together(ctx context.Context, out *observation.Observation, parts ...part) 
 	return kubeapi.Joined(errs)
 }
 
-// Again looks at the managers and the leases again.
+// Again looks at the managers and the leases again, until both are of one moment.
 func (o *Observer) Again(ctx context.Context, out *observation.Observation) error {
-	return together(ctx, out, o.Managers, o.Leases)
+	for range 3 {
+		start := time.Now()
+		if err := together(ctx, out, o.Managers, o.Leases); err != nil || time.Since(start) <= o.moment() {
+			return err
+		}
+	}
+	return &kubeapi.Unreached{What: "look at the managers and the leases", Err: errSlow}
 }
+
+func (o *Observer) moment() time.Duration { return cmp.Or(o.Moment, moment) }
 
 // Leases looks at the leases again.
 func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {
+	asked := time.Now()
 	records, err := o.records(ctx)
 	if err != nil {
 		return err
 	}
 	out.Seen = time.Now().UTC()
-	out.Leases = o.watch.Look(time.Now(), records)
+	out.Leases = o.watch.Look(asked, time.Now(), records)
 	return nil
 }
 

@@ -44,6 +44,12 @@ var managers = map[string]Program{
 	"v1.28": {Name: "aws-cloud-controller-manager", Module: "ccm-1.28", Package: managerPackage, Version: "v1.28.1"},
 }
 
+// Kubectl and Gojq are what people look at a cluster with: the benchmark compares rke-lm with them.
+var (
+	Kubectl = Program{Name: "kubectl", Module: "kubectl", Package: "k8s.io/kubernetes/cmd/kubectl", Version: "v1.26.15"}
+	Gojq    = Program{Name: "gojq", Module: "kubectl", Package: "github.com/itchyny/gojq/cmd/gojq", Version: "v0.12.17"}
+)
+
 // Helm installs charts, as people and RKE2's own controller do.
 var Helm = Program{Name: "helm", Module: "helm", Package: "helm.sh/helm/v3/cmd/helm", Version: "v3.19.2"}
 

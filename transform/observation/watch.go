@@ -9,11 +9,11 @@ import "time"
 // has seen nothing. Times are of the machine that looks.
 type Watch struct {
 	seen map[string]sight
-	last time.Time
+	last time.Time // when the last look began
 }
 
-// Blind is the longest time between two looks. A change behind a longer one is no
-// sign of life: it may be nearly as old.
+// Blind is the longest time from the beginning of a look to the end of the next. A
+// change behind a longer one is no sign of life: it may be nearly as old.
 const Blind = 5 * time.Second
 
 type sight struct {
@@ -22,21 +22,23 @@ type sight struct {
 	changed bool
 }
 
-// Look takes the records that are there now, and returns them with how each was
-// seen to move. A lease that was not there before has changed.
-func (w *Watch) Look(at time.Time, records []Lease) []Lease {
-	near := !w.last.IsZero() && at.Sub(w.last) <= Blind
+// Look takes the records that were asked for and answered at these times, and
+// returns them with how each was seen to move. A lease that was not there before
+// has changed. A slow answer may be as old as its question, so it proves silence
+// only up to then.
+func (w *Watch) Look(asked, answered time.Time, records []Lease) []Lease {
+	near := !w.last.IsZero() && answered.Sub(w.last) <= Blind
 	now := make(map[string]sight, len(records))
 	out := make([]Lease, len(records))
 	for i, r := range records {
 		s, known := w.seen[r.Name]
 		if !known || !s.record.SameRecord(r) {
-			s = sight{r, at, near}
+			s = sight{r, answered, near}
 		}
 		now[r.Name] = s
-		r.Changed, r.SilentSeconds = s.changed, at.Sub(s.since).Seconds()
+		r.Changed, r.SilentSeconds = s.changed, max(0, asked.Sub(s.since).Seconds())
 		out[i] = r
 	}
-	w.seen, w.last = now, at
+	w.seen, w.last = now, asked
 	return out
 }

@@ -42,7 +42,41 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 				if r == "" {
 					list = nil
 				}
-				got = w.Look(start.Add(time.Duration(i)*c.every), list)
+				at := start.Add(time.Duration(i) * c.every)
+				got = w.Look(at, at, list)
+			}
+			if life := got[0].Life(); life != c.want {
+				t.Errorf("%s, not %s: %+v", life, c.want, got[0])
+			}
+		})
+	}
+}
+
+// A look is a question and an answer, in seconds from the first one; the record is
+// of a moment between the two.
+type slowLook struct {
+	asked, answered int
+	record          string
+}
+
+func TestASlowAnswerProvesNoMoreThanItsQuestion(t *testing.T) {
+	start := time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name  string
+		looks []slowLook
+		want  Life
+	}{
+		{"a slow answer may be from before the silence was over", []slowLook{{0, 0, "a"}, {1, 1, "b"}, {2, 20, "b"}}, Live},
+		{"one that was asked for behind it is not", []slowLook{{0, 0, "a"}, {1, 1, "b"}, {16, 17, "b"}}, Dead},
+		{"a change between two slow answers may be old", []slowLook{{0, 4, "a"}, {5, 9, "b"}}, Unknown},
+		{"one that came soon behind its question is not", []slowLook{{0, 1, "a"}, {2, 4, "b"}}, Live},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var w Watch
+			var got []Lease
+			for _, l := range c.looks {
+				record := Lease{Name: "l", Holder: "somebody", DurationSeconds: 15, Renewed: start.Add(-time.Duration(l.record[0]) * time.Hour)}
+				got = w.Look(start.Add(time.Duration(l.asked)*time.Second), start.Add(time.Duration(l.answered)*time.Second), []Lease{record})
 			}
 			if life := got[0].Life(); life != c.want {
 				t.Errorf("%s, not %s: %+v", life, c.want, got[0])

@@ -12,7 +12,8 @@ import (
 
 // Look is what was seen at one moment, by the clock of who looked.
 type Look struct {
-	At       time.Time
+	Asked    time.Time // when the answers were asked for; the zero time stands for At
+	At       time.Time // when all of them were there
 	Leases   []observation.Lease
 	Managers []observation.Manager
 }
@@ -35,6 +36,7 @@ type Timeline struct {
 
 // moment is a look with the time until the next one.
 type moment struct {
+	asked     time.Time
 	at, to    time.Time
 	processes []Process
 	leases    map[string]held
@@ -56,11 +58,14 @@ type resolution struct {
 // Add takes the next look, and returns the intervals that it completes. Looks
 // come in the order of their times.
 func (t *Timeline) Add(l Look) []Interval {
+	if l.Asked.IsZero() {
+		l.Asked = l.At
+	}
 	if t.last != nil {
 		t.close(l.At)
 	}
-	m := moment{at: l.At, processes: ReadAll(l.Managers), leases: map[string]held{}}
-	leases := t.watch.Look(l.At, l.Leases)
+	m := moment{asked: l.Asked, at: l.At, processes: ReadAll(l.Managers), leases: map[string]held{}}
+	leases := t.watch.Look(l.Asked, l.At, l.Leases)
 	for _, r := range leases {
 		h := t.held(r)
 		h.Since = t.ages.of(r.Name+" "+r.Holder, l.At)
@@ -82,6 +87,15 @@ func (t *Timeline) Add(l Look) []Interval {
 	return t.tell()
 }
 
+// Lost closes the timeline of a cluster that can no longer be looked at: what came
+// behind the last look stays unknown.
+func (t *Timeline) Lost(at time.Time) []Interval {
+	if t.last != nil {
+		t.last.blind = unseen
+	}
+	return t.End(at)
+}
+
 // End closes the timeline; what is not known by now stays unknown.
 func (t *Timeline) End(at time.Time) []Interval {
 	if t.last != nil {
@@ -97,8 +111,8 @@ func (t *Timeline) End(at time.Time) []Interval {
 func (t *Timeline) close(at time.Time) {
 	m := *t.last
 	m.to, t.last = at, nil
-	if at.Sub(m.at) > observation.Blind {
-		m.blind = "the cluster could not be looked at"
+	if at.Sub(m.asked) > observation.Blind {
+		m.blind = unseen
 		t.resolveAll()
 		t.watch, t.ages, t.lease = observation.Watch{}, ages{}, holding{}
 	}
@@ -111,6 +125,8 @@ func (t *Timeline) resolveAll() {
 	}
 	t.pending = nil
 }
+
+const unseen = "the cluster could not be looked at"
 
 // held returns a lease as it is now. One that has not moved yet was alive if its
 // holder renews it in time.

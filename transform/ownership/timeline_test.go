@@ -199,3 +199,24 @@ func TestSecondsAddUp(t *testing.T) {
 		t.Errorf("%v, unknown %v", owners, unknown)
 	}
 }
+
+// Looks that are answered late say little about the time between them.
+func TestSlowLooksAreUnknown(t *testing.T) {
+	p := newPlay(kube(inTree, flag)).hold("one_a", km, mig).look(10)
+	lease := func() []observation.Lease { return []observation.Lease{p.records[km], p.records[mig]} }
+	for range 4 { // asked at once behind the last answer, answered four seconds later
+		p.got = append(p.got, p.timeline.Add(Look{Asked: p.now, At: p.now.Add(4 * time.Second), Leases: lease(), Managers: p.managers})...)
+		p.now = p.now.Add(4 * time.Second)
+	}
+	if told := p.told(); told != "14 kube, 12 unknown, 0 unknown" {
+		t.Error(told)
+	}
+}
+
+func TestWhatComesBehindTheLastLookOfALostClusterIsUnknown(t *testing.T) {
+	p := newPlay(kube(inTree, flag)).hold("one_a", km, mig).look(10).blind(2)
+	p.got = append(p.got, p.timeline.Lost(p.now)...)
+	if told := p.told(); told != "9 kube, 3 unknown" {
+		t.Error(told)
+	}
+}

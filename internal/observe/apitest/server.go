@@ -51,8 +51,10 @@ type Server struct {
 	// Requests are those that came.
 	Requests []*http.Request
 
-	mu   sync.Mutex
-	http *httptest.Server
+	mu      sync.Mutex
+	http    *httptest.Server
+	address string
+	names   *names // of its certificates; nil without TLS
 }
 
 // Fault is how a request fails; the zero Fault is none.
@@ -61,15 +63,22 @@ type Fault struct {
 	RetryAfter string        // with that status
 	Body       string        // with that status
 	Cut        bool          // the connection ends in the middle of the answer
+	Reset      bool          // the connection is reset without an answer
 	Hang       time.Duration // before the answer
+	Stall      time.Duration // in the middle of the answer
 }
 
 // Start starts a server that ends with the test.
 func Start(t testing.TB) *Server {
-	s := &Server{Renews: map[string]bool{}, Denied: map[string]bool{}, ConfigMaps: map[string]corev1.ConfigMap{}}
-	s.http = httptest.NewServer(s)
-	t.Cleanup(s.http.Close)
+	t.Helper()
+	s := newServer()
+	s.Up(t)
+	t.Cleanup(s.Down)
 	return s
+}
+
+func newServer() *Server {
+	return &Server{Renews: map[string]bool{}, Denied: map[string]bool{}, ConfigMaps: map[string]corev1.ConfigMap{}, address: "127.0.0.1:0"}
 }
 
 // Do changes the server.
@@ -83,14 +92,20 @@ func (s *Server) Do(change func()) {
 // file.
 func (s *Server) Kubeconfig(t testing.TB) string {
 	t.Helper()
+	return s.KubeconfigOf(t, "{token: a-token-for-tests}")
+}
+
+// KubeconfigOf writes one with the credentials of a user, in YAML.
+func (s *Server) KubeconfigOf(t testing.TB, user string) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
-clusters: [{name: orchard, cluster: {server: %q}}]
-users: [{name: viewer, user: {token: a-token-for-tests}}]
+clusters: [{name: orchard, cluster: {server: %q, certificate-authority-data: %q}}]
+users: [{name: viewer, user: %s}]
 contexts: [{name: orchard, context: {cluster: orchard, user: viewer}}]
 current-context: orchard
-`, s.http.URL)
+`, s.http.URL, s.names.authority(), user)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +135,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := s.answer(r)
 	s.mu.Unlock()
-	time.Sleep(f.Hang)
+	wait(r, f.Hang)
 	switch {
+	case f.Reset:
+		reset(w)
 	case f.Status != 0:
 		if f.RetryAfter != "" {
 			w.Header().Set("Retry-After", f.RetryAfter)
@@ -131,6 +148,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case f.Cut:
 		w.Header().Set("Content-Length", fmt.Sprint(len(a.body)))
 		w.Write(a.body[:len(a.body)/2]) // the server closes a connection that got too little
+	case f.Stall > 0:
+		w.Write(a.body[:len(a.body)/2])
+		http.NewResponseController(w).Flush()
+		wait(r, f.Stall)
+		w.Write(a.body[len(a.body)/2:])
 	default:
 		w.Header().Set("Content-Type", a.contentType)
 		w.WriteHeader(a.status)

@@ -1,0 +1,185 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+)
+
+// wrong takes the provider ID of a node away, and returns how it comes back.
+func wrong(s *apitest.Server, node int) (right func(*apitest.Server)) {
+	id := s.Nodes[node].Spec.ProviderID
+	s.Nodes[node].Spec.ProviderID = ""
+	return func(s *apitest.Server) { s.Nodes[node].Spec.ProviderID = id }
+}
+
+// The cluster becomes right while it cannot be seen; that is found out afterwards.
+func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
+	t.Parallel()
+	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
+		var right func(*apitest.Server)
+		b := befall(t, c, aFew, func(s *apitest.Server) { right(s) }, 4*time.Second)
+		b.Do(func() { right = wrong(b.Server, 510) })
+		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "1m")
+		b.end()
+		return func(t *testing.T) {
+			if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") || !strings.Contains(r.stderr, "errors: 1\n") {
+				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+			}
+		}
+	})
+}
+
+// The cluster becomes wrong while it cannot be seen: what was right before is no
+// verdict.
+func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
+	t.Parallel()
+	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
+		b := befall(t, c, aFew, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
+		b.Do(func() { wrong(b.Server, 7) })
+		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "20s")
+		b.end()
+		return func(t *testing.T) {
+			if r.code != exitFound || !strings.Contains(r.stdout, apitest.NodeName(510)) || !strings.Contains(r.stdout, "518 of 520") {
+				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+			}
+		}
+	})
+}
+
+func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
+	t.Parallel()
+	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
+		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
+		b.Do(func() { wrong(b.Server, 510) })
+		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "15s", "-o", "json")
+		b.end()
+		return func(t *testing.T) {
+			if r.code != c.code || r.stdout != "" || !strings.Contains(r.stderr, c.message) {
+				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+			}
+		}
+	})
+}
+
+func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
+	t.Parallel()
+	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
+		fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, exitDone, ""),
+		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
+	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
+		b := befall(t, c, aFew, func(*apitest.Server) {}, 8*time.Second)
+		o, r := owners(t, b.config, "17s")
+		b.end()
+		return func(t *testing.T) {
+			last := o.Intervals[len(o.Intervals)-1]
+			if r.code != exitDone || o.Intervals[0].Count != "1" || last.Count != "1" || o.Seconds["unknown"] < 6 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+				t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+			}
+		}
+	})
+}
+
+func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
+	t.Parallel()
+	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
+		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
+	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
+		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
+		o, r := owners(t, b.config, "10s")
+		b.end()
+		return func(t *testing.T) {
+			last := o.Intervals[len(o.Intervals)-1]
+			if r.code != c.code || o.Seconds["1"] < 1 || last.Count != "unknown" || o.Seconds["unknown"] < 5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+				t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+			}
+			if !strings.Contains(r.stderr, c.message) {
+				t.Error(r.stderr)
+			}
+		}
+	})
+}
+
+// The manager that owns the controllers dies while nobody sees it: the time until
+// it is seen to be dead is nobody's, and not its own.
+func TestOwnersDoesNotCountTheDeadForAliveBehindTrouble(t *testing.T) {
+	t.Parallel()
+	cut := fails("", "", apitest.Fault{Reset: true}, 0, "")
+	b := befall(t, cut, aFew, func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
+	o, r := owners(t, b.config, "30s")
+	b.end()
+	if last := o.Intervals[len(o.Intervals)-1]; r.code != exitDone || last.Count != "0" || o.Seconds["1"] > 8 || o.Seconds["unknown"] < 15 || o.Seconds["2"] > 0 {
+		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+	}
+}
+
+// accepts lets a server accept one token only.
+func accepts(token string) func(*http.Request) apitest.Fault {
+	return func(r *http.Request) apitest.Fault {
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			return apitest.Fault{Status: 401}
+		}
+		return apitest.Fault{}
+	}
+}
+
+// A token in a file is renewed by somebody else, a moment after it has expired.
+func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		verb []string
+		code int
+		want string
+	}{
+		{[]string{"verify"}, exitDone, "520 of 520"},
+		{[]string{"verify", "--stage", "install-ccm", "--wait", "30s"}, exitDone, "520 of 520"},
+		{[]string{"owners", "--for", "8s"}, exitDone, "kube-controller-manager\n"},
+	} {
+		t.Run(strings.Join(c.verb, " "), func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "token")
+			write := func(token string) {
+				if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+			write("the-first-one")
+			expire := trouble{strike: func(_ *testing.T, s *apitest.Server) { s.Do(func() { s.Fault = accepts("the-second-one") }) }, heal: func(*testing.T, *apitest.Server) { write("the-second-one") }}
+			b := befall(t, expire, 1, func(*apitest.Server) {}, 1500*time.Millisecond)
+			b.Do(func() { b.Fault = accepts("the-first-one") })
+			r := runHere(t, "", append(c.verb, "--kubeconfig", b.KubeconfigOf(t, "{tokenFile: "+file+"}"))...)
+			if b.end(); r.code != c.code || !strings.Contains(r.stdout, c.want) {
+				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+			}
+		})
+	}
+}
+
+func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
+	t.Parallel()
+	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
+		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
+		runHere(t, "", "verify", "--kubeconfig", b.config)
+		for range 4 {
+			runHere(t, "", "owners", "--kubeconfig", b.config, "--for", "300ms")
+		}
+		b.end()
+		r := runHere(t, "", "status", "--kubeconfig", b.config, "-o", "json")
+		return func(t *testing.T) {
+			var list outputs.Statuses
+			if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != c.code || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, c.message) || list.Clusters[0].Reached != "" {
+				t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
+			}
+		}
+	})
+}

@@ -1,0 +1,120 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+)
+
+// trouble is what befalls a cluster in the middle of a look at it.
+type trouble struct {
+	name    string
+	strike  func(*testing.T, *apitest.Server)
+	heal    func(*testing.T, *apitest.Server)
+	code    int    // where it does not pass
+	message string // the same
+}
+
+const lookAtNetwork, lookAtServer = "check the network and the API server, and run the command again", "look at the API server, and run the command again"
+
+// fails is a trouble of the requests whose URL has a part. Those of verify and
+// owners have the leases in common.
+func fails(name, part string, f apitest.Fault, code int, message string) trouble {
+	return trouble{
+		name:   name,
+		strike: func(_ *testing.T, s *apitest.Server) { s.Do(func() { s.Fault = on(part, f) }) },
+		heal:   func(_ *testing.T, s *apitest.Server) { s.Do(func() { s.Fault = nil }) },
+		code:   code, message: message,
+	}
+}
+
+func troubles() []trouble {
+	return []trouble{
+		{"a server that is gone", func(_ *testing.T, s *apitest.Server) { s.Down() }, func(t *testing.T, s *apitest.Server) { s.Up(t) }, exitFailed, lookAtNetwork},
+		{"a certificate of another name", func(_ *testing.T, s *apitest.Server) { s.Rename(true) }, func(_ *testing.T, s *apitest.Server) { s.Rename(false) }, exitFailed, "check the address and the certificate authority of the cluster"},
+		fails("connections that are reset", "", apitest.Fault{Reset: true}, exitFailed, lookAtNetwork),
+		fails("a cut in the middle of answers", "", apitest.Fault{Cut: true}, exitFailed, lookAtNetwork),
+		fails("too many requests", "", apitest.Fault{Status: 429, RetryAfter: "1"}, exitFailed, lookAtServer),
+		fails("a storm of errors", "", apitest.Fault{Status: 500}, exitFailed, lookAtServer),
+		fails("a server that is not ready", "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"}, exitFailed, lookAtServer),
+		fails("a list that expires", "/leases", apitest.Fault{Status: 410}, exitFailed, lookAtServer),
+		fails("an expired token", "", apitest.Fault{Status: 401}, exitRefused, "expired"),
+		fails("a right that is taken away", "/daemonsets", apitest.Fault{Status: 403}, exitRefused, "these rights are missing: list daemonsets.apps in kube-system; ask for them"),
+		fails("the page of a proxy", "", apitest.Fault{Status: 200, Body: "<html>log in</html>"}, exitFailed, lookAtNetwork),
+		fails("a proxy that has lost its way", "", apitest.Fault{Status: 404, Body: "<html>no backend</html>"}, exitFailed, lookAtServer),
+	}
+}
+
+// pageTroubles befall long lists, which verify alone reads.
+func pageTroubles() []trouble {
+	return []trouble{
+		fails("a cut in the second page", "continue=500", apitest.Fault{Cut: true}, exitFailed, lookAtNetwork),
+		fails("a second page that has expired", "continue=500", apitest.Fault{Status: 410}, exitFailed, "list nodes: the API server answers 410: Gone; "+lookAtServer),
+		fails("an error between two pages", "continue=500", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"}, exitFailed, lookAtServer),
+		fails("a token that expires between two pages", "continue=500", apitest.Fault{Status: 401}, exitRefused, "log in again"),
+		fails("a right on volumes that is taken away", "/persistentvolumes", apitest.Fault{Status: 403}, exitRefused, "list persistentvolumes"),
+	}
+}
+
+// aFew looks at the leases make a first good look at the cluster.
+const aFew = 4
+
+// befallen is a cluster that is seen well, has a trouble, and may lose it again.
+type befallen struct {
+	*apitest.Server
+	config string
+	over   context.CancelFunc
+	ended  sync.WaitGroup
+}
+
+// befall lets a trouble begin once the leases were looked at so many times.
+func befall(t *testing.T, c trouble, looks int, during func(*apitest.Server), length time.Duration) *befallen {
+	t.Helper()
+	s := apitest.StartTLS(t)
+	s.Fill(520)
+	for i := range s.Nodes {
+		s.Nodes[i].Status.Images = nil // many such clusters are looked at together
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b := &befallen{Server: s, config: s.Kubeconfig(t), over: cancel}
+	b.ended.Go(func() {
+		for s.Count("/leases") < looks {
+			if !pause(ctx, 10*time.Millisecond) {
+				t.Errorf("%s: it was over before it began", c.name)
+				return
+			}
+		}
+		s.Do(func() { during(s) })
+		c.strike(t, s)
+		if length > 0 && pause(ctx, length) {
+			c.heal(t, s)
+		}
+	})
+	return b
+}
+
+// end waits for the trouble to be over, when nobody looks any more.
+func (b *befallen) end() {
+	b.over()
+	b.ended.Wait()
+}
+
+// atOnce runs something for all troubles at the same time: all they do is wait.
+func atOnce(t *testing.T, list []trouble, run func(*testing.T, trouble) func(*testing.T)) {
+	t.Helper()
+	checks := make([]func(*testing.T), len(list))
+	var all sync.WaitGroup
+	for i, c := range list {
+		all.Go(func() { checks[i] = run(t, c) })
+	}
+	all.Wait()
+	for i, c := range list {
+		t.Run(c.name, checks[i])
+	}
+}

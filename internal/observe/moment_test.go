@@ -1,0 +1,66 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+)
+
+// What the managers do and who holds the leases is read again when the rest of the
+// look took so long that both are old.
+func TestWhatMovesIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	s := apitest.Start(t)
+	s.Fill(3)
+	s.Fault = often(1, "/nodes", apitest.Fault{Hang: 1500 * time.Millisecond})
+	s.Fault = changing(s, s.Fault)
+	ob := observer(t, s, time.Minute)
+	ob.Moment = time.Second
+	o, err := ob.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range o.Leases {
+		if l.Name == "kube-controller-manager" && l.Holder != "somebody-else" {
+			t.Errorf("held by %s", l.Holder)
+		}
+	}
+}
+
+// changing lets the holder of a lease change once the nodes were asked for and the
+// leases were read.
+func changing(s *apitest.Server, fault func(*http.Request) apitest.Fault) func(*http.Request) apitest.Fault {
+	looks := 0
+	return func(r *http.Request) apitest.Fault {
+		if strings.Contains(r.URL.Path, "/leases") {
+			if looks++; looks == 2 {
+				s.Hold("kube-controller-manager", "somebody-else")
+			}
+		}
+		return fault(r)
+	}
+}
+
+// Answers that all take long are never of one moment, and give no verdict.
+func TestAnswersThatAreNeverOfOneMomentAreSaid(t *testing.T) {
+	t.Parallel()
+	s := apitest.Start(t)
+	s.Fill(3)
+	s.Fault = func(r *http.Request) apitest.Fault {
+		if strings.Contains(r.URL.Path, "/daemonsets") {
+			return apitest.Fault{Hang: 1500 * time.Millisecond}
+		}
+		return apitest.Fault{}
+	}
+	ob := observer(t, s, time.Minute)
+	ob.Moment = time.Second
+	if o, err := ob.Look(t.Context()); o != nil || err == nil || !strings.Contains(err.Error(), "take too long to be of one moment") {
+		t.Errorf("%v", err)
+	}
+}

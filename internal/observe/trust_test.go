@@ -1,0 +1,69 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+)
+
+// A token in a file is read for every request, and one that was refused may have
+// been renewed meanwhile.
+func TestATokenInAFileIsReadAgain(t *testing.T) {
+	s := apitest.StartTLS(t) // a token is sent over TLS alone
+	s.Fill(700)
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(token string) {
+		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	write("the-first-one")
+	asked := 0
+	s.Fault = func(r *http.Request) apitest.Fault {
+		if !strings.Contains(r.URL.String(), "continue=500") || r.Header.Get("Authorization") == "Bearer the-second-one" {
+			return apitest.Fault{}
+		}
+		if asked++; asked == 2 {
+			write("the-second-one\n")
+		}
+		return apitest.Fault{Status: 401}
+	}
+	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), Patience: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := (&observe.Observer{Client: c}).Look(t.Context()); err != nil || len(o.Nodes) != 700 || asked != 2 {
+		t.Errorf("%v after %d refusals", err, asked)
+	}
+}
+
+// The answer of a server with another name is never read, nor is it sent a token.
+func TestAServerOfAnotherNameIsSaidAtOnce(t *testing.T) {
+	s := apitest.StartTLS(t)
+	s.Fill(3)
+	ob := observer(t, s, time.Minute)
+	if _, err := ob.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := s.Count("")
+	s.Rename(true)
+	start := time.Now()
+	_, err := ob.Look(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "check the address and the certificate authority") || time.Since(start) > 10*time.Second || s.Count("") != before {
+		t.Errorf("%v after %s and %d requests", err, time.Since(start), s.Count("")-before)
+	}
+	s.Rename(false)
+	if _, err := ob.Look(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

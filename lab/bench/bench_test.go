@@ -1,0 +1,102 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// A kubelet's node is about 15 kB, of which the API server adds some for who manages what.
+func TestANodeIsAsLargeAsARealOne(t *testing.T) {
+	text, err := json.Marshal(node(4711))
+	if err != nil || len(text) < 11_000 || len(text) > 15_000 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
+
+func TestNodesDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 5000 {
+		n := node(i)
+		seen[n.Name], seen[n.Spec.ProviderID] = true, true
+	}
+	if len(seen) != 10_000 {
+		t.Errorf("%d names and provider IDs", len(seen))
+	}
+}
+
+func TestTheProxyCountsWhatPasses(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer ours" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		w.Write(make([]byte, 1000))
+	}))
+	defer server.Close()
+	p, err := startProxy(&rest.Config{Host: server.URL, BearerToken: "not-the-proxy's", TLSClientConfig: rest.TLSClientConfig{CAData: authority(server.Certificate().Raw)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for range 3 {
+		r, err := http.NewRequest(http.MethodGet, p.URL+"/api/v1/nodes", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer ours")
+		res, err := p.Client().Do(r)
+		if err != nil || res.StatusCode != http.StatusOK || res.ProtoMajor != 2 {
+			t.Fatalf("%v, %v", res, err)
+		}
+		var body bytes.Buffer
+		body.ReadFrom(res.Body)
+		res.Body.Close()
+	}
+	if p.requests.Load() != 3 || p.bytes.Load() != 3000 {
+		t.Errorf("%d requests, %d bytes", p.requests.Load(), p.bytes.Load())
+	}
+}
+
+func TestAPipeFailsWithItsFirstProgram(t *testing.T) {
+	for script, want := range map[string]string{"printf 'a\\nb\\n'": "b\n", "echo b; exit 3": ""} {
+		var out bytes.Buffer
+		first, last := exec.Command("sh", "-c", script), exec.Command("grep", "b")
+		last.Stdout = &out
+		err := pipe([]*exec.Cmd{first, last})
+		if failed := want == ""; failed != (err != nil) || !failed && out.String() != want {
+			t.Errorf("%s: %q, %v", script, out.String(), err)
+		}
+	}
+}
+
+// A command that found less is not faster.
+func TestWhatIsNotFoundIsAnError(t *testing.T) {
+	const one = "ProviderID: aws:///eu-west-1a/i-1\n"
+	if foundLines(2)(one+one) != nil || foundLines(2)(one) == nil || foundByVerify(2)("1 of 2 nodes") == nil || foundByVerify(2)("2 of 2 nodes") != nil {
+		t.Error("a wrong output is taken for a right one")
+	}
+}
+
+func TestTheTableSaysWhichAimsAreMet(t *testing.T) {
+	took := func(name string, seconds float64) *row {
+		return &row{name: name, costs: []cost{{time.Duration(seconds * float64(time.Second)), time.Second, 50e6}}, requests: 10, bytes: 1e6}
+	}
+	b := bench{nodes: 5000, rounds: 1, rows: []*row{took(verifyName, 1), took(getName, 3.5), took(describeName, 39), {name: "left out"}}}
+	var out strings.Builder
+	b.print(&out)
+	for _, want := range []string{"× 3.5", "at least 3: 3.5, met", "at least 40: 39, NOT met", "at most 100 MB: 50 MB, met"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
