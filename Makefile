@@ -64,10 +64,10 @@ lab: ## Build the control planes that the end-to-end tests run, once
 
 e2e: lab ## Run the command line scripts, then the stages on real control planes
 	go test ./cmd/rke-lm -run TestScript -count=1
-	cd lab && go test -p 1 -count=1 -timeout 15m -v ./...
+	cd lab && go test -p 1 -parallel 3 -count=1 -timeout 25m -v ./...
 
-soak: lab ## Run the stages of RKE2 on real control planes with the managers' default timings
-	cd lab && LAB_SOAK=1 go test ./e2e -run 'TestStages(OfAnRKE2|That|Are)' -count=1 -timeout 20m -v
+soak: lab ## Run the stages of RKE2 with the managers' default timings, and kill 50 runs of rke-lm
+	cd lab && LAB_SOAK=1 go test ./e2e -run 'TestStages(OfAnRKE2|That|Are)|TestRunsThatAreKilled' -count=1 -timeout 90m -v
 
 # The module of its own keeps Helm out of this one's requirements.
 chart: ## Render the published charts with all values, and print how many come out right
