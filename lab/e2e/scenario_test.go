@@ -26,9 +26,6 @@ import (
 // controlPlanes is the machine class of the control planes in testdata.
 const controlPlanes = "control-plane"
 
-// soak names the environment variable that asks for the managers' default timings.
-const soak = "LAB_SOAK"
-
 // scenario is a cluster with its agent and everything that watches them.
 type scenario struct {
 	*testing.T
@@ -49,7 +46,8 @@ func begin(t *testing.T, machines ...string) *scenario {
 		t.Skip("starts real control planes")
 	}
 	timing := cluster.Short
-	if os.Getenv(soak) != "" {
+	if soaks() {
+		t.Parallel() // it is mostly waiting
 		timing = cluster.Defaults
 	}
 	c, err := cluster.Start(t.Context(), folder(t), timing)
