@@ -174,6 +174,20 @@ func TestTheRunbookTellsAllOfAStage(t *testing.T) {
 	}
 }
 
+// A manager without its flag would be a second owner, so its undone manifest stays out of the cluster.
+func TestTheRunbookTakesAManagerOutBeforeItsUndo(t *testing.T) {
+	planned(t, map[string]string{"manifests/c.yaml": textOf(t, filepath.Join("testdata", "golden", "manifest-cloud-static-pod", "input.yaml"))}, "manifests/c.yaml")
+	book := textOf(t, "plans/kube-system/cloud-controller-manager/runbook.md")
+	_, stage, _ := strings.Cut(book, "## 03 install-ccm")
+	_, undo, _ := strings.Cut(stage, "**Before the undo.**")
+	for _, want := range []string{"take the manager out, and leave it out", "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml", "**Undo.**", "and does not go to the cluster.", "**After the undo.**"} {
+		var found bool
+		if _, undo, found = strings.Cut(undo, want); !found {
+			t.Fatalf("it does not say, or not in this order: %s\n%s", want, stage)
+		}
+	}
+}
+
 func TestBlockedStagesSayWhyInTheRunbook(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
 	must(t, exitDone, "plan", "--out", "plans", "c.yaml")
