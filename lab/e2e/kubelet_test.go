@@ -5,12 +5,14 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/aws"
@@ -47,7 +49,7 @@ func (s *scenario) kubelets(node aws.Instance) {
 func (k *kubelets) show(ctx context.Context) error {
 	there := map[string]shown{}
 	for _, c := range k.agent.Containers() {
-		there[string(c.Component)+"-"+c.Machine] = shown{c, c.Alive()}
+		there[k.podOf(c)] = shown{c, c.Alive()}
 	}
 	for name, old := range maps.Clone(k.shown) {
 		if now, runs := there[name]; runs && old.same(now) {
@@ -66,6 +68,14 @@ func (k *kubelets) show(ctx context.Context) error {
 	return nil
 }
 
+// podOf returns the name of a manager's pod: a DaemonSet may have made it.
+func (k *kubelets) podOf(c agent.Container) string {
+	if made := k.chartPod.Load(); made != nil && c.Component == cluster.CCM {
+		return *made
+	}
+	return string(c.Component) + "-" + c.Machine
+}
+
 // same reports whether it is still the same pod: one that changes is made anew.
 func (s shown) same(o shown) bool { return s.Minor == o.Minor && slices.Equal(s.Args, o.Args) }
 
@@ -76,19 +86,26 @@ func (k *kubelets) write(ctx context.Context, name string, now shown) error {
 		return nil
 	}
 	pods := k.client.CoreV1().Pods(metav1.NamespaceSystem)
-	pod := mirror(name, k.node, now.Container)
-	if !there {
-		if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+	if !there && k.static(name) {
+		if _, err := pods.Create(ctx, mirror(name, k.node, now.Container), metav1.CreateOptions{}); err != nil {
 			return err
 		}
-		k.shown[name] = now
 	}
-	pod.Status = now.status()
-	if _, err := pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{}); err != nil {
+	status, err := json.Marshal(corev1.Pod{Status: now.status()})
+	if err != nil {
+		return err
+	}
+	if _, err := pods.Patch(ctx, name, types.StrategicMergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
 		return err
 	}
 	k.shown[name] = now
 	return nil
+}
+
+// static reports whether a pod comes from a file of its machine.
+func (k *kubelets) static(name string) bool {
+	made := k.chartPod.Load()
+	return made == nil || *made != name
 }
 
 func mirror(name, node string, c agent.Container) *corev1.Pod {

@@ -119,6 +119,7 @@ func TestWhatIsSeenIsWhatAWSWasTold(t *testing.T) {
 	stop()
 	s.served()
 	s.reaches(observer, transform.DisableLeaderMigration)
+	s.approved(transform.VerifyProviderIDs)
 	intervals := seen.end()
 	t.Logf("what owners saw\n%s", told(intervals))
 	owners, unknown := ownership.Seconds(intervals)

@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/rke-lm/rke-lm/lab/agent"
@@ -105,18 +104,11 @@ func (s *scenario) gate(stage string) {
 	case transform.EnableLeaderMigration:
 		s.eventually("the migration lease with kube-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.KCM })
 	case transform.InstallCCM:
-		s.eventually("a cloud-controller-manager that leads", func(context.Context) bool {
-			return slices.ContainsFunc(s.cluster.Managers(), func(m *cluster.Manager) bool {
-				return m.Component == cluster.CCM && m.Alive() && len(m.Acquired()) == 1
-			})
-		})
+		s.leads(cluster.CCM)
 	case transform.SwitchToExternal:
 		s.eventually("the migration lease with cloud-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.CCM })
 	case transform.DisableLeaderMigration:
-		s.eventually("an owner without the migration lease", func(context.Context) bool {
-			timeline := s.timeline(recorder.Service, s.began)
-			return len(timeline[len(timeline)-1].Owners) == 1
-		})
+		s.eventually("an owner without the migration lease", func(context.Context) bool { return s.owner() == cluster.CCM })
 	}
 }
 

@@ -26,6 +26,7 @@ func mistake(t *testing.T) *scenario {
 	if soaks() {
 		t.Skip("is the same with the default timings")
 	}
+	t.Parallel()
 	s := begin(t, "cp-1")
 	s.kubelets(s.join())
 	return s

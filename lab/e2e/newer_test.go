@@ -27,6 +27,7 @@ func TestANewerManagerWithTheDefaultConfigurationIsASecondOwner(t *testing.T) {
 	s := mistake(t)
 	s.until(planned(t, document(t, "rke2.yaml")), newer)
 	s.twoOwners()
+	s.doubled()
 	s.faulted(transform.InstallCCM, "two-owners")
 	s.end("newer-ccm-default-names")
 }

@@ -28,10 +28,13 @@ func TestStagesOfAnRKE1Cluster(t *testing.T) {
 // mounts from its ConfigMap.
 func TestStagesOfAnRKE1ClusterWithANewerManager(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
-	s.migrate(s.alongRKE1(transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: "v1.28.1"}))
+	s.migrate(s.alongRKE1(newerTarget))
 	s.keptGroups()
 	s.end("rke1-newer-ccm")
 }
+
+// newerTarget asks for a manager whose controllers have other names.
+var newerTarget = transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: "v1.28.1"}
 
 // alongRKE1 is one cluster.yml after the other, and beside it what an operator does.
 func (s *scenario) alongRKE1(target transform.Target) way {

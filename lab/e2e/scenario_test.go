@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,9 +35,11 @@ type scenario struct {
 	agent    *agent.Agent
 	recorder *recorder.Recorder
 	began    time.Time
-	external bool // what kubelets are told now
-	machines int  // launched so far
-	left     int  // of them, those that a cloud-controller-manager has to initialise
+	external bool                   // what kubelets are told now
+	machines int                    // launched so far
+	left     int                    // of them, those that a cloud-controller-manager has to initialise
+	patience time.Duration          // with what is to come: two takeovers, and then some for a busy machine
+	chartPod atomic.Pointer[string] // the name of the pod that a DaemonSet made for the cloud-controller-manager, if one did
 }
 
 // begin starts a cluster with the given control planes; no manager runs yet.
@@ -57,6 +60,7 @@ func begin(t *testing.T, machines ...string) *scenario {
 	t.Cleanup(c.Stop)
 	s := &scenario{T: t, cluster: c, agent: agent.New(c, machines...), began: time.Now()}
 	t.Cleanup(s.agent.Stop)
+	s.patience = 2*timing.Takeover() + 20*time.Second
 	if s.client, err = c.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +134,10 @@ func (s *scenario) rollOut(w agent.Wanted) {
 	}
 }
 
-// eventually waits until something holds. It waits for as long as two takeovers may take, and then some
-// for a busy machine.
+// eventually waits until something holds, for as long as the scenario has patience.
 func (s *scenario) eventually(what string, holds func(context.Context) bool) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), 2*s.cluster.Timing.Takeover()+20*time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
 	for !holds(ctx) {
 		select {

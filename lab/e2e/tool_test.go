@@ -60,29 +60,41 @@ func (v verdict) has(rule string) bool {
 	})
 }
 
-// verify asks rke-lm whether a stage is done.
-func (s *scenario) verify(ctx context.Context, stage string) (verdict, error) {
+// ask runs rke-lm on the cluster, reads the JSON that it prints, and returns its exit code.
+func (s *scenario) ask(ctx context.Context, answer any, verb string, flags ...string) (int, error) {
 	s.Helper()
 	file, err := tool()
 	if err != nil {
-		return verdict{}, err
+		return 0, err
 	}
 	config, err := s.cluster.Kubeconfig(cluster.Admin)
 	if err != nil {
-		return verdict{}, err
+		return 0, err
 	}
 	var out, complaints bytes.Buffer
-	cmd := exec.CommandContext(ctx, file, "verify", "--kubeconfig", config, "--stage", stage, "-o", "json")
+	cmd := exec.CommandContext(ctx, file, append([]string{verb, "--kubeconfig", config, "-o", "json"}, flags...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"HOME=" + s.cluster.Dir}, &out, &complaints
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		return verdict{}, err
+		return 0, err
 	}
-	v := verdict{code: cmd.ProcessState.ExitCode()}
-	if err := json.Unmarshal(out.Bytes(), &v); err != nil {
-		return v, fmt.Errorf("verify: %w\n%s%s", err, out.String(), complaints.String())
+	if err := json.Unmarshal(out.Bytes(), answer); err != nil {
+		return 0, fmt.Errorf("%s: %w\n%s%s", verb, err, out.String(), complaints.String())
 	}
-	return v, nil
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// doubled requires that rke-lm owners finds two owners.
+func (s *scenario) doubled() {
+	s.Helper()
+	var found struct{ Seconds map[string]float64 }
+	if _, err := s.ask(s.Context(), &found, "owners", "--for", "3s"); err != nil {
+		s.Fatal(err)
+	}
+	s.Log("owners:", found.Seconds)
+	if found.Seconds["2"] == 0 {
+		s.Error("owners found no two of them\n" + s.story())
+	}
 }
 
 // verifies asks again until the answer is as wanted, for as long as a lease that nobody renews is followed
@@ -92,7 +104,9 @@ func (s *scenario) verifies(stage, what string, wanted func(verdict) bool) {
 	ctx, cancel := context.WithTimeout(s.Context(), 3*time.Minute)
 	defer cancel()
 	for {
-		v, err := s.verify(ctx, stage)
+		var v verdict
+		var err error
+		v.code, err = s.ask(ctx, &v, "verify", "--stage", stage)
 		switch {
 		case err != nil:
 			s.Fatalf("verify --stage %s never said %s: %v\n%s", stage, what, err, s.story())

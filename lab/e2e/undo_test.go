@@ -25,7 +25,7 @@ func TestStagesAreUndoneFromTheSwitch(t *testing.T) {
 
 // The in-tree provider has the Services under the migration lease, and keeps them without it.
 func TestStagesAreUndoneFromTheFlag(t *testing.T) {
-	s := begin(t, "cp-1", "cp-2", "cp-3")
+	s := begin(t, "cp-1", "cp-2")
 	s.thereAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), transform.EnableLeaderMigration)
 	s.end("undo-enable")
 }
