@@ -44,8 +44,8 @@ type watched struct {
 	intervals []ownership.Interval
 }
 
-// owners looks as rke-lm does, through the API server alone.
-func (s *scenario) owners() (*observe.Observer, *watched) {
+// watch looks as rke-lm does, through the API server alone.
+func (s *scenario) watch() (*observe.Observer, *watched) {
 	s.Helper()
 	config, err := s.cluster.Kubeconfig(cluster.Admin)
 	if err != nil {
@@ -106,7 +106,7 @@ func TestWhatIsSeenIsWhatAWSWasTold(t *testing.T) {
 	s.kubelets(s.join())
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.rollOut(s.wanted(plan.Start))
-	observer, seen := s.owners()
+	observer, seen := s.watch()
 	stop := s.traffic(500 * time.Millisecond)
 	for _, step := range plan.Steps {
 		if step.Changes() {
@@ -144,7 +144,7 @@ func (s *scenario) reaches(observer *observe.Observer, stage string) {
 // Two owners are found by their arguments while both write.
 func TestTwoOwnersAreSeenAsTwo(t *testing.T) {
 	s := mistake(t)
-	_, seen := s.owners()
+	_, seen := s.watch()
 	s.until(planned(t, document(t, "rke2.yaml")), newer)
 	s.twoOwners()
 	time.Sleep(slack) // a look or two

@@ -8,10 +8,8 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
-	"github.com/rke-lm/rke-lm/lab/recorder"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -85,16 +83,6 @@ func (s *scenario) gateBack(stage string) {
 	}
 }
 
-// owner returns the component that owns the Services now; "" stands for nobody, or more than one.
-func (s *scenario) owner() cluster.Component {
-	s.Helper()
-	timeline := s.timeline(recorder.Service, s.began)
-	if owners := timeline[len(timeline)-1].Owners; len(owners) == 1 {
-		return recorder.ComponentOf(owners[0])
-	}
-	return ""
-}
-
 // undone returns the document before a step, made from the one after it by the step's own reverse.
 func (s *scenario) undone(step transform.Step) *yamledit.Document {
 	s.Helper()
@@ -110,40 +98,4 @@ func (s *scenario) undone(step transform.Step) *yamledit.Document {
 		s.Fatal(err)
 	}
 	return doc
-}
-
-// pen requires that the given components wrote to AWS in this order, that whoever wrote was an owner then,
-// and that there were never two.
-func (s *scenario) pen(order ...cluster.Component) {
-	s.Helper()
-	s.neverTwo()
-	var want []string
-	for _, c := range order {
-		want = append(want, string(c))
-	}
-	if turns := recorder.Turns(s.cluster.AWS.Writes()); !slices.Equal(turns, want) {
-		s.Errorf("AWS was written to by %v, want %v", turns, want)
-	}
-}
-
-// neverTwo requires that there were never two owners, and that whoever wrote to AWS was one.
-func (s *scenario) neverTwo() {
-	s.Helper()
-	for _, controller := range []string{recorder.Service, recorder.Route} {
-		if _, _, two := recorder.Seconds(s.timeline(controller, s.began)); two > 0 {
-			s.Errorf("%s had two owners for %.1f s\n%s", controller, two, s.story())
-		}
-	}
-	for _, stray := range recorder.Strays(s.timeline(recorder.Service, s.began), s.cluster.AWS.Writes(), time.Second) {
-		s.Errorf("%s wrote %s without owning the controllers", stray.Caller, stray.Action)
-	}
-}
-
-// shortGaps requires that nobody owned the controllers for no longer than it takes. Where a manager follows
-// one of its kind, it first wins its main lease and then sees the other expire.
-func (s *scenario) shortGaps() {
-	s.Helper()
-	if gap := recorder.LongestGap(s.timeline(recorder.Service, s.began)); gap > 2*(s.cluster.Timing.Takeover()+slack) {
-		s.Errorf("nobody owned the controllers for %s", gap)
-	}
 }
