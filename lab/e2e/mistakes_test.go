@@ -26,7 +26,6 @@ func mistake(t *testing.T) *scenario {
 	if soaks() {
 		t.Skip("is the same with the default timings")
 	}
-	t.Parallel()
 	s := begin(t, "cp-1")
 	s.kubelets(s.join())
 	return s

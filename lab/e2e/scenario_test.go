@@ -35,6 +35,7 @@ type scenario struct {
 	agent    *agent.Agent
 	recorder *recorder.Recorder
 	began    time.Time
+	ended    bool                   // its last line is due
 	external bool                   // what kubelets are told now
 	machines int                    // launched so far
 	left     int                    // of them, those that a cloud-controller-manager has to initialise
@@ -50,8 +51,10 @@ func begin(t *testing.T, machines ...string) *scenario {
 	}
 	timing := cluster.Short
 	if soaks() {
-		t.Parallel() // it is mostly waiting
 		timing = cluster.Defaults
+	}
+	if soaks() || len(machines) == 1 {
+		t.Parallel() // it is mostly waiting
 	}
 	c, err := cluster.Start(t.Context(), folder(t), timing)
 	if err != nil {
@@ -60,6 +63,11 @@ func begin(t *testing.T, machines ...string) *scenario {
 	t.Cleanup(c.Stop)
 	s := &scenario{T: t, cluster: c, agent: agent.New(c, machines...), began: time.Now()}
 	t.Cleanup(s.agent.Stop)
+	t.Cleanup(func() {
+		if !s.ended && !t.Failed() {
+			t.Error("the scenario has no last line")
+		}
+	})
 	s.patience = 2*timing.Takeover() + 20*time.Second
 	if s.client, err = c.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
@@ -193,6 +201,7 @@ func (s *scenario) story() string {
 // end prints the last line of a scenario that has passed.
 func (s *scenario) end(name string) {
 	s.Helper()
+	s.ended = true
 	s.Logf("who owned the service controller\n%s", s.story())
 	if err := s.recorder.Stop(); err != nil {
 		s.Error(err)

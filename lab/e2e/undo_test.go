@@ -28,6 +28,29 @@ func TestStagesAreUndoneFromTheFlag(t *testing.T) {
 	s.end("undo-enable")
 }
 
+// The chart and its objects go as they came. The soak has this for every stage.
+func TestStagesOfAnRKE1ClusterAreUndone(t *testing.T) {
+	s := alone(t)
+	s.thereAndBack(s.alongRKE1(newerTarget), transform.DisableLeaderMigration)
+	s.end("undo-rke1")
+}
+
+// The manager leaves the kubelet's folder, and files that were removed are put back.
+func TestStagesOfManifestsAreUndone(t *testing.T) {
+	s := alone(t)
+	s.thereAndBack(s.alongManifests(newerManifest(t)), transform.DisableLeaderMigration)
+	s.end("undo-manifest")
+}
+
+// alone begins a scenario on one control plane, which the soak has on three.
+func alone(t *testing.T) *scenario {
+	t.Helper()
+	if soaks() {
+		t.Skip("is done from every stage")
+	}
+	return begin(t, "cp-1")
+}
+
 // thereAndBack takes the control planes through the stages up to one, and back to where they were, under
 // load all the while.
 func (s *scenario) thereAndBack(w way, last string) {
