@@ -16,11 +16,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/lab/recorder"
@@ -36,27 +34,6 @@ type conducted struct {
 	logs       *os.File // of all runs
 }
 
-// tool builds rke-lm once for all scenarios.
-var tool = sync.OnceValues(func() (string, error) {
-	if given := os.Getenv("LAB_BINARY"); given != "" {
-		return given, nil
-	}
-	into, err := os.MkdirTemp("", "rke-lm-e2e")
-	if err != nil {
-		return "", err
-	}
-	return build.Tool(context.Background(), into)
-})
-
-// TestMain removes what was built.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := tool(); err == nil && os.Getenv("LAB_BINARY") == "" {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
-
 // conduct starts a Rancher with one cluster, which is in-tree and settled.
 func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)) *conducted {
 	t.Helper()
@@ -64,7 +41,7 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 		t.Skip("starts real control planes")
 	}
 	timing := cluster.Short
-	if os.Getenv(soak) != "" {
+	if soaks() {
 		timing = cluster.Defaults
 	}
 	dir := folder(t)
@@ -78,7 +55,7 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines)}
+	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines), patience: 2*timing.Takeover() + 20*time.Second}
 	if s.client, err = d.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
 	}

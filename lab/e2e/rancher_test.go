@@ -35,7 +35,7 @@ func undisturbed(t *testing.T) ends {
 	t.Helper()
 	once.Do(func() {
 		c := rke2Cluster(t)
-		e := c.thereAndBack()
+		e := c.roundTrip()
 		c.is(e.inTree)
 		c.end("migrate-rke2")
 		if !t.Failed() {
@@ -62,7 +62,7 @@ func TestMigrateAndRollbackOfAnRKE1Cluster(t *testing.T) {
 	})
 	// The object does not tell that the settings of the provider stood in a block before; the text that they
 	// are in now says the same.
-	e := c.thereAndBack("--canonical")
+	e := c.roundTrip("--canonical")
 	now := c.state()
 	now.Spec, now.Objects = e.inTree.Spec, e.inTree.Objects
 	if diff := cmp.Diff(e.inTree, now); diff != "" {
@@ -72,8 +72,8 @@ func TestMigrateAndRollbackOfAnRKE1Cluster(t *testing.T) {
 	c.end("migrate-rke1")
 }
 
-// thereAndBack migrates, migrates again, which has to change nothing, and rolls back with more flags.
-func (c *conducted) thereAndBack(more ...string) ends {
+// roundTrip migrates, migrates again, which has to change nothing, and rolls back with more flags.
+func (c *conducted) roundTrip(more ...string) ends {
 	c.Helper()
 	var e ends
 	e.inTree = c.state()

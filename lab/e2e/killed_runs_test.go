@@ -6,7 +6,6 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 )
@@ -63,7 +62,7 @@ func (c *conducted) unharmed(want state) {
 	if nodes := c.cordoned(); len(nodes) > 0 {
 		c.Errorf("%v stayed cordoned", nodes)
 	}
-	c.apart()
+	c.neverTwo()
 	c.audited()
 }
 
@@ -71,7 +70,7 @@ func (c *conducted) unharmed(want state) {
 func TestRunsThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
 	t.Parallel()
 	number := 4
-	if os.Getenv(soak) != "" {
+	if soaks() {
 		number = 50
 	}
 	c := rke2Cluster(t)
