@@ -96,7 +96,7 @@ func (c *conducted) start(heard func(*run, event), verb string, more ...string) 
 		c.Fatal(err)
 	}
 	args := append([]string{
-		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.downstream.ID,
+		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.title(),
 		"--end-state", "external", "--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "2m",
 	}, more...)
 	r := &run{cmd: exec.Command(path, args...), ended: make(chan struct{})}
@@ -117,6 +117,17 @@ func (c *conducted) start(heard func(*run, event), verb string, more ...string) 
 	go r.follow()
 	return r
 }
+
+// title is by which a cluster is found without looking through a list.
+func (c *conducted) title() string {
+	if c.engine() {
+		return c.downstream.ID
+	}
+	return rancher.Namespace + "/" + c.downstream.Name
+}
+
+// engine reports whether RKE makes the cluster.
+func (c *conducted) engine() bool { return !strings.HasPrefix(c.downstream.ID, "c-m-") }
 
 // follow hears a run to its end.
 func (r *run) follow() {

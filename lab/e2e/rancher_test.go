@@ -6,7 +6,6 @@ package e2e
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,6 +21,14 @@ func rke2Cluster(t *testing.T) *conducted {
 	t.Helper()
 	return conduct(t, func(s *rancher.Server) (*rancher.Downstream, error) {
 		return s.AddRKE2(t.Context(), document(t, "rancher/rke2.yaml"))
+	})
+}
+
+// rke1Cluster is the other one, with two control planes and a worker.
+func rke1Cluster(t *testing.T) *conducted {
+	t.Helper()
+	return conduct(t, func(s *rancher.Server) (*rancher.Downstream, error) {
+		return s.AddRKE1(t.Context(), document(t, "rancher/rke1.yaml"), 2, 1)
 	})
 }
 
@@ -57,9 +64,7 @@ func TestMigrateAndRollbackOfAnRKE2Cluster(t *testing.T) {
 // The same for an RKE cluster, whose chart helm installs.
 func TestMigrateAndRollbackOfAnRKE1Cluster(t *testing.T) {
 	t.Parallel()
-	c := conduct(t, func(s *rancher.Server) (*rancher.Downstream, error) {
-		return s.AddRKE1(t.Context(), document(t, "rancher/rke1.yaml"), 2, 1)
-	})
+	c := rke1Cluster(t)
 	// The object does not tell that the settings of the provider stood in a block before; the text that they
 	// are in now says the same.
 	e := c.roundTrip("--canonical")
@@ -77,11 +82,8 @@ func (c *conducted) roundTrip(more ...string) ends {
 	c.Helper()
 	var e ends
 	e.inTree = c.state()
-	if err := c.service(c.Context(), "first"); err != nil {
-		c.Fatal(err)
-	}
-	c.served()
-	stop := c.traffic(700 * time.Millisecond)
+	stop := c.busy()
+	c.least("migrate", "rollback")
 	c.rke("migrate", "--etcd-snapshot")
 	c.served()
 	c.pen(cluster.KCM, cluster.CCM)

@@ -1,0 +1,76 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/deploy"
+)
+
+// leastUser may do what the documentation says that a verb needs.
+const leastUser = "user-least"
+
+// block is a part of a verb's documentation: where its roles are for, and the roles.
+var block = regexp.MustCompile("(?s)On (Rancher's own cluster|the cluster itself)(?:, for an (RKE1|RKE2) cluster(?: also)?)?:\n\n```yaml\n(.*?)```")
+
+// least makes the runs to come those of a user who has the documented roles of the given verbs and nothing
+// else.
+func (c *conducted) least(verbs ...string) {
+	c.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "permissions.md"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, verb := range verbs {
+		_, rest, _ := strings.Cut(string(text), "<!-- "+verb+" -->")
+		section, _, found := strings.Cut(rest, "<!-- /"+verb+" -->")
+		if !found {
+			c.Fatalf("docs/permissions.md has no roles for %s", verb)
+		}
+		for _, b := range block.FindAllStringSubmatch(section, -1) {
+			if distro := map[bool]string{true: "RKE1", false: "RKE2"}[c.engine()]; b[2] != "" && b[2] != distro {
+				continue
+			}
+			on := c.cluster
+			if b[1] == "Rancher's own cluster" {
+				on = c.rancher.Local
+			}
+			c.grant(on, b[3])
+		}
+	}
+	c.token = c.rancher.TokenOf(leastUser)
+}
+
+// grant makes roles, in which placeholders stand for the cluster, and binds the user to them.
+func (c *conducted) grant(on *cluster.Cluster, roles string) {
+	c.Helper()
+	to, err := deploy.NewApplier(on.Config(cluster.Admin))
+	if err != nil {
+		c.Fatal(err)
+	}
+	filled := strings.NewReplacer("<namespace>", "fleet-default", "<name>", c.downstream.Name, "<id>", c.downstream.ID).Replace(roles)
+	for _, text := range strings.Split(filled, "---\n") {
+		var role rbacv1.Role
+		if err := yaml.Unmarshal([]byte(text), &role); err != nil {
+			c.Fatal(err)
+		}
+		binding := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata: {name: %s, namespace: %q}\n"+
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %[1]s, name: %[2]s}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]\n",
+			role.Kind, role.Name, role.Namespace, leastUser)
+		for _, object := range []string{text, binding} {
+			if err := to.Apply(c.Context(), []byte(object)); err != nil {
+				c.Fatal(err)
+			}
+		}
+	}
+}
