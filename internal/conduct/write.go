@@ -96,10 +96,14 @@ func outcome(err error) string {
 	var refused *kubeapi.Failure
 	var denied *kubeapi.Denied
 	var stale *rancher.Stale
+	var rejected *rancher.Rejected
+	var lost *rancher.Lost
 	switch {
 	case err == nil:
 		return resultDone
-	case errors.As(err, &stale), errors.As(err, &denied), errors.As(err, &refused) && refused.Status/100 == 4:
+	case errors.As(err, &lost):
+		return resultUnknown
+	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && refused.Status/100 == 4:
 		return resultFailed
 	}
 	return resultUnknown
