@@ -21,7 +21,7 @@ import (
 const leastUser = "user-least"
 
 // block is a part of a verb's documentation: where its roles are for, and the roles.
-var block = regexp.MustCompile("(?s)On (Rancher's own cluster|the cluster itself)(?:, for an (RKE1|RKE2) cluster(?: also)?)?:\n\n```yaml\n(.*?)```")
+var block = regexp.MustCompile("(?s)On (Rancher's own cluster|the cluster itself)(?:, (?:for an|of) (RKE1|RKE2)(?: cluster)?)?:\n\n```yaml\n(.*?)```")
 
 // least makes the runs to come those of a user who has the documented roles of the given verbs and nothing
 // else.
@@ -37,6 +37,7 @@ func (c *conducted) least(verbs ...string) {
 		if !found {
 			c.Fatalf("docs/permissions.md has no roles for %s", verb)
 		}
+		sides := map[string]bool{}
 		for _, b := range block.FindAllStringSubmatch(section, -1) {
 			if distro := map[bool]string{true: "RKE1", false: "RKE2"}[c.engine()]; b[2] != "" && b[2] != distro {
 				continue
@@ -46,6 +47,10 @@ func (c *conducted) least(verbs ...string) {
 				on = c.rancher.Local
 			}
 			c.grant(on, b[3])
+			sides[b[1]] = true
+		}
+		if len(sides) != 2 {
+			c.Fatalf("docs/permissions.md has roles of %s for %v alone", verb, sides)
 		}
 	}
 	c.token = c.rancher.TokenOf(leastUser)
