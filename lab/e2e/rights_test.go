@@ -69,8 +69,8 @@ func (c *conducted) grant(on *cluster.Cluster, roles string) {
 		if err := yaml.Unmarshal([]byte(text), &role); err != nil {
 			c.Fatal(err)
 		}
-		binding := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata: {name: %s, namespace: %q}\n"+
-			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %[1]s, name: %[2]s}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]\n",
+		binding := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %[1]sBinding\nmetadata: {name: %[2]s, namespace: %[3]q}\n"+
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %[1]s, name: %[2]s}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[4]s}]\n",
 			role.Kind, role.Name, role.Namespace, leastUser)
 		for _, object := range []string{text, binding} {
 			if err := to.Apply(c.Context(), []byte(object)); err != nil {
