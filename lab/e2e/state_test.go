@@ -64,7 +64,7 @@ func (c *conducted) object() map[string]any {
 	}
 	at, namespace := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}, "fleet-default"
 	name := c.downstream.Name
-	if !strings.HasPrefix(c.downstream.ID, "c-m-") {
+	if c.engine() {
 		at, namespace, name = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}, "", c.downstream.ID
 	}
 	o, err := client.Resource(at).Namespace(namespace).Get(c.Context(), name, metav1.GetOptions{})
