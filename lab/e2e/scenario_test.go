@@ -53,9 +53,7 @@ func begin(t *testing.T, machines ...string) *scenario {
 	if soaks() {
 		timing = cluster.Defaults
 	}
-	if soaks() || len(machines) == 1 {
-		t.Parallel() // it is mostly waiting
-	}
+	t.Parallel() // it is mostly waiting
 	c, err := cluster.Start(t.Context(), folder(t), timing)
 	if err != nil {
 		t.Fatal(err)

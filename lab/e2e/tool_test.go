@@ -51,16 +51,16 @@ var tool = sync.OnceValues(func() (string, error) {
 // verdict is what rke-lm verify says to programs.
 type verdict struct {
 	OK       bool
-	Findings []struct{ Rule, Severity, Path, Message string }
+	Findings []finding
 
 	code int // that it exits with
 }
 
+type finding struct{ Rule, Severity, Path, Message string }
+
 // has reports whether there is an error of a rule.
 func (v verdict) has(rule string) bool {
-	return slices.ContainsFunc(v.Findings, func(f struct{ Rule, Severity, Path, Message string }) bool {
-		return f.Rule == rule && f.Severity == "error"
-	})
+	return slices.ContainsFunc(v.Findings, func(f finding) bool { return f.Rule == rule && f.Severity == "error" })
 }
 
 // ask runs rke-lm on the cluster, reads the JSON that it prints, and returns its exit code.
