@@ -92,7 +92,7 @@ func (r *Run) foundStage(ctx context.Context, e Entry) (string, error) {
 	}
 	done, err := r.Way.InEffect(p, e.Stage)
 	if err != nil {
-		return foundUnknown, nil //nolint:nilerr // with other choices the object cannot be read so
+		return foundUnknown, nil // with other choices the object cannot be read so
 	}
 	return asFound(done == (e.Verb == migrateVerb)), nil
 }
