@@ -26,7 +26,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.Component != cloudManager {
 		return elsewhere(transform.DisableLeaderMigration, "kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
 	}
-	files := m.configurationActions()
+	files := m.configurationBack()
 	return transform.Stage{
 		Name: transform.DisableLeaderMigration,
 		Why: "One manager is left, so the migration lease has done its work: the flag, the configuration, its mount and its volume leave the manifest. " +
@@ -39,7 +39,6 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		Verify:  []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
 		Restore: append(files, m.rollOut()...),
 		Retreat: len(files),
-		Files:   m.configurationFiles,
 	}
 }
 

@@ -64,6 +64,30 @@ func (m *migration) configurationActions() []transform.Action {
 		Why: "before the edit, make the ConfigMap with the configuration, from the file that plan --out writes; the pods do not start without it"}}
 }
 
+// configurationBack puts it there again, for a stage that is undone: a later one may
+// have taken it away. Its file is that of the stage that first had it.
+func (m *migration) configurationBack() []transform.Action {
+	if m.Component == cloudManager {
+		return m.configurationAgain(transform.InstallCCM)
+	}
+	return m.configurationAgain(transform.EnableLeaderMigration)
+}
+
+func (m *migration) configurationAgain(stage string) []transform.Action {
+	list := m.configurationActions()
+	for i, a := range list {
+		switch a := a.(type) {
+		case transform.PlaceFile:
+			a.Why = "first put the configuration on every control-plane node again, from the file of " + stage + "; the pod does not start without it"
+			list[i] = a
+		case transform.ApplyFile:
+			a.Why = "first make the ConfigMap again, from the file of " + stage + "; the pods do not start without it"
+			list[i] = a
+		}
+	}
+	return list
+}
+
 // takeDown takes the cloud-controller-manager out of the cluster. Its manifest
 // without the flag must not get there: it would be a second owner.
 func (m *migration) takeDown() transform.Action {

@@ -42,7 +42,6 @@ func (m *migration) switchToExternal() transform.Stage {
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
 		Restore: append(append(back, m.rollOut()...), m.holder(procedure.LeaseStays)...),
 		Retreat: len(back),
-		Files:   m.configurationFiles,
 	}
 }
 
@@ -64,7 +63,7 @@ func (m *migration) switchBehind() []transform.Action {
 func (m *migration) switchBack() []transform.Action {
 	back := m.providers(external, inTree, "first")
 	slices.Reverse(back)
-	return append(m.configurationActions(), back...)
+	return append(m.configurationBack(), back...)
 }
 
 // providers changes the provider of the components that have no plan of their

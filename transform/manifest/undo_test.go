@@ -177,17 +177,20 @@ func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
 
 // The last stage removes the configuration, and the pods do not start without what they mount.
 func TestAnUndoPutsTheConfigurationBackFirst(t *testing.T) {
-	for _, c := range []struct{ text, stage, want string }{
-		{static(onAWS), transform.SwitchToExternal, "install -m 0644 leadermigration.conf /etc/leadermigration.conf"},
-		{deployed("  replicas: 2\n", onAWS), transform.SwitchToExternal, "kubectl apply -f "},
-		{cloud(onAWS), transform.DisableLeaderMigration, "kubectl apply -f "},
+	for _, c := range []struct{ text, stage, first, want string }{
+		{static(onAWS), transform.SwitchToExternal, transform.EnableLeaderMigration, "install -m 0644 leadermigration.conf /etc/leadermigration.conf"},
+		{deployed("  replicas: 2\n", onAWS), transform.SwitchToExternal, transform.EnableLeaderMigration, "kubectl apply -f "},
+		{cloud(onAWS), transform.DisableLeaderMigration, transform.InstallCCM, "kubectl apply -f "},
 	} {
 		if before, _ := told(t, c.text, generated, c.stage); !strings.HasPrefix(before, c.want) {
 			t.Errorf("before the undo of %s: %q, not %s", c.stage, before, c.want)
 		}
-		step, _ := plan(t, c.text, generated).Step(c.stage)
-		if files, err := step.Files(); err != nil || len(files) == 0 {
-			t.Errorf("%s has no file for its undo: %v", c.stage, err)
+		p := plan(t, c.text, generated)
+		first, _ := p.Step(c.first)
+		undone, _ := p.Step(c.stage)
+		files, err := first.Files()
+		if purpose := undone.Stage.Restore[0].Purpose(); err != nil || len(files) != 1 || !strings.Contains(purpose, "the file of "+c.first) {
+			t.Errorf("%s has %d files (%v): %s", c.first, len(files), err, purpose)
 		}
 	}
 }
