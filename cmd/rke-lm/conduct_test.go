@@ -143,7 +143,7 @@ func TestRollbackStopsBehindAStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.run(t, "two", said(t))
-	r.To = transform.InstallCCM
+	r.Way.To = transform.InstallCCM
 	if err := r.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}

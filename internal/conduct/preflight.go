@@ -79,7 +79,7 @@ const (
 // stages are those that the run goes through.
 func (r *Run) stages(p *transform.Plan) ([]string, error) {
 	if r.verb == rollbackVerb {
-		return course.Homeward(p, r.To)
+		return course.Homeward(p, r.Way.To)
 	}
 	if r.Until != "" {
 		if _, err := p.Named(r.Until); err != nil {
