@@ -79,7 +79,7 @@ const (
 // stages are those that the run goes through.
 func (r *Run) stages(p *transform.Plan) ([]string, error) {
 	if r.verb == rollbackVerb {
-		return course.Homeward(p, r.To)
+		return course.Homeward(p, r.Way.To)
 	}
 	if r.Until != "" {
 		if _, err := p.Named(r.Until); err != nil {
@@ -154,7 +154,6 @@ func (r *Run) admit(ctx context.Context, b *start) error {
 func (r *Run) begin(b *start) error {
 	for _, s := range b.plan.Steps {
 		if s.State == transform.Blocked && slices.Contains(b.names, s.Stage.Name) {
-			r.showFindings(s.Findings)
 			return &blocked{s.Stage.Name, stopping(s.Findings)}
 		}
 	}
