@@ -23,7 +23,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/course"
 	"github.com/rke-lm/rke-lm/transform/live"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -95,9 +94,10 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 		return err
 	}
 	r.Object = objects[0]
-	if r.Way, err = c.way(r.Object, target); err != nil {
+	if r.Way.Distro, err = c.distroOf(r.Object); err != nil {
 		return err
 	}
+	r.Way.Target = target
 	r.Accept, r.Pause, r.Who = target.Accept, lookAgain, who()
 	r.Say = c.sayer()
 	if !c.yes {
@@ -110,19 +110,19 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 	return work(r, ctx)
 }
 
-// way finds the distro of an object. Manifests lie on machines, where no server
+// distroOf finds the distro of an object. Manifests lie on machines, where no server
 // reaches them.
-func (c *conductOptions) way(o rancher.Object, t transform.Target) (course.Way, error) {
+func (c *conductOptions) distroOf(o rancher.Object) (transform.Distro, error) {
 	f, err := c.open(yamledit.Chunk{File: o.Title(), Bytes: o.Text})
 	switch {
 	case err != nil:
-		return course.Way{}, err
+		return f.distro, err
 	case f.doc == nil:
-		return course.Way{}, &failure{code: exitRefused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
+		return f.distro, &failure{code: exitRefused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
 	case o.ID == "":
-		return course.Way{}, &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}
+		return f.distro, &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}
 	}
-	return course.Way{Distro: f.distro, Target: t}, nil
+	return f.distro, nil
 }
 
 func who() conduct.Who {

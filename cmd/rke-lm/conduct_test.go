@@ -19,7 +19,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/conduct"
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -144,7 +143,7 @@ func TestRollbackStopsBehindAStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.run(t, "two", said(t))
-	r.To = transform.InstallCCM
+	r.Way.To = transform.InstallCCM
 	if err := r.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -309,8 +308,7 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 		}
 	}
 	err := r.Migrate(t.Context())
-	var stale *rancher.Stale
-	if !errors.As(err, &stale) || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "to go on: again") {
+	if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "to go on: again") {
 		t.Fatalf("%v", err)
 	}
 	w.stuck = false

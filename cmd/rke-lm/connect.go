@@ -131,15 +131,3 @@ func (c *connection) dial(ctx context.Context, said io.Writer, patience time.Dur
 	client, err := server.Downstream(found[0].ID)
 	return &observe.Observer{Client: client}, err
 }
-
-// pause waits, or returns false when the run is to end.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -123,6 +123,14 @@ func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
 	if s := w.spec(t); patches != 1 || !strings.Contains(s, "HelmChart") || !strings.Contains(s, `"external"`) {
 		t.Errorf("%d patches, %s", patches, s)
 	}
+	r = w.run(t, "half", said(t))
+	r.Way.Target.NoLeaderMigration, r.Way.To = true, transform.InstallCCM
+	if err := r.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
+		t.Errorf("the chart stays and the switch goes: %s", s)
+	}
 	r = w.run(t, "two", said(t))
 	r.Way.Target.NoLeaderMigration = true
 	if err := r.Rollback(t.Context()); err != nil {

@@ -102,7 +102,7 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 			fmt.Fprintln(w.err, "seen again")
 		}
 		w.lost = err
-		if !pause(ctx, ownersPause) {
+		if !kubeapi.Pause(ctx, ownersPause) {
 			return nil
 		}
 	}

@@ -29,15 +29,15 @@ provider to go back to: that is the point of no return.`,
 		Args: cobra.NoArgs,
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if b.run.To != "" {
-			if err := checkOneOf("to", b.run.To, transform.StageNames()...); err != nil {
+		if b.run.Way.To != "" {
+			if err := checkOneOf("to", b.run.Way.To, transform.StageNames()...); err != nil {
 				return err
 			}
 		}
 		return b.conduct(c.Context(), c, (*conduct.Run).Rollback)
 	}
 	b.flags(c)
-	c.Flags().StringVar(&b.run.To, "to", "", "the stage behind which the cluster shall stand (default: before all)")
+	c.Flags().StringVar(&b.run.Way.To, "to", "", "the stage behind which the cluster shall stand (default: before all)")
 	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "where the object does not tell how something was written before, take the usual form")
 	complete(c, "to", transform.StageNames())
 	return c

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -34,9 +35,8 @@ type verifyOptions struct {
 const inCluster = "cluster"
 
 const (
-	leasePause  = 500 * time.Millisecond // between two looks at the leases
-	lookPause   = 2 * time.Second        // between two looks at everything
-	settleLimit = 40 * time.Second       // for the leases to show whether they live
+	leasePause = 500 * time.Millisecond // between two looks at the leases
+	lookPause  = 2 * time.Second        // between two looks at everything
 )
 
 func newVerify(o *options) *cobra.Command {
@@ -151,7 +151,7 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 		if errs != last && v.wait > 0 {
 			fmt.Fprintf(v.err, "errors: %d\n", errs)
 		}
-		if last = errs; errs == 0 || time.Now().Add(lookPause).After(end) || !pause(ctx, lookPause) {
+		if last = errs; errs == 0 || time.Now().Add(lookPause).After(end) || !kubeapi.Pause(ctx, lookPause) {
 			return o, observer, nil
 		}
 	}
@@ -169,20 +169,11 @@ func stopping(findings []transform.Finding) (count int) {
 // settled looks once at everything, and at the leases until they show what they
 // have to.
 func settled(ctx context.Context, observer *observe.Observer, before *observation.Snapshot, c live.Choice) (*observation.Observation, error) {
-	o, err := observer.Look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if before != nil {
+	o, err := observer.Settled(ctx, func(o *observation.Observation) bool { return live.Unsettled(o, c) }, leasePause)
+	if err == nil && before != nil {
 		o.Before = before
 	}
-	for end := time.Now().Add(settleLimit); live.Unsettled(o, c) && time.Now().Before(end) && pause(ctx, leasePause); {
-		// The managers too: who leads may have been replaced meanwhile.
-		if err := observer.Again(ctx, o); err != nil {
-			return nil, err
-		}
-	}
-	return o, ctx.Err()
+	return o, err
 }
 
 // keep keeps the snapshot where it was asked for.

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/conduct"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/rke1"
@@ -194,4 +196,19 @@ func valuesOf(t *testing.T, w *world) string {
 		t.Fatal(err)
 	}
 	return files[0].Content
+}
+
+func TestTheShortWayOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
+	w := engineWorld(t)
+	for _, work := range []func(*conduct.Run, context.Context) error{(*conduct.Run).Migrate, (*conduct.Run).Rollback} {
+		r := w.run(t, "run", said(t))
+		r.Way.Target.NoLeaderMigration, r.Way.Target.Canonical = true, true
+		if err := work(r, t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(w.helm)
+	if s := w.spec(t); err != nil || strings.Contains(s, "external-aws") || !strings.HasPrefix(string(text), "uninstall") {
+		t.Errorf("%v %s %s", err, text, s)
+	}
 }

@@ -54,7 +54,7 @@ func (e *End) Refused() bool {
 	var rejected *rancher.Rejected
 	var refused *admission.Refused
 	var conflict *transform.Conflict
-	return errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &rejected) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict)
+	return errors.Is(e.Err, errOvertaken) || errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &rejected) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict)
 }
 
 // Found reports whether errors were found before anything was written.

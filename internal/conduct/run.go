@@ -21,7 +21,6 @@ type Run struct {
 	Accept []string // rules whose errors are acknowledged
 
 	Until  string   // the last stage of a migration; "" for all
-	To     string   // the stage behind which a rollback stops; "" for before all
 	ByHand []string // stages whose commands a person has run
 	Etcd   bool     // take snapshots of etcd
 

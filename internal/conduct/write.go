@@ -84,7 +84,7 @@ func (r *Run) conclude(ctx context.Context, e Entry) error {
 func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		pause(own, grace)
+		kubeapi.Pause(own, grace)
 		cancel()
 	})
 	return own, func() { stop(); cancel() }

@@ -72,8 +72,8 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 		if ctx.Err() != nil || !passes || time.Now().Add(wait).After(end) {
 			return Answer{}, unreached(ctx, r.What, err)
 		}
-		if err := sleep(ctx, wait); err != nil {
-			return Answer{}, unreached(ctx, r.What, err)
+		if !Pause(ctx, wait) {
+			return Answer{}, unreached(ctx, r.What, ctx.Err())
 		}
 	}
 }
@@ -145,14 +145,14 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(s) * time.Second
 }
 
-// sleep waits, or returns early with the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
+// Pause waits, or returns false when the run is to end.
+func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	}
 }

@@ -62,6 +62,24 @@ func (o *Observer) Again(ctx context.Context, out *observation.Observation) erro
 	return together(ctx, out, o.Managers, o.Leases)
 }
 
+// settleLimit is for how long leases are followed.
+const settleLimit = 40 * time.Second
+
+// Settled looks once at everything, and then at the managers and the leases for as
+// long as they do not show what they have to: who leads may be replaced meanwhile.
+func (o *Observer) Settled(ctx context.Context, unsettled func(*observation.Observation) bool, every time.Duration) (*observation.Observation, error) {
+	out, err := o.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(settleLimit); unsettled(out) && time.Now().Before(end) && kubeapi.Pause(ctx, every); {
+		if err := o.Again(ctx, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, ctx.Err()
+}
+
 // Leases looks at the leases again.
 func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {
 	records, err := o.records(ctx)

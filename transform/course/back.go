@@ -43,22 +43,31 @@ func (w Way) Return(p *transform.Plan, stage string, seen *observation.Observati
 		return Leg{}, err
 	}
 	l := Leg{Stage: stage, Back: true, Before: p.Start, After: p.Start, Files: files, Precheck: Check{None: true}, Check: w.Undone(stage)}
+	ahead, behind := step.Stage.Restore[:step.Stage.Retreat], step.Stage.Restore[step.Stage.Retreat:]
 	if step.Stage.Edit == nil {
 		if w.returns(stage, seen) {
-			l.Behind = step.Stage.Restore
+			l.Ahead, l.Behind = ahead, behind
 		}
 		return l, nil
 	}
-	if w.Target.NoLeaderMigration && stage == transform.SwitchToExternal {
-		return l, nil // taken back together with the chart
+	folds := w.foldsBack(p)
+	if folds && stage == transform.SwitchToExternal {
+		return l, nil
 	}
-	through := w.Target.NoLeaderMigration
-	steps, err := transform.Undo(w.Distro, p.Start, w.Target, stage, through)
+	steps, err := transform.Undo(w.Distro, p.Start, w.Target, stage, folds)
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
-	l.After, l.Behind, l.Caution = steps[len(steps)-1].After, step.Stage.Restore, step.Stage.Caution
+	l.After, l.Caution = steps[len(steps)-1].After, step.Stage.Caution
+	l.Ahead, l.Behind = ahead, behind
 	return l, nil
+}
+
+// foldsBack reports whether the switch is taken back together with the chart, as it
+// was made: both are edits, and both are to go.
+func (w Way) foldsBack(p *transform.Plan) bool {
+	chart, _ := p.Step(transform.InstallCCM)
+	return w.Target.NoLeaderMigration && chart.Stage.Edit != nil && w.To == ""
 }
 
 // returns reports whether a stage of actions alone shows on the cluster.

@@ -40,6 +40,7 @@ func (l Leg) Empty() bool { return !l.Edits() && len(l.Ahead)+len(l.Behind) == 0
 type Way struct {
 	Distro transform.Distro
 	Target transform.Target
+	To     string // the stage behind which a way back ends; "" for before all
 }
 
 // There returns the leg of a stage, as things stand in a plan that was built from
