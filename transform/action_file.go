@@ -24,12 +24,10 @@ func (a PlaceFile) Purpose() string { return a.Why }
 func (a PlaceFile) Command() string { return fmt.Sprintf("install -m 0644 %s %s", a.File, a.Path) }
 
 // RemoveFile takes a file off every control-plane node.
-type RemoveFile struct{ Path string }
+type RemoveFile struct{ Path, Why string }
 
 // Purpose implements Action.
-func (RemoveFile) Purpose() string {
-	return "at the end, on every control-plane node, remove the file that nothing mounts any more"
-}
+func (a RemoveFile) Purpose() string { return a.Why }
 
 // Command implements Action.
 func (a RemoveFile) Command() string { return "rm " + a.Path }

@@ -58,10 +58,15 @@ type Stage struct {
 	Ahead   int
 	// Caution is what to know before the stage is undone, if anything.
 	Caution string
-	// Verify shows whether the stage has done its work; Restore is what has to
-	// happen, or to be looked at, after it was undone.
-	Verify  []Action
+	// Verify shows whether the stage has done its work.
+	Verify []Action
+	// Restore is what has to happen, or to be looked at, when the stage is undone.
+	// The first Retreat of them come before the edit is taken back.
 	Restore []Action
+	Retreat int
+	// Withdrawn reports that the document does not go to the cluster once the stage
+	// is undone: what it describes has left the cluster before.
+	Withdrawn bool
 	// Files returns what a person needs beside the document, once the stage's edit
 	// is in it; what the actions of a stage without edit name. nil stands for none.
 	Files func() ([]File, error)

@@ -5,12 +5,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
@@ -109,15 +107,10 @@ func (l *liveCluster) review(ctx context.Context, verb string, t transform.Targe
 	if slices.Contains(t.Accept, admission.NotSettled) {
 		needed = slices.DeleteFunc(needed, func(r rights.Right) bool { return r.Resource == "secrets" || r.Resource == "machines" })
 	}
-	missing, err := l.server.Rights(ctx, needed)
-	if err != nil || len(missing) == 0 {
-		return err
+	if err := l.server.Review(ctx, needed); err != nil {
+		return fmt.Errorf("%s: %w", o.Title(), err)
 	}
-	denied := &kubeapi.Denied{}
-	for _, r := range missing {
-		denied.Missing = append(denied.Missing, r.String())
-	}
-	return fmt.Errorf("%s: %w", o.Title(), denied)
+	return nil
 }
 
 // progress is that of the object as it is.
@@ -126,14 +119,9 @@ func (l *liveCluster) progress(ctx context.Context, f found, t transform.Target)
 	if err != nil {
 		return nil, err
 	}
-	var wanted rollout.Wanted
-	if err := json.Unmarshal(l.object.Raw, &wanted.Object); err != nil {
+	wanted, err := rollout.NewWanted(f.distro, f.doc, l.object.Raw, t)
+	if err != nil {
 		return nil, err
-	}
-	if f.distro.Explain != nil {
-		if wanted.Classes, err = f.distro.Explain(f.doc, t); err != nil {
-			return nil, err
-		}
 	}
 	p := rollout.Judge(seen, wanted)
 	return &p, nil

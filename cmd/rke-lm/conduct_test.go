@@ -19,7 +19,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/conduct"
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -309,8 +308,7 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 		}
 	}
 	err := r.Migrate(t.Context())
-	var stale *rancher.Stale
-	if !errors.As(err, &stale) || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "to go on: again") {
+	if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "to go on: again") {
 		t.Fatalf("%v", err)
 	}
 	w.stuck = false

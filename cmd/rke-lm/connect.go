@@ -25,12 +25,12 @@ const defaultPatience = 30 * time.Second
 // connection names a live cluster, as kubectl does, or a Rancher and clusters
 // behind it.
 type connection struct {
-	kubeconfig, context           string
-	rancher, tokenFile, commandRC string
-	authority                     string
-	insecure                      bool
-	cluster, selector             string
-	warned                        bool // of --insecure-skip-tls-verify
+	kubeconfig, context             string
+	rancher, tokenFile, commandLine string
+	authority                       string
+	insecure                        bool
+	cluster, selector               string
+	warned                          bool // of --insecure-skip-tls-verify
 }
 
 // flags are those of every verb that connects to something.
@@ -40,7 +40,7 @@ func (c *connection) flags(cmd *cobra.Command) {
 	f.StringVar(&c.context, "context", "", "context of that file (default: the current one)")
 	f.StringVar(&c.rancher, "rancher-url", "", "address of a Rancher, instead of a kubeconfig; its token is read from "+rancher.TokenVariable+" or --token-file")
 	f.StringVar(&c.tokenFile, "token-file", "", "file with the token for that Rancher")
-	f.StringVar(&c.commandRC, "rancher-cli", "", "a server of Rancher's command line, instead of a kubeconfig; without a name the current one")
+	f.StringVar(&c.commandLine, "rancher-cli", "", "a server of Rancher's command line, instead of a kubeconfig; without a name the current one")
 	f.Lookup("rancher-cli").NoOptDefVal = rancher.CurrentServer
 	f.StringVar(&c.authority, "cacert", "", "file with the certificate authority of the server")
 	f.BoolVar(&c.insecure, "insecure-skip-tls-verify", false, "take any certificate of the server: whoever answers gets the token")
@@ -102,7 +102,7 @@ func (c *connection) connectTo(said io.Writer, context string, patience time.Dur
 		fmt.Fprintln(said, "WARNING: --insecure-skip-tls-verify takes any certificate: whoever answers at this address can read the token and everything else, and answer what they like; use --cacert")
 	}
 	return rancher.Open(rancher.Source{
-		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandRC, Kubeconfig: c.kubeconfig, Context: context,
+		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandLine, Kubeconfig: c.kubeconfig, Context: context,
 		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), Patience: patience,
 	})
 }
@@ -130,16 +130,4 @@ func (c *connection) dial(ctx context.Context, said io.Writer, patience time.Dur
 	}
 	client, err := server.Downstream(found[0].ID)
 	return &observe.Observer{Client: client}, err
-}
-
-// pause waits, or returns false when the run is to end.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -94,7 +94,7 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 		case !w.outage.bears(err):
 			return
 		}
-		if !pause(ctx, ownersPause) {
+		if !kubeapi.Pause(ctx, ownersPause) {
 			return
 		}
 	}

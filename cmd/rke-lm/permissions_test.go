@@ -33,25 +33,33 @@ func rolesOf(verb string) string {
 	}{
 		{"On Rancher's own cluster, for an RKE2 cluster:", "rke2", false},
 		{"On Rancher's own cluster, for an RKE1 cluster:", "rke1", false},
-		{"On the cluster itself:", "", true},
-		{"On the cluster itself, for an RKE2 cluster also:", "rke2", true},
-		{"On the cluster itself, for an RKE1 cluster also:", "rke1", true},
+		{"On the cluster itself, of RKE2:", "rke2", true},
+		{"On the cluster itself, of RKE1:", "rke1", true},
 	} {
-		var rows []rights.Row
-		for _, r := range rights.Table() {
-			if slices.Contains(r.For, verb) && r.Downstream == part.downstream && (r.Distro == "" && !part.downstream || r.Distro == part.distro) {
-				rows = append(rows, r)
+		text, title := roles(verb, part.distro, part.downstream), part.title
+		if roles(verb, "rke2", part.downstream) == roles(verb, "rke1", part.downstream) {
+			if part.distro == "rke1" {
+				continue
 			}
+			title, _, _ = strings.Cut(title, ",")
+			title += ":"
 		}
-		if len(rows) > 0 && (verb != "status" || part.distro == "rke2") {
-			fmt.Fprintf(&b, "%s\n\n```yaml\n%s```\n\n", strings.Replace(part.title, ", for an RKE2 cluster", map[bool]string{true: "", false: ", for an RKE2 cluster"}[verb == "status"], 1), roles(verb, part.distro, rows))
+		if text != "" {
+			fmt.Fprintf(&b, "%s\n\n```yaml\n%s```\n\n", title, text)
 		}
 	}
 	return b.String()
 }
 
+func rowsFor(verb, distro string, downstream bool) []rights.Row {
+	return slices.DeleteFunc(rights.Table(), func(r rights.Row) bool {
+		return !slices.Contains(r.For, verb) || r.Downstream != downstream || r.Distro != "" && r.Distro != distro
+	})
+}
+
 // roles writes a ClusterRole, and a Role for each namespace.
-func roles(verb, distro string, rows []rights.Row) string {
+func roles(verb, distro string, downstream bool) string {
+	rows := rowsFor(verb, distro, downstream)
 	var namespaces, texts []string
 	for _, r := range rows {
 		if !slices.Contains(namespaces, r.Namespace) {

@@ -163,13 +163,27 @@ func TestTheRunbookTellsAllOfAStage(t *testing.T) {
 	for _, want := range []string{
 		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | todo |", "## 01 grant-migration-lease\n", "**Why.** kube-controller-manager may not lock",
 		"`01-grant-migration-lease.diff` shows it", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
-		"`aws-ccm-values.yaml` holds what the stage installs", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
+		"`aws-ccm-values.yaml` belongs to the stage", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
 		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "By hand: put `03-install-ccm.yaml` in the place of the document",
 		"**After the undo.**\n\nthis must find nothing", "Later stages come first. The undo writes v1.26.15+rke2r1 into the file again, and Kubernetes does not go back",
 		"## 04 cordon-control-plane\n", "**Do.**\n\ncordon the control planes", "**Undo.**\n\nrelease exactly the nodes",
 	} {
 		if !strings.Contains(book, want) {
 			t.Errorf("it does not say %s", want)
+		}
+	}
+}
+
+// A manager without its flag would be a second owner, so its undone manifest stays out of the cluster.
+func TestTheRunbookTakesAManagerOutBeforeItsUndo(t *testing.T) {
+	planned(t, map[string]string{"manifests/c.yaml": textOf(t, filepath.Join("testdata", "golden", "manifest-cloud-static-pod", "input.yaml"))}, "manifests/c.yaml")
+	book := textOf(t, "plans/kube-system/cloud-controller-manager/runbook.md")
+	_, stage, _ := strings.Cut(book, "## 03 install-ccm")
+	_, undo, _ := strings.Cut(stage, "**Before the undo.**")
+	for _, want := range []string{"take the manager out, and leave it out", "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml", "**Undo.**", "and does not go to the cluster.", "**After the undo.**"} {
+		var found bool
+		if _, undo, found = strings.Cut(undo, want); !found {
+			t.Fatalf("it does not say, or not in this order: %s\n%s", want, stage)
 		}
 	}
 }

@@ -85,7 +85,7 @@ type target struct {
 // targets are the API servers to look at: a Rancher, or the contexts of a
 // kubeconfig.
 func (s *statusOptions) targets() ([]target, error) {
-	if s.rancher != "" || s.commandRC != "" {
+	if s.rancher != "" || s.commandLine != "" {
 		server, err := s.connect(s.err, statusPatience)
 		if err != nil {
 			return nil, err

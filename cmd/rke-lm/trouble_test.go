@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
 
@@ -85,14 +86,14 @@ func befall(t *testing.T, c trouble, looks int, during func(*apitest.Server), le
 	b := &befallen{Server: s, config: s.Kubeconfig(t), over: cancel}
 	b.ended.Go(func() {
 		for s.Count("/leases") < looks {
-			if !pause(ctx, 10*time.Millisecond) {
+			if !kubeapi.Pause(ctx, 10*time.Millisecond) {
 				t.Errorf("%s: it was over before it began", c.name)
 				return
 			}
 		}
 		s.Do(func() { during(s) })
 		c.strike(t, s)
-		if length > 0 && pause(ctx, length) {
+		if length > 0 && kubeapi.Pause(ctx, length) {
 			c.heal(t, s)
 		}
 	})

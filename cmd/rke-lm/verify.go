@@ -35,12 +35,9 @@ type verifyOptions struct {
 const inCluster = "cluster"
 
 const (
-	leasePause  = 500 * time.Millisecond // between two looks at the leases
-	lookPause   = 2 * time.Second        // between two looks at everything
-	settleLimit = 40 * time.Second       // for the leases to show whether they live
+	leasePause = 500 * time.Millisecond // between two looks at the leases
+	lookPause  = 2 * time.Second        // between two looks at everything
 )
-
-const followed = "follow the leases"
 
 // errUnsettled says that no verdict is possible: looks that are too far apart show
 // no sign of life.
@@ -170,7 +167,7 @@ func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer, b
 		o, err := settled(ctx, observer, before, v.choice)
 		over := time.Now().Add(lookPause).After(end)
 		if err != nil {
-			if over || ctx.Err() != nil || !gone.bears(err) || !pause(ctx, lookPause) {
+			if over || ctx.Err() != nil || !gone.bears(err) || !kubeapi.Pause(ctx, lookPause) {
 				return nil, err
 			}
 			continue
@@ -180,7 +177,7 @@ func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer, b
 		if errs != last && v.wait > 0 {
 			fmt.Fprintf(v.err, "errors: %d\n", errs)
 		}
-		if last = errs; errs == 0 || over || !pause(ctx, lookPause) {
+		if last = errs; errs == 0 || over || !kubeapi.Pause(ctx, lookPause) {
 			return o, nil
 		}
 	}
@@ -198,26 +195,14 @@ func stopping(findings []transform.Finding) (count int) {
 // settled looks once at everything, and at the leases until they show what they
 // have to.
 func settled(ctx context.Context, observer *observe.Observer, before *observation.Snapshot, c live.Choice) (*observation.Observation, error) {
-	o, err := observer.Look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if before != nil {
+	o, err := observer.Settled(ctx, func(o *observation.Observation) bool { return live.Unsettled(o, c) }, leasePause)
+	if err == nil && before != nil {
 		o.Before = before
 	}
-	for end := time.Now().Add(settleLimit); live.Unsettled(o, c) && time.Now().Before(end) && pause(ctx, leasePause); {
-		// The managers too: who leads may have been replaced meanwhile.
-		if err := observer.Again(ctx, o); err != nil {
-			return nil, err
-		}
+	if err == nil && live.Unsettled(o, c) {
+		return nil, &kubeapi.Unreached{What: "follow the leases", Err: errUnsettled}
 	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, &kubeapi.Unreached{What: followed, Err: ctx.Err()}
-	case live.Unsettled(o, c):
-		return nil, &kubeapi.Unreached{What: followed, Err: errUnsettled}
-	}
-	return o, nil
+	return o, err
 }
 
 // keep keeps the snapshot where it was asked for.

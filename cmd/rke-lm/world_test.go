@@ -229,7 +229,11 @@ func (w *world) managers(spec, config map[string]any) {
 	if err != nil {
 		panic(err)
 	}
-	w.api.Do(func() { w.pods(kube, textsOf(chart.Args()), chart.ImageTag()) })
+	var cloud []string
+	if installed {
+		cloud = textsOf(chart.Args())
+	}
+	w.api.Do(func() { w.pods(kube, cloud, chart.ImageTag()) })
 	w.lead(provider != "external", migrates, installed, installed && chart.Migrates())
 }
 

@@ -10,7 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
+
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // audit appends entries to a file, each on the disk before it returns. A nil file
@@ -39,6 +42,11 @@ func openAudit(name, uid string) (*audit, []Entry, error) {
 	return &audit{file: f}, open, nil
 }
 
+// lineStart begins every line of a log.
+const lineStart = `{"apiVersion":"` + report.APIVersion + `","kind":"` + AuditKind + `",`
+
+var errNoLog = errors.New("it holds something else than an audit log")
+
 // recovered reads a log and leaves it with whole lines.
 func recovered(f *os.File, uid string) ([]Entry, error) {
 	text, err := io.ReadAll(f)
@@ -46,18 +54,19 @@ func recovered(f *os.File, uid string) ([]Entry, error) {
 		return nil, err
 	}
 	whole := bytes.LastIndexByte(text, '\n') + 1
-	if whole < len(text) {
-		if err := f.Truncate(int64(whole)); err != nil {
-			return nil, err
-		}
-	}
 	var open []Entry
 	for line := range bytes.Lines(text[:whole]) {
 		var e Entry
 		if err := json.Unmarshal(line, &e); err != nil || e.Kind != AuditKind {
-			return nil, errors.New("it holds something else than an audit log")
+			return nil, errNoLog
 		}
 		open = follow(open, e, uid)
+	}
+	if half := string(text[whole:]); half != "" {
+		if !strings.HasPrefix(half, lineStart) && !strings.HasPrefix(lineStart, half) {
+			return nil, errNoLog
+		}
+		return open, f.Truncate(int64(whole))
 	}
 	return open, nil
 }

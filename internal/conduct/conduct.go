@@ -84,7 +84,7 @@ func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err
 	defer func() {
 		own, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer done()
-		if r.cordoned {
+		if held := (*Held)(nil); r.cordoned && !errors.As(err, &held) { // else the other run releases them
 			err = errors.Join(err, r.releaseAll(own))
 		}
 	}()

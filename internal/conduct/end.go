@@ -51,9 +51,10 @@ func (e *End) Refused() bool {
 	var stale *rancher.Stale
 	var denied *kubeapi.Denied
 	var held *Held
+	var rejected *rancher.Rejected
 	var refused *admission.Refused
 	var conflict *transform.Conflict
-	return errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict)
+	return errors.Is(e.Err, errOvertaken) || errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &rejected) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict)
 }
 
 // Found reports whether errors were found before anything was written.

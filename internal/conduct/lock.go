@@ -81,7 +81,7 @@ func (l *lock) take(ctx context.Context, said func(string)) error {
 			}
 		}
 		seen = found.ResourceVersion
-		if !pause(ctx, l.lives/15) {
+		if !kubeapi.Pause(ctx, l.lives/15) {
 			return context.Cause(ctx)
 		}
 	}
@@ -169,7 +169,7 @@ func (l *lock) confirm(ctx context.Context) error {
 func (l *lock) keep(ctx context.Context, lost func(error)) {
 	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	l.ended.Go(func() {
-		for pause(ctx, l.lives/5) {
+		for kubeapi.Pause(ctx, l.lives/5) {
 			var held *Held
 			if err := l.confirm(ctx); errors.As(err, &held) {
 				lost(err)
@@ -199,16 +199,4 @@ func (l *lock) release(ctx context.Context) error {
 		return nil // it is gone, or somebody else's
 	}
 	return err
-}
-
-// pause waits, or returns false when the run is to end.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

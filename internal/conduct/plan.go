@@ -5,7 +5,6 @@ package conduct
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
@@ -66,16 +65,11 @@ func (r *Run) patch(ctx context.Context, act string, before, after *yamledit.Doc
 
 // wanted is what the object promises, as it is.
 func (r *Run) wanted() (rollout.Wanted, error) {
-	w := rollout.Wanted{Nodes: r.nodes}
 	doc, err := parse(r.Object)
 	if err != nil {
-		return w, err
+		return rollout.Wanted{}, err
 	}
-	if err := json.Unmarshal(r.Object.Raw, &w.Object); err != nil {
-		return w, err
-	}
-	if r.Way.Distro.Explain != nil {
-		w.Classes, err = r.Way.Distro.Explain(doc, r.Way.Target)
-	}
+	w, err := rollout.NewWanted(r.Way.Distro, doc, r.Object.Raw, r.Way.Target)
+	w.Nodes = r.nodes
 	return w, err
 }

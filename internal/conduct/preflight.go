@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"slices"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/admission"
@@ -118,16 +117,7 @@ func (r *Run) review(ctx context.Context, p *transform.Plan) error {
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // somebody else runs it
 	}
-	needed := rights.Needed(r.verb, rights.Subject{Distro: r.Object.Distro, Home: r.Object.Home(), Name: r.Object.Name, ID: r.Object.ID, When: when})
-	missing, err := r.Server.Rights(ctx, needed)
-	if err != nil || len(missing) == 0 {
-		return err
-	}
-	d := &kubeapi.Denied{}
-	for _, m := range missing {
-		d.Missing = append(d.Missing, m.String())
-	}
-	return d
+	return r.Server.Review(ctx, rights.Needed(r.verb, rights.Subject{Distro: r.Object.Distro, Home: r.Object.Home(), Name: r.Object.Name, ID: r.Object.ID, When: when}))
 }
 
 // admit refuses a cluster whose object is not to be changed. A change that is still

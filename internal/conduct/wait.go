@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/course"
@@ -27,6 +26,9 @@ type state struct {
 	findings []transform.Finding
 }
 
+// errOvertaken says that somebody else changed the object.
+var errOvertaken = errors.New("somebody else changed the object while the stage was under way; look at the change with rke-lm plan, and run the command again")
+
 // late says that something did not come in time.
 type late struct {
 	what     string
@@ -35,6 +37,9 @@ type late struct {
 }
 
 func (l *late) Error() string {
+	if l.after == 0 {
+		return l.what
+	}
 	return fmt.Sprintf("it did not come within %s (--timeout): %s", l.after, l.what)
 }
 
@@ -62,7 +67,7 @@ func (r *Run) await(ctx context.Context, look func(context.Context) (state, erro
 		if time.Now().Add(r.Pause).After(end) {
 			return &late{s.waiting, r.Timeout, s.findings}
 		}
-		if !pause(ctx, r.Pause) {
+		if !kubeapi.Pause(ctx, r.Pause) {
 			return context.Cause(ctx)
 		}
 	}
@@ -99,7 +104,7 @@ func (r *Run) progress(ctx context.Context, wanted rollout.Wanted) (rollout.Prog
 		return rollout.Progress{}, err
 	}
 	if rollout.Overtaken(object, wanted) {
-		return rollout.Progress{}, &rancher.Stale{Title: r.Object.Title(), What: "was changed by somebody else while the stage was under way"}
+		return rollout.Progress{}, errOvertaken
 	}
 	seen, err := r.Server.Rollout(ctx, now)
 	if err != nil {
@@ -121,7 +126,7 @@ func (r *Run) check(ctx context.Context, c course.Check) error {
 		}
 		open := c.Open(seen, live.Judge(seen, choice))
 		if course.Hopeless(open) {
-			return state{}, &late{"it does not pass by waiting", 0, open}
+			return state{}, &late{"it does not pass by waiting: " + said(open), 0, open}
 		}
 		if len(open) == 0 {
 			r.noteReleased(seen)
@@ -147,20 +152,7 @@ func said(findings []transform.Finding) string {
 	return text
 }
 
-// settleLimit is for how long the leases are followed until they show whether their
-// holders live.
-const settleLimit = 40 * time.Second
-
-// look looks once at everything, and at the leases until they show what they have to.
+// look looks at the cluster until the leases show what a choice needs.
 func (r *Run) look(ctx context.Context, c live.Choice) (*observed, error) {
-	seen, err := r.observer.Look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for end := time.Now().Add(settleLimit); live.Unsettled(seen, c) && time.Now().Before(end) && pause(ctx, r.Pause/4); {
-		if err := r.observer.Again(ctx, seen); err != nil {
-			return nil, err
-		}
-	}
-	return seen, nil
+	return r.observer.Settled(ctx, func(o *observed) bool { return live.Unsettled(o, c) }, r.Pause/4)
 }

@@ -84,7 +84,7 @@ func (r *Run) conclude(ctx context.Context, e Entry) error {
 func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		pause(own, grace)
+		kubeapi.Pause(own, grace)
 		cancel()
 	})
 	return own, func() { stop(); cancel() }
@@ -96,10 +96,14 @@ func outcome(err error) string {
 	var refused *kubeapi.Failure
 	var denied *kubeapi.Denied
 	var stale *rancher.Stale
+	var rejected *rancher.Rejected
+	var lost *rancher.Lost
 	switch {
 	case err == nil:
 		return resultDone
-	case errors.As(err, &stale), errors.As(err, &denied), errors.As(err, &refused) && refused.Status/100 == 4:
+	case errors.As(err, &lost):
+		return resultUnknown
+	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && refused.Status/100 == 4:
 		return resultFailed
 	}
 	return resultUnknown

@@ -88,8 +88,8 @@ func (c *Client) try(ctx context.Context, r Request, read func(Answer) error) (A
 		if ctx.Err() != nil || !passes || time.Since(start)+wait > patience {
 			return Answer{}, unreached(ctx, r.What, err)
 		}
-		if err := sleep(ctx, wait); err != nil {
-			return Answer{}, unreached(ctx, r.What, err)
+		if !Pause(ctx, wait) {
+			return Answer{}, unreached(ctx, r.What, ctx.Err())
 		}
 	}
 }
@@ -170,14 +170,14 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(s) * time.Second
 }
 
-// sleep waits, or returns early with the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
+// Pause waits, or returns false when the run is to end.
+func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	}
 }

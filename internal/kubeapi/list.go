@@ -72,8 +72,8 @@ func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resou
 		case now.After(end):
 			return nil, &Unreached{r.What, fmt.Errorf("%w: %w", errExpires, err)}
 		}
-		if err := sleep(ctx, firstPause); err != nil {
-			return nil, &Unreached{r.What, err}
+		if !Pause(ctx, firstPause) {
+			return nil, &Unreached{r.What, ctx.Err()}
 		}
 	}
 }

@@ -86,6 +86,27 @@ func (o *Observer) Again(ctx context.Context, out *observation.Observation) erro
 
 func (o *Observer) moment() time.Duration { return cmp.Or(o.Moment, moment) }
 
+// settleLimit is for how long leases are followed.
+const settleLimit = 40 * time.Second
+
+// Settled looks once at everything, and then at the managers and the leases for as
+// long as they do not show what they have to: who leads may be replaced meanwhile.
+func (o *Observer) Settled(ctx context.Context, unsettled func(*observation.Observation) bool, every time.Duration) (*observation.Observation, error) {
+	out, err := o.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(settleLimit); unsettled(out) && time.Now().Before(end) && kubeapi.Pause(ctx, every); {
+		if err := o.Again(ctx, out); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, &kubeapi.Unreached{What: "follow the leases", Err: ctx.Err()}
+	}
+	return out, nil
+}
+
 // Leases looks at the leases again.
 func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {
 	asked := time.Now()

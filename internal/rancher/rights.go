@@ -45,6 +45,19 @@ func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Ri
 	return missing, nil
 }
 
+// Review fails with *kubeapi.Denied where the user lacks a right.
+func (s *Server) Review(ctx context.Context, needed []rights.Right) error {
+	missing, err := s.Rights(ctx, needed)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	denied := &kubeapi.Denied{}
+	for _, r := range missing {
+		denied.Missing = append(denied.Missing, r.String())
+	}
+	return denied
+}
+
 // may asks the authorizer of the right's cluster.
 func (s *Server) may(ctx context.Context, r rights.Right) (bool, error) {
 	client := s.local

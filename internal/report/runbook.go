@@ -74,13 +74,23 @@ func (r Runbook) stage(w io.Writer, s transform.Step, at RunbookStage, before st
 	}
 	commands(w, after(s), s.Stage.Actions[s.Stage.Ahead:])
 	commands(w, "Check", s.Stage.Verify)
+	commands(w, "Before the undo", s.Stage.Restore[:s.Stage.Retreat])
 	if s.Changes() {
-		fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.TrimSpace("Later stages come first. "+inline(s.Stage.Caution)), fenced("sh", r.command("--undo", s.Stage.Name)))
-		if r.Live == "" {
-			fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file there as before.\n\n", code(before))
-		}
+		r.undo(w, s, before)
 	}
-	commands(w, undone(s), s.Stage.Restore)
+	commands(w, undone(s), s.Stage.Restore[s.Stage.Retreat:])
+}
+
+func (r Runbook) undo(w io.Writer, s transform.Step, before string) {
+	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.TrimSpace("Later stages come first. "+inline(s.Stage.Caution)), fenced("sh", r.command("--undo", s.Stage.Name)))
+	if r.Live != "" {
+		return
+	}
+	then := "Then bring the file there as before."
+	if s.Stage.Withdrawn {
+		then = "The file stays where it is kept, and does not go to the cluster."
+	}
+	fmt.Fprintf(w, "By hand: put %s in the place of the document. %s\n\n", code(before), then)
 }
 
 func after(s transform.Step) string {
@@ -111,7 +121,7 @@ func (r Runbook) changes(w io.Writer, s transform.Step, at RunbookStage) {
 	}
 	fmt.Fprintln(w)
 	for _, name := range at.Files {
-		fmt.Fprintf(w, "%s holds what the stage installs, for those who do it by hand.\n\n", code(name))
+		fmt.Fprintf(w, "%s belongs to the stage, for those who do it by hand.\n\n", code(name))
 	}
 	markdownFindings(w, s.Findings)
 	if s.State == transform.Blocked {

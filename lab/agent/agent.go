@@ -123,6 +123,24 @@ func (a *Agent) Restarts(component cluster.Component) int {
 	return n
 }
 
+// Container is a manager as the kubelet of its machine knows it.
+type Container struct {
+	*cluster.Manager
+	Restarts int       // by themselves, since the files last changed
+	Last     time.Time // when it last ended; zero for never
+}
+
+// Containers returns what the kubelets keep running now.
+func (a *Agent) Containers() []Container {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var list []Container
+	for _, k := range a.keepers {
+		list = append(list, k.container())
+	}
+	return list
+}
+
 // Lose ends the managers of a machine at once and for good, as when the machine is lost. Later changes pass
 // it by.
 func (a *Agent) Lose(machine string) {

@@ -24,6 +24,7 @@ type keeper struct {
 	mu      sync.Mutex
 	manager *cluster.Manager
 	again   int
+	last    time.Time // when the manager before this one ended
 }
 
 func (k *keeper) start(ctx context.Context) error {
@@ -57,6 +58,7 @@ func (k *keeper) keep(ctx context.Context) {
 			return
 		}
 		k.mu.Lock()
+		k.last, _ = k.manager.EndedAt()
 		k.manager, k.again = m, k.again+1
 		k.mu.Unlock()
 	}
@@ -72,6 +74,16 @@ func (k *keeper) restarts() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.again
+}
+
+func (k *keeper) container() Container {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c := Container{Manager: k.manager, Restarts: k.again, Last: k.last}
+	if ended, over := k.manager.EndedAt(); over {
+		c.Last = ended
+	}
+	return c
 }
 
 func (k *keeper) runs(s cluster.Spec) bool {

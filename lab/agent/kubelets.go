@@ -46,7 +46,6 @@ type Kubelets struct {
 type running struct {
 	keeper *keeper // nil for a Job
 	result chan error
-	ready  bool
 }
 
 // NewKubelets returns the kubelets of nodes, given the machine that each of them is.

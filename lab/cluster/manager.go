@@ -63,6 +63,7 @@ type Manager struct {
 	mu       sync.Mutex
 	acquired []Acquisition
 	ended    time.Time
+	asked    bool
 }
 
 // StartManager starts a manager. It may end by itself, as managers that lose their lease do.
@@ -215,10 +216,30 @@ func (m *Manager) Ended() <-chan struct{} { return m.process.Ended() }
 func (m *Manager) Alive() bool { return m.process.Alive() }
 
 // Stop ends the manager as the kubelet ends a pod.
-func (m *Manager) Stop() { m.process.Stop(30 * time.Second) }
+func (m *Manager) Stop() {
+	m.ask()
+	m.process.Stop(30 * time.Second)
+}
 
 // Kill ends the manager at once, as a lost machine does.
-func (m *Manager) Kill() { m.process.Kill() }
+func (m *Manager) Kill() {
+	m.ask()
+	m.process.Kill()
+}
+
+// ask takes down that somebody ends the manager, unless it has ended before.
+func (m *Manager) ask() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = m.asked || m.process.Alive()
+}
+
+// Asked reports whether somebody ended the manager; else it ended by itself, if it has.
+func (m *Manager) Asked() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asked
+}
 
 // Log returns the manager's output so far.
 func (m *Manager) Log() (string, error) {

@@ -16,11 +16,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/lab/recorder"
@@ -36,26 +34,8 @@ type conducted struct {
 	logs       *os.File // of all runs
 }
 
-// tool builds rke-lm once for all scenarios.
-var tool = sync.OnceValues(func() (string, error) {
-	if given := os.Getenv("LAB_BINARY"); given != "" {
-		return given, nil
-	}
-	into, err := os.MkdirTemp("", "rke-lm-e2e")
-	if err != nil {
-		return "", err
-	}
-	return build.Tool(context.Background(), into)
-})
-
-// TestMain removes what was built.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := tool(); err == nil && os.Getenv("LAB_BINARY") == "" {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
+// relaxed are timings of elections that a busy machine keeps: some Ranchers run at a time.
+var relaxed = cluster.Timing{Lease: 6 * time.Second, Renew: 4 * time.Second, Retry: 500 * time.Millisecond}
 
 // conduct starts a Rancher with one cluster, which is in-tree and settled.
 func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)) *conducted {
@@ -63,8 +43,8 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 	if testing.Short() {
 		t.Skip("starts real control planes")
 	}
-	timing := cluster.Short
-	if os.Getenv(soak) != "" {
+	timing := relaxed
+	if soaks() {
 		timing = cluster.Defaults
 	}
 	dir := folder(t)
@@ -78,7 +58,7 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines)}
+	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines), patience: 2*timing.Takeover() + 20*time.Second}
 	if s.client, err = d.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +99,7 @@ func (c *conducted) start(heard func(*run, event), verb string, more ...string) 
 		c.Fatal(err)
 	}
 	args := append([]string{
-		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.downstream.ID,
+		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.title(),
 		"--end-state", "external", "--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "2m",
 	}, more...)
 	r := &run{cmd: exec.Command(path, args...), ended: make(chan struct{})}
@@ -140,6 +120,17 @@ func (c *conducted) start(heard func(*run, event), verb string, more ...string) 
 	go r.follow()
 	return r
 }
+
+// title is by which a cluster is found without looking through a list.
+func (c *conducted) title() string {
+	if c.engine() {
+		return c.downstream.ID
+	}
+	return rancher.Namespace + "/" + c.downstream.Name
+}
+
+// engine reports whether RKE makes the cluster.
+func (c *conducted) engine() bool { return !strings.HasPrefix(c.downstream.ID, "c-m-") }
 
 // follow hears a run to its end.
 func (r *run) follow() {

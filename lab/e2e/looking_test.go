@@ -12,9 +12,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/lab/aws"
@@ -23,50 +20,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live"
 	"github.com/rke-lm/rke-lm/transform/ownership"
 )
-
-// images tell the versions of the managers, which nobody pulls here.
-var images = map[cluster.Component]string{
-	cluster.KCM: "rancher/hardened-kubernetes:v1.26.15-rke2r1",
-	cluster.CCM: "registry.k8s.io/provider-aws/cloud-controller-manager:",
-}
-
-// mirrors shows every manager that runs as a pod, as a kubelet shows its static pods, until the test ends.
-func (s *scenario) mirrors(node aws.Instance) {
-	pods := s.client.CoreV1().Pods(metav1.NamespaceSystem)
-	shown := map[string]bool{}
-	s.meanwhile(100*time.Millisecond, func(ctx context.Context) error {
-		for i, m := range s.cluster.Managers() {
-			name := fmt.Sprintf("%s-%d", m.Component, i)
-			var err error
-			switch alive := m.Alive(); {
-			case alive && !shown[name]:
-				_, err = pods.Create(ctx, mirror(name, node.Name, m), metav1.CreateOptions{})
-			case !alive && shown[name]:
-				err = pods.Delete(ctx, name, *metav1.NewDeleteOptions(0))
-			default:
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			shown[name] = m.Alive()
-		}
-		return nil
-	})
-}
-
-func mirror(name, node string, m *cluster.Manager) *corev1.Pod {
-	image := images[m.Component]
-	if m.Component == cluster.CCM {
-		image += m.Minor + ".0"
-	}
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"component": string(m.Component)}, Annotations: map[string]string{corev1.MirrorPodAnnotationKey: name}},
-		Spec: corev1.PodSpec{NodeName: node, HostNetwork: true, Containers: []corev1.Container{{
-			Name: "manager", Image: image, Command: []string{string(m.Component)}, Args: m.Args,
-		}}},
-	}
-}
 
 // meanwhile does something again and again until the test ends. An error that comes while the cluster
 // ends is none.
@@ -91,8 +44,8 @@ type watched struct {
 	intervals []ownership.Interval
 }
 
-// owners looks as rke-lm does, through the API server alone.
-func (s *scenario) owners() (*observe.Observer, *watched) {
+// watch looks as rke-lm does, through the API server alone.
+func (s *scenario) watch() (*observe.Observer, *watched) {
 	s.Helper()
 	config, err := s.cluster.Kubeconfig(cluster.Admin)
 	if err != nil {
@@ -150,10 +103,10 @@ func told(intervals []ownership.Interval) string {
 // What owners and verify say, and what AWS was told by whom, are the same story.
 func TestWhatIsSeenIsWhatAWSWasTold(t *testing.T) {
 	s := begin(t, "cp-1")
-	s.mirrors(s.join())
+	s.kubelets(s.join())
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.rollOut(s.wanted(plan.Start))
-	observer, seen := s.owners()
+	observer, seen := s.watch()
 	stop := s.traffic(500 * time.Millisecond)
 	for _, step := range plan.Steps {
 		if step.Changes() {
@@ -166,6 +119,7 @@ func TestWhatIsSeenIsWhatAWSWasTold(t *testing.T) {
 	stop()
 	s.served()
 	s.reaches(observer, transform.DisableLeaderMigration)
+	s.approved(transform.VerifyProviderIDs)
 	intervals := seen.end()
 	t.Logf("what owners saw\n%s", told(intervals))
 	owners, unknown := ownership.Seconds(intervals)
@@ -189,9 +143,8 @@ func (s *scenario) reaches(observer *observe.Observer, stage string) {
 
 // Two owners are found by their arguments while both write.
 func TestTwoOwnersAreSeenAsTwo(t *testing.T) {
-	s := begin(t, "cp-1")
-	s.mirrors(s.join())
-	_, seen := s.owners()
+	s := mistake(t)
+	_, seen := s.watch()
 	s.until(planned(t, document(t, "rke2.yaml")), newer)
 	s.twoOwners()
 	time.Sleep(slack) // a look or two

@@ -20,49 +20,54 @@ import (
 // Both managers read one file of their machine.
 func TestStagesOfManifests(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
-	s.migrateManifests(document(t, "kubeadm/cloud-controller-manager.yaml"), "/etc/leadermigration.conf")
+	s.migrate(s.alongManifests(document(t, "kubeadm/cloud-controller-manager.yaml")))
+	s.read("/etc/leadermigration.conf")
 	s.end("manifest")
 }
 
 // The controllers of the newer manager have other names, so each manager reads a file of its own.
 func TestStagesOfManifestsWithANewerManager(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
-	text := string(document(t, "kubeadm/cloud-controller-manager.yaml").Bytes())
-	newer, err := yamledit.ParseString("cloud-controller-manager.yaml", strings.Replace(text, ":v1.26.6", ":v1.28.1", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.migrateManifests(newer, "/etc/leadermigration.conf", "/etc/cloud-controller-manager-leadermigration.conf")
+	s.migrate(s.alongManifests(newerManifest(t)))
+	s.read("/etc/leadermigration.conf", "/etc/cloud-controller-manager-leadermigration.conf")
 	s.end("manifest-newer-ccm")
 }
 
-// migrateManifests takes the manifests of both managers through their plans, stage by stage. The given
-// files of the machines have to be what the managers were started with.
-func (s *scenario) migrateManifests(cloud *yamledit.Document, files ...string) {
+// newerManifest is the cloud-controller-manager of 1.28.
+func newerManifest(t *testing.T) *yamledit.Document {
+	t.Helper()
+	text := string(document(t, "kubeadm/cloud-controller-manager.yaml").Bytes())
+	doc, err := yamledit.ParseString("cloud-controller-manager.yaml", strings.Replace(text, ":v1.26.6", ":v1.28.1", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// alongManifests takes the manifests of both managers through their plans, stage by stage.
+func (s *scenario) alongManifests(cloud *yamledit.Document) way {
 	s.Helper()
-	o := s.operator()
-	o.kubelets = "aws"
 	target := transform.Target{LeaderMigrationConfig: transform.ConfigGenerate}
 	kcm, ccm := planOf(s.T, manifest.Distro(), document(s.T, "kubeadm/kube-controller-manager.yaml"), target), planOf(s.T, manifest.Distro(), cloud, target)
-	folder := kubeletFolder{o, kcm.Start, nil}
-	start := folder.wanted()
-	legs := append(o.legs(kcm, func(d *yamledit.Document) agent.Wanted { folder.kcm = d; return folder.wanted() }),
-		o.legs(ccm, func(d *yamledit.Document) agent.Wanted { folder.ccm = d; return folder.wanted() })...)
+	folder := kubeletFolder{operator: &operator{scenario: s}, kcm: kcm.Start}
+	folder.kubelets = "aws"
+	w := way{start: folder.wanted()}
+	w.legs = append(folder.legs(kcm, func(d *yamledit.Document) agent.Wanted { folder.kcm = d; return folder.wanted() }),
+		folder.legs(ccm, func(d *yamledit.Document) agent.Wanted { folder.ccm = d; return folder.wanted() })...)
 	order := func(l leg) int { return slices.Index(transform.StageNames(), l.step.Stage.Name) }
-	slices.SortStableFunc(legs, func(a, b leg) int { return cmp.Compare(order(a), order(b)) })
-	s.migrate(start, legs)
-	s.read(o.host, files)
+	slices.SortStableFunc(w.legs, func(a, b leg) int { return cmp.Compare(order(a), order(b)) })
+	return w
 }
 
 // kubeletFolder is the folder of static pods, the same on every control plane.
 type kubeletFolder struct {
 	*operator
-	kcm, ccm *yamledit.Document // the second comes with its stage
+	kcm, ccm *yamledit.Document // the second comes and goes with its stage
 }
 
 func (f *kubeletFolder) wanted() agent.Wanted {
 	f.Helper()
-	w, err := agent.FromManifests(f.kcm, f.ccm, f.host)
+	w, err := agent.FromManifests(f.kcm, f.ccm, f.host())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -72,12 +77,12 @@ func (f *kubeletFolder) wanted() agent.Wanted {
 
 // read requires that managers were started with exactly these files of their machines, and that the one
 // of the manager that stays is gone with the stage that ends leader migration.
-func (s *scenario) read(host string, files []string) {
+func (s *scenario) read(files ...string) {
 	s.Helper()
 	var named []string
 	for _, m := range s.cluster.Managers() {
 		for _, a := range m.Args {
-			if file, ok := strings.CutPrefix(a, "--leader-migration-config="+host); ok && !slices.Contains(named, file) {
+			if file, ok := strings.CutPrefix(a, "--leader-migration-config="+s.host()); ok && !slices.Contains(named, file) {
 				named = append(named, file)
 			}
 		}
@@ -85,7 +90,7 @@ func (s *scenario) read(host string, files []string) {
 	if !slices.Equal(named, files) {
 		s.Errorf("managers were started with %v, want %v", named, files)
 	}
-	if _, err := os.Stat(filepath.Join(host, files[len(files)-1])); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(s.host(), files[len(files)-1])); !os.IsNotExist(err) {
 		s.Error("the file that nothing mounts any more is still there:", err)
 	}
 }

@@ -5,8 +5,6 @@ package e2e
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +17,19 @@ import (
 )
 
 // What follows are the mistakes that the stages are there to prevent. Each is made on purpose, on one
-// control plane, to show that the lab sees what comes of it.
+// control plane, to show what comes of it and what rke-lm verify says.
+
+// mistake begins such a scenario. Its managers are shown as pods, which verify reads. The soak leaves it
+// out: other timings make no other mistake of it.
+func mistake(t *testing.T) *scenario {
+	t.Helper()
+	if soaks() {
+		t.Skip("is the same with the default timings")
+	}
+	s := begin(t, "cp-1")
+	s.kubelets(s.join())
+	return s
+}
 
 // at returns what the plan asks for behind a stage.
 func at(s *scenario, plan *transform.Plan, stage string) agent.Wanted {
@@ -58,8 +68,7 @@ func (s *scenario) unserved(ctx context.Context) bool {
 }
 
 func TestWithoutTheGrantTheCloudControllersRunNowhere(t *testing.T) {
-	s := begin(t, "cp-1")
-	s.join()
+	s := mistake(t)
 	w := at(s, planned(t, document(t, "rke2.yaml")), transform.EnableLeaderMigration)
 	granted := w.Manifests
 	w.Manifests = nil
@@ -72,9 +81,11 @@ func TestWithoutTheGrantTheCloudControllersRunNowhere(t *testing.T) {
 	if writes := s.cluster.AWS.Writes(); len(writes) > 0 {
 		t.Errorf("AWS was written to: %v", writes)
 	}
+	s.faulted(transform.EnableLeaderMigration, "lease-rbac-missing", "lease-ownerless")
 	w.Manifests = granted
 	s.rollOut(w)
 	s.served()
+	s.approved(transform.EnableLeaderMigration)
 	s.end("without-grant")
 }
 
@@ -89,8 +100,7 @@ func (s *scenario) leads(component cluster.Component) {
 }
 
 func TestTheFlagLeftOnAnExternalManagerStarvesTheCloudControllers(t *testing.T) {
-	s := begin(t, "cp-1")
-	s.join()
+	s := mistake(t)
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.until(plan, func(w agent.Wanted) agent.Wanted { return w })
 	right := at(s, plan, transform.SwitchToExternal)
@@ -106,9 +116,11 @@ func TestTheFlagLeftOnAnExternalManagerStarvesTheCloudControllers(t *testing.T) 
 		t.Fatal(err)
 	}
 	s.stays("the Service waits", s.unserved)
+	s.faulted(transform.SwitchToExternal, "lease-wrong-owner")
 
 	s.rollOut(right)
 	s.served()
+	s.approved(transform.SwitchToExternal)
 	s.end("flag-left")
 }
 
@@ -122,14 +134,14 @@ func (s *scenario) kill(component cluster.Component) {
 }
 
 func TestWithoutLeaderMigrationThereAreTwoOwners(t *testing.T) {
-	s := begin(t, "cp-1")
-	s.join()
+	s := mistake(t)
 	doc := document(t, "rke2.yaml")
 	plan := plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true})
 	s.rollOut(s.wanted(doc))
 	s.leads(cluster.KCM)
 	s.rollOut(at(s, plan, transform.InstallCCM))
 	s.twoOwners()
+	s.faulted(transform.InstallCCM, "two-owners")
 	s.rollOut(at(s, plan, transform.SwitchToExternal))
 	s.served()
 	s.end("no-leader-migration")
@@ -148,65 +160,8 @@ func (s *scenario) twoOwners() {
 	}
 }
 
-// newer is a cloud-controller-manager whose controllers go by other names.
-func newer(w agent.Wanted) agent.Wanted {
-	chart := *w.CCM
-	chart.Minor = "v1.28"
-	w.CCM = &chart
-	return w
-}
-
-func TestANewerManagerWithTheDefaultConfigurationIsASecondOwner(t *testing.T) {
-	s := begin(t, "cp-1")
-	s.join()
-	s.until(planned(t, document(t, "rke2.yaml")), newer)
-	s.twoOwners()
-	s.end("newer-ccm-default-names")
-}
-
-func TestANewerManagerWithItsOwnNamesWaits(t *testing.T) {
-	s := begin(t, "cp-1")
-	s.join()
-	plan := planned(t, document(t, "rke2.yaml"))
-	file := s.configuration("node-route-controller", "service-lb-controller", "cloud-node-lifecycle-controller")
-	configured := func(w agent.Wanted) agent.Wanted {
-		w = newer(w)
-		w.CCM.Args = append(slices.Clone(w.CCM.Args), "--leader-migration-config="+file)
-		return w
-	}
-	s.until(plan, configured)
-	if err := s.service(t.Context(), "before"); err != nil {
-		t.Fatal(err)
-	}
-	s.served()
-	switched := time.Now()
-	s.rollOut(configured(at(s, plan, transform.SwitchToExternal)))
-	if err := s.service(t.Context(), "after"); err != nil {
-		t.Fatal(err)
-	}
-	s.served()
-	s.oneOwner(switched)
-	s.end("newer-ccm-own-names")
-}
-
-// configuration writes a LeaderMigrationConfiguration that lists the given controllers.
-func (s *scenario) configuration(names ...string) string {
-	s.Helper()
-	var b strings.Builder
-	b.WriteString("kind: LeaderMigrationConfiguration\napiVersion: controllermanager.config.k8s.io/v1\nleaderName: cloud-provider-extraction-migration\ncontrollerLeaders:\n")
-	for _, name := range names {
-		b.WriteString("  - name: " + name + "\n    component: \"*\"\n")
-	}
-	file := filepath.Join(s.cluster.Dir, "leadermigration.conf")
-	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-		s.Fatal(err)
-	}
-	return file
-}
-
 func TestRoutesLeftOnEndTheManagerWhenItTakesOver(t *testing.T) {
-	s := begin(t, "cp-1")
-	s.join()
+	s := mistake(t)
 	plan := planned(t, document(t, "rke2.yaml"))
 	routed := func(w agent.Wanted) agent.Wanted {
 		chart := *w.CCM
@@ -221,11 +176,13 @@ func TestRoutesLeftOnEndTheManagerWhenItTakesOver(t *testing.T) {
 	if !s.logged(cluster.CCM, "invalid CIDR[0]: <nil>") {
 		t.Error("the manager ended for another reason")
 	}
+	s.faulted(transform.SwitchToExternal, "daemonset-restarting")
 	if err := s.service(t.Context(), "web"); err != nil {
 		t.Fatal(err)
 	}
 	s.rollOut(at(s, plan, transform.SwitchToExternal))
 	s.served()
+	s.approved(transform.SwitchToExternal)
 	s.end("routes-left-on")
 }
 

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -18,79 +20,98 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// operator does what stages ask for beside their edits, with the files that a plan folder holds.
+// operator does what stages ask for beside their edits, with the files that plan folders hold.
 type operator struct {
 	*scenario
-	host     string // the folder that stands for the file system of every control plane
 	beside   agent.Beside
 	kubelets string // the provider that they were last given by hand
 }
 
-func (s *scenario) operator() *operator {
-	return &operator{scenario: s, host: filepath.Join(s.cluster.Dir, "host")}
-}
+// planFolder holds the files of a plan, by name.
+type planFolder map[string]string
+
+// host is the folder that stands for the file system of every control plane.
+func (s *scenario) host() string { return filepath.Join(s.cluster.Dir, "host") }
 
 // legs are the stages of a plan that change what the managers get, as wanted reads it off a document.
+// Without a document there is nothing to read: it was taken out of the cluster.
 func (o *operator) legs(plan *transform.Plan, wanted func(*yamledit.Document) agent.Wanted) []leg {
 	var list []leg
+	folder := o.folder(plan)
 	for _, step := range plan.Steps {
 		if !step.Changes() && len(o.files(step)) == 0 {
 			continue
 		}
-		ahead := step.Stage.Ahead
+		ahead, retreat := step.Stage.Ahead, step.Stage.Retreat
 		if !step.Changes() {
-			ahead = delivered(step.Stage.Actions)
+			ahead, retreat = delivered(step.Stage.Actions), delivered(step.Stage.Restore)
+		}
+		before := func() *yamledit.Document {
+			if step.Stage.Withdrawn {
+				return nil
+			}
+			return o.undone(step)
 		}
 		list = append(list, leg{
-			step:   step,
-			ahead:  func() { o.doAll(step, step.Stage.Actions[:ahead]) },
-			wanted: func() agent.Wanted { return wanted(step.After) },
-			behind: func() { o.doAll(step, step.Stage.Actions[ahead:]) },
+			step:  step,
+			forth: o.move(folder, step.Stage.Actions, ahead, func() agent.Wanted { return wanted(step.After) }),
+			back:  o.move(folder, step.Stage.Restore, retreat, func() agent.Wanted { return wanted(before()) }),
 		})
 	}
 	return list
 }
 
-// delivered returns how many actions it takes until all that a stage without an edit brings is handed over.
-// The machines follow then; what goes, goes behind that.
+// move does the first actions ahead of the machines, and the others behind them.
+func (o *operator) move(folder planFolder, actions []transform.Action, ahead int, wanted func() agent.Wanted) move {
+	return move{func() { o.doAll(actions[:ahead], folder) }, wanted, func() { o.doAll(actions[ahead:], folder) }}
+}
+
+// delivered returns how many actions it takes until all that a stage without an edit brings or takes away
+// is handed over. The machines follow then; what goes, goes behind that.
 func delivered(actions []transform.Action) int {
 	n := 0
 	for i, a := range actions {
 		switch a.(type) {
-		case transform.HelmUpgrade, transform.ApplyFile, transform.SecretFromFile:
+		case transform.HelmUpgrade, transform.HelmUninstall, transform.ApplyFile, transform.SecretFromFile:
 			n = i + 1
 		}
 	}
 	return n
 }
 
-// files are those of a stage in its plan folder, by name.
-func (o *operator) files(step transform.Step) map[string]string {
+// folder returns what a plan folder holds. A stage that is undone needs files of stages before it.
+func (o *operator) folder(plan *transform.Plan) planFolder {
+	o.Helper()
+	all := planFolder{}
+	for _, step := range plan.Steps {
+		for _, f := range o.files(step) {
+			all[f.Name] = f.Content
+		}
+	}
+	return all
+}
+
+func (o *operator) files(step transform.Step) []transform.File {
 	o.Helper()
 	list, err := step.Files()
 	if err != nil {
 		o.Fatal(err)
 	}
-	files := map[string]string{}
-	for _, f := range list {
-		files[f.Name] = f.Content
-	}
-	return files
+	return list
 }
 
-func (o *operator) doAll(step transform.Step, actions []transform.Action) {
+func (o *operator) doAll(actions []transform.Action, folder planFolder) {
 	o.Helper()
-	files := o.files(step)
 	for _, a := range actions {
-		if err := o.do(a, files); err != nil {
-			o.Fatalf("%s: %s: %v", step.Stage.Name, a.Command(), err)
+		if err := o.do(a, folder); err != nil {
+			o.Fatalf("%s: %v", a.Command(), err)
 		}
 	}
 }
 
 // do carries out what changes something. What only looks, waits or delivers the document is for the
 // scenario's own gates and the agent.
-func (o *operator) do(a transform.Action, files map[string]string) error {
+func (o *operator) do(a transform.Action, files planFolder) error {
 	switch a := a.(type) {
 	case transform.ApplyFile:
 		return o.keep(a.File, files)
@@ -103,17 +124,26 @@ func (o *operator) do(a transform.Action, files map[string]string) error {
 		if err != nil {
 			return err
 		}
-		return o.keep(a.File, map[string]string{a.File: string(secret)})
+		return o.keep(a.File, planFolder{a.File: string(secret)})
 	case transform.HelmUpgrade:
 		var err error
 		o.beside.Values, err = yamledit.ParseString(a.Values, files[a.Values])
 		return err
+	case transform.HelmUninstall:
+		o.beside.Values = nil
 	case transform.DeleteObject:
-		return o.remove(a)
+		return o.remove(a.Namespace, a.Kind, a.Name)
+	case transform.Delete:
+		return o.remove(a.Namespace, a.Kinds, a.Name)
+	case transform.Gone:
+		return o.remove(a.Namespace, a.Kinds, a.Name) // by hand, as it says
 	case transform.PlaceFile:
 		return o.place(a.Path, files[a.File])
 	case transform.RemoveFile:
-		return os.Remove(filepath.Join(o.host, a.Path))
+		if strings.HasPrefix(a.Path, "/etc/kubernetes/manifests/") {
+			return nil // what the kubelets' folder holds is for wanted to say
+		}
+		return os.Remove(filepath.Join(o.host(), a.Path))
 	case transform.KubeletProvider:
 		o.kubelets = a.To
 		o.external = a.To == "external"
@@ -122,7 +152,7 @@ func (o *operator) do(a transform.Action, files map[string]string) error {
 }
 
 // keep adds the objects of a file to those that are in the cluster; the next rollout applies them.
-func (o *operator) keep(name string, files map[string]string) error {
+func (o *operator) keep(name string, files planFolder) error {
 	for _, chunk := range yamledit.Split(name, []byte(files[name])) {
 		doc, err := yamledit.Parse(chunk)
 		if err != nil {
@@ -135,18 +165,36 @@ func (o *operator) keep(name string, files map[string]string) error {
 	return nil
 }
 
-// remove takes a ConfigMap out of the cluster.
-func (o *operator) remove(a transform.DeleteObject) error {
+// remove takes objects out of the cluster and out of what the next rollout applies.
+func (o *operator) remove(namespace, kinds, name string) error {
 	o.beside.Objects = slices.DeleteFunc(o.beside.Objects, func(d *yamledit.Document) bool {
-		name, _ := d.Root().Get("metadata", "name").String()
+		called, _ := d.Root().Get("metadata", "name").String()
 		kind, _ := d.Root().Get("kind").String()
-		return name == a.Name && kind == "ConfigMap"
+		return called == name && slices.Contains(strings.Split(kinds, ","), strings.ToLower(kind))
 	})
-	return o.client.CoreV1().ConfigMaps(a.Namespace).Delete(context.WithoutCancel(o.Context()), a.Name, metav1.DeleteOptions{})
+	return o.scenario.remove(namespace, kinds, name)
+}
+
+// remove takes objects out of the cluster, if they are there. What a chart brings is for the agent.
+func (s *scenario) remove(namespace, kinds, name string) error {
+	take := map[string]func(context.Context, string, metav1.DeleteOptions) error{
+		"configmap":   s.client.CoreV1().ConfigMaps(namespace).Delete,
+		"role":        s.client.RbacV1().Roles(namespace).Delete,
+		"rolebinding": s.client.RbacV1().RoleBindings(namespace).Delete,
+	}
+	for _, kind := range strings.Split(kinds, ",") {
+		if take[kind] == nil {
+			continue
+		}
+		if err := take[kind](s.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *operator) place(path, content string) error {
-	file := filepath.Join(o.host, path)
+	file := filepath.Join(o.host(), path)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ package e2e
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,6 +24,14 @@ func rke2Cluster(t *testing.T) *conducted {
 	})
 }
 
+// rke1Cluster is the other one, with two control planes and a worker.
+func rke1Cluster(t *testing.T) *conducted {
+	t.Helper()
+	return conduct(t, func(s *rancher.Server) (*rancher.Downstream, error) {
+		return s.AddRKE1(t.Context(), document(t, "rancher/rke1.yaml"), 2, 1)
+	})
+}
+
 var (
 	once     sync.Once
 	expected *ends
@@ -35,7 +42,7 @@ func undisturbed(t *testing.T) ends {
 	t.Helper()
 	once.Do(func() {
 		c := rke2Cluster(t)
-		e := c.thereAndBack()
+		e := c.roundTrip()
 		c.is(e.inTree)
 		c.end("migrate-rke2")
 		if !t.Failed() {
@@ -57,12 +64,10 @@ func TestMigrateAndRollbackOfAnRKE2Cluster(t *testing.T) {
 // The same for an RKE cluster, whose chart helm installs.
 func TestMigrateAndRollbackOfAnRKE1Cluster(t *testing.T) {
 	t.Parallel()
-	c := conduct(t, func(s *rancher.Server) (*rancher.Downstream, error) {
-		return s.AddRKE1(t.Context(), document(t, "rancher/rke1.yaml"), 2, 1)
-	})
+	c := rke1Cluster(t)
 	// The object does not tell that the settings of the provider stood in a block before; the text that they
 	// are in now says the same.
-	e := c.thereAndBack("--canonical")
+	e := c.roundTrip("--canonical")
 	now := c.state()
 	now.Spec, now.Objects = e.inTree.Spec, e.inTree.Objects
 	if diff := cmp.Diff(e.inTree, now); diff != "" {
@@ -72,16 +77,13 @@ func TestMigrateAndRollbackOfAnRKE1Cluster(t *testing.T) {
 	c.end("migrate-rke1")
 }
 
-// thereAndBack migrates, migrates again, which has to change nothing, and rolls back with more flags.
-func (c *conducted) thereAndBack(more ...string) ends {
+// roundTrip migrates, migrates again, which has to change nothing, and rolls back with more flags.
+func (c *conducted) roundTrip(more ...string) ends {
 	c.Helper()
 	var e ends
 	e.inTree = c.state()
-	if err := c.service(c.Context(), "first"); err != nil {
-		c.Fatal(err)
-	}
-	c.served()
-	stop := c.traffic(700 * time.Millisecond)
+	stop := c.busy()
+	c.least("migrate", "rollback")
 	c.rke("migrate", "--etcd-snapshot")
 	c.served()
 	c.pen(cluster.KCM, cluster.CCM)

@@ -19,7 +19,7 @@ import (
 func TestStagesOfAnRKE1Cluster(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
 	s.agent.Pause = s.cluster.Timing.Takeover() + time.Second
-	s.migrateRKE1(transform.Target{})
+	s.migrate(s.alongRKE1(transform.Target{}))
 	s.keptGroups()
 	s.end("rke1")
 }
@@ -28,23 +28,27 @@ func TestStagesOfAnRKE1Cluster(t *testing.T) {
 // mounts from its ConfigMap.
 func TestStagesOfAnRKE1ClusterWithANewerManager(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
-	s.migrateRKE1(transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: "v1.28.1"})
+	s.migrate(s.alongRKE1(newerTarget))
 	s.keptGroups()
 	s.end("rke1-newer-ccm")
 }
 
-func (s *scenario) migrateRKE1(target transform.Target) {
+// newerTarget asks for a manager whose controllers have other names.
+var newerTarget = transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: "v1.28.1"}
+
+// alongRKE1 is one cluster.yml after the other, and beside it what an operator does.
+func (s *scenario) alongRKE1(target transform.Target) way {
 	s.Helper()
-	o := s.operator()
 	plan := planOf(s.T, rke1.Distro(), document(s.T, "rke1.yml"), target)
+	o := &operator{scenario: s}
 	wanted := func(doc *yamledit.Document) agent.Wanted {
-		w, err := agent.FromRKE1(doc, o.beside, o.host)
+		w, err := agent.FromRKE1(doc, o.beside, o.host())
 		if err != nil {
 			s.Fatal(err)
 		}
 		return w
 	}
-	s.migrate(wanted(plan.Start), o.legs(plan, wanted))
+	return way{wanted(plan.Start), o.legs(plan, wanted)}
 }
 
 // keptGroups requires that no manager opened the security group of the nodes for a load balancer, which

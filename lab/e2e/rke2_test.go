@@ -7,15 +7,18 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // A real machine takes longer to restart than a takeover: the leader moves on from one to the next.
 func TestStagesOfAnRKE2Cluster(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
 	s.agent.Pause = s.cluster.Timing.Takeover() + time.Second
-	s.migrateRKE2(planned(t, document(t, "rke2.yaml")))
+	s.migrate(s.alongRKE2(planned(t, document(t, "rke2.yaml"))))
 	s.end("rke2")
 }
 
@@ -23,18 +26,35 @@ func TestStagesOfAnRKE2Cluster(t *testing.T) {
 // follow each other at once are the harder case.
 func TestStagesThatKeepTheProvidersName(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
-	s.migrateRKE2(plannedFor(t, document(t, "rke2.yaml"), transform.Target{EndState: transform.EndStateOverride}))
+	s.migrate(s.alongRKE2(plannedFor(t, document(t, "rke2.yaml"), transform.Target{EndState: transform.EndStateOverride})))
 	s.end("rke2-aws-override")
 }
 
-// migrateRKE2 rolls out one document after the other. What its stages ask for beside that is to look.
-func (s *scenario) migrateRKE2(plan *transform.Plan) {
+// nothing is what is done by hand where the files bring all that changes.
+func nothing() {}
+
+// alongRKE2 is one document after the other. What its stages ask for beside that is to look.
+func (s *scenario) alongRKE2(plan *transform.Plan) way {
 	s.Helper()
-	var legs []leg
+	w := way{start: s.wanted(plan.Start)}
 	for _, step := range plan.Steps {
-		if step.Changes() {
-			legs = append(legs, leg{step, func() {}, func() agent.Wanted { return s.wanted(step.After) }, func() {}})
+		if !step.Changes() {
+			continue
 		}
+		forth := move{nothing, func() agent.Wanted { return s.wanted(step.After) }, nothing}
+		back := move{nothing, func() agent.Wanted { return s.wanted(s.undone(step)) }, nothing}
+		if step.Stage.Name == transform.GrantMigrationLease {
+			back.behind = s.revoke
+		}
+		w.legs = append(w.legs, leg{step, forth, back})
 	}
-	s.migrate(s.wanted(plan.Start), legs)
+	return w
+}
+
+// revoke takes the right to the lease away, as RKE2 deletes what leaves its manifests.
+func (s *scenario) revoke() {
+	s.Helper()
+	if err := s.remove(metav1.NamespaceSystem, "role,rolebinding", leadermigration.Lease); err != nil {
+		s.Fatal(err)
+	}
 }

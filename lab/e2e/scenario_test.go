@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,9 +27,6 @@ import (
 // controlPlanes is the machine class of the control planes in testdata.
 const controlPlanes = "control-plane"
 
-// soak names the environment variable that asks for the managers' default timings.
-const soak = "LAB_SOAK"
-
 // scenario is a cluster with its agent and everything that watches them.
 type scenario struct {
 	*testing.T
@@ -37,9 +35,12 @@ type scenario struct {
 	agent    *agent.Agent
 	recorder *recorder.Recorder
 	began    time.Time
-	external bool // what kubelets are told now
-	machines int  // launched so far
-	left     int  // of them, those that a cloud-controller-manager has to initialise
+	ended    bool                   // its last line is due
+	external bool                   // what kubelets are told now
+	machines int                    // launched so far
+	left     int                    // of them, those that a cloud-controller-manager has to initialise
+	patience time.Duration          // with what is to come: two takeovers, and then some for a busy machine
+	chartPod atomic.Pointer[string] // the name of the pod that a DaemonSet made for the cloud-controller-manager, if one did
 }
 
 // begin starts a cluster with the given control planes; no manager runs yet.
@@ -49,8 +50,11 @@ func begin(t *testing.T, machines ...string) *scenario {
 		t.Skip("starts real control planes")
 	}
 	timing := cluster.Short
-	if os.Getenv(soak) != "" {
+	if soaks() {
 		timing = cluster.Defaults
+	}
+	if soaks() || len(machines) == 1 {
+		t.Parallel() // it is mostly waiting
 	}
 	c, err := cluster.Start(t.Context(), folder(t), timing)
 	if err != nil {
@@ -59,6 +63,12 @@ func begin(t *testing.T, machines ...string) *scenario {
 	t.Cleanup(c.Stop)
 	s := &scenario{T: t, cluster: c, agent: agent.New(c, machines...), began: time.Now()}
 	t.Cleanup(s.agent.Stop)
+	t.Cleanup(func() {
+		if !s.ended && !t.Failed() {
+			t.Error("the scenario has no last line")
+		}
+	})
+	s.patience = 2*timing.Takeover() + 20*time.Second
 	if s.client, err = c.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +142,10 @@ func (s *scenario) rollOut(w agent.Wanted) {
 	}
 }
 
-// eventually waits until something holds. It waits for as long as two takeovers may take, and then some
-// for a busy machine.
+// eventually waits until something holds, for as long as the scenario has patience.
 func (s *scenario) eventually(what string, holds func(context.Context) bool) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), 2*s.cluster.Timing.Takeover()+20*time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
 	for !holds(ctx) {
 		select {
@@ -192,6 +201,7 @@ func (s *scenario) story() string {
 // end prints the last line of a scenario that has passed.
 func (s *scenario) end(name string) {
 	s.Helper()
+	s.ended = true
 	s.Logf("who owned the service controller\n%s", s.story())
 	if err := s.recorder.Stop(); err != nil {
 		s.Error(err)

@@ -64,7 +64,7 @@ func (c *conducted) object() map[string]any {
 	}
 	at, namespace := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}, "fleet-default"
 	name := c.downstream.Name
-	if !strings.HasPrefix(c.downstream.ID, "c-m-") {
+	if c.engine() {
 		at, namespace, name = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}, "", c.downstream.ID
 	}
 	o, err := client.Resource(at).Namespace(namespace).Get(c.Context(), name, metav1.GetOptions{})
@@ -91,8 +91,8 @@ func (c *conducted) workload() []string {
 	return found
 }
 
-// objects names the roles and Secrets of kube-system, but for those in which helm keeps its history and
-// those that Kubernetes makes by itself.
+// objects names the roles and Secrets of kube-system, but for those in which helm keeps its history, those
+// that Kubernetes makes by itself, and the rights of whoever runs rke-lm.
 func (c *conducted) objects() []string {
 	c.Helper()
 	roles, err := c.client.RbacV1().Roles(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
@@ -117,7 +117,7 @@ func (c *conducted) objects() []string {
 	for _, o := range secrets.Items {
 		names = append(names, "secret "+o.Name)
 	}
-	return names
+	return slices.DeleteFunc(names, func(n string) bool { return strings.Contains(n, " rke-lm-") })
 }
 
 // cordoned names the nodes that are closed, or are marked as if rke-lm had closed them.

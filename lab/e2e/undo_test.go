@@ -8,13 +8,103 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
-	"github.com/rke-lm/rke-lm/lab/recorder"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
+
+// The cloud-controller-manager has the Services, and the in-tree provider takes them again.
+func TestStagesAreUndoneFromTheSwitch(t *testing.T) {
+	s := begin(t, "cp-1", "cp-2", "cp-3")
+	s.thereAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), transform.SwitchToExternal)
+	s.end("undo-switch")
+}
+
+// The in-tree provider has the Services under the migration lease, and keeps them without it.
+func TestStagesAreUndoneFromTheFlag(t *testing.T) {
+	s := begin(t, "cp-1", "cp-2")
+	s.thereAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), transform.EnableLeaderMigration)
+	s.end("undo-enable")
+}
+
+// The chart and its objects go as they came. The soak has this for every stage.
+func TestStagesOfAnRKE1ClusterAreUndone(t *testing.T) {
+	s := alone(t)
+	s.thereAndBack(s.alongRKE1(newerTarget), transform.DisableLeaderMigration)
+	s.end("undo-rke1")
+}
+
+// The manager leaves the kubelet's folder, and files that were removed are put back.
+func TestStagesOfManifestsAreUndone(t *testing.T) {
+	s := alone(t)
+	s.thereAndBack(s.alongManifests(newerManifest(t)), transform.DisableLeaderMigration)
+	s.end("undo-manifest")
+}
+
+// alone begins a scenario on one control plane, which the soak has on three.
+func alone(t *testing.T) *scenario {
+	t.Helper()
+	if soaks() {
+		t.Skip("is done from every stage")
+	}
+	return begin(t, "cp-1")
+}
+
+// thereAndBack takes the control planes through the stages up to one, and back to where they were, under
+// load all the while.
+func (s *scenario) thereAndBack(w way, last string) {
+	s.Helper()
+	n := slices.IndexFunc(w.legs, func(l leg) bool { return l.step.Stage.Name == last }) + 1
+	if n == 0 {
+		s.Fatal("no stage", last)
+	}
+	s.underLoad(w.start, func() {
+		for _, l := range w.legs[:n] {
+			s.pass(l)
+		}
+		for _, l := range slices.Backward(w.legs[:n]) {
+			s.passBack(l)
+		}
+	})
+	s.handedBack(w.legs[:n])
+}
+
+// handedBack requires that one manager after the other wrote to AWS, the in-tree provider at last, and that
+// nobody owned the controllers for no longer than takeovers take.
+func (s *scenario) handedBack(legs []leg) {
+	s.Helper()
+	order := []cluster.Component{cluster.KCM}
+	if slices.ContainsFunc(legs, func(l leg) bool { return l.step.Stage.Name == transform.SwitchToExternal }) {
+		order = []cluster.Component{cluster.KCM, cluster.CCM, cluster.KCM}
+	}
+	s.pen(order...)
+	s.shortGaps()
+}
+
+// passBack undoes one stage.
+func (s *scenario) passBack(l leg) {
+	s.Helper()
+	s.Log("undo", l.step.Stage.Name)
+	s.make(l.back)
+	s.gateBack(l.step.Stage.Name)
+	l.back.behind()
+}
+
+// gateBack waits for what the next stage that is undone builds on.
+func (s *scenario) gateBack(stage string) {
+	s.Helper()
+	switch stage {
+	case transform.DisableLeaderMigration:
+		s.eventually("the migration lease with cloud-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.CCM })
+	case transform.SwitchToExternal: // the lease stays with whoever has it
+		s.leads(cluster.KCM)
+	case transform.InstallCCM:
+		s.eventually("the migration lease with kube-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.KCM })
+	case transform.EnableLeaderMigration, transform.GrantMigrationLease:
+		s.eventually("an in-tree owner", func(context.Context) bool { return s.owner() == cluster.KCM })
+	}
+}
 
 // undone returns the document before a step, made from the one after it by the step's own reverse.
 func (s *scenario) undone(step transform.Step) *yamledit.Document {
@@ -31,62 +121,4 @@ func (s *scenario) undone(step transform.Step) *yamledit.Document {
 		s.Fatal(err)
 	}
 	return doc
-}
-
-// All stages forth, and back as far as the chart: the in-tree provider takes the Services again, and at no
-// time are there two owners.
-func TestStagesAreUndone(t *testing.T) {
-	s := begin(t, "cp-1", "cp-2")
-	s.join()
-	plan := planned(t, document(t, "rke2.yaml"))
-	for _, step := range plan.Steps {
-		if step.Changes() {
-			s.rollOut(s.wanted(step.After))
-			s.gate(step.Stage.Name)
-		}
-	}
-	if err := s.service(t.Context(), "external"); err != nil {
-		t.Fatal(err)
-	}
-	s.served()
-
-	for _, name := range []string{transform.DisableLeaderMigration, transform.SwitchToExternal, transform.InstallCCM} {
-		step, _ := plan.Step(name)
-		t.Log("undo", name)
-		s.rollOut(s.wanted(s.undone(step)))
-	}
-	s.eventually("the migration lease with kube-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.KCM })
-	if err := s.service(t.Context(), "in-tree"); err != nil {
-		t.Fatal(err)
-	}
-	s.served()
-	s.pen(cluster.CCM, cluster.KCM)
-	s.end("undo")
-}
-
-// pen requires that the given components wrote to AWS in this order, and each when it was the one owner.
-func (s *scenario) pen(order ...cluster.Component) {
-	s.Helper()
-	writes := s.cluster.AWS.Writes()
-	var want []string
-	for _, c := range order {
-		want = append(want, string(c))
-	}
-	if turns := recorder.Turns(writes); !slices.Equal(turns, want) {
-		s.Errorf("AWS was written to by %v, want %v", turns, want)
-	}
-	s.apart()
-}
-
-// apart requires that there were never two owners, and that whoever wrote to AWS was one then.
-func (s *scenario) apart() {
-	s.Helper()
-	for _, controller := range []string{recorder.Service, recorder.Route} {
-		if _, _, two := recorder.Seconds(s.timeline(controller, s.began)); two > 0 {
-			s.Errorf("%s had two owners for %.1f s", controller, two)
-		}
-	}
-	for _, stray := range recorder.Strays(s.timeline(recorder.Service, s.began), s.cluster.AWS.Writes(), time.Second) {
-		s.Errorf("%s wrote %s without owning the controllers", stray.Caller, stray.Action)
-	}
 }

@@ -37,14 +37,17 @@ func (s *Server) Charts() string { return s.charts.URL }
 // Helm returns the helm that installs charts, and the folders that it uses.
 func (s *Server) Helm() *deploy.Helm { return s.helm }
 
-// Token gives out a token.
-func (s *Server) Token() string {
+// Token gives out a token of the user who may do everything.
+func (s *Server) Token() string { return s.TokenOf(User) }
+
+// TokenOf gives out a token of a user, who may do what roles of the clusters say.
+func (s *Server) TokenOf(user string) string {
 	bytes := make([]byte, 16)
 	_, _ = rand.Read(bytes) // it never fails
 	token := "token-" + hex.EncodeToString(bytes[:3])[:5] + ":" + hex.EncodeToString(bytes)
 	s.proxy.mu.Lock()
 	defer s.proxy.mu.Unlock()
-	s.proxy.tokens[token] = true
+	s.proxy.tokens[token] = user
 	return token
 }
 

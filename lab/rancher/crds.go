@@ -8,7 +8,6 @@ import (
 	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
 	"github.com/rancher/wrangler/v3/pkg/crd"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	capi "sigs.k8s.io/cluster-api/api/core/v1beta1"
 )
 
 // The resources that a stand-in keeps.
@@ -21,14 +20,14 @@ var (
 	backups        = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "etcdbackups"}
 )
 
-// definitions are those of Rancher up to 2.11, which makes them from its Go types: management.cattle.io
-// has neither a schema nor a status of its own, the others have both.
+// definitions are those of Rancher up to 2.11, which makes its own from its Go types; those of Cluster API
+// take anything here. management.cattle.io has neither a schema nor a status of its own.
 func definitions() []crd.CRD {
 	return []crd.CRD{
 		{GVK: kind(clusters, "Cluster"), SchemaObject: &provisioningv1.Cluster{}, Status: true},
 		{GVK: kind(controlPlanes, "RKEControlPlane"), SchemaObject: &rkev1.RKEControlPlane{}, Status: true},
-		{GVK: kind(infrastructure, "Cluster"), SchemaObject: &capi.Cluster{}, Status: true},
-		{GVK: kind(machines, "Machine"), SchemaObject: &capi.Machine{}, Status: true},
+		{GVK: kind(infrastructure, "Cluster"), Status: true},
+		{GVK: kind(machines, "Machine"), Status: true},
 		{GVK: kind(managed, "Cluster"), NonNamespace: true},
 		{GVK: kind(backups, "EtcdBackup")},
 	}

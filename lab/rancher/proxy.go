@@ -29,7 +29,7 @@ import (
 // Version is what the stand-in says that it is: of the last line that can run in-tree clusters.
 const Version = "v2.8.5"
 
-// User is who tokens stand for, in every cluster.
+// User is who may do everything in every cluster.
 const User = "user-lab01"
 
 // prefix is the path below which Rancher hands requests on to its clusters.
@@ -43,7 +43,7 @@ type proxy struct {
 	pem    []byte
 
 	mu       sync.Mutex
-	tokens   map[string]bool
+	tokens   map[string]string // users by token
 	backends map[string]http.Handler
 	cut      bool
 	log      []Request
@@ -69,7 +69,7 @@ func startProxy(dir string) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{pem: pem, ca: filepath.Join(dir, "cacerts.pem"), tokens: map[string]bool{}, backends: map[string]http.Handler{}}
+	p := &proxy{pem: pem, ca: filepath.Join(dir, "cacerts.pem"), tokens: map[string]string{}, backends: map[string]http.Handler{}}
 	if err := os.WriteFile(p.ca, pem, 0o644); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusOK, map[string]string{"Version": Version, "GitCommit": "0000000", "RancherPrime": "false"})
 	case r.URL.Path == "/v3/settings/cacerts":
 		answer(w, http.StatusOK, map[string]string{"id": "cacerts", "type": "setting", "name": "cacerts", "value": string(p.pem)})
-	case !p.holds(r):
+	case p.user(r) == "":
 		answer(w, http.StatusUnauthorized, map[string]string{"type": "error", "status": "401", "message": "must authenticate"})
 	default:
 		p.handOn(w, r)
@@ -107,11 +107,11 @@ func answer(w http.ResponseWriter, status int, body map[string]string) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// holds reports whether the request has a token that was given out and not taken back.
-func (p *proxy) holds(r *http.Request) bool {
+// user returns who a request's token was given to; "" for one that was taken back, or never given out.
+func (p *proxy) user(r *http.Request) string {
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if user, password, basic := r.BasicAuth(); basic {
-		token = user + ":" + password
+	if name, password, basic := r.BasicAuth(); basic {
+		token = name + ":" + password
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,6 +134,11 @@ func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
 		request.Name = named(r)
 	}
 	p.intercept(request)
+	as := r.Header.Clone()
+	as.Set("Impersonate-User", p.user(r))
+	as["Impersonate-Group"] = []string{"system:authenticated", "system:cattle:authenticated"}
+	as.Del("Authorization")
+	r.Header = as
 	seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 	defer func() {
 		p.mu.Lock()
@@ -186,7 +191,7 @@ func (w *statusWriter) WriteHeader(status int) {
 // Unwrap lets watches be flushed.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// admit makes the proxy hand on to a cluster, in which the tokens' user may do everything.
+// admit makes the proxy hand on to a cluster.
 func (s *Server) admit(ctx context.Context, id string, c *cluster.Cluster) error {
 	backend, err := handler(id, c)
 	if err != nil {
@@ -210,10 +215,9 @@ func (s *Server) admit(ctx context.Context, id string, c *cluster.Cluster) error
 	return nil
 }
 
-// handler hands requests on to a cluster in the name of the user.
+// handler hands requests on to a cluster, in the name of whom they say.
 func handler(id string, c *cluster.Cluster) (http.Handler, error) {
 	config := c.Config(cluster.Admin)
-	config.Impersonate = rest.ImpersonationConfig{UserName: User, Groups: []string{"system:authenticated", "system:cattle:authenticated"}}
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, err
@@ -222,11 +226,9 @@ func handler(id string, c *cluster.Cluster) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, ErrorLog: quiet, Rewrite: func(r *httputil.ProxyRequest) {
+	return &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, ErrorLog: quiet, Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Path = strings.TrimPrefix(r.In.URL.Path, prefix+id)
 		r.Out.URL.RawPath = ""
-		r.Out.Header.Del("Authorization")
 		r.SetURL(target)
-	}}
-	return proxy, nil
+	}}, nil
 }

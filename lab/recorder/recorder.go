@@ -84,20 +84,29 @@ func (r *Recorder) list(ctx context.Context) (string, error) {
 	return list.ResourceVersion, nil
 }
 
-// follow watches, and watches again where a watch has come to its end.
+// follow watches, and watches again where a watch has come to its end. While the API server is away no
+// lease changes, so nothing is missed as long as we are back when it is.
 func (r *Recorder) follow(ctx context.Context, version string) {
 	defer close(r.ended)
 	for ctx.Err() == nil {
-		if err := r.watch(ctx, version); err != nil && ctx.Err() == nil {
-			r.fault = err
-			return
-		}
+		_ = r.watch(ctx, version)
 		var err error
-		if version, err = r.list(ctx); err != nil && ctx.Err() == nil {
+		if version, err = r.back(ctx); err != nil && ctx.Err() == nil {
 			r.fault = err
 			return
 		}
 	}
+}
+
+// back lists again as soon as there is an answer.
+func (r *Recorder) back(ctx context.Context) (version string, err error) {
+	const away, again = 20 * time.Second, 20 * time.Millisecond
+	for since := time.Now(); time.Since(since) < away; time.Sleep(again) {
+		if version, err = r.list(ctx); err == nil || ctx.Err() != nil {
+			return version, err
+		}
+	}
+	return version, err
 }
 
 func (r *Recorder) watch(ctx context.Context, version string) error {

@@ -28,10 +28,11 @@ type hold struct {
 
 // Timeline returns who owned a controller between two times, without a gap. A process owns it while it
 // lives and the lease under which it runs it is live in its hands: the record changed within its duration.
-// It fails where a lease has a holder that no process accounts for.
+// It fails where a lease has a holder that no process accounts for, once every process has had the time to
+// say so.
 func Timeline(changes []Change, processes []Process, controller string, from, to time.Time) ([]Interval, error) {
 	holds := holdsOf(changes, to)
-	who, err := identities(holds, processes)
+	who, err := identities(holds, processes, to)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func Timeline(changes []Change, processes []Process, controller string, from, to
 			owned = append(owned, Interval{p.Started, p.until(to), []string{p.Name}})
 		}
 		for _, h := range holds {
-			if h.lease == lock && who[h.holder] == i {
+			if holder, known := who[h.holder]; known && h.lease == lock && holder == i {
 				owned = append(owned, Interval{h.from, earlier(h.to, p.until(to)), []string{p.Name}})
 			}
 		}
@@ -96,7 +97,7 @@ func holdsOf(changes []Change, to time.Time) []hold {
 // identities finds the process behind each holder: the one that said so, or else the one that said it got
 // the lease when the lease changed hands. Machines of the lab share one host name, so the identity itself
 // does not tell.
-func identities(holds []hold, processes []Process) (map[string]int, error) {
+func identities(holds []hold, processes []Process, to time.Time) (map[string]int, error) {
 	const slack = 2 * time.Second
 	who := map[string]int{}
 	for _, h := range holds {
@@ -114,7 +115,7 @@ func identities(holds []hold, processes []Process) (map[string]int, error) {
 				}
 			}
 		}
-		if _, known := who[h.holder]; !known {
+		if _, known := who[h.holder]; !known && to.Sub(h.from) > slack {
 			return nil, fmt.Errorf("recorder: no manager says that it got lease %s at %s", h.lease, h.from.Format(time.StampMilli))
 		}
 	}

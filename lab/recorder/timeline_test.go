@@ -150,6 +150,18 @@ func TestAHolderThatNobodyKnowsIsAnError(t *testing.T) {
 	}
 }
 
+// A lease changes before its new holder has said so.
+func TestAHolderThatIsNotKnownYetOwnsNothing(t *testing.T) {
+	first := process(t, cluster.KCM, "", nil, "--cloud-provider=aws")
+	timeline, err := Timeline([]Change{{second(0), mainKCM, "k", 3 * time.Second}}, []Process{first}, Service, second(0), second(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none, one, _ := Seconds(timeline); none != 1 || one != 0 {
+		t.Error(String(timeline))
+	}
+}
+
 func TestWritesTellWhoseTurnItWas(t *testing.T) {
 	write := func(s float64, caller string) aws.Call {
 		return aws.Call{Time: second(s), Caller: caller, Action: "CreateLoadBalancer", Write: true}

@@ -53,7 +53,7 @@ func (w Way) There(p *transform.Plan, stage string, seen *observation.Observatio
 	if err != nil {
 		return Leg{}, err
 	}
-	l := Leg{Stage: stage, Why: step.Stage.Why, Before: p.Start, After: p.Start, Files: files, Check: w.Behind(furthest(p, stage))}
+	l := Leg{Stage: stage, Why: step.Stage.Why, Before: p.Start, After: p.Start, Files: files, Check: w.Behind(stage)}
 	switch {
 	case w.folded(p, stage) || step.State == transform.Done || w.past(p, stage, files, seen):
 		return l, nil
@@ -67,16 +67,6 @@ func (w Way) There(p *transform.Plan, stage string, seen *observation.Observatio
 	}
 	l.Precheck = w.ahead(p, stage)
 	return l, nil
-}
-
-// furthest is the stage whose check tells of a cluster that a stage without an edit is done on once more:
-// the uncordon has to hold on one that needs the migration lease no more.
-func furthest(p *transform.Plan, stage string) string {
-	last, _ := p.Step(transform.DisableLeaderMigration)
-	if stage == transform.UncordonControlPlane && last.State == transform.Done {
-		return transform.DisableLeaderMigration
-	}
-	return stage
 }
 
 // folded reports whether a stage is made together with the switch: without leader

@@ -27,6 +27,9 @@ func (w Way) past(p *transform.Plan, stage string, files map[string]string, seen
 	switch stage {
 	case transform.CordonControlPlane:
 		return switched
+	case transform.UncordonControlPlane:
+		mark := Mark(p)
+		return !slices.ContainsFunc(seen.Nodes, func(n observation.Node) bool { return n.Cordoned == mark })
 	case transform.InstallCCM:
 		h, helm := chartOf(step.Stage.Actions)
 		return helm && (switched && len(seen.DaemonSets) > 0 || installed(files[h.Values], seen.DaemonSets))

@@ -4,6 +4,8 @@
 package manifest
 
 import (
+	"path"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -16,12 +18,15 @@ func deliver(doc *yamledit.Document, file string) transform.Delivery {
 	case kindConfiguration:
 		return transform.Delivery{How: "the cluster through kubeadm:", Command: transform.KubeadmUpload{File: file}.Command()}
 	case kindPod:
-		const folder = "/etc/kubernetes/manifests/"
-		name := programs(podOf(doc.Root(), kindPod))[0].component + ".yaml"
+		to := podFile(programs(podOf(doc.Root(), kindPod))[0].component)
+		hidden := path.Join(path.Dir(to), "."+path.Base(to))
 		return transform.Delivery{
 			How:     "one control-plane node after the\nother, with no copy of the old one in the kubelet's folder:",
-			Command: "install -m 0600 " + file + " " + folder + "." + name + " && mv " + folder + "." + name + " " + folder + name,
+			Command: "install -m 0600 " + file + " " + hidden + " && mv " + hidden + " " + to,
 		}
 	}
 	return transform.Delivery{How: "the cluster:", Command: "kubectl apply -f " + file}
 }
+
+// podFile is where kubeadm puts the manifest of a component.
+func podFile(component string) string { return "/etc/kubernetes/manifests/" + component + ".yaml" }

@@ -26,6 +26,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.Component != cloudManager {
 		return elsewhere(transform.DisableLeaderMigration, "kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
 	}
+	files := m.configurationActions()
 	return transform.Stage{
 		Name: transform.DisableLeaderMigration,
 		Why: "One manager is left, so the migration lease has done its work: the flag, the configuration, its mount and its volume leave the manifest. " +
@@ -36,7 +37,9 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		Undo:    m.disableUndo,
 		Actions: append(m.rollOut(), m.configurationGone()...),
 		Verify:  []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
-		Restore: m.rollOut(),
+		Restore: append(files, m.rollOut()...),
+		Retreat: len(files),
+		Files:   m.configurationFiles,
 	}
 }
 

@@ -28,7 +28,9 @@ func (m *migration) installCCM() transform.Stage {
 		Actions:      append(files, m.rollOut()...),
 		Ahead:        len(files),
 		Verify:       []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
-		Restore:      m.rollOut(),
+		Restore:      append([]transform.Action{m.takeDown()}, m.holder(procedure.LeaseReturns)...),
+		Retreat:      1,
+		Withdrawn:    true,
 		Files:        m.configurationFiles,
 	}
 }

@@ -64,6 +64,16 @@ func (m *migration) configurationActions() []transform.Action {
 		Why: "before the edit, make the ConfigMap with the configuration, from the file that plan --out writes; the pods do not start without it"}}
 }
 
+// takeDown takes the cloud-controller-manager out of the cluster. Its manifest
+// without the flag must not get there: it would be a second owner.
+func (m *migration) takeDown() transform.Action {
+	const why = "take the manager out, and leave it out: without the flag it would run the cloud controllers beside kube-controller-manager"
+	if m.Kind == kindPod {
+		return transform.RemoveFile{Path: podFile(m.Component), Why: "on one control-plane node after the other, " + why}
+	}
+	return transform.Delete{Namespace: m.namespace(), Kinds: strings.ToLower(m.Kind), Name: m.Name, Why: why}
+}
+
 // configurationGone takes the configuration away once nothing mounts it. The file
 // of a node serves the cloud-controller-manager after the switch, too.
 func (m *migration) configurationGone() []transform.Action {
@@ -74,7 +84,8 @@ func (m *migration) configurationGone() []transform.Action {
 	case m.Kind == kindPod && m.Component == kubeManager:
 		return nil
 	case m.Kind == kindPod:
-		return []transform.Action{transform.RemoveFile{Path: m.configured()}}
+		return []transform.Action{transform.RemoveFile{Path: m.configured(),
+			Why: "at the end, on every control-plane node, remove the file that nothing mounts any more"}}
 	}
 	return []transform.Action{transform.DeleteObject{Namespace: m.namespace(), Kind: "configmap", Name: m.configMap()}}
 }

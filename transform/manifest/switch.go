@@ -28,7 +28,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		return elsewhere(transform.SwitchToExternal, "kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit.",
 			m.holder("behind it, the migration lease has the holder of cloud-controller-manager")...)
 	}
-	ahead := m.switchAhead()
+	ahead, back := m.switchAhead(), m.switchBack()
 	return transform.Stage{
 		Name: transform.SwitchToExternal,
 		Why: procedure.SwitchWhy +
@@ -40,7 +40,9 @@ func (m *migration) switchToExternal() transform.Stage {
 		Ahead:   len(ahead),
 		Caution: strings.TrimSpace("Nodes of the old release come back one at a time, each with leader migration on. " + m.move().Caution()),
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append(m.switchBack(), m.holder(procedure.LeaseStays)...),
+		Restore: append(append(back, m.rollOut()...), m.holder(procedure.LeaseStays)...),
+		Retreat: len(back),
+		Files:   m.configurationFiles,
 	}
 }
 
@@ -57,11 +59,12 @@ func (m *migration) switchBehind() []transform.Action {
 	return append(list, m.configurationGone()...)
 }
 
-// switchBack is the reverse: the kubelets first.
+// switchBack is what the reverse needs ahead: the configuration, which may have
+// been taken away since, and the kubelets first.
 func (m *migration) switchBack() []transform.Action {
 	back := m.providers(external, inTree, "first")
 	slices.Reverse(back)
-	return append(back, m.rollOut()...)
+	return append(m.configurationActions(), back...)
 }
 
 // providers changes the provider of the components that have no plan of their

@@ -145,3 +145,49 @@ func TestReverseGivesTheSameBytes(t *testing.T) {
 		})
 	}
 }
+
+// told are the commands that come before an undo, and those behind it.
+func told(t *testing.T, text string, target transform.Target, stage string) (before, behind string) {
+	t.Helper()
+	step, _ := plan(t, text, target).Step(stage)
+	var commands []string
+	for _, a := range step.Stage.Restore {
+		commands = append(commands, a.Command())
+	}
+	n := step.Stage.Retreat
+	return strings.Join(commands[:n], "\n"), strings.Join(commands[n:], "\n")
+}
+
+// Without its flag the manager is a second owner, so it leaves the cluster before it loses the flag.
+func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
+	pod := strings.ReplaceAll(static(onAWS, noRoutes), "kube-controller-manager", "cloud-controller-manager")
+	for in, want := range map[string]string{
+		cloud(onAWS): "kubectl -n kube-system delete daemonset aws-cloud-controller-manager --ignore-not-found",
+		pod:          "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml",
+	} {
+		before, behind := told(t, in, transform.Target{}, transform.InstallCCM)
+		if before != want || !strings.Contains(behind, "get leases") {
+			t.Errorf("before: %s\nbehind: %s", before, behind)
+		}
+		if step, _ := plan(t, in, transform.Target{}).Step(transform.InstallCCM); !step.Stage.Withdrawn {
+			t.Error("the document without the flag would go to the cluster:\n" + in)
+		}
+	}
+}
+
+// The last stage removes the configuration, and the pods do not start without what they mount.
+func TestAnUndoPutsTheConfigurationBackFirst(t *testing.T) {
+	for _, c := range []struct{ text, stage, want string }{
+		{static(onAWS), transform.SwitchToExternal, "install -m 0644 leadermigration.conf /etc/leadermigration.conf"},
+		{deployed("  replicas: 2\n", onAWS), transform.SwitchToExternal, "kubectl apply -f "},
+		{cloud(onAWS), transform.DisableLeaderMigration, "kubectl apply -f "},
+	} {
+		if before, _ := told(t, c.text, generated, c.stage); !strings.HasPrefix(before, c.want) {
+			t.Errorf("before the undo of %s: %q, not %s", c.stage, before, c.want)
+		}
+		step, _ := plan(t, c.text, generated).Step(c.stage)
+		if files, err := step.Files(); err != nil || len(files) == 0 {
+			t.Errorf("%s has no file for its undo: %v", c.stage, err)
+		}
+	}
+}

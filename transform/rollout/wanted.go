@@ -3,7 +3,10 @@
 
 package rollout
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // Wanted is what the last change promises.
 type Wanted struct {
@@ -14,6 +17,18 @@ type Wanted struct {
 	// Nodes are the names of the Nodes that machines had before the change, by the
 	// names of the machines: they must not change.
 	Nodes map[string]string
+}
+
+// NewWanted returns what an object promises. raw is its JSON as the server has it,
+// doc as much of it as people write.
+func NewWanted(d transform.Distro, doc *yamledit.Document, raw []byte, t transform.Target) (w Wanted, err error) {
+	if err := decode(raw, "Cluster", &w.Object); err != nil {
+		return w, err
+	}
+	if d.Explain != nil {
+		w.Classes, err = d.Explain(doc, t)
+	}
+	return w, err
 }
 
 // Progress is how far a change has come.

@@ -63,42 +63,64 @@ func TestWhatGoesWrongOnTheWayIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	c := rke2Cluster(t)
 	stop := c.busy()
-
-	t.Log("another run at the same time")
-	c.during(announced(transform.GrantMigrationLease), func() {
-		if _, text := c.result(c.start(nil, "migrate"), 4); !strings.Contains(text, "another run is at work") {
-			t.Error(text)
-		}
-	}, []int{0}, "--until", transform.GrantMigrationLease)
-
-	t.Log("the network is cut, and comes back")
-	c.during(written(transform.EnableLeaderMigration), func() {
-		c.rancher.Cut()
-		time.AfterFunc(5*time.Second, c.rancher.Mend)
-	}, []int{0, 3}, "--until", transform.EnableLeaderMigration)
-
-	t.Log("Rancher's API server is restarted")
-	c.during(announced(transform.InstallCCM), func() {
-		if err := c.rancher.Local.RestartAPI(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	}, []int{0, 3}, "--until", transform.InstallCCM)
-
-	t.Log("the token expires when nodes are cordoned")
-	c.during(written(transform.CordonControlPlane), func() { c.rancher.Revoke(c.token) }, []int{3, 4})
-	c.token = c.rancher.Token()
-
-	t.Log("another client changes the same list behind the plan")
+	c.crossed()
+	c.cutOff()
+	c.expired()
 	c.conflict()
-
-	t.Log("a node that never becomes ready")
+	c.restarted()
 	c.neverReady()
-
 	c.rke("migrate")
 	stop()
 	c.served()
 	c.unharmed(undisturbed(t).external)
 	c.end("faults")
+}
+
+// crossed starts another run while one is at work.
+func (c *conducted) crossed() {
+	c.Helper()
+	c.during(written(transform.EnableLeaderMigration), func() {
+		other := c.start(nil, "migrate")
+		<-other.ended
+		if said := other.fault.String(); other.code != 4 || !strings.Contains(said, "another run is at work") {
+			c.Errorf("the other run ended with exit code %d\n%s", other.code, said)
+		}
+	}, []int{0}, "--until", transform.EnableLeaderMigration)
+}
+
+// cutOff breaks the network for some seconds while machines are waited for.
+func (c *conducted) cutOff() {
+	c.Helper()
+	c.during(written(transform.InstallCCM), func() {
+		c.rancher.Cut()
+		time.AfterFunc(5*time.Second, c.rancher.Mend)
+	}, []int{0, 3}, "--until", transform.InstallCCM)
+	c.rke("migrate", "--until", transform.InstallCCM)
+}
+
+// expired takes the token back when nodes are cordoned: the run cannot even release them.
+func (c *conducted) expired() {
+	c.Helper()
+	c.during(written(transform.CordonControlPlane), func() { c.rancher.Revoke(c.token) }, []int{3, 4})
+	if len(c.cordoned()) == 0 {
+		c.Error("no node was cordoned when the token expired")
+	}
+	c.token = c.rancher.Token()
+}
+
+// restarted restarts both API servers on the way to the switch. One that has just started knows nobody's
+// rights yet, and a run may take that for a refusal.
+func (c *conducted) restarted() {
+	c.Helper()
+	ctx := context.WithoutCancel(c.Context())
+	c.during(announced(transform.SwitchToExternal), func() {
+		for _, of := range []*cluster.Cluster{c.rancher.Local, c.cluster} {
+			if err := of.RestartAPI(ctx); err != nil {
+				c.Error(err)
+			}
+		}
+	}, []int{0, 3, 4}, "--until", transform.SwitchToExternal)
+	c.rke("migrate", "--until", transform.SwitchToExternal)
 }
 
 // neverReady lets a machine hang when the last edit comes to it. The run gives up, and the next one goes on
@@ -131,6 +153,9 @@ func (c *conducted) conflict() {
 	})
 	if _, text := c.result(c.start(nil, "migrate", "--until", transform.SwitchToExternal), 4); !strings.Contains(text, "changed") {
 		c.Error(text)
+	}
+	if nodes := c.cordoned(); len(nodes) > 0 {
+		c.Errorf("%v stayed cordoned behind a run that was refused", nodes)
 	}
 	c.patch(`[{"op":"remove","path":"` + list + `"}]`)
 	c.eventually("the change taken back on every machine", func(context.Context) bool {

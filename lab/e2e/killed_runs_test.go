@@ -6,7 +6,6 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 )
@@ -24,16 +23,6 @@ func TestARunThatIsKilledAtEveryStageIsResumed(t *testing.T) {
 	}
 	c.unharmed(undisturbed(t).external)
 	c.end("killed-at-stages")
-}
-
-// busy makes Services all along.
-func (c *conducted) busy() (stop func()) {
-	c.Helper()
-	if err := c.service(c.Context(), "first"); err != nil {
-		c.Fatal(err)
-	}
-	c.served()
-	return c.traffic(700 * time.Millisecond)
 }
 
 // killedAtStages runs a verb until it is at its end. Every stage that is announced kills the run, once.
@@ -63,25 +52,25 @@ func (c *conducted) unharmed(want state) {
 	if nodes := c.cordoned(); len(nodes) > 0 {
 		c.Errorf("%v stayed cordoned", nodes)
 	}
-	c.apart()
+	c.neverTwo()
 	c.audited()
 }
 
 // Runs are killed at moments that nobody chose, there and back.
 func TestRunsThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
 	t.Parallel()
-	number := 4
-	if os.Getenv(soak) != "" {
+	number := 3
+	if soaks() {
 		number = 50
 	}
 	c := rke2Cluster(t)
 	stop := c.busy()
 	kills := 0
 	for kills < number {
-		kills += c.killedAtRandom("migrate", number-kills)
+		kills += c.killedAtRandom(number-kills, "migrate")
 		c.is(undisturbed(t).external)
 		if kills < number {
-			kills += c.killedAtRandom("rollback", number-kills)
+			kills += c.killedAtRandom(number-kills, "rollback")
 			c.is(undisturbed(t).inTree)
 		}
 	}
@@ -89,20 +78,38 @@ func TestRunsThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
 	stop()
 	c.served()
 	c.unharmed(undisturbed(t).external)
-	t.Log("kills:", kills)
 	c.end(fmt.Sprintf("killed-%d-times", kills))
 }
 
+// The same for RKE, where helm is killed together with the run that started it.
+func TestRunsOverAnRKE1ClusterThatAreKilledAreResumed(t *testing.T) {
+	onlyInSoak(t)
+	const number = 20
+	c := rke1Cluster(t)
+	stop := c.busy()
+	c.rke("migrate")
+	want := c.state()
+	kills := 0
+	for kills < number {
+		kills += c.killedAtRandom(number-kills, "rollback", "--canonical")
+		kills += c.killedAtRandom(number-kills, "migrate")
+	}
+	stop()
+	c.served()
+	c.unharmed(want)
+	c.end(fmt.Sprintf("killed-%d-times-rke1", kills))
+}
+
 // killedAtRandom runs a verb until it is at its end, and kills it up to a number of times.
-func (c *conducted) killedAtRandom(verb string, most int) (kills int) {
+func (c *conducted) killedAtRandom(most int, verb string, more ...string) (kills int) {
 	c.Helper()
 	for range 200 {
-		r := c.start(nil, verb)
+		r := c.start(nil, verb, more...)
 		if kills < most {
 			go func() {
 				select {
 				case <-r.ended:
-				case <-time.After(time.Duration(rand.Int64N(int64(30 * time.Second)))):
+				case <-time.After(time.Duration(rand.Int64N(int64(40 * time.Second)))):
 					r.kill()
 				}
 			}()

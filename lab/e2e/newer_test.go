@@ -1,0 +1,73 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// newer is a cloud-controller-manager whose controllers go by other names.
+func newer(w agent.Wanted) agent.Wanted {
+	chart := *w.CCM
+	chart.Minor = "v1.28"
+	w.CCM = &chart
+	return w
+}
+
+func TestANewerManagerWithTheDefaultConfigurationIsASecondOwner(t *testing.T) {
+	s := mistake(t)
+	s.until(planned(t, document(t, "rke2.yaml")), newer)
+	s.twoOwners()
+	s.doubled()
+	s.faulted(transform.InstallCCM, "two-owners")
+	s.end("newer-ccm-default-names")
+}
+
+func TestANewerManagerWithItsOwnNamesWaits(t *testing.T) {
+	s := begin(t, "cp-1")
+	s.join()
+	plan := planned(t, document(t, "rke2.yaml"))
+	file := s.configuration("node-route-controller", "service-lb-controller", "cloud-node-lifecycle-controller")
+	configured := func(w agent.Wanted) agent.Wanted {
+		w = newer(w)
+		w.CCM.Args = append(slices.Clone(w.CCM.Args), "--leader-migration-config="+file)
+		return w
+	}
+	s.until(plan, configured)
+	if err := s.service(t.Context(), "before"); err != nil {
+		t.Fatal(err)
+	}
+	s.served()
+	switched := time.Now()
+	s.rollOut(configured(at(s, plan, transform.SwitchToExternal)))
+	if err := s.service(t.Context(), "after"); err != nil {
+		t.Fatal(err)
+	}
+	s.served()
+	s.oneOwner(switched)
+	s.end("newer-ccm-own-names")
+}
+
+// configuration writes a LeaderMigrationConfiguration that lists the given controllers.
+func (s *scenario) configuration(names ...string) string {
+	s.Helper()
+	var b strings.Builder
+	b.WriteString("kind: LeaderMigrationConfiguration\napiVersion: controllermanager.config.k8s.io/v1\nleaderName: cloud-provider-extraction-migration\ncontrollerLeaders:\n")
+	for _, name := range names {
+		b.WriteString("  - name: " + name + "\n    component: \"*\"\n")
+	}
+	file := filepath.Join(s.cluster.Dir, "leadermigration.conf")
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		s.Fatal(err)
+	}
+	return file
+}

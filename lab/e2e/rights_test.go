@@ -1,0 +1,81 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/deploy"
+)
+
+// leastUser may do what the documentation says that a verb needs.
+const leastUser = "user-least"
+
+// block is a part of a verb's documentation: where its roles are for, and the roles.
+var block = regexp.MustCompile("(?s)On (Rancher's own cluster|the cluster itself)(?:, (?:for an|of) (RKE1|RKE2)(?: cluster)?)?:\n\n```yaml\n(.*?)```")
+
+// least makes the runs to come those of a user who has the documented roles of the given verbs and nothing
+// else.
+func (c *conducted) least(verbs ...string) {
+	c.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "permissions.md"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, verb := range verbs {
+		_, rest, _ := strings.Cut(string(text), "<!-- "+verb+" -->")
+		section, _, found := strings.Cut(rest, "<!-- /"+verb+" -->")
+		if !found {
+			c.Fatalf("docs/permissions.md has no roles for %s", verb)
+		}
+		sides := map[string]bool{}
+		for _, b := range block.FindAllStringSubmatch(section, -1) {
+			if distro := map[bool]string{true: "RKE1", false: "RKE2"}[c.engine()]; b[2] != "" && b[2] != distro {
+				continue
+			}
+			on := c.cluster
+			if b[1] == "Rancher's own cluster" {
+				on = c.rancher.Local
+			}
+			c.grant(on, b[3])
+			sides[b[1]] = true
+		}
+		if len(sides) != 2 {
+			c.Fatalf("docs/permissions.md has roles of %s for %v alone", verb, sides)
+		}
+	}
+	c.token = c.rancher.TokenOf(leastUser)
+}
+
+// grant makes roles, in which placeholders stand for the cluster, and binds the user to them.
+func (c *conducted) grant(on *cluster.Cluster, roles string) {
+	c.Helper()
+	to, err := deploy.NewApplier(on.Config(cluster.Admin))
+	if err != nil {
+		c.Fatal(err)
+	}
+	filled := strings.NewReplacer("<namespace>", "fleet-default", "<name>", c.downstream.Name, "<id>", c.downstream.ID).Replace(roles)
+	for _, text := range strings.Split(filled, "---\n") {
+		var role rbacv1.Role
+		if err := yaml.Unmarshal([]byte(text), &role); err != nil {
+			c.Fatal(err)
+		}
+		binding := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %[1]sBinding\nmetadata: {name: %[2]s, namespace: %[3]q}\n"+
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %[1]s, name: %[2]s}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[4]s}]\n",
+			role.Kind, role.Name, role.Namespace, leastUser)
+		for _, object := range []string{text, binding} {
+			if err := to.Apply(c.Context(), []byte(object)); err != nil {
+				c.Fatal(err)
+			}
+		}
+	}
+}

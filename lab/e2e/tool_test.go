@@ -1,0 +1,137 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+)
+
+// programs is the folder of what the tests build.
+var programs string
+
+func TestMain(m *testing.M) {
+	var err error
+	if programs, err = os.MkdirTemp("", "rke-lm-e2e-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+// tool builds rke-lm, once, unless one is given.
+var tool = sync.OnceValues(func() (string, error) {
+	if given := os.Getenv("LAB_BINARY"); given != "" {
+		return given, nil
+	}
+	file := filepath.Join(programs, "rke-lm")
+	cmd := exec.Command("go", "build", "-o", file, "./cmd/rke-lm")
+	cmd.Dir = filepath.Join("..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return file, nil
+})
+
+// verdict is what rke-lm verify says to programs.
+type verdict struct {
+	OK       bool
+	Findings []struct{ Rule, Severity, Path, Message string }
+
+	code int // that it exits with
+}
+
+// has reports whether there is an error of a rule.
+func (v verdict) has(rule string) bool {
+	return slices.ContainsFunc(v.Findings, func(f struct{ Rule, Severity, Path, Message string }) bool {
+		return f.Rule == rule && f.Severity == "error"
+	})
+}
+
+// ask runs rke-lm on the cluster, reads the JSON that it prints, and returns its exit code.
+func (s *scenario) ask(ctx context.Context, answer any, verb string, flags ...string) (int, error) {
+	s.Helper()
+	file, err := tool()
+	if err != nil {
+		return 0, err
+	}
+	config, err := s.cluster.Kubeconfig(cluster.Admin)
+	if err != nil {
+		return 0, err
+	}
+	var out, complaints bytes.Buffer
+	cmd := exec.CommandContext(ctx, file, append([]string{verb, "--kubeconfig", config, "-o", "json"}, flags...)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"HOME=" + s.cluster.Dir}, &out, &complaints
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		return 0, err
+	}
+	if err := json.Unmarshal(out.Bytes(), answer); err != nil {
+		return 0, fmt.Errorf("%s: %w\n%s%s", verb, err, out.String(), complaints.String())
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// doubled requires that rke-lm owners finds two owners.
+func (s *scenario) doubled() {
+	s.Helper()
+	var found struct{ Seconds map[string]float64 }
+	if _, err := s.ask(s.Context(), &found, "owners", "--for", "3s"); err != nil {
+		s.Fatal(err)
+	}
+	s.Log("owners:", found.Seconds)
+	if found.Seconds["2"] == 0 {
+		s.Error("owners found no two of them\n" + s.story())
+	}
+}
+
+// verifies asks again until the answer is as wanted, for as long as a lease that nobody renews is followed
+// and a machine may be busy.
+func (s *scenario) verifies(stage, what string, wanted func(verdict) bool) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 3*time.Minute)
+	defer cancel()
+	for {
+		var v verdict
+		var err error
+		v.code, err = s.ask(ctx, &v, "verify", "--stage", stage)
+		switch {
+		case err != nil:
+			s.Fatalf("verify --stage %s never said %s: %v\n%s", stage, what, err, s.story())
+		case wanted(v):
+			s.Logf("verify --stage %s: %d %+v", stage, v.code, v.Findings)
+			return
+		case ctx.Err() != nil:
+			s.Fatalf("verify --stage %s said %+v, not %s\n%s", stage, v, what, s.story())
+		}
+	}
+}
+
+// faulted requires that verify finds errors of the given rules.
+func (s *scenario) faulted(stage string, rules ...string) {
+	s.Helper()
+	s.verifies(stage, fmt.Sprint(rules), func(v verdict) bool {
+		return v.code == 1 && !v.OK && !slices.ContainsFunc(rules, func(r string) bool { return !v.has(r) })
+	})
+}
+
+// approved requires that verify finds nothing that stops.
+func (s *scenario) approved(stage string) {
+	s.Helper()
+	s.verifies(stage, "ok", func(v verdict) bool { return v.code == 0 && v.OK })
+}

@@ -1,0 +1,117 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package course
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+func rulesOf(list []transform.Finding) []string {
+	var ids []string
+	for _, f := range list {
+		ids = append(ids, f.Rule)
+	}
+	return ids
+}
+
+func TestACheckIsOpenUntilTheManagersShowTheStage(t *testing.T) {
+	seen := &observation.Observation{Managers: []observation.Manager{{Component: observation.KubeManager}}}
+	stops := transform.Finding{Rule: "x", Severity: transform.Error}
+	wrong := transform.Finding{Rule: "lease-wrong-owner", Severity: transform.Error}
+	for _, c := range []struct {
+		name  string
+		check Check
+		v     live.Verdict
+		want  []string
+	}{
+		{"nothing to look at", Check{None: true}, live.Verdict{Findings: []transform.Finding{stops}}, nil},
+		{"a finding", Check{}, live.Verdict{Findings: []transform.Finding{stops, {Rule: "w", Severity: transform.Warning}}}, []string{"x"}},
+		{"an accepted one", Check{}, live.Verdict{Findings: []transform.Finding{{Rule: "x", Severity: transform.Error, Accepted: true}}}, nil},
+		{"not there yet", Check{AtLeast: transform.SwitchToExternal}, live.Verdict{Reached: transform.InstallCCM}, []string{"stage-not-reached"}},
+		{"there", Check{AtLeast: transform.SwitchToExternal}, live.Verdict{Reached: transform.SwitchToExternal}, nil},
+		{"further", Check{AtLeast: transform.SwitchToExternal}, live.Verdict{Reached: transform.DisableLeaderMigration}, nil},
+		{"still there", Check{AtMost: transform.EnableLeaderMigration}, live.Verdict{Reached: transform.InstallCCM}, []string{"stage-not-reached"}},
+		{"gone", Check{AtMost: transform.EnableLeaderMigration}, live.Verdict{}, nil},
+		{"the wrong owner", Check{}, live.Verdict{Findings: []transform.Finding{wrong}}, []string{"lease-wrong-owner"}},
+		{"either owner", Check{Either: true}, live.Verdict{Findings: []transform.Finding{wrong}}, nil},
+	} {
+		if got := rulesOf(c.check.Open(seen, c.v)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestWhereTheManagerIsNoPodTheOtherOneTells(t *testing.T) {
+	with := &observation.Observation{DaemonSets: []observation.DaemonSet{{Args: []string{"--enable-leader-migration=true"}}}}
+	without := &observation.Observation{DaemonSets: []observation.DaemonSet{{}}}
+	end := Check{AtLeast: transform.DisableLeaderMigration}
+	if open := end.Open(without, live.Verdict{Reached: transform.GrantMigrationLease}); len(open) > 0 {
+		t.Errorf("%v", open)
+	}
+	if open := end.Open(with, live.Verdict{Reached: transform.SwitchToExternal}); len(open) != 1 {
+		t.Errorf("a flag is left, and %v", open)
+	}
+	back := Check{AtMost: transform.GrantMigrationLease}
+	dead := live.Verdict{Reached: transform.EnableLeaderMigration, Lease: live.Lease{Life: observation.Dead}}
+	if open := back.Open(&observation.Observation{}, dead); len(open) > 0 {
+		t.Errorf("the record of a dead holder: %v", open)
+	}
+	dead.Lease.Life = observation.Live
+	if open := back.Open(&observation.Observation{}, dead); len(open) != 1 {
+		t.Errorf("somebody holds it, and %v", open)
+	}
+}
+
+func TestEveryStageHasWhatHoldsBehindItThereAndBack(t *testing.T) {
+	w, keep, short := Way{}, Way{Target: transform.Target{KeepLeaderMigration: true}}, Way{Target: transform.Target{NoLeaderMigration: true}}
+	for _, name := range transform.StageNames() {
+		if c := w.Behind(name); c.None || c.Stage != name || c.AtLeast == "" || c.AtMost != "" {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	for _, c := range []struct {
+		name      string
+		got, want Check
+	}{
+		{"leader migration is kept", keep.Behind(transform.DisableLeaderMigration), Check{Stage: transform.DisableLeaderMigration, AtLeast: transform.SwitchToExternal}},
+		{"the short way overlaps", short.Behind(transform.InstallCCM), Check{None: true}},
+		{"and has no lease", short.Behind(transform.SwitchToExternal), Check{Stage: transform.VerifyProviderIDs, AtLeast: transform.SwitchToExternal}},
+		{"the switch undone", w.Undone(transform.SwitchToExternal), Check{}},
+		{"the chart undone", w.Undone(transform.InstallCCM), Check{Stage: transform.EnableLeaderMigration, AtMost: transform.EnableLeaderMigration}},
+		{"the flag undone", w.Undone(transform.EnableLeaderMigration), Check{Stage: transform.GrantMigrationLease, AtMost: transform.GrantMigrationLease}},
+		{"the end undone", w.Undone(transform.DisableLeaderMigration), Check{Stage: transform.SwitchToExternal, AtLeast: transform.SwitchToExternal, AtMost: transform.SwitchToExternal}},
+		{"the chart, some time later", w.Resumed(transform.InstallCCM), Check{Stage: transform.InstallCCM, AtLeast: transform.InstallCCM, Either: true}},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %+v", c.name, c.got)
+		}
+	}
+}
+
+func TestANodeUnderAnotherNameIsHopeless(t *testing.T) {
+	if Hopeless([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error, Accepted: true}, {Rule: "x", Severity: transform.Error}}) {
+		t.Error("what is accepted stops nothing")
+	}
+	if !Hopeless([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error}}) {
+		t.Error("it does not pass")
+	}
+}
+
+func TestHowAClusterStandsIsSaidForEveryStage(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range append([]string{""}, transform.StageNames()...) {
+		seen[Holds(name)] = true
+		if Between(name, "next", false) != Holds(name) || Between(name, "next", true) == Holds(name) {
+			t.Errorf("%q: %s", name, Between(name, "next", true))
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d sentences", len(seen))
+	}
+}
