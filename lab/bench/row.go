@@ -39,8 +39,13 @@ type cost struct {
 	memory    int64 // the most that was resident, in bytes, of all programs together
 }
 
-// time runs it once, straight to the API server.
-func (r *row) time(ctx context.Context) error { return r.run(ctx, r.direct) }
+// time runs it once, straight to the API server. A slow one is counted at the same time.
+func (r *row) time(ctx context.Context) error {
+	if r.slow {
+		return r.count(ctx)
+	}
+	return r.run(ctx, r.direct)
+}
 
 // count runs it through the proxy. What kubectl keeps of the API is there before.
 func (r *row) count(ctx context.Context) error {
