@@ -24,9 +24,9 @@ import (
 type state struct {
 	Spec     any                 // of the cluster's object
 	Managers map[string][]string // arguments of those that run, by component and machine
-	Workload []string            // DaemonSets of kube-system with their pods' template
-	Objects  []string            // roles and Secrets of kube-system
-	Cordoned []string            // nodes, also those that only carry the mark
+	Workload []string            `json:",omitempty"` // DaemonSets of kube-system with their pods' template
+	Objects  []string            `json:",omitempty"` // roles and Secrets of kube-system
+	Cordoned []string            `json:",omitempty"` // nodes, also those that only carry the mark
 }
 
 // state returns how the cluster stands. What differs from one Rancher to the next is left out.
