@@ -6,6 +6,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type conducted struct {
 	downstream *rancher.Downstream
 	token      string
 	auditLog   string
+	path       string   // in which runs find helm; "" for one that has it
 	logs       *os.File // of all runs
 }
 
@@ -94,7 +96,7 @@ type run struct {
 // says, and may be nil.
 func (c *conducted) start(heard func(*run, event), verb string, more ...string) *run {
 	c.Helper()
-	path, err := tool()
+	program, err := tool()
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -102,14 +104,15 @@ func (c *conducted) start(heard func(*run, event), verb string, more ...string) 
 		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.title(),
 		"--end-state", "external", "--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "2m",
 	}, more...)
-	r := &run{cmd: exec.Command(path, args...), ended: make(chan struct{})}
+	r := &run{cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	r.heard = func(e event) {
 		if heard != nil {
 			heard(r, e)
 		}
 	}
 	helm := c.rancher.Helm()
-	r.cmd.Env = append(helm.Environment(), "RANCHER_TOKEN="+c.token, "PATH="+filepath.Dir(helm.Path)+":"+os.Getenv("PATH"))
+	path := cmp.Or(c.path, filepath.Dir(helm.Path)+":"+os.Getenv("PATH"))
+	r.cmd.Env = append(helm.Environment(), "RANCHER_TOKEN="+c.token, "PATH="+path)
 	r.cmd.Stderr = &r.fault
 	if r.events, err = r.cmd.StdoutPipe(); err != nil {
 		c.Fatal(err)

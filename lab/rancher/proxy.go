@@ -191,12 +191,8 @@ func (w *statusWriter) WriteHeader(status int) {
 // Unwrap lets watches be flushed.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// admit makes the proxy hand on to a cluster.
+// admit makes the proxy hand on to a cluster, in which one user may do everything.
 func (s *Server) admit(ctx context.Context, id string, c *cluster.Cluster) error {
-	backend, err := handler(id, c)
-	if err != nil {
-		return err
-	}
 	client, err := c.Client(cluster.Admin)
 	if err != nil {
 		return err
@@ -209,9 +205,18 @@ func (s *Server) admit(ctx context.Context, id string, c *cluster.Cluster) error
 	if err != nil {
 		return err
 	}
-	s.proxy.mu.Lock()
-	defer s.proxy.mu.Unlock()
-	s.proxy.backends[id] = backend
+	return s.proxy.lead(id, c)
+}
+
+// lead makes a path lead to a cluster.
+func (p *proxy) lead(id string, c *cluster.Cluster) error {
+	backend, err := handler(id, c)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.backends[id] = backend
 	return nil
 }
 

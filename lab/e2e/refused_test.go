@@ -1,0 +1,96 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/rancher"
+)
+
+// Clusters that Rancher has and that rke-lm has to leave alone, and what it says of each.
+var refused = []struct{ name, labels, spec, says string }{
+	{"imported", "", "{}", "imported"},
+	{"k3s", "", "{kubernetesVersion: v1.26.15+k3s1, rkeConfig: {machineGlobalConfig: {}}}", "k3s"},
+	{"paused", "annotations: {cluster.x-k8s.io/paused: 'true'}", inTree, "paused"},
+	{"fleet", "annotations: {objectset.rio.cattle.io/id: default-clusters, meta.helm.sh/release-name: clusters}, labels: {objectset.rio.cattle.io/hash: abcdef}", inTree, "managed-elsewhere"},
+	{"argo", "annotations: {'argocd.argoproj.io/tracking-id': 'clusters:provisioning.cattle.io/Cluster:fleet-default/argo'}", inTree, "managed-elsewhere"},
+	{"unsettled", "", inTree, "not-settled"},
+}
+
+const inTree = "{kubernetesVersion: v1.26.15+rke2r1, rkeConfig: {machineGlobalConfig: {cloud-provider-name: aws}, machinePools: [{name: cp, controlPlaneRole: true, etcdRole: true, quantity: 1}]}}"
+
+// A cluster that is not to be migrated is refused before anything is written, and the reason is said.
+func TestClustersThatAreNotToBeMigratedAreRefused(t *testing.T) {
+	t.Parallel()
+	c := withoutClusters(t)
+	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace)
+	for _, r := range refused {
+		o := &unstructured.Unstructured{}
+		text := "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: " + r.name + ", " + r.labels + "}\nspec: " + r.spec
+		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		o, err := at.Create(t.Context(), o, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Object["status"] = map[string]any{"clusterName": "c-m-" + r.name, "observedGeneration": int64(1)}
+		if _, err := at.UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.rancher.Borrow("c-m-" + r.name); err != nil {
+			t.Fatal(err)
+		}
+		c.refuses(rancher.Namespace+"/"+r.name, r.says)
+	}
+	c.refuses("fleet-local/local", "local")
+	for name := range c.written() {
+		t.Errorf("%s was written to", name)
+	}
+}
+
+// refuses requires that a migration is refused, for a reason that it says.
+func (c *conducted) refuses(name, why string) {
+	c.Helper()
+	r := c.start(nil, "migrate", "--cluster", name)
+	<-r.ended
+	if said := r.said.String() + r.fault.String(); r.code != 4 || !strings.Contains(strings.ToLower(said), why) {
+		c.Errorf("%s: exit code %d, want 4 and %q\n%s", name, r.code, why, said)
+	}
+}
+
+// withoutClusters starts a Rancher without clusters.
+func withoutClusters(t *testing.T) *conducted {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real API server")
+	}
+	dir := folder(t)
+	server, err := rancher.Start(t.Context(), dir, relaxed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	c := &conducted{scenario: &scenario{T: t}, rancher: server, downstream: &rancher.Downstream{}, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
+	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.logs.Close() })
+	return c
+}
