@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/conduct"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/rke1"
@@ -110,12 +111,67 @@ func (w *world) engineLocked() {
 		w.pods(nil, textsOf(cloud), tag)
 		w.api.Secrets = nil
 		if len(cloud) > 0 {
-			w.api.Secrets = []corev1.Secret{{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "sh.helm.release.v1.aws-cloud-controller-manager.v1", Labels: map[string]string{"owner": "helm", "name": "aws-cloud-controller-manager", "status": "deployed"}}}}
+			w.api.Secrets = append(w.api.Secrets, record("v1", "deployed"))
+		}
+		if _, there := w.objects[pendingPath]; there {
+			w.api.Secrets = append(w.api.Secrets, record("v2", "pending-upgrade"))
 		}
 	})
 	_, joins := args.Last(cloud, "enable-leader-migration")
 	migrates := o.Spec.Config.Services.KubeController.ExtraArgs["enable-leader-migration"] == "true"
 	w.lead(o.Spec.Config.CloudProvider.Name == "aws", migrates, len(cloud) > 0, joins)
+}
+
+// pendingPath is where the record of a helm lies that was killed.
+const pendingPath = "/api/v1/namespaces/kube-system/secrets/sh.helm.release.v1.aws-cloud-controller-manager.v2"
+
+// record is what helm keeps of a release.
+func record(revision, status string) corev1.Secret {
+	return corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "kube-system", Name: "sh.helm.release.v1.aws-cloud-controller-manager." + revision,
+		Labels: map[string]string{"owner": "helm", "name": "aws-cloud-controller-manager", "status": status},
+	}}
+}
+
+func TestTheRecordOfAHelmThatWasKilledIsTakenAway(t *testing.T) {
+	w := engineWorld(t)
+	w.objects[pendingPath] = "{}"
+	r := w.run(t, "one", said(t))
+	r.Until = transform.InstallCCM
+	if err := r.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, left := w.objects[pendingPath]; left {
+		t.Error("it is left, and the next helm would not begin")
+	}
+}
+
+func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
+	w := engineWorld(t)
+	folder := t.TempDir()
+	script := "#!/bin/sh\necho 'Error: chart not found, password=hunter2' >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	err := w.run(t, "one", said(t)).Migrate(t.Context())
+	if err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNodesThatRKEReleasedAreSaid(t *testing.T) {
+	w := engineWorld(t)
+	w.api.Do(func() { w.api.Nodes[1].Spec.Unschedulable = true })
+	var notes []string
+	r := w.run(t, "one", func(e outputs.RunEvent) { notes = append(notes, e.Message) })
+	r.Until = transform.GrantMigrationLease
+	if err := r.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if said := strings.Join(notes, "\n"); strings.Count(said, "was cordoned before the run") != 1 || !strings.Contains(said, w.api.Nodes[1].Name) {
+		t.Errorf("%s", said)
+	}
 }
 
 func TestMigrateTakesAClusterOfRKEThereAndBack(t *testing.T) {

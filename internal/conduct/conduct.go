@@ -58,8 +58,7 @@ func (r *Run) connect() error {
 	return nil
 }
 
-// locked works under the lock and with the audit log, and releases what was
-// cordoned on every way out.
+// locked works under the lock, and gives it back on every way out.
 func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -68,11 +67,13 @@ func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err
 		return err
 	}
 	r.lock.keep(ctx, func(err error) { cancel(err) })
-	defer func() {
-		own, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer done()
-		err = errors.Join(err, r.lock.release(own))
-	}()
+	defer func() { err = errors.Join(err, afterwards(ctx, r.lock.release)) }()
+	r.say(report.RunEvent{Type: report.Began, Message: "the run " + r.lock.identity + " holds the lock"})
+	return r.audited(ctx, work)
+}
+
+// audited works with the audit log, and releases what was cordoned on every way out.
+func (r *Run) audited(ctx context.Context, work func(context.Context) error) (err error) {
 	open, err := r.openAudit()
 	if err != nil {
 		return err
@@ -82,14 +83,18 @@ func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err
 		return err
 	}
 	defer func() {
-		own, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer done()
 		if held := (*Held)(nil); r.cordoned && !errors.As(err, &held) { // else the other run releases them
-			err = errors.Join(err, r.releaseAll(own))
+			err = errors.Join(err, afterwards(ctx, r.releaseAll))
 		}
 	}()
-	r.say(report.RunEvent{Type: report.Began, Message: "the run " + r.lock.identity + " holds the lock"})
 	return work(ctx)
+}
+
+// afterwards does what is left to do when a run ends, whatever ended it.
+func afterwards(ctx context.Context, do func(context.Context) error) error {
+	own, end := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer end()
+	return do(own)
 }
 
 func (r *Run) openAudit() (open []Entry, err error) {
@@ -148,18 +153,16 @@ func (r *Run) leg(ctx context.Context, name string, plan planning) error {
 		}
 	}
 	taken, err := r.snapshotEtcd(ctx, l)
-	if err != nil {
-		return err
+	if err == nil && taken { // the object has changed
+		l, err = r.planned(ctx, name, plan)
 	}
-	if taken { // the object has changed
-		if l, err = r.planned(ctx, name, plan); err != nil {
-			return err
-		}
+	if err == nil {
+		err = r.act(ctx, l)
 	}
-	if err := r.act(ctx, l); err != nil {
-		return err
+	if err == nil {
+		err = r.check(ctx, l.Check)
 	}
-	return r.check(ctx, l.Check)
+	return err
 }
 
 // planned makes the leg of a stage from how things stand now.
@@ -212,17 +215,20 @@ func (r *Run) agree(ctx context.Context, l course.Leg) error {
 
 // act does what a stage does, in its order.
 func (r *Run) act(ctx context.Context, l course.Leg) error {
-	for _, a := range l.Ahead {
-		if err := r.do(ctx, l, a); err != nil {
-			return err
-		}
+	if err := r.doAll(ctx, l, l.Ahead); err != nil {
+		return err
 	}
 	if l.Edits() {
 		if err := r.edit(ctx, l); err != nil {
 			return err
 		}
 	}
-	for _, a := range l.Behind {
+	return r.doAll(ctx, l, l.Behind)
+}
+
+// doAll carries actions out, one after the other.
+func (r *Run) doAll(ctx context.Context, l course.Leg, actions []transform.Action) error {
+	for _, a := range actions {
 		if err := r.do(ctx, l, a); err != nil {
 			return err
 		}

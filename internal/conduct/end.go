@@ -38,6 +38,19 @@ func (e *End) Error() string {
 
 func (e *End) Unwrap() error { return e.Err }
 
+// findings are those that the run could not get past.
+func (e *End) findings() []transform.Finding {
+	var l *late
+	var b *blocked
+	switch {
+	case errors.As(e.Err, &l):
+		return l.findings
+	case errors.As(e.Err, &b):
+		return b.findings
+	}
+	return nil
+}
+
 func none(list []string) string {
 	if len(list) == 0 {
 		return "no stage"
@@ -87,7 +100,7 @@ func (r *Run) end(err error, b *start) error {
 	if r.lock != nil {
 		e.State.Again, e.State.Back = r.Again, r.Back
 	}
-	r.say(report.RunEvent{Type: report.Stopped, Message: e.Err.Error(), End: &e.State})
+	r.say(report.RunEvent{Type: report.Stopped, Message: e.Err.Error(), End: &e.State, Findings: report.Findings(e.findings())})
 	return e
 }
 

@@ -8,11 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -90,6 +90,9 @@ func runHelm(ctx context.Context, program string, arguments []string, folder, wa
 	c.Env = append(c.Env, "KUBECONFIG="+way)
 	var said bytes.Buffer
 	c.Stdout, c.Stderr = &said, &said
+	// It ends with the thread that starts it, and so the thread has to stay.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("helm %s: %w: %s", arguments[0], err, redact.Text(last(said.String())))
 	}
@@ -129,8 +132,7 @@ func (r *Run) dropPending(ctx context.Context, namespace, release string) error 
 	for _, name := range names {
 		o := Ref{Server: r.Object.ID, Kind: "Secret", Namespace: namespace, Name: name}
 		err := r.write(ctx, write{act: actDelete, object: o, do: func(ctx context.Context) error {
-			_, err := r.request(ctx, o, kubeapi.Request{Method: http.MethodDelete})
-			return err
+			return r.remove(ctx, o)
 		}})
 		if err != nil {
 			return err

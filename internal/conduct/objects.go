@@ -148,18 +148,21 @@ func (r *Run) deleteAll(ctx context.Context, namespace, kinds, name string) erro
 		if !there {
 			continue
 		}
-		err = r.write(ctx, write{act: actDelete, object: o, do: func(ctx context.Context) error {
-			_, err := r.request(ctx, o, kubeapi.Request{Method: http.MethodDelete})
-			if kubeapi.HasStatus(err, http.StatusNotFound) {
-				return nil // an earlier try has done it
-			}
-			return err
-		}})
+		err = r.write(ctx, write{act: actDelete, object: o, do: func(ctx context.Context) error { return r.remove(ctx, o) }})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// remove deletes an object; one that is gone was deleted by an earlier try.
+func (r *Run) remove(ctx context.Context, o Ref) error {
+	_, err := r.request(ctx, o, kubeapi.Request{Method: http.MethodDelete})
+	if kubeapi.HasStatus(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
 }
 
 // gone waits until objects have left the cluster with their manifest.

@@ -154,7 +154,6 @@ func (r *Run) admit(ctx context.Context, b *start) error {
 func (r *Run) begin(b *start) error {
 	for _, s := range b.plan.Steps {
 		if s.State == transform.Blocked && slices.Contains(b.names, s.Stage.Name) {
-			r.showFindings(s.Findings)
 			return &blocked{s.Stage.Name, stopping(s.Findings)}
 		}
 	}

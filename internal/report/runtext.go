@@ -33,7 +33,8 @@ func (t *RunText) Write(e RunEvent) {
 		fmt.Fprintf(t.Out, "  %s %s\n", t.Palette.paint(green, "ok"), e.Message)
 	case Finished:
 		fmt.Fprintf(t.Out, "%s: %s; %s\n", e.Cluster, e.Message, e.End.Holds)
-	case Stopped: // the error says it
+	case Stopped: // the error says the rest
+		WriteFindings(t.Err, t.Palette, e.Findings, "  ")
 	case Noted:
 		if e.Message != "" {
 			fmt.Fprintf(t.Err, "  %s\n", e.Message)

@@ -1,0 +1,160 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
+	w.stuck = true
+	r.Say = func(e outputs.RunEvent) {
+		said(t)(e)
+		if e.Type == outputs.Written && e.Stage == transform.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
+			w.rancher.Edit(worldPath, func(o map[string]any) {
+				config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
+				config["profile"] = "cis"
+			})
+		}
+	}
+	err := r.Migrate(t.Context())
+	if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "to go on: again") {
+		t.Fatalf("%v", err)
+	}
+	w.stuck = false
+	w.follow()
+	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.spec(t); !strings.Contains(s, `"profile":"cis"`) || !strings.Contains(s, `"external"`) {
+		t.Errorf("%s", s)
+	}
+}
+
+func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
+	r.Timeout = 100 * time.Millisecond
+	r.Confirm = func(_ context.Context, stage string) (bool, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.stuck = stage == transform.SwitchToExternal
+		return true, nil
+	}
+	err := r.Migrate(t.Context())
+	if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name") {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range []string{"stopped at switch-to-external", "done: grant-migration-lease, enable-leader-migration, install-ccm, cordon-control-plane\n", "the change of switch-to-external is in the cluster's object", "to go on: again", "to go back: back"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
+	if left := w.cordoned(); len(left) > 0 {
+		t.Errorf("cordoned: %v", left)
+	}
+	w.stuck = false
+	w.follow()
+	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.finished(t, undisturbed(t))
+}
+
+func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
+	w := newWorld(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	log := filepath.Join(t.TempDir(), "audit.jsonl")
+	r := w.run(t, "one", said(t))
+	r.AuditLog = log
+	r.Confirm = func(ctx context.Context, stage string) (bool, error) {
+		if stage == transform.SwitchToExternal {
+			if len(w.cordoned()) != 3 {
+				t.Errorf("cordoned: %v", w.cordoned())
+			}
+			interrupt()
+			return false, context.Cause(ctx)
+		}
+		return true, nil
+	}
+	err := r.Migrate(ctx)
+	if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "interrupted") {
+		t.Errorf("%v", err)
+	}
+	if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
+		t.Errorf("cordoned: %v", left)
+	}
+	audited(t, log)
+}
+
+func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
+	var down time.Time
+	w.rancher.Do(func() {
+		w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
+			if time.Now().Before(down) {
+				f.Status = http.StatusServiceUnavailable
+			}
+			return f
+		}
+	})
+	r.Say = func(e outputs.RunEvent) {
+		said(t)(e)
+		if e.Type == outputs.Written && strings.HasPrefix(e.Message, "patch") {
+			w.rancher.Do(func() { down = time.Now().Add(1500 * time.Millisecond) }) // longer than a request has patience
+		}
+	}
+	r.Until = transform.EnableLeaderMigration
+	r.Timeout = time.Minute
+	if err := r.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestATokenThatExpiresStopsTheRun(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
+	expired := false
+	w.rancher.Do(func() {
+		w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
+			if expired {
+				f.Status = http.StatusUnauthorized
+			}
+			return f
+		}
+	})
+	r.Confirm = func(_ context.Context, stage string) (bool, error) {
+		w.rancher.Do(func() { expired = stage == transform.SwitchToExternal })
+		return true, nil
+	}
+	err := r.Migrate(t.Context())
+	var denied *kubeapi.Denied
+	if !errors.As(err, &denied) || exitCode(err) != exitRefused {
+		t.Fatalf("%v", err)
+	}
+	w.rancher.Do(func() { expired = false })
+	if len(w.cordoned()) != 3 {
+		t.Error("the test does not leave cordoned nodes behind")
+	}
+	w.rancher.Remove(worldLease)
+	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.finished(t, undisturbed(t))
+}

@@ -1,0 +1,162 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and behind each
+// write, and lets another one go on.
+func TestARunThatIsKilledAtAnyWriteIsResumed(t *testing.T) {
+	want := undisturbed(t)
+	start := newWorld(t).spec(t)
+	for _, after := range []bool{false, true} {
+		killedAtEach(t, after, 10, func(*world) {}, (*conduct.Run).Migrate, want)
+		killedAtEach(t, after, 5, func(w *world) {
+			if err := w.run(t, "before", nil).Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}, (*conduct.Run).Rollback, start)
+	}
+}
+
+type work = func(*conduct.Run, context.Context) error
+
+// killedAtEach kills a run at each of its writes, of which there are a few at least,
+// and lets another one come to the end.
+func killedAtEach(t *testing.T, after bool, few int, prepare func(*world), work work, want string) {
+	t.Helper()
+	for at := 1; at < 100; at++ {
+		w := newWorld(t)
+		prepare(w)
+		w.writes, w.killAt, w.after = nil, at, after
+		log := filepath.Join(t.TempDir(), "audit.jsonl")
+		if !w.killedRun(t, log, work) {
+			if at <= few {
+				t.Errorf("only %d writes", at-1)
+			}
+			return
+		}
+		w.rancher.Remove(worldLease) // its time is over
+		r := w.run(t, "next", said(t))
+		r.AuditLog = log
+		if err := work(r, t.Context()); err != nil {
+			t.Fatalf("killed at write %d, after it: %t: %v", at, after, err)
+		}
+		t.Run(fmt.Sprintf("killed at write %d, after it: %t", at, after), func(t *testing.T) {
+			w.finished(t, want)
+			patched(t, audited(t, log))
+		})
+	}
+}
+
+// patched expects that a log tells of the patch of every stage that edits.
+func patched(t *testing.T, log []conduct.Entry) {
+	t.Helper()
+	acts := map[string]bool{}
+	for _, e := range log {
+		if e.Phase == "result" && (e.Result == "done" || e.Result == "found-done") {
+			acts[e.Act+" "+e.Stage] = true
+		}
+	}
+	for _, stage := range transform.EditStageNames() {
+		if !acts["patch "+stage] {
+			t.Errorf("the patch of %s is not in the log: %v", stage, acts)
+		}
+	}
+}
+
+// killedRun starts a run whose process ends; false where it came to its end before.
+func (w *world) killedRun(t *testing.T, log string, work work) bool {
+	r := w.run(t, "killed", nil)
+	r.AuditLog = log
+	ended := make(chan error, 1)
+	go func() { ended <- work(r, context.Background()) }()
+	select {
+	case <-w.killed:
+		return true
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("%v", err)
+		}
+		return false
+	}
+}
+
+func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
+	w := newWorld(t)
+	w.killAt = 5
+	dead := w.run(t, "killed", nil)
+	dead.Lock = time.Second
+	go dead.Migrate(context.Background())
+	<-w.killed
+	begun := time.Now()
+	r := w.run(t, "next", said(t))
+	r.Lock = time.Second
+	if err := r.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took < time.Second {
+		t.Errorf("it was taken over after %s", took)
+	}
+	w.finished(t, undisturbed(t))
+}
+
+func TestOfTwoRunsOneIsRefused(t *testing.T) {
+	w := newWorld(t)
+	held, done := make(chan struct{}), make(chan struct{})
+	first := w.run(t, "one", nil)
+	first.Lock = 300 * time.Millisecond
+	first.Confirm = func(context.Context, string) (bool, error) {
+		select {
+		case <-held:
+		default:
+			close(held)
+			<-done
+		}
+		return true, nil
+	}
+	ended := make(chan error)
+	go func() { ended <- first.Migrate(context.Background()) }()
+	<-held
+	second := w.run(t, "two", said(t))
+	second.Lock = 300 * time.Millisecond
+	err := second.Migrate(t.Context())
+	var by *conduct.Held
+	if !errors.As(err, &by) || exitCode(err) != exitRefused || !strings.Contains(by.Holder, "one/") {
+		t.Errorf("%v", err)
+	}
+	close(done)
+	if err := <-ended; err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	w.finished(t, undisturbed(t))
+}
+
+func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
+	r.Confirm = func(_ context.Context, stage string) (bool, error) {
+		if stage == transform.InstallCCM {
+			w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
+			w.writes = nil
+		}
+		return true, nil
+	}
+	err := r.Migrate(t.Context())
+	var by *conduct.Held
+	if !errors.As(err, &by) || exitCode(err) != exitRefused || len(w.writes) > 0 || !strings.Contains(w.rancher.Object(worldLease), "another/1/x") {
+		t.Errorf("%v %v %s", err, w.writes, w.rancher.Object(worldLease))
+	}
+}
