@@ -63,14 +63,15 @@ func TestRunsThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
 	if soaks() {
 		number = 50
 	}
+	dice := rand.New(rand.NewPCG(seedOf(t), 0))
 	c := rke2Cluster(t)
 	stop := c.busy()
 	kills := 0
 	for kills < number {
-		kills += c.killedAtRandom(number-kills, "migrate")
+		kills += c.killedAtRandom(dice, number-kills, "migrate")
 		c.is(undisturbed(t).external)
 		if kills < number {
-			kills += c.killedAtRandom(number-kills, "rollback")
+			kills += c.killedAtRandom(dice, number-kills, "rollback")
 			c.is(undisturbed(t).inTree)
 		}
 	}
@@ -85,14 +86,15 @@ func TestRunsThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
 func TestRunsOverAnRKE1ClusterThatAreKilledAreResumed(t *testing.T) {
 	onlyInSoak(t)
 	const number = 20
+	dice := rand.New(rand.NewPCG(seedOf(t), 1))
 	c := rke1Cluster(t)
 	stop := c.busy()
 	c.rke("migrate")
 	want := c.state()
 	kills := 0
 	for kills < number {
-		kills += c.killedAtRandom(number-kills, "rollback", "--canonical")
-		kills += c.killedAtRandom(number-kills, "migrate")
+		kills += c.killedAtRandom(dice, number-kills, "rollback", "--canonical")
+		kills += c.killedAtRandom(dice, number-kills, "migrate")
 	}
 	stop()
 	c.served()
@@ -101,15 +103,16 @@ func TestRunsOverAnRKE1ClusterThatAreKilledAreResumed(t *testing.T) {
 }
 
 // killedAtRandom runs a verb until it is at its end, and kills it up to a number of times.
-func (c *conducted) killedAtRandom(most int, verb string, more ...string) (kills int) {
+func (c *conducted) killedAtRandom(dice *rand.Rand, most int, verb string, more ...string) (kills int) {
 	c.Helper()
 	for range 200 {
 		r := c.start(nil, verb, more...)
 		if kills < most {
+			after := time.Duration(dice.Int64N(int64(40 * time.Second)))
 			go func() {
 				select {
 				case <-r.ended:
-				case <-time.After(time.Duration(rand.Int64N(int64(40 * time.Second)))):
+				case <-time.After(after):
 					r.kill()
 				}
 			}()

@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/lab/recorder"
 )
 
 // Clusters that Rancher has and that rke-lm has to leave alone, and what it says of each.
@@ -62,6 +64,9 @@ func TestClustersThatAreNotToBeMigratedAreRefused(t *testing.T) {
 	c.refuses("fleet-local/local", "local")
 	for name := range c.written() {
 		t.Errorf("%s was written to", name)
+	}
+	if !t.Failed() {
+		fmt.Println(recorder.Line("refused", nil))
 	}
 }
 
