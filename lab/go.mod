@@ -27,6 +27,7 @@ exclude (
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/rke-lm/rke-lm v0.0.0-00010101000000-000000000000
+	github.com/sirupsen/logrus v1.9.4
 	golang.org/x/mod v0.38.0
 	k8s.io/api v0.36.6
 	k8s.io/apimachinery v0.36.6
@@ -48,7 +49,6 @@ require (
 	github.com/prometheus/procfs v0.19.2 // indirect
 	github.com/rancher/lasso v0.2.9 // indirect
 	github.com/rancher/norman v0.8.4 // indirect
-	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/smartystreets/goconvey v1.8.1 // indirect
 	go.opentelemetry.io/otel v1.41.0 // indirect
 	go.opentelemetry.io/otel/trace v1.41.0 // indirect

@@ -72,6 +72,9 @@ func (k *Kubelets) Start() {
 
 // Stop ends the kubelets and all that they run.
 func (k *Kubelets) Stop() {
+	if k.cancel == nil {
+		return // they were never started
+	}
 	k.cancel()
 	<-k.ended
 	k.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rancher/wrangler/v3/pkg/crd"
+	"github.com/sirupsen/logrus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,6 +45,7 @@ type Charts struct {
 
 // Define makes definitions known to an API server and waits until it serves them.
 func Define(ctx context.Context, config *rest.Config, list ...crd.CRD) error {
+	logrus.SetLevel(logrus.WarnLevel) // the factory tells every step
 	factory, err := crd.NewFactoryFromClient(config)
 	if err != nil {
 		return err
@@ -60,11 +62,11 @@ func StartCharts(ctx context.Context, config *rest.Config) (*Charts, error) {
 	if err != nil {
 		return nil, err
 	}
-	any, err := dynamic.NewForConfig(config)
+	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	c := &Charts{charts: any.Resource(helmCharts).Namespace(metav1.NamespaceSystem), client: client, ended: make(chan struct{})}
+	c := &Charts{charts: objects.Resource(helmCharts).Namespace(metav1.NamespaceSystem), client: client, ended: make(chan struct{})}
 	following, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	go c.follow(following)

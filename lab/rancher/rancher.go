@@ -45,6 +45,7 @@ type Server struct {
 	proxy   *proxy
 	helm    *deploy.Helm
 	charts  *deploy.Repository
+	ctx     context.Context // ends with the server
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -60,6 +61,7 @@ func Start(ctx context.Context, dir string, timing cluster.Timing) (*Server, err
 		return nil, err
 	}
 	s := &Server{Local: local, dir: dir, timing: timing, faults: map[string]error{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.start(ctx); err != nil {
 		s.Stop()
 		return nil, err
@@ -100,9 +102,7 @@ func (s *Server) start(ctx context.Context) (err error) {
 
 // Stop ends Rancher and all of its clusters.
 func (s *Server) Stop() {
-	if s.cancel != nil {
-		s.cancel()
-	}
+	s.cancel()
 	s.running.Wait()
 	for _, d := range s.Downstreams() {
 		d.stop()
@@ -132,19 +132,13 @@ func (s *Server) Fault(id string) error {
 
 // reconcile does a controller's work again and again. What fails is tried again with the next round.
 func (s *Server) reconcile(id string, sync func(context.Context) error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	if before := s.cancel; before != nil {
-		s.cancel = func() { before(); cancel() }
-	} else {
-		s.cancel = cancel
-	}
 	s.running.Go(func() {
-		for ctx.Err() == nil {
-			err := sync(ctx)
+		for s.ctx.Err() == nil {
+			err := sync(s.ctx)
 			s.mu.Lock()
 			s.faults[id] = err
 			s.mu.Unlock()
-			_ = pause(ctx, 100*time.Millisecond)
+			_ = pause(s.ctx, 100*time.Millisecond)
 		}
 	})
 }
