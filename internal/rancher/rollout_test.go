@@ -119,8 +119,8 @@ func TestRightsThatAreMissingAreListedInTheirOrder(t *testing.T) {
 	r.Do(func() { r.Denied["patch nodes"], r.Denied["list machines"] = true, true })
 	needed := rights.Needed("migrate", rights.Subject{Distro: o.Distro, Home: o.Home(), Name: o.Name, ID: o.ID})
 	missing, err := s.Rights(t.Context(), needed)
-	if err != nil || rights.Missing(missing) != "list machines.cluster.x-k8s.io in fleet-default, patch nodes of the cluster c-m-8kqlhbsd" {
-		t.Errorf("%v %s", err, rights.Missing(missing))
+	if err != nil || fmt.Sprint(missing) != "[list machines.cluster.x-k8s.io in fleet-default patch nodes of the cluster c-m-8kqlhbsd]" {
+		t.Error(err, missing)
 	}
 	if n := r.Count("POST /k8s/clusters/c-m-8kqlhbsd/apis/authorization.k8s.io"); n == 0 || r.Count("PATCH") > 0 {
 		t.Errorf("%d reviews on the cluster, %v", n, r.Requests)

@@ -9,7 +9,6 @@ package rights
 
 import (
 	"slices"
-	"strings"
 )
 
 // Right is one verb on one resource.
@@ -84,13 +83,4 @@ func Needed(verb string, of Subject) []Right {
 // Verbs lists the verbs of the table, in the order in which they are documented.
 func Verbs() []string {
 	return []string{"status", "plan", "apply", "verify", "owners", "migrate", "rollback"}
-}
-
-// Missing says rights for a message.
-func Missing(list []Right) string {
-	var said []string
-	for _, r := range list {
-		said = append(said, r.String())
-	}
-	return strings.Join(said, ", ")
 }

@@ -4,6 +4,7 @@
 package rights
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 		{"migrate", rke1, []string{"create etcdbackups.management.cattle.io in c-abcde"}, "secrets"},
 		{"owners", rke2, []string{"list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
 	} {
-		said := Missing(Needed(c.verb, c.of))
+		said := fmt.Sprint(Needed(c.verb, c.of))
 		for _, want := range c.has {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s of %s lacks %q: %s", c.verb, c.of.Distro, want, said)
