@@ -25,7 +25,7 @@ func (c *conducted) busy() (stop func()) {
 	running.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			c.insist(ctx, fmt.Sprintf("web-%d", n))
-			sleep(ctx, 700*time.Millisecond)
+			sleep(ctx, 2*time.Second) // whoever takes over looks at all of them again, one by one
 		}
 	})
 	return func() { cancel(); running.Wait() }
