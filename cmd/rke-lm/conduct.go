@@ -76,6 +76,19 @@ func isTerminal(of any) bool {
 	return is && term.IsTerminal(int(f.Fd()))
 }
 
+// width is that of a terminal; 0 for what is none.
+func width(of any) int {
+	f, is := of.(*os.File)
+	if !is {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
 // conduct finds the cluster and runs.
 func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work func(*conduct.Run, context.Context) error) error {
 	if err := c.check(); err != nil {
@@ -141,7 +154,7 @@ func (c *conductOptions) sayer() func(outputs.RunEvent) {
 	if c.output == "json" {
 		return func(e outputs.RunEvent) { outputs.WriteRunEvent(c.out, e) } // c.out keeps its errors
 	}
-	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Terminal: isTerminal(c.err)}
+	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(c.err)}
 	return text.Write
 }
 

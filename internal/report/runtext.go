@@ -13,7 +13,7 @@ import (
 type RunText struct {
 	Out, Err io.Writer
 	Palette  Palette
-	Terminal bool // Err is one
+	Width    int // of the terminal that Err is; 0 where it is none
 
 	drawn int               // lines in place
 	last  map[string]string // what was said of each machine
@@ -60,7 +60,7 @@ func (t *RunText) stage(e RunEvent) {
 
 // await draws how far things are; where nothing can be drawn anew, only what is new.
 func (t *RunText) await(e RunEvent) {
-	if t.Terminal && t.drawn > 0 {
+	if t.Width > 0 && t.drawn > 0 {
 		fmt.Fprintf(t.Err, "\x1b[%dA\x1b[J", t.drawn)
 	}
 	t.drawn = 0
@@ -78,10 +78,13 @@ func (t *RunText) await(e RunEvent) {
 }
 
 func (t *RunText) line(of, text string) {
-	if !t.Terminal && t.last[of] == text {
+	if t.Width == 0 && t.last[of] == text {
 		return
 	}
 	t.last[of] = text
+	if most := t.Width - 3; t.Width > 0 && len([]rune(text)) > most { // a line that is broken could not be drawn anew
+		text = string([]rune(text)[:max(most, 0)])
+	}
 	fmt.Fprintf(t.Err, "  %s\n", text)
 	t.drawn++
 }

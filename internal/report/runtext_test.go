@@ -1,0 +1,76 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// waits are three looks at two machines, of which one gets on.
+func waits() []RunEvent {
+	look := func(state string, done bool) RunEvent {
+		return RunEvent{Type: Awaited, Message: "machine a: x", Machines: []RunMachine{{Name: "a", Node: "n-a", Waiting: "x"}, {Name: "b", Node: "n-b", Waiting: state, Done: done}}}
+	}
+	return []RunEvent{look("y", false), look("z", false), look("", true)}
+}
+
+func TestWithoutATerminalOnlyWhatIsNewIsSaid(t *testing.T) {
+	var out, err bytes.Buffer
+	text := &RunText{Out: &out, Err: &err}
+	for _, e := range waits() {
+		text.Write(e)
+	}
+	want := "  waiting: machine a: x\n    a (n-a): x\n    b (n-b): y\n    b (n-b): z\n    b (n-b): done\n"
+	if err.String() != want || out.Len() > 0 {
+		t.Errorf("%q %q", err.String(), out.String())
+	}
+}
+
+func TestOnATerminalTheMachinesAreDrawnAnew(t *testing.T) {
+	var out, err bytes.Buffer
+	text := &RunText{Out: &out, Err: &err, Width: 14}
+	for _, e := range waits() {
+		text.Write(e)
+	}
+	block := "  waiting: ma\n    a (n-a): \n    b (n-b): \n"
+	if want := block + "\x1b[3A\x1b[J" + block + "\x1b[3A\x1b[J" + block; err.String() != want {
+		t.Errorf("%q", err.String())
+	}
+	text.Write(RunEvent{Type: Checked, Message: "it holds"})
+	err.Reset()
+	text.Write(waits()[0])
+	if strings.Contains(err.String(), "\x1b") || out.String() != "  ok it holds\n" {
+		t.Errorf("what stands above is not drawn over: %q %q", err.String(), out.String())
+	}
+}
+
+func TestAStageIsShownBeforeItIsDone(t *testing.T) {
+	var out, err bytes.Buffer
+	text := &RunText{Out: &out, Err: &err}
+	text.Write(RunEvent{Type: Staged, Stage: "install-ccm", Message: "Why.", Diff: "+a\n", Actions: []Action{{"look", "kubectl get"}},
+		Findings: []transform.Finding{{Rule: "r", Severity: transform.Warning, Path: "p", Message: "m"}}})
+	want := "\ninstall-ccm\n  Why.\n  warning r  p\n    m\n\n+a\n  # look\n  $ kubectl get\n"
+	if out.String() != want {
+		t.Errorf("%q", out.String())
+	}
+	text.Write(RunEvent{Type: Stopped, Message: "no", Findings: []transform.Finding{{Rule: "r", Severity: transform.Error, Path: "p", Message: "password=hunter2"}}})
+	if s := err.String(); !strings.Contains(s, "error r  p") || strings.Contains(s, "hunter2") {
+		t.Errorf("%q", s)
+	}
+}
+
+func TestAnEventIsOneLine(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteRunEvent(&out, RunEvent{Type: Noted, Cluster: "c", Message: "a\nb <c>"}); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"apiVersion":"rke-lm/v1","kind":"RunEvent","time":"0001-01-01T00:00:00Z","cluster":"c","type":"note","message":"a\nb <c>"}` + "\n"
+	if out.String() != want {
+		t.Errorf("%s", out.String())
+	}
+}
