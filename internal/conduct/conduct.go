@@ -112,7 +112,9 @@ func (r *Run) forth(ctx context.Context, begun *start) error {
 		if err := r.leg(ctx, name, r.Way.There); err != nil {
 			return err
 		}
-		r.done = append(r.done, name)
+		if !slices.Contains(r.done, name) { // an earlier run may have done it
+			r.done = append(r.done, name)
+		}
 		if name == r.Until {
 			break
 		}

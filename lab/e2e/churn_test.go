@@ -20,12 +20,16 @@ func (c *conducted) busy() (stop func()) {
 		c.Fatal(err)
 	}
 	c.served()
+	every := 2 * time.Second // whoever takes over looks at all of them again, one by one
+	if soaks() {
+		every = 15 * time.Second
+	}
 	ctx, cancel := context.WithCancel(c.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			c.insist(ctx, fmt.Sprintf("web-%d", n))
-			sleep(ctx, 700*time.Millisecond)
+			sleep(ctx, every)
 		}
 	})
 	return func() { cancel(); running.Wait() }

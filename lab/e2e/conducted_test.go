@@ -60,7 +60,7 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines), patience: 2*timing.Takeover() + 20*time.Second}
+	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines), patience: 2*timing.Takeover() + time.Minute}
 	if s.client, err = d.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func announced(stage string) func(event) bool {
 }
 
 // Whatever happens to a migration on its way, it comes to the same end.
-func TestWhatGoesWrongOnTheWayIsLeftBehind(t *testing.T) {
+func TestWhatGoesWrongOnTheWayOfAClusterOfARancherIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	c := rke2Cluster(t)
 	stop := c.busy()

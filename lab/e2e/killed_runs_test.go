@@ -11,7 +11,7 @@ import (
 )
 
 // A run that is killed where one stage ends and the next begins is gone on with by the same command.
-func TestARunThatIsKilledAtEveryStageIsResumed(t *testing.T) {
+func TestARunOverAClusterOfARancherThatIsKilledAtEveryStageIsResumed(t *testing.T) {
 	t.Parallel()
 	c := rke2Cluster(t)
 	stop := c.busy()
@@ -57,7 +57,7 @@ func (c *conducted) unharmed(want state) {
 }
 
 // Runs are killed at moments that nobody chose, there and back.
-func TestRunsThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
+func TestRunsOverAClusterOfARancherThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
 	t.Parallel()
 	number := 3
 	if soaks() {
@@ -83,7 +83,7 @@ func TestRunsThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
 }
 
 // The same for RKE, where helm is killed together with the run that started it.
-func TestRunsOverAnRKE1ClusterThatAreKilledAreResumed(t *testing.T) {
+func TestRunsOverAnRKE1ClusterOfARancherThatAreKilledAreResumed(t *testing.T) {
 	onlyInSoak(t)
 	const number = 20
 	dice := rand.New(rand.NewPCG(seedOf(t), 1))

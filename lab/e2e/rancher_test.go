@@ -57,13 +57,13 @@ func undisturbed(t *testing.T) ends {
 }
 
 // An RKE2 cluster of a Rancher goes all the way and comes back, while Services are made.
-func TestMigrateAndRollbackOfAnRKE2Cluster(t *testing.T) {
+func TestMigrateAndRollbackOfAnRKE2ClusterOfARancher(t *testing.T) {
 	t.Parallel()
 	undisturbed(t)
 }
 
 // The same for an RKE cluster, whose chart helm installs.
-func TestMigrateAndRollbackOfAnRKE1Cluster(t *testing.T) {
+func TestMigrateAndRollbackOfAnRKE1ClusterOfARancher(t *testing.T) {
 	t.Parallel()
 	c := rke1Cluster(t)
 	inTree := c.state()

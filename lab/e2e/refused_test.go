@@ -34,7 +34,7 @@ var refused = []struct{ name, labels, spec, says string }{
 const inTree = "{kubernetesVersion: v1.26.15+rke2r1, rkeConfig: {machineGlobalConfig: {cloud-provider-name: aws}, machinePools: [{name: cp, controlPlaneRole: true, etcdRole: true, quantity: 1}]}}"
 
 // A cluster that is not to be migrated is refused before anything is written, and the reason is said.
-func TestClustersThatAreNotToBeMigratedAreRefused(t *testing.T) {
+func TestClustersOfARancherThatAreNotToBeMigratedAreRefused(t *testing.T) {
 	t.Parallel()
 	c := withoutClusters(t)
 	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))

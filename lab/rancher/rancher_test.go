@@ -46,6 +46,7 @@ func started(t *testing.T) *rancher.Server {
 	if testing.Short() {
 		t.Skip("starts real control planes")
 	}
+	t.Parallel() // it is mostly waiting
 	s, err := rancher.Start(t.Context(), t.TempDir(), cluster.Short)
 	if err != nil {
 		t.Fatal(err)
