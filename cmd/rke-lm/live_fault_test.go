@@ -30,7 +30,7 @@ func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 		var right func(*apitest.Server)
 		b := befall(t, c, aFew, func(s *apitest.Server) { right(s) }, 4*time.Second)
 		b.Do(func() { right = wrong(b.Server, 510) })
-		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "1m")
+		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "3m")
 		b.end()
 		return func(t *testing.T) {
 			if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") || !strings.Contains(r.stderr, "errors: 1\n") {
@@ -47,7 +47,7 @@ func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
 	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
 		b := befall(t, c, aFew, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
 		b.Do(func() { wrong(b.Server, 7) })
-		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "20s")
+		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "45s")
 		b.end()
 		return func(t *testing.T) {
 			if r.code != exitFound || !strings.Contains(r.stdout, apitest.NodeName(510)) || !strings.Contains(r.stdout, "518 of 520") {
@@ -62,7 +62,7 @@ func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
 	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
 		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
 		b.Do(func() { wrong(b.Server, 510) })
-		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "15s", "-o", "json")
+		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "25s", "-o", "json")
 		b.end()
 		return func(t *testing.T) {
 			if r.code != c.code || r.stdout != "" || !strings.Contains(r.stderr, c.message) {
@@ -79,7 +79,7 @@ func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
 	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
 		b := befall(t, c, aFew, func(*apitest.Server) {}, 8*time.Second)
-		o, r := owners(t, b.config, "17s")
+		o, r := owners(t, b.config, "30s")
 		b.end()
 		return func(t *testing.T) {
 			last := o.Intervals[len(o.Intervals)-1]
@@ -96,7 +96,7 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
 	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
 		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
-		o, r := owners(t, b.config, "10s")
+		o, r := owners(t, b.config, "20s")
 		b.end()
 		return func(t *testing.T) {
 			last := o.Intervals[len(o.Intervals)-1]
@@ -116,7 +116,7 @@ func TestOwnersDoesNotCountTheDeadForAliveBehindTrouble(t *testing.T) {
 	t.Parallel()
 	cut := fails("", "", apitest.Fault{Reset: true}, 0, "")
 	b := befall(t, cut, aFew, func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
-	o, r := owners(t, b.config, "30s")
+	o, r := owners(t, b.config, "40s")
 	b.end()
 	if last := o.Intervals[len(o.Intervals)-1]; r.code != exitDone || last.Count != "0" || o.Seconds["1"] > 8 || o.Seconds["unknown"] < 15 || o.Seconds["2"] > 0 {
 		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
@@ -142,7 +142,7 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 		want string
 	}{
 		{[]string{"verify"}, exitDone, "520 of 520"},
-		{[]string{"verify", "--stage", "install-ccm", "--wait", "30s"}, exitDone, "520 of 520"},
+		{[]string{"verify", "--stage", "install-ccm", "--wait", "2m"}, exitDone, "520 of 520"},
 		{[]string{"owners", "--for", "8s"}, exitDone, "kube-controller-manager\n"},
 	} {
 		t.Run(strings.Join(c.verb, " "), func(t *testing.T) {

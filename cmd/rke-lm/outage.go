@@ -23,7 +23,7 @@ type outage struct {
 
 // deniedTime is for how long a cluster may refuse what it has allowed: a token or
 // a role that is replaced is gone for a moment.
-const deniedTime = 10 * time.Second
+const deniedTime = defaultPatience
 
 // over notes that the cluster was seen.
 func (g *outage) over() {
