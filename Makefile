@@ -60,7 +60,7 @@ corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own res
 	done
 	$(FACTS_FROM) go test ./transform/rke2 -run 'Planner|Facts' -count=1 -v
 	$(FACTS_FROM) go test ./transform/yamledit -run TestRandomEdits -count=1 -v
-	$(FACTS_FROM) go test -timeout 30m -parallel 4 ./.../rke-lm -run TestCorpus -count=1 -v
+	$(FACTS_FROM) go test -timeout 30m ./cmd/rke-lm -run TestCorpus -count=1 -v
 
 lab: ## Build the control planes that the end-to-end tests run, once
 	cd lab && nice -n 10 go run ./cmd/lab
