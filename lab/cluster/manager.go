@@ -45,8 +45,6 @@ type Spec struct {
 type Acquisition struct {
 	Lease string // its name
 	At    time.Time
-	// Holder is how the manager calls itself in the lease; "" while it has not said so.
-	Holder string
 }
 
 // Manager is one process of a manager, running or ended. It is never started again; another one is.
@@ -62,6 +60,7 @@ type Manager struct {
 
 	mu       sync.Mutex
 	acquired []Acquisition
+	holder   string // how it calls itself in leases
 	ended    time.Time
 	asked    bool
 }
@@ -169,7 +168,8 @@ func (c *Cluster) webhook(m *Manager, args []string) ([]string, error) {
 // Caller is the manager's name in the log of AWS.
 func (m *Manager) Caller() string { return string(m.Component) + "@" + m.Machine }
 
-// What a manager logs when it gets a lease, and right behind that (client-go, tools/leaderelection).
+// What a manager logs when it gets a lease (client-go, tools/leaderelection). Events go another way, so the
+// second may come first.
 var (
 	won = regexp.MustCompile(`successfully acquired lease kube-system/([a-z-]+)`)
 	led = regexp.MustCompile(`object="kube-system/([a-z-]+)".* message="(\S+) became leader"`)
@@ -180,11 +180,9 @@ func (m *Manager) read(line string) {
 	defer m.mu.Unlock()
 	if found := won.FindStringSubmatch(line); found != nil {
 		m.acquired = append(m.acquired, Acquisition{Lease: found[1], At: time.Now()})
-		return
 	}
-	found := led.FindStringSubmatch(line)
-	if n := len(m.acquired) - 1; found != nil && n >= 0 && m.acquired[n].Lease == found[1] {
-		m.acquired[n].Holder = found[2]
+	if found := led.FindStringSubmatch(line); found != nil {
+		m.holder = found[2]
 	}
 }
 
@@ -200,6 +198,13 @@ func (m *Manager) Acquired() []Acquisition {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.acquired)
+}
+
+// Holder is how the manager calls itself in the leases that it holds; "" while it has not said so.
+func (m *Manager) Holder() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.holder
 }
 
 // EndedAt returns when the manager ended; false says that it has not.

@@ -28,6 +28,7 @@ type Process struct {
 	Component      cluster.Component
 	Started, Ended time.Time // the second is zero while it runs
 	Acquired       []cluster.Acquisition
+	Holder         string // how it calls itself in leases; "" while that is not known
 
 	loops     bool     // it runs cloud controllers
 	elects    bool     // it takes part in elections
@@ -51,7 +52,7 @@ func Describe(m *cluster.Manager) (Process, error) {
 	for _, a := range m.Args {
 		list = append(list, args.Parse(a))
 	}
-	p := Process{Name: m.Caller(), Component: m.Component, Started: m.Started, Acquired: m.Acquired(), names: oldNames, listed: oldList}
+	p := Process{Name: m.Caller(), Component: m.Component, Started: m.Started, Acquired: m.Acquired(), Holder: m.Holder(), names: oldNames, listed: oldList}
 	p.Ended, _ = m.EndedAt()
 	if m.Component == cluster.CCM && semver.Compare(m.Minor, "v1.28") >= 0 {
 		p.names, p.listed = newNames, newList

@@ -106,10 +106,10 @@ func identities(holds []hold, processes []Process, to time.Time) (map[string]int
 		}
 		best := slack
 		for i, p := range processes {
+			if p.Holder == h.holder {
+				best, who[h.holder] = 0, i
+			}
 			for _, a := range p.Acquired {
-				if a.Holder == h.holder {
-					best, who[h.holder] = 0, i
-				}
 				if off := a.At.Sub(h.from).Abs(); a.Lease == h.lease && off < best {
 					best, who[h.holder] = off, i
 				}
