@@ -28,6 +28,7 @@ type Client struct {
 	tokens   credentials
 	pace     pace
 	config   *rest.Config
+	reviewed bool // all rights that are needed were there
 	// Requests and Bytes count what was asked and answered.
 	count counter
 }
@@ -146,9 +147,16 @@ func (c *Client) passing(err error, pause time.Duration) (time.Duration, bool) {
 		return max(pause, f.after), true
 	case f.Status == http.StatusUnauthorized:
 		return pause, c.tokens.renewed
+	case f.Status == http.StatusForbidden:
+		return pause, c.reviewed && f.unauthorized()
 	}
 	return 0, false
 }
+
+// Reviewed says that the rights for all requests to come were asked for and are
+// there. A refusal is tried again from now on: an API server that has just started
+// refuses everything until it has read its rules.
+func (c *Client) Reviewed() { c.reviewed = true }
 
 // warnings reads the texts of the Warning headers (RFC 7234, 5.5), which name no
 // secret: they are about fields.

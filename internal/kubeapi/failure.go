@@ -53,6 +53,10 @@ func newFailure(what string, res *http.Response, a Answer) *Failure {
 // before it does not know its way for now.
 func (f *Failure) foreign() bool { return f.Status == http.StatusNotFound && f.page }
 
+// unauthorized reports whether the authorizer refused, and not an admission webhook
+// (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters).
+func (f *Failure) unauthorized() bool { return strings.Contains(f.Message, " cannot ") }
+
 // HasStatus reports whether an error is a refusal with one of these codes, by the
 // API server itself.
 func HasStatus(err error, codes ...int) bool {

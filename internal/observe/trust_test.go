@@ -4,10 +4,12 @@
 package observe_test
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +46,34 @@ func TestATokenInAFileIsReadAgain(t *testing.T) {
 	}
 	if o, err := (&observe.Observer{Client: c}).Look(t.Context()); err != nil || len(o.Nodes) != 700 || asked != 2 {
 		t.Errorf("%v after %d refusals", err, asked)
+	}
+}
+
+// forbidden is what an API server says that has not read its rules yet.
+func forbidden(times int) func(*http.Request) apitest.Fault {
+	var left atomic.Int64
+	left.Store(int64(times))
+	return func(r *http.Request) apitest.Fault {
+		if !strings.HasSuffix(r.URL.Path, "/services") || left.Add(-1) < 0 {
+			return apitest.Fault{}
+		}
+		return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"services is forbidden: User \"u-42\" cannot list resource \"services\" in API group \"\" at the cluster scope"}`}
+	}
+}
+
+func TestARightThatWasReviewedIsAskedForAgain(t *testing.T) {
+	s := apitest.StartTLS(t)
+	s.Fill(3)
+	ob := observer(t, s, 20*time.Second)
+	s.Fault = forbidden(1)
+	var denied *kubeapi.Denied
+	if _, err := ob.Look(t.Context()); !errors.As(err, &denied) {
+		t.Errorf("without a review: %v", err)
+	}
+	s.Do(func() { s.Fault = forbidden(2) })
+	ob.Reviewed()
+	if _, err := ob.Look(t.Context()); err != nil {
+		t.Errorf("with one: %v", err)
 	}
 }
 
