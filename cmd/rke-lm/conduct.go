@@ -24,7 +24,6 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // conductOptions are the flags of the verbs that run stages on a live cluster.
@@ -126,7 +125,7 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 // distroOf finds the distro of an object. Manifests lie on machines, where no server
 // reaches them.
 func (c *conductOptions) distroOf(o rancher.Object) (transform.Distro, error) {
-	f, err := c.open(yamledit.Chunk{File: o.Title(), Bytes: o.Text})
+	f, err := c.open(o.Chunk())
 	switch {
 	case err != nil:
 		return f.distro, err

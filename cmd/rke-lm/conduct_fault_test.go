@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -74,6 +77,33 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.finished(t, undisturbed(t))
+}
+
+func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
+	w := newWorld(t)
+	follow := w.follow
+	w.follow = func() {
+		follow()
+		w.api.Do(func() { // somebody runs the cloud-controller-manager without the flag
+			alone := func(args []string) []string {
+				return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.Contains(a, "leader-migration") })
+			}
+			for i, p := range w.api.Pods {
+				if c := &p.Spec.Containers[0]; c.Name != "kube-controller-manager" {
+					w.api.Pods[i].Spec.Containers = []corev1.Container{{Name: c.Name, Image: c.Image, Args: alone(c.Args)}}
+				}
+			}
+		})
+	}
+	r := w.run(t, "one", said(t))
+	r.Timeout, r.Owners = time.Hour, 50*time.Millisecond
+	err := r.Migrate(t.Context())
+	if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so waiting does harm") {
+		t.Fatalf("%v", err)
+	}
+	if !strings.Contains(err.Error(), "stopped at install-ccm") || len(w.cordoned()) > 0 {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {

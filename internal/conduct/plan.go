@@ -32,7 +32,7 @@ func (r *Run) plan(ctx context.Context) (*transform.Plan, error) {
 }
 
 func parse(o rancher.Object) (*yamledit.Document, error) {
-	return transform.Parse(yamledit.Chunk{File: o.Title(), Bytes: o.Text})
+	return transform.Parse(o.Chunk())
 }
 
 // edit writes the stage's document and waits until every machine has it.

@@ -4,6 +4,7 @@
 package conduct
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,6 +120,7 @@ func (r *Run) check(ctx context.Context, c course.Check) error {
 		return nil
 	}
 	choice := c.Choice(r.Way.Target, r.Accept)
+	var twice time.Time // since when two owners are seen
 	err := r.await(ctx, func(ctx context.Context) (state, error) {
 		seen, err := r.look(ctx, choice)
 		if err != nil {
@@ -127,6 +129,9 @@ func (r *Run) check(ctx context.Context, c course.Check) error {
 		open := c.Open(seen, live.Judge(seen, choice))
 		if course.Hopeless(open) {
 			return state{}, &late{"it does not pass by waiting: " + said(open), 0, open}
+		}
+		if twice = since(twice, course.TwoOwners(open)); !twice.IsZero() && time.Since(twice) >= cmp.Or(r.Owners, ownersTime) {
+			return state{}, &late{"both managers run the cloud controllers, so waiting does harm: " + said(open), 0, open}
 		}
 		if len(open) == 0 {
 			r.noteReleased(seen)
@@ -137,6 +142,21 @@ func (r *Run) check(ctx context.Context, c course.Check) error {
 		r.say(report.RunEvent{Type: report.Checked, Message: "what has to hold behind the stage holds"})
 	}
 	return err
+}
+
+// ownersTime is for how long two owners may be seen: somewhat longer than a lease
+// outlives its holder.
+const ownersTime = 30 * time.Second
+
+// since returns since when something holds; zero while it does not.
+func since(before time.Time, holds bool) time.Time {
+	switch {
+	case !holds:
+		return time.Time{}
+	case before.IsZero():
+		return time.Now()
+	}
+	return before
 }
 
 // said names the first of some findings.

@@ -147,8 +147,16 @@ func (c Check) Choice(t transform.Target, accept []string) live.Choice {
 	return live.Choice{Stage: c.Stage, Version: t.Version, Accept: accept}
 }
 
+// TwoOwners reports whether findings say that both managers run the cloud
+// controllers. Pods and leases that are about to go may say so for a moment.
+func TwoOwners(findings []transform.Finding) bool { return finds(findings, "two-owners") }
+
 // Hopeless reports whether findings do not pass by waiting: a node that came back
 // under another name stays it.
 func Hopeless(findings []transform.Finding) bool {
-	return slices.ContainsFunc(findings, func(f transform.Finding) bool { return f.Rule == "node-renamed" && f.Stops() })
+	return finds(findings, "node-renamed")
+}
+
+func finds(findings []transform.Finding, rule string) bool {
+	return slices.ContainsFunc(findings, func(f transform.Finding) bool { return f.Rule == rule && f.Stops() })
 }
