@@ -54,8 +54,8 @@ func newRoot(s streams) *cobra.Command {
 		Long: `rke-lm plans, applies and proves the leader migration of a Rancher cluster from
 the in-tree AWS cloud provider to the external aws-cloud-controller-manager.
 
-It reads the cluster's own YAML, shows every stage as a small diff, and changes
-nothing but what the stage promises.`,
+It reads the cluster's own YAML, from files or from a live Rancher, shows every
+stage as a small diff, and changes nothing but what the stage promises.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
