@@ -29,8 +29,6 @@ type Client struct {
 	pace     pace
 	config   *rest.Config
 	reviewed bool // all rights that are needed were there
-	// Requests and Bytes count what was asked and answered.
-	count counter
 }
 
 const (
@@ -122,7 +120,6 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	}
 	defer res.Body.Close()
 	body, err := readAll(res, heard.in(res.Body))
-	c.count.add(len(body))
 	if err != nil {
 		return Answer{}, silent(ctx, err)
 	}

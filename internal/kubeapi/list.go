@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -143,17 +142,4 @@ func (r Resource) page(token string) Request {
 		req.Accept = "application/json"
 	}
 	return req
-}
-
-// counter counts requests and bytes.
-type counter struct{ requests, bytes atomic.Int64 }
-
-func (c *counter) add(bytes int) {
-	c.requests.Add(1)
-	c.bytes.Add(int64(bytes))
-}
-
-// Traffic returns how many requests were made, and how many bytes were answered.
-func (c *Client) Traffic() (requests, bytes int64) {
-	return c.count.requests.Load(), c.count.bytes.Load()
 }
