@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/course"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
@@ -123,7 +124,7 @@ func (r *Run) changeNode(ctx context.Context, act, name string, change func(*yam
 // Node shows that.
 func (r *Run) patchNode(ctx context.Context, name string, p jsonpatch.Patch) error {
 	_, err := r.observer.Do(ctx, kubeapi.Request{
-		What: "patch nodes", Method: http.MethodPatch, Path: nodesPath + "/" + url.PathEscape(name), Query: url.Values{"fieldManager": {component}},
+		What: "patch nodes", Method: http.MethodPatch, Path: nodesPath + "/" + url.PathEscape(name), Query: url.Values{"fieldManager": {rancher.FieldManager}},
 		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
 	})
 	if !kubeapi.HasStatus(err, http.StatusUnprocessableEntity, http.StatusConflict) {

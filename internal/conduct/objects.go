@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -100,7 +101,7 @@ func (r *Run) apply(ctx context.Context, o Ref, body []byte) error {
 	return r.write(ctx, write{act: actApply, object: o, digest: sum(body), do: func(ctx context.Context) error {
 		_, err := r.request(ctx, o, kubeapi.Request{
 			Method: http.MethodPatch, Body: body, ContentType: "application/apply-patch+yaml",
-			Query: url.Values{"fieldManager": {component}, "force": {"true"}},
+			Query: url.Values{"fieldManager": {rancher.FieldManager}, "force": {"true"}},
 		})
 		return err
 	}})

@@ -38,7 +38,7 @@ func (w Way) Return(p *transform.Plan, stage string, seen *observation.Observati
 	if err != nil {
 		return Leg{}, err
 	}
-	files, err := w.filesBack(p)
+	files, err := filesOf(p, filesAgain)
 	if err != nil {
 		return Leg{}, err
 	}
@@ -81,22 +81,12 @@ func (w Way) returns(stage string, seen *observation.Observation) bool {
 	return stage != transform.VerifyProviderIDs
 }
 
-// filesBack are the files of the stages as they would be made again.
-func (w Way) filesBack(p *transform.Plan) (map[string]string, error) {
-	all := map[string]string{}
-	for _, s := range p.Steps {
-		if s.Stage.Files == nil {
-			continue
-		}
-		files, err := s.Stage.Files()
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range files {
-			all[f.Name] = f.Content
-		}
+// filesAgain are the files of a stage as they would be made again.
+func filesAgain(s transform.Step) ([]transform.File, error) {
+	if s.Stage.Files == nil {
+		return nil, nil
 	}
-	return all, nil
+	return s.Stage.Files()
 }
 
 // CheckReturn refuses a way back that cannot be gone to its end: where there is no

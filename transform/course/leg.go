@@ -50,7 +50,7 @@ func (w Way) There(p *transform.Plan, stage string, seen *observation.Observatio
 	if err != nil {
 		return Leg{}, err
 	}
-	files, err := filesOf(p)
+	files, err := filesOf(p, transform.Step.Files)
 	if err != nil {
 		return Leg{}, err
 	}
@@ -89,10 +89,10 @@ func (w Way) findings(p *transform.Plan, stage string) []transform.Finding {
 }
 
 // filesOf collects the files of all stages by their names.
-func filesOf(p *transform.Plan) (map[string]string, error) {
+func filesOf(p *transform.Plan, of func(transform.Step) ([]transform.File, error)) (map[string]string, error) {
 	all := map[string]string{}
 	for _, s := range p.Steps {
-		files, err := s.Files()
+		files, err := of(s)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func filesOf(p *transform.Plan) (map[string]string, error) {
 // Position returns the last stage that lies behind, with none before it left to do;
 // "" for none. Where the object does not tell, the cluster does.
 func (w Way) Position(p *transform.Plan, seen *observation.Observation) (string, error) {
-	files, err := filesOf(p)
+	files, err := filesOf(p, transform.Step.Files)
 	if err != nil {
 		return "", err
 	}
