@@ -74,8 +74,8 @@ func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err
 
 // audited works with the audit log, and releases what was cordoned on every way out.
 func (r *Run) audited(ctx context.Context, work func(context.Context) error) (err error) {
-	open, err := r.openAudit()
-	if err != nil {
+	var open []Entry
+	if r.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.audit.close()) }()
@@ -97,11 +97,6 @@ func afterwards(ctx context.Context, do func(context.Context) error) error {
 	return do(own)
 }
 
-func (r *Run) openAudit() (open []Entry, err error) {
-	r.audit, open, err = openAudit(r.AuditLog, r.Object.UID)
-	return open, err
-}
-
 func (r *Run) identity() string {
 	return fmt.Sprintf("%s/%d/%s", r.Who.Host, os.Getpid(), uuid.NewString())
 }
@@ -114,9 +109,6 @@ func (r *Run) forth(ctx context.Context, begun *start) error {
 		}
 		if !slices.Contains(r.done, name) { // an earlier run may have done it
 			r.done = append(r.done, name)
-		}
-		if name == r.Until {
-			break
 		}
 	}
 	return nil
