@@ -9,15 +9,13 @@ package cluster
 
 import (
 	"context"
-	"fmt"
-	"net"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -69,6 +67,7 @@ type Cluster struct {
 
 	mu       sync.Mutex
 	managers []*Manager
+	ports    []io.Closer
 }
 
 // Start starts a cluster whose files are below dir. It returns when the API server is ready.
@@ -92,28 +91,22 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.writeIdentities(); err != nil {
 		return err
 	}
-	if err := c.startEtcd(); err != nil {
+	if err := c.startEtcd(ctx); err != nil {
 		return err
 	}
-	port, err := freePort()
+	port, err := c.port()
 	if err != nil {
 		return err
 	}
 	c.server = "https://127.0.0.1:" + port
-	if err := c.startAPI(); err != nil {
-		return err
-	}
-	return c.awaitAPI(ctx)
+	return c.startAPI(ctx)
 }
 
 // RestartAPI ends the API server at once and starts it again where it was. It returns when the new one is
 // ready.
 func (c *Cluster) RestartAPI(ctx context.Context) error {
 	c.api.Kill()
-	if err := c.startAPI(); err != nil {
-		return err
-	}
-	return c.awaitAPI(ctx)
+	return c.startAPI(ctx)
 }
 
 // Stop ends all that the cluster has started, the managers first.
@@ -127,14 +120,20 @@ func (c *Cluster) Stop() {
 		}
 	}
 	c.AWS.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, port := range c.ports {
+		port.Close()
+	}
+	c.ports = nil
 }
 
-func (c *Cluster) startEtcd() error {
-	client, err := freePort()
+func (c *Cluster) startEtcd(ctx context.Context) error {
+	client, err := c.port()
 	if err != nil {
 		return err
 	}
-	peer, err := freePort()
+	peer, err := c.port()
 	if err != nil {
 		return err
 	}
@@ -144,10 +143,13 @@ func (c *Cluster) startEtcd() error {
 		"--data-dir="+c.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
 		"--listen-client-urls="+url, "--advertise-client-urls="+url, "--listen-peer-urls="+member,
 		"--initial-advertise-peer-urls="+member, "--initial-cluster=default="+member)
-	return err
+	if err != nil {
+		return err
+	}
+	return c.await(ctx, "etcd", c.etcd, c.storeReady)
 }
 
-func (c *Cluster) startAPI() (err error) {
+func (c *Cluster) startAPI(ctx context.Context) (err error) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(c.server, "https://"), ":")
 	c.api, err = c.component("kube-apiserver", "kube-apiserver",
 		"--etcd-servers="+c.store, "--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+c.path("tls"),
@@ -155,43 +157,10 @@ func (c *Cluster) startAPI() (err error) {
 		"--service-cluster-ip-range="+ServiceNetwork, "--allow-privileged=true", "--profiling=false",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("service.key"),
 		"--service-account-signing-key-file="+c.path("service.key"))
-	return err
-}
-
-// awaitAPI waits until the API server is ready and has made the rules that Kubernetes starts with.
-func (c *Cluster) awaitAPI(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		err := c.ready(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("lab: kube-apiserver is not ready: %w; see %s", err, c.path("kube-apiserver.log"))
-		case <-c.api.Ended():
-			return fmt.Errorf("lab: kube-apiserver ended; see %s", c.path("kube-apiserver.log"))
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-func (c *Cluster) ready(ctx context.Context) error {
-	client, err := c.Client(Admin)
 	if err != nil {
 		return err
 	}
-	if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
-		return err
-	}
-	// The server makes these a moment after it is ready.
-	for _, namespace := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
-		if _, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.await(ctx, "kube-apiserver", c.api, c.ready)
 }
 
 // Config returns what a client needs to act as a user.
@@ -217,15 +186,4 @@ func environment() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME
 
 func (c *Cluster) path(parts ...string) string {
 	return filepath.Join(append([]string{c.Dir}, parts...)...)
-}
-
-// freePort returns a port of loopback that nobody listens on.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }

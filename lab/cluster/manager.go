@@ -136,7 +136,7 @@ func (c *Cluster) given(m *Manager) ([]string, error) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	if m.port, err = freePort(); err != nil {
+	if m.port, err = c.port(); err != nil {
 		return nil, err
 	}
 	args := append([]string{
@@ -161,7 +161,7 @@ func (c *Cluster) webhook(m *Manager, args []string) ([]string, error) {
 	if semver.Compare(m.Minor, "v1.27") < 0 {
 		return args, nil
 	}
-	port, err := freePort()
+	port, err := c.port()
 	return append(args, "--webhook-bind-address=127.0.0.1", "--webhook-secure-port="+port), err
 }
 

@@ -9,7 +9,7 @@ func (c *Cluster) StartScheduler() error {
 	if err != nil {
 		return err
 	}
-	port, err := freePort()
+	port, err := c.port()
 	if err != nil {
 		return err
 	}
