@@ -81,6 +81,22 @@ func on(part string, f apitest.Fault) func(*http.Request) apitest.Fault {
 	}
 }
 
+// A policy that denies a write is no right that somebody could ask for.
+func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Fault = func(r *http.Request) apitest.Fault {
+		if r.Method != http.MethodPost || !strings.Contains(r.URL.Path, "/configmaps") {
+			return apitest.Fault{}
+		}
+		return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"w\" denied the request: labels cannot be empty"}`}
+	}
+	r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
+	if r.code != exitRefused || !strings.Contains(r.stderr, "labels cannot be empty") || strings.Contains(r.stderr, "rights are missing") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
 // expireLater lets the first look pass and refuses what comes behind it.
 func expireLater(s *apitest.Server) {
 	seen := 0

@@ -133,19 +133,22 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 
 // passing reports whether an error may pass, and how long to wait. What no
 // server said is the network's, which may come back; a certificate that is not
-// trusted does not. Credentials that somebody renews do.
+// trusted does not. Credentials that somebody renews do, and a webhook's own
+// troubles; what a webhook does not take it takes at no later time either.
 func (c *Client) passing(err error, pause time.Duration) (time.Duration, bool) {
 	var f *Failure
 	if !errors.As(err, &f) {
 		return pause, !untrusted(err)
 	}
 	switch {
-	case f.Status == http.StatusTooManyRequests, f.Status >= 500, f.foreign():
+	case f.Status == http.StatusTooManyRequests, f.Status >= 500, f.foreign(), f.by == byUnready:
 		return max(pause, f.after), true
+	case f.NotTaken():
+		return 0, false
 	case f.Status == http.StatusUnauthorized:
 		return pause, c.tokens.renewed
 	case f.Status == http.StatusForbidden:
-		return pause, c.reviewed && f.unauthorized()
+		return pause, c.reviewed && f.by == byAuthorizer
 	}
 	return 0, false
 }

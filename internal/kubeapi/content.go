@@ -65,8 +65,6 @@ func contentOf(a Answer, kind string) (content, error) {
 	return content{raw: a.Body}, nil
 }
 
-func isProtobuf(a Answer) bool { return bytes.HasPrefix(a.Body, magic) }
-
 var errEnvelope = errors.New("the answer is no protobuf of Kubernetes")
 
 // unwrap takes the object out of its envelope without a copy: a page is several

@@ -4,6 +4,7 @@
 package kubeapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -24,8 +25,10 @@ type Failure struct {
 	What    string // what was asked for: "list nodes"
 	Status  int
 	Message string
+	said    []string // warnings that came with it
 	after   time.Duration
-	page    bool // it came as a page for people, so from a proxy
+	by      denial
+	page    bool // no API server wrote it, so a proxy did
 }
 
 func (f *Failure) Error() string {
@@ -36,32 +39,42 @@ func (f *Failure) Error() string {
 const noSuchPath = "404 page not found\n"
 
 func newFailure(what string, res *http.Response, a Answer) *Failure {
-	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), after: retryAfter(res.Header)}
-	f.page = len(a.Body) > 0 && !strings.Contains(a.ContentType, "json") && !isProtobuf(a) && string(a.Body) != noSuchPath
+	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), said: a.Warnings, after: retryAfter(res.Header)}
+	f.page = len(a.Body) > 0 && string(a.Body) != noSuchPath
 	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
 		// The page of a login is no answer; its query may hold a token.
 		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
 	}
 	var s metav1.Status
-	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil && s.Message != "" {
-		f.Message = redact.Text(s.Message)
+	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil {
+		f.page, f.by = false, deniedBy(s.Message)
+		f.Message = redact.Text(cmp.Or(s.Message, f.Message))
 	}
 	return f
+}
+
+// Warnings are those that came with a refusal; they often say more than it does.
+func Warnings(err error) []string {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f.said
+	}
+	return nil
 }
 
 // foreign reports whether the refusal says nothing about the cluster: the proxy
 // before it does not know its way for now.
 func (f *Failure) foreign() bool { return f.Status == http.StatusNotFound && f.page }
 
-// unauthorized reports whether the authorizer refused, and not an admission webhook
-// (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters).
-func (f *Failure) unauthorized() bool { return strings.Contains(f.Message, " cannot ") }
+// NotTaken reports whether a webhook, a policy or a plugin of the server does not take
+// what was to be written. That is no missing right, and nothing was written.
+func (f *Failure) NotTaken() bool { return f.by == byAdmission }
 
 // HasStatus reports whether an error is a refusal with one of these codes, by the
 // API server itself.
 func HasStatus(err error, codes ...int) bool {
 	var f *Failure
-	return errors.As(err, &f) && slices.Contains(codes, f.Status) && !f.foreign()
+	return errors.As(err, &f) && slices.Contains(codes, f.Status) && !f.foreign() && !f.NotTaken()
 }
 
 // Denied lists what the user may not do.
@@ -100,7 +113,7 @@ func (u *Unreached) Unwrap() error { return u.Err }
 // it from answering.
 func unreached(ctx context.Context, what string, err error) error {
 	var f *Failure
-	if errors.As(err, &f) && f.Status < 500 && f.Status != http.StatusTooManyRequests && !f.foreign() {
+	if errors.As(err, &f) && (f.NotTaken() || f.Status < 500 && f.Status != http.StatusTooManyRequests && !f.foreign()) {
 		return f
 	}
 	if ctx.Err() != nil && f == nil {

@@ -153,6 +153,12 @@ func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
 			r.Refuse = func(map[string]any) string { return "spec.rkeConfig: Invalid value: password=hunter22222" }
 		}, "Invalid value", rejected},
 		{"a webhook that denies it", patchFault(ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"rancher.cattle.io.clusters\" denied the request: spec is wrong"}`}), "spec is wrong", rejected},
+		{"Rancher's webhook, which says 401", patchFault(denial(401, `admission webhook \"rancher.cattle.io.clusters.provisioning.cattle.io\" denied the request: no such credential`)), "no such credential", rejected},
+		{"a webhook that says 404", patchFault(denial(404, `admission webhook \"w\" denied the request: it cannot be found`)), "it cannot be found", rejected},
+		{"a webhook that says 409", patchFault(denial(409, `admission webhook \"w\" denied the request: it is locked`)), "it is locked", rejected},
+		{"a webhook that failed within", patchFault(denial(500, `admission webhook \"w\" denied the request: Internal error occurred: x`)), "Internal error occurred", rejected},
+		{"a policy", patchFault(denial(403, `clusters.provisioning.cattle.io \"orchard\" is forbidden: ValidatingAdmissionPolicy 'frozen' with binding 'frozen' denied request: not today`)), "not today", rejected},
+		{"a plugin of the server", patchFault(denial(403, `clusters.provisioning.cattle.io \"orchard\" is forbidden: exceeded quota: all`)), "exceeded quota", rejected},
 		{"a conflict that the server could not settle", patchFault(ranchertest.Fault{Status: 409}), "was changed meanwhile", stale},
 		{"a patch that cannot be read", patchFault(ranchertest.Fault{Status: 400}), "Bad Request", rejected},
 		{"a right that is missing", func(r *ranchertest.Server) { r.Denied["patch clusters"] = true }, "patch clusters.provisioning.cattle.io", denied},
@@ -173,6 +179,35 @@ func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
 				t.Errorf("%T %v", err, err)
 			}
 		})
+	}
+}
+
+// denial is a refusal with a message of the server.
+func denial(code int, message string) ranchertest.Fault {
+	return ranchertest.Fault{Status: code, Body: `{"kind":"Status","apiVersion":"v1","message":"` + message + `"}`}
+}
+
+func TestARefusalComesWithTheWarningsOfTheServer(t *testing.T) {
+	r, s := open(t)
+	o := find(t, s, "orchard")
+	r.Do(func() {
+		r.Warning = "unknown field spec.rkeConfig.x"
+		r.Refuse = func(map[string]any) string { return "spec: Invalid value" }
+	})
+	if _, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), false); !rejected(err) || len(warnings) != 1 || warnings[0] != r.Warning {
+		t.Errorf("%q %v", warnings, err)
+	}
+}
+
+// Nothing is kept of a dry run, so there is nothing that is not known.
+func TestADryRunIsNeverLost(t *testing.T) {
+	for _, f := range []ranchertest.Fault{{Status: 502}, {Status: 302, Location: "https://login.example.com"}, {Status: 200, Body: "<html>"}} {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		r.Do(func() { patchFault(f)(r) })
+		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), true); err == nil || lostAnswer(err) || !unreached(err) && !failed(err) {
+			t.Errorf("%d: %T %v", f.Status, err, err)
+		}
 	}
 }
 

@@ -163,7 +163,7 @@ func (s *Server) patch(r *http.Request, path string) answer {
 	case o == nil:
 		return status(http.StatusNotFound, "NotFound", "there is no such object")
 	case s.Denied["patch clusters"]:
-		return status(http.StatusForbidden, "Forbidden", "clusters is forbidden: User cannot patch resource")
+		return status(http.StatusForbidden, "Forbidden", `clusters.provisioning.cattle.io "orchard" is forbidden: User "u-abcde" cannot patch resource "clusters" in API group "provisioning.cattle.io" in the namespace "fleet-default"`)
 	case r.Header.Get("Content-Type") != "application/json-patch+json":
 		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "only JSON patches are taken")
 	}
@@ -185,7 +185,9 @@ func (s *Server) patch(r *http.Request, path string) answer {
 	}
 	if s.Refuse != nil {
 		if why := s.Refuse(now); why != "" {
-			return status(http.StatusUnprocessableEntity, "Invalid", why)
+			a := status(http.StatusUnprocessableEntity, "Invalid", why)
+			a.warning = s.Warning
+			return a
 		}
 	}
 	if s.Change != nil {

@@ -27,7 +27,7 @@ type Server struct {
 	Downstream map[string]http.Handler
 	// Denied are rights that the user lacks: "patch clusters".
 	Denied map[string]bool
-	// Warning comes with every answer to a patch.
+	// Warning comes with every answer to a patch that fits.
 	Warning string
 	// Refuse says what is wrong with an object that a patch makes; "" for nothing.
 	Refuse func(object map[string]any) string
