@@ -15,6 +15,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 // Connection names a cluster as kubectl does.
@@ -50,7 +52,7 @@ func Connect(c Connection) (*Client, error) {
 	}
 	config, err := c.loader().ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, redact.Text(err.Error()))
 	}
 	config.UserAgent = c.UserAgent
 	if c.Authority != "" || c.Insecure {
@@ -78,7 +80,7 @@ func (c Connection) loader() clientcmd.ClientConfig {
 func Contexts(c Connection) ([]string, error) {
 	raw, err := c.loader().RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG", ErrConfig, redact.Text(err.Error()))
 	}
 	var names []string
 	for name := range raw.Contexts {
@@ -94,12 +96,12 @@ func Contexts(c Connection) ([]string, error) {
 // newClient turns a configuration into a client.
 func newClient(config *rest.Config, c Connection) (*Client, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	if err != nil { // its text quotes the address, which may hold a password
+		return nil, fmt.Errorf("%w: the server's address is no URL; correct it", ErrConfig)
 	}
 	h, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %w; check the certificates and the credentials that are named", ErrConfig, err)
 	}
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
@@ -115,15 +117,29 @@ const clusterRoute = "/k8s/clusters/"
 // Through returns a client for another cluster behind the same Rancher; false where
 // the server was not reached through one.
 func (c *Client) Through(id string) (*Client, bool) {
-	rancher, _, through := strings.Cut(c.base, clusterRoute)
+	before, _, through := strings.Cut(c.base, clusterRoute)
 	if !through {
 		return nil, false
 	}
 	return &Client{
-		http: c.http, base: rancher + clusterRoute + url.PathEscape(id), patience: c.patience,
+		http: c.http, base: before + clusterRoute + url.PathEscape(id), patience: c.patience,
 		silence: c.silence, tokens: c.tokens, config: c.config,
 	}, true
 }
 
-// Address is where the server is.
-func (c *Client) Address() string { return c.base }
+// Address is where the server is, for messages: without the credentials that a URL
+// may hold.
+func (c *Client) Address() string {
+	u, err := url.Parse(c.base)
+	if err != nil {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}
+
+// Rancher is the address of the Rancher before the server; false where there is none.
+func (c *Client) Rancher() (string, bool) {
+	address, _, through := strings.Cut(c.Address(), clusterRoute)
+	return address, through
+}
