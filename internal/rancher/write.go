@@ -83,11 +83,11 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun 
 	})
 	if err != nil {
 		now, meaning := s.afterFailure(ctx, o, p, err)
-		return now, kubeapi.Warnings(err), known(meaning, dryRun)
+		return now, kubeapi.Warnings(err), settled(meaning, dryRun)
 	}
 	now, _, err := read(o.Distro, a.Body)
 	if err != nil {
-		return o, a.Warnings, known(&Lost{o.Title(), &kubeapi.Unreached{What: what, Err: err}}, dryRun)
+		return o, a.Warnings, settled(&Lost{o.Title(), &kubeapi.Unreached{What: what, Err: err}}, dryRun)
 	}
 	switch {
 	case p.Holds(now.Raw):
@@ -98,8 +98,8 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun 
 	return now, a.Warnings, &Altered{o.Title()}
 }
 
-// known is what a lost answer means: of a dry run nothing is kept in any case.
-func known(err error, dryRun bool) error {
+// settled is what a lost answer means: of a dry run nothing is kept in any case.
+func settled(err error, dryRun bool) error {
 	var l *Lost
 	if dryRun && errors.As(err, &l) {
 		return l.Err

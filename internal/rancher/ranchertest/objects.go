@@ -95,6 +95,9 @@ func (s *Server) read(r *http.Request, path string) answer {
 	if o := s.objects[path]; o != nil {
 		return asJSON(http.StatusOK, o)
 	}
+	if strings.HasPrefix(path, "/apis/") && strings.Count(path, "/") == 3 {
+		return s.resources(strings.TrimPrefix(path, "/apis/"))
+	}
 	group, resource := parts(path)
 	kind, known := lists[group+"/"+resource]
 	if !known {
@@ -122,6 +125,16 @@ func (s *Server) read(r *http.Request, path string) answer {
 		}
 	}
 	return asJSON(http.StatusOK, map[string]any{"apiVersion": strings.TrimPrefix(group, "/"), "kind": kind + "List", "metadata": map[string]any{"resourceVersion": fmt.Sprint(s.revision)}, "items": items})
+}
+
+// resources answers what there is in a group.
+func (s *Server) resources(group string) answer {
+	for at := range lists {
+		if strings.HasPrefix(at, group+"/") {
+			return asJSON(http.StatusOK, map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group})
+		}
+	}
+	return status(http.StatusNotFound, "NotFound", "there is no such group")
 }
 
 func (s *Server) paths() []string {
