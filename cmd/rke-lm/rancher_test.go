@@ -361,6 +361,24 @@ func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
 	}
 }
 
+// A shell makes an empty flag of a variable that is not set; what is meant then is not
+// the cluster of the kubeconfig, and not Rancher's own.
+func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	for _, args := range [][]string{
+		{"verify", "--cluster", ""}, {"owners", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
+		{"plan", "--cluster", "harbour", "--rancher-cli="}, {"plan", "--cluster", "harbour", "--rancher-url", ""},
+	} {
+		if out := runAt(t, flags, args...); out.code != exitInput || !strings.Contains(out.stderr, "it is empty") {
+			t.Errorf("%q: exit %d\n%s%s", args, out.code, out.stdout, out.stderr)
+		}
+	}
+	if len(r.Requests) > 0 {
+		t.Errorf("%v", r.Requests)
+	}
+}
+
 func TestTakingAnyCertificateIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	r, _ := managing(t)
