@@ -126,7 +126,9 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	c.pace.note(isPacked(res), len(body), time.Since(start))
 	a := Answer{body, res.Header.Get("Content-Type"), warnings(res.Header)}
 	if res.StatusCode/100 != 2 {
-		return Answer{}, newFailure(r.What, res, a)
+		f := newFailure(r.What, res, a)
+		f.outdated = c.tokens.changed(req)
+		return Answer{}, f
 	}
 	return a, nil
 }
@@ -146,7 +148,7 @@ func (c *Client) passing(err error, pause time.Duration) (time.Duration, bool) {
 	case f.NotTaken():
 		return 0, false
 	case f.Status == http.StatusUnauthorized:
-		return pause, c.tokens.renewed
+		return pause, c.tokens.renewed || f.outdated
 	case f.Status == http.StatusForbidden:
 		return pause, c.reviewed && f.by == byAuthorizer
 	}

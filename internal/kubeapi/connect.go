@@ -25,8 +25,9 @@ type Connection struct {
 	Context    string // "" for the current one
 	UserAgent  string
 	// Rancher is the address of a Rancher, whose own cluster is meant; then Token
-	// is needed, and Kubeconfig and Context say nothing.
-	Rancher, Token string
+	// is needed, and Kubeconfig and Context say nothing. TokenFile is where it comes
+	// from, if somebody may renew it there.
+	Rancher, Token, TokenFile string
 	// Authority is a file with the certificate that signed the server's, and
 	// AuthorityData what such a file holds; without both the system's are trusted,
 	// or those of the kubeconfig.
@@ -65,7 +66,7 @@ func Connect(c Connection) (*Client, error) {
 // rancher goes through Rancher's plain Kubernetes route to its own cluster.
 func (c Connection) rancher() *rest.Config {
 	return &rest.Config{
-		Host: strings.TrimSuffix(c.Rancher, "/") + clusterRoute + "local", BearerToken: c.Token, UserAgent: c.UserAgent,
+		Host: strings.TrimSuffix(c.Rancher, "/") + clusterRoute + "local", BearerToken: c.Token, BearerTokenFile: c.TokenFile, UserAgent: c.UserAgent,
 		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority, CAData: c.AuthorityData, Insecure: c.Insecure},
 	}
 }
@@ -106,7 +107,7 @@ func newClient(config *rest.Config, c Connection) (*Client, error) {
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
 		http: h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
-		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config), config: config,
+		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config, c), config: config,
 	}, nil
 }
 

@@ -29,6 +29,8 @@ type Failure struct {
 	after   time.Duration
 	by      denial
 	page    bool // no API server wrote it, so a proxy did
+	// outdated says that there is another token by now.
+	outdated bool
 }
 
 func (f *Failure) Error() string {

@@ -44,7 +44,7 @@ func Open(s Source) (*Server, error) {
 	var err error
 	switch {
 	case s.URL != "":
-		c.Rancher = s.URL
+		c.Rancher, c.TokenFile = s.URL, s.renewed()
 		c.Token, err = s.token()
 	case s.CLI != "":
 		err = s.login(&c)
@@ -80,10 +80,18 @@ func (s Source) token() (string, error) {
 	return oneToken(string(text), s.TokenFile, "write the token alone into the file")
 }
 
-// oneToken takes the blanks and the mark of an editor off a token.
+// renewed is the file in which somebody may renew the token. What can be read only
+// once, as a pipe, is none.
+func (s Source) renewed() string {
+	if info, err := os.Stat(s.TokenFile); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return s.TokenFile
+}
+
 func oneToken(text, where, do string) (string, error) {
-	token := strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
-	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	token, is := kubeapi.Token(text)
+	if !is {
 		return "", fmt.Errorf("%s: not one token; %s", where, do)
 	}
 	return token, nil
