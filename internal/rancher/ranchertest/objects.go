@@ -124,17 +124,8 @@ func (s *Server) read(r *http.Request, path string) answer {
 			items = append(items, o)
 		}
 	}
-	return asJSON(http.StatusOK, map[string]any{"apiVersion": strings.TrimPrefix(group, "/"), "kind": kind + "List", "metadata": map[string]any{"resourceVersion": fmt.Sprint(s.revision)}, "items": items})
-}
-
-// resources answers what there is in a group.
-func (s *Server) resources(group string) answer {
-	for at := range lists {
-		if strings.HasPrefix(at, group+"/") {
-			return asJSON(http.StatusOK, map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group})
-		}
-	}
-	return status(http.StatusNotFound, "NotFound", "there is no such group")
+	items, next := page(items, r.URL.Query())
+	return asJSON(http.StatusOK, map[string]any{"apiVersion": strings.TrimPrefix(group, "/"), "kind": kind + "List", "metadata": map[string]any{"resourceVersion": fmt.Sprint(s.revision), "continue": next}, "items": items})
 }
 
 func (s *Server) paths() []string {
