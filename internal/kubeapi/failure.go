@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -50,9 +51,24 @@ func newFailure(what string, res *http.Response, a Answer) *Failure {
 	var s metav1.Status
 	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil {
 		f.page, f.by = false, deniedBy(s.Message)
-		f.Message = redact.Text(cmp.Or(s.Message, f.Message))
+	} else {
+		s.Message = ofRancher(a.Body)
 	}
+	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
 	return f
+}
+
+// ofRancher is what a Rancher says itself that stands before a server, of a cluster
+// whose agent is not connected for one (github.com/rancher/norman/httperror); "" for
+// anything else.
+func ofRancher(body []byte) string {
+	var said struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &said) != nil {
+		return ""
+	}
+	return said.Message
 }
 
 // Warnings are those that came with a refusal; they often say more than it does.

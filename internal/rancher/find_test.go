@@ -140,6 +140,7 @@ func TestWhatAnswersIsARancherOrAnError(t *testing.T) {
 		{"a login page elsewhere", ranchertest.Fault{Status: 302, Location: "https://login.example.com/sso?token=abcdefgh"}, "https://login.example.com/sso, which is not followed", failed},
 		{"a page", ranchertest.Fault{Status: 200, Body: "<html>"}, "no ClusterList", unreached},
 		{"an overloaded server", ranchertest.Fault{Status: 503}, "503", unreached},
+		{"a Rancher that says why", ranchertest.Fault{Status: 503, Body: `{"Code":{"Code":"ClusterUnavailable","Status":503},"Message":"failed to find Session for client stv-cluster-local token=abcdefgh1234"}`}, "failed to find Session", unreached},
 		{"a cut", ranchertest.Fault{Lost: true}, "check the network", unreached},
 	} {
 		t.Run(c.name, func(t *testing.T) {

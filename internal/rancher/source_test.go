@@ -109,6 +109,7 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 		{"a token in the address of a kubeconfig", "", Source{Kubeconfig: kubeconfig(t, "https://token-abcde:hunter 2@rancher.example.com")}, "no URL"},
 		{"a file that is no certificate", "", Source{URL: "https://rancher.example.com", TokenFile: good, Authority: good}, "check the certificates"},
 		{"no TLS", "", Source{URL: "http://rancher.example.com", TokenFile: empty}, "token"},
+		{"no current server", `{"Servers":{"here":{}}}`, Source{CLI: CurrentServer}, "rancher server switch"},
 		{"no such server", `{"Servers":{"here":{}}}`, Source{CLI: "there"}, "it has here"},
 		{"a server without a token", `{"Servers":{"here":{"url":"https://x"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "rancher login"},
 		{"a server without TLS", `{"Servers":{"here":{"url":"http://x","tokenKey":"a:b"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "https://"},
