@@ -222,7 +222,7 @@ func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 }
 
 func (s *Server) get(ctx context.Context, o Object) (Object, head, error) {
-	a, err := s.local.Do(ctx, kubeapi.Request{What: "get " + o.resource(), Method: http.MethodGet, Path: o.path(), Accept: "application/json"})
+	a, err := s.local.Object(ctx, kubeapi.Request{What: "get " + o.resource(), Method: http.MethodGet, Path: o.path()}, "Cluster")
 	if err != nil {
 		return o, head{}, err
 	}

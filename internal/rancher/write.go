@@ -77,10 +77,10 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun 
 		q.Set("dryRun", "All")
 	}
 	what := "patch " + o.resource()
-	a, err := s.local.Do(ctx, kubeapi.Request{
+	a, err := s.local.Object(ctx, kubeapi.Request{
 		What: what, Method: http.MethodPatch, Path: o.path(), Query: q,
-		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
-	})
+		Body: p.Bytes(), ContentType: jsonpatch.ContentType,
+	}, "Cluster")
 	if err != nil {
 		now, meaning := s.afterFailure(ctx, o, p, err)
 		return now, kubeapi.Warnings(err), settled(meaning, dryRun)

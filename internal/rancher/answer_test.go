@@ -32,3 +32,13 @@ func TestADryRunIsNeverLost(t *testing.T) {
 		}
 	}
 }
+
+// A proxy whose server starts anew has a page for that.
+func TestAPageInThePlaceOfAnAnswerIsTriedAgain(t *testing.T) {
+	r, s := open(t)
+	o := find(t, s, "orchard")
+	r.Do(func() { patchFault(ranchertest.Fault{Status: 200, Body: "<html>starting</html>", Lost: true})(r) })
+	if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); err != nil || r.Count("PATCH") != 2 {
+		t.Errorf("%v %v", err, r.Requests)
+	}
+}
