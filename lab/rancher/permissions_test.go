@@ -72,7 +72,7 @@ func (l *lab) bind(c kubernetes.Interface, roles string) {
 	own, all := metav1.ListOptions{LabelSelector: mine}, metav1.DeleteOptions{}
 	check(rbac.ClusterRoleBindings().Delete(ctx, rancher.User, all))
 	check(rbac.ClusterRoleBindings().DeleteCollection(ctx, all, own))
-	for _, namespace := range []string{rancher.Namespace, metav1.NamespaceSystem, metav1.NamespaceDefault, legacy.name} {
+	for _, namespace := range []string{rancher.Namespace, metav1.NamespaceSystem, metav1.NamespaceDefault, l.cluster.ID} {
 		check(rbac.RoleBindings(namespace).DeleteCollection(ctx, all, own))
 	}
 	user := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: rancher.User}}
@@ -97,9 +97,6 @@ func (l *lab) bind(c kubernetes.Interface, roles string) {
 	}
 }
 
-// legacy is a cluster of RKE.
-var legacy = subject{other: "RKE2", name: "c-lab00"}
-
 // The roles of the documentation are enough for their verbs, as kube-apiserver reads them.
 func TestTheDocumentedRolesAreEnough(t *testing.T) {
 	withRKE2(t).rolesAreEnough(subject{other: "RKE1", namespace: rancher.Namespace, name: "lab"}, "patch clusters.provisioning.cattle.io lab in fleet-default")
@@ -112,7 +109,7 @@ func TestTheDocumentedRolesAreEnoughForRKE(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.connect(d)
-	l.rolesAreEnough(legacy, "patch clusters.management.cattle.io c-lab00")
+	l.rolesAreEnough(subject{other: "RKE2", name: d.ID}, "patch clusters.management.cattle.io "+d.ID)
 }
 
 // rolesAreEnough runs every verb with its roles alone, and one with those of another, which lacks a right.
