@@ -143,7 +143,7 @@ func (c *Client) passing(err error, pause time.Duration) (time.Duration, bool) {
 		return pause, !untrusted(err)
 	}
 	switch {
-	case f.Status == http.StatusTooManyRequests, f.Status >= 500, f.foreign(), f.by == byUnready:
+	case f.Status == http.StatusTooManyRequests, f.Status >= 500, f.Status == http.StatusNotFound && f.foreign(), f.by == byUnready:
 		return max(pause, f.after), true
 	case f.NotTaken():
 		return 0, false

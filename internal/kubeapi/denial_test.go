@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 )
@@ -142,6 +143,24 @@ func TestOnlyAStatusOfKubernetesSaysThatSomethingIsGone(t *testing.T) {
 		_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
 		if HasStatus(err, http.StatusNotFound) != gone || errors.As(err, new(*Unreached)) == gone {
 			t.Errorf("%s: %v", body, err)
+		}
+		server.Close()
+	}
+}
+
+// A gateway that wants a login of its own knows nothing of rights, nor of the token.
+func TestThePageOfAProxyIsNoMissingRight(t *testing.T) {
+	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		asked := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			w.WriteHeader(code)
+			w.Write([]byte("\n<!doctype html><title>Sign in</title>"))
+		}))
+		client := &Client{http: server.Client(), base: server.URL, patience: time.Second, silence: time.Minute}
+		_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
+		if errors.As(Refusal(err), new(*Denied)) || !errors.As(err, new(*Unreached)) || !strings.Contains(err.Error(), "a proxy before the API server") || asked != 1 {
+			t.Errorf("%d, asked %d times: %v", code, asked, err)
 		}
 		server.Close()
 	}

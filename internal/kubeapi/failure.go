@@ -4,6 +4,7 @@
 package kubeapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -30,6 +31,7 @@ type Failure struct {
 	after   time.Duration
 	by      denial
 	page    bool // no API server wrote it, so a proxy did
+	people  bool // for people to read
 	// outdated says that there is another token by now.
 	outdated bool
 }
@@ -43,19 +45,27 @@ const noSuchPath = "404 page not found\n"
 
 func newFailure(what string, res *http.Response, a Answer) *Failure {
 	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), said: a.Warnings, after: retryAfter(res.Header)}
-	f.page = len(a.Body) > 0 && string(a.Body) != noSuchPath
 	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
 		// The page of a login is no answer; its query may hold a token.
 		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
 	}
+	f.read(a)
+	return f
+}
+
+// read takes from an answer who refused, and what they say about it.
+func (f *Failure) read(a Answer) {
 	var s metav1.Status
 	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil {
-		f.page, f.by = false, deniedBy(s.Message)
+		f.by = deniedBy(s.Message)
 	} else {
+		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 		s.Message = ofRancher(a.Body)
 	}
 	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
-	return f
+	if f.foreign() && f.people {
+		f.Message += ", on a page for people, so it comes from a proxy before the API server, which may want a login of its own"
+	}
 }
 
 // ofRancher is what a Rancher says itself that stands before a server, of a cluster
@@ -80,9 +90,17 @@ func Warnings(err error) []string {
 	return nil
 }
 
-// foreign reports whether the refusal says nothing about the cluster: the proxy
-// before it does not know its way for now.
-func (f *Failure) foreign() bool { return f.Status == http.StatusNotFound && f.page }
+// foreign reports whether the refusal says nothing about the cluster and the user's
+// rights: the proxy before it does not know its way for now, or lets nobody through.
+func (f *Failure) foreign() bool {
+	switch f.Status {
+	case http.StatusNotFound:
+		return f.page
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return f.people
+	}
+	return false
+}
 
 // NotTaken reports whether a webhook, a policy or a plugin of the server does not take
 // what was to be written. That is no missing right, and nothing was written.
