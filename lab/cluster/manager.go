@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,13 +57,11 @@ type Manager struct {
 
 	process *process.Process
 	port    string
-	log     string
 
 	mu       sync.Mutex
 	acquired []Acquisition
 	holder   string // how it calls itself in leases
 	ended    time.Time
-	asked    bool
 }
 
 // StartManager starts a manager. It may end by itself, as managers that lose their lease do.
@@ -81,10 +80,9 @@ func (c *Cluster) StartManager(ctx context.Context, spec Spec) (*Manager, error)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m.log = c.path(fmt.Sprintf("%s-%s-%d.log", spec.Machine, spec.Component, len(c.managers)))
 	m.process, err = process.Start(process.Command{
 		Path: path, Args: slices.Concat(first, given, spec.Args), Env: append(environment(), aws.Env()...),
-		Log: m.log, Line: m.read,
+		Log: c.path(fmt.Sprintf("%s-%s-%d.log", spec.Machine, spec.Component, len(c.managers))), Line: m.read,
 	})
 	if err != nil {
 		return nil, err
@@ -221,35 +219,20 @@ func (m *Manager) Ended() <-chan struct{} { return m.process.Ended() }
 func (m *Manager) Alive() bool { return m.process.Alive() }
 
 // Stop ends the manager as the kubelet ends a pod.
-func (m *Manager) Stop() {
-	m.ask()
-	m.process.Stop(30 * time.Second)
-}
+func (m *Manager) Stop() { m.process.Stop(30 * time.Second) }
 
 // Kill ends the manager at once, as a lost machine does.
-func (m *Manager) Kill() {
-	m.ask()
-	m.process.Kill()
-}
-
-// ask takes down that somebody ends the manager, unless it has ended before.
-func (m *Manager) ask() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.asked = m.asked || m.process.Alive()
-}
+func (m *Manager) Kill() { m.process.Kill() }
 
 // Asked reports whether somebody ended the manager; else it ended by itself, if it has.
-func (m *Manager) Asked() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.asked
-}
+func (m *Manager) Asked() bool { return m.process.Asked() }
 
-// Log returns the manager's output so far.
-func (m *Manager) Log() (string, error) {
-	text, err := os.ReadFile(m.log)
-	return string(text), err
+// LastWords returns the end of the manager's output.
+func (m *Manager) LastWords() string { return m.process.LastWords() }
+
+// Logged reports whether the manager has written a text.
+func (m *Manager) Logged(text string) bool {
+	return len(m.process.Lines(1, func(line string) bool { return strings.Contains(line, text) })) > 0
 }
 
 // Managers returns all managers that were ever started, in their order.

@@ -74,7 +74,7 @@ func (s *Server) downstream(ctx context.Context, id, name string, prune bool, ma
 		d.Machines[i].Node = instance.Name
 		nodes[instance.Name] = d.Machines[i].Name
 	}
-	if err := c.StartScheduler(); err != nil {
+	if err := c.StartScheduler(ctx); err != nil {
 		return nil, err
 	}
 	if d.Kubelets, err = agent.NewKubelets(c, filepath.Join(c.Dir, "pods"), nodes); err != nil {

@@ -184,7 +184,7 @@ func (s *Server) writePlanSecret(ctx context.Context, d *Downstream, m Machine, 
 
 // settled waits until a cluster has followed its object.
 func (s *Server) settled(ctx context.Context, id string, is func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*cluster.Patience)
 	defer cancel()
 	for {
 		done, err := is()
