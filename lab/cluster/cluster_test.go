@@ -168,3 +168,17 @@ func TestAManagerThatLosesItsRightsEnds(t *testing.T) {
 	}
 	eventually(t, "the manager's end", func(context.Context) bool { _, ended := m.EndedAt(); return ended })
 }
+
+func TestWhenAManagerEndedIsKnownAtOnce(t *testing.T) {
+	c, _ := started(t)
+	for _, end := range []func(*cluster.Manager){(*cluster.Manager).Kill, (*cluster.Manager).Stop} {
+		m, err := c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=external"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(m)
+		if _, over := m.EndedAt(); !over || m.Alive() || !m.Asked() {
+			t.Error("it has ended, and nobody knows")
+		}
+	}
+}

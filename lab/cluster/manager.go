@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -42,12 +41,6 @@ type Spec struct {
 	CloudConfig string
 }
 
-// Acquisition is a lease that a manager got.
-type Acquisition struct {
-	Lease string // its name
-	At    time.Time
-}
-
 // Manager is one process of a manager, running or ended. It is never started again; another one is.
 type Manager struct {
 	Spec
@@ -57,6 +50,7 @@ type Manager struct {
 
 	process *process.Process
 	port    string
+	gone    chan struct{} // closed when it is known when the process ended
 
 	mu       sync.Mutex
 	acquired []Acquisition
@@ -66,7 +60,7 @@ type Manager struct {
 
 // StartManager starts a manager. It may end by itself, as managers that lose their lease do.
 func (c *Cluster) StartManager(ctx context.Context, spec Spec) (*Manager, error) {
-	m := &Manager{Spec: spec, Started: time.Now()}
+	m := &Manager{Spec: spec, Started: time.Now(), gone: make(chan struct{})}
 	path, first, err := c.program(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -166,43 +160,12 @@ func (c *Cluster) webhook(m *Manager, args []string) ([]string, error) {
 // Caller is the manager's name in the log of AWS.
 func (m *Manager) Caller() string { return string(m.Component) + "@" + m.Machine }
 
-// What a manager logs when it gets a lease (client-go, tools/leaderelection). Events go another way, so the
-// second may come first.
-var (
-	won = regexp.MustCompile(`successfully acquired lease kube-system/([a-z-]+)`)
-	led = regexp.MustCompile(`object="kube-system/([a-z-]+)".* message="(\S+) became leader"`)
-)
-
-func (m *Manager) read(line string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if found := won.FindStringSubmatch(line); found != nil {
-		m.acquired = append(m.acquired, Acquisition{Lease: found[1], At: time.Now()})
-	}
-	if found := led.FindStringSubmatch(line); found != nil {
-		m.holder = found[2]
-	}
-}
-
 func (m *Manager) watch() {
+	defer close(m.gone)
 	<-m.process.Ended()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = time.Now()
-}
-
-// Acquired returns the leases that the manager got, in their order.
-func (m *Manager) Acquired() []Acquisition {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.acquired)
-}
-
-// Holder is how the manager calls itself in the leases that it holds; "" while it has not said so.
-func (m *Manager) Holder() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.holder
 }
 
 // EndedAt returns when the manager ended; false says that it has not.
@@ -212,17 +175,23 @@ func (m *Manager) EndedAt() (time.Time, bool) {
 	return m.ended, !m.ended.IsZero()
 }
 
-// Ended is closed when the manager has ended.
-func (m *Manager) Ended() <-chan struct{} { return m.process.Ended() }
+// Ended is closed when the manager has ended, and EndedAt tells when.
+func (m *Manager) Ended() <-chan struct{} { return m.gone }
 
 // Alive reports whether the manager is running.
 func (m *Manager) Alive() bool { return m.process.Alive() }
 
 // Stop ends the manager as the kubelet ends a pod.
-func (m *Manager) Stop() { m.process.Stop(30 * time.Second) }
+func (m *Manager) Stop() {
+	m.process.Stop(30 * time.Second)
+	<-m.gone
+}
 
 // Kill ends the manager at once, as a lost machine does.
-func (m *Manager) Kill() { m.process.Kill() }
+func (m *Manager) Kill() {
+	m.process.Kill()
+	<-m.gone
+}
 
 // Asked reports whether somebody ended the manager; else it ended by itself, if it has.
 func (m *Manager) Asked() bool { return m.process.Asked() }
