@@ -84,7 +84,7 @@ func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 		fails(late, "", apitest.Fault{Hang: 3 * time.Second}, exitDone, ""),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
 	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
-		b := befall(t, c, aFew, func(*apitest.Server) {}, 8*time.Second)
+		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 8*time.Second)
 		o, r := owners(t, b.config, "30s")
 		b.end()
 		return func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
 	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
-		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
+		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		o, r := owners(t, b.config, "20s")
 		b.end()
 		return func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 func TestOwnersDoesNotCountTheDeadForAliveBehindTrouble(t *testing.T) {
 	t.Parallel()
 	cut := fails("", "", apitest.Fault{Reset: true}, 0, "")
-	b := befall(t, cut, aFew, func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
+	b := befall(t, cut, looks(aFew), func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
 	start := time.Now()
 	o, r := owners(t, b.config, "50s")
 	b.end()
@@ -176,10 +176,10 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
 	t.Parallel()
 	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
-		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
+		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		runHere(t, "", "verify", "--kubeconfig", b.config)
-		for range 4 {
-			runHere(t, "", "owners", "--kubeconfig", b.config, "--for", "300ms")
+		for b.Count("/leases") < aFew {
+			runHere(t, "", "owners", "--kubeconfig", b.config, "--for", "1s")
 		}
 		b.end()
 		r := runHere(t, "", "status", "--kubeconfig", b.config, "-o", "json")

@@ -259,7 +259,7 @@ func TestADamagedSnapshotIsAnError(t *testing.T) {
 	s := apitest.Start(t)
 	s.Fill(3)
 	s.ConfigMaps[observe.SnapshotName] = corev1.ConfigMap{BinaryData: map[string][]byte{"snapshot.json.gz": []byte("not gzip")}}
-	if _, err := observer(t, s, time.Minute).Look(t.Context()); err == nil || !strings.Contains(err.Error(), "no snapshot") {
+	if _, err := observer(t, s, time.Second).Look(t.Context()); err == nil || !strings.Contains(err.Error(), "no snapshot") {
 		t.Errorf("%v", err)
 	}
 }

@@ -80,10 +80,10 @@ func TestWhatGoesWrongOnTheWayOfAClusterOfARancherIsLeftBehind(t *testing.T) {
 func (c *conducted) crossed() {
 	c.Helper()
 	c.during(written(transform.EnableLeaderMigration), func() {
-		release := c.hold()
+		c.downstream.Stall(c.downstream.Machines[1].Name)
 		other := c.start(nil, "migrate")
 		<-other.ended
-		release()
+		c.downstream.Stall("")
 		if said := other.fault.String(); other.code != 4 || !strings.Contains(said, "another run is at work") {
 			c.Errorf("the other run ended with exit code %d\n%s", other.code, said)
 		}

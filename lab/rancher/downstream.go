@@ -160,6 +160,13 @@ func (d *Downstream) hold(ctx context.Context, machine string, ready corev1.Cond
 	})
 }
 
+// Stall makes a machine follow no plan, and "" all of them follow again. Its node stays as it is.
+func (d *Downstream) Stall(machine string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held = machine
+}
+
 func (d *Downstream) isHeld(machine string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
