@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
@@ -201,44 +200,6 @@ func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 	if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "2s"); r.code != exitFailed || r.stdout != "" {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
-}
-
-// aFewLooks lets a trouble befall a server that was seen well for two seconds, in which owners looks four times.
-func aFewLooks(s *apitest.Server, trouble func() apitest.Fault) func(*http.Request) apitest.Fault {
-	looks := 0
-	return func(r *http.Request) apitest.Fault {
-		if strings.Contains(r.URL.Path, "/leases") {
-			looks++
-		}
-		if looks <= 5 {
-			return apitest.Fault{}
-		}
-		return trouble()
-	}
-}
-
-// steadily does something that a machine which stands still for a while shows in another way, and again where
-// the machine did.
-func steadily(t *testing.T, do func()) {
-	t.Helper()
-	const beat, late = 20 * time.Millisecond, time.Second
-	for range 5 {
-		ctx, end := context.WithCancel(t.Context())
-		longest := make(chan time.Duration)
-		go func() {
-			most, last := time.Duration(0), time.Now()
-			for kubeapi.Pause(ctx, beat) {
-				most, last = max(most, time.Since(last)), time.Now()
-			}
-			longest <- most
-		}()
-		do()
-		end()
-		if <-longest < late {
-			return
-		}
-	}
-	t.Skip("the machine never ran for as long as it takes without standing still for a second")
 }
 
 func owners(t *testing.T, config, length string) (outputs.Ownership, ran) {

@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -157,4 +158,42 @@ func atOnce(t *testing.T, list []trouble, run func(*testing.T, trouble) func(*te
 	for i, c := range list {
 		t.Run(c.name, checks[i])
 	}
+}
+
+// aFewLooks lets a trouble befall a server that was seen well for two seconds, in which owners looks four times.
+func aFewLooks(s *apitest.Server, trouble func() apitest.Fault) func(*http.Request) apitest.Fault {
+	looks := 0
+	return func(r *http.Request) apitest.Fault {
+		if strings.Contains(r.URL.Path, "/leases") {
+			looks++
+		}
+		if looks <= 5 {
+			return apitest.Fault{}
+		}
+		return trouble()
+	}
+}
+
+// steadily does something that a machine which stands still for a while shows in another way, and again where
+// the machine did.
+func steadily(t *testing.T, do func()) {
+	t.Helper()
+	const beat, late = 20 * time.Millisecond, time.Second
+	for range 5 {
+		ctx, end := context.WithCancel(t.Context())
+		longest := make(chan time.Duration)
+		go func() {
+			most, last := time.Duration(0), time.Now()
+			for kubeapi.Pause(ctx, beat) {
+				most, last = max(most, time.Since(last)), time.Now()
+			}
+			longest <- most
+		}()
+		do()
+		end()
+		if <-longest < late {
+			return
+		}
+	}
+	t.Skip("the machine never ran for as long as it takes without standing still for a second")
 }
