@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
@@ -48,7 +49,7 @@ func (k *keeper) keep(ctx context.Context) {
 			return
 		case <-k.current().Ended():
 		}
-		if pause(ctx, k.backoff) != nil {
+		if !kubeapi.Pause(ctx, k.backoff) {
 			return
 		}
 		m, err := k.cluster.StartManager(ctx, k.spec)
@@ -100,7 +101,7 @@ func (k *keeper) awaitHealth(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cluster.Patience)
 	defer cancel()
 	for !k.current().Healthy(ctx) {
-		if pause(ctx, 100*time.Millisecond) != nil {
+		if !kubeapi.Pause(ctx, 100*time.Millisecond) {
 			return fmt.Errorf("agent: %s is not healthy; it said: %s", k.current().Caller(), k.current().LastWords())
 		}
 	}

@@ -28,7 +28,7 @@ func (s *scenario) meanwhile(every time.Duration, do func(context.Context) error
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		for good := time.Now(); ctx.Err() == nil; sleep(ctx, every) {
+		for good := time.Now(); ctx.Err() == nil; kubeapi.Pause(ctx, every) {
 			err := do(ctx)
 			if err == nil {
 				good = time.Now()
@@ -157,7 +157,7 @@ func TestTwoOwnersAreSeenAsTwo(t *testing.T) {
 	s.twoOwners()
 	var intervals []ownership.Interval
 	s.eventually("two owners that are seen", func(ctx context.Context) bool {
-		sleep(ctx, time.Second) // a look or two
+		kubeapi.Pause(ctx, time.Second) // a look or two
 		intervals = seen.end()
 		last := intervals[len(intervals)-1]
 		return last.Count == 2 && last.Unknown == "" && slices.Contains(last.Doubled, ownership.Service)

@@ -13,13 +13,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
 // service makes a Service of type LoadBalancer. An API server that is busy, or starts anew, is asked again.
 func (s *scenario) service(ctx context.Context, name string) error {
-	for since := time.Now(); ; sleep(ctx, 200*time.Millisecond) {
+	for since := time.Now(); ; kubeapi.Pause(ctx, 200*time.Millisecond) {
 		_, err := s.client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}},
@@ -81,17 +82,10 @@ func (s *scenario) traffic(every time.Duration) (stop func()) {
 			if err := s.service(ctx, fmt.Sprintf("web-%d", n)); err != nil && ctx.Err() == nil {
 				s.Error(err)
 			}
-			sleep(ctx, every)
+			kubeapi.Pause(ctx, every)
 		}
 	})
 	return func() { cancel(); running.Wait() }
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // join launches a machine whose kubelet is configured as the cluster says now.
