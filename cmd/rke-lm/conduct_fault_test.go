@@ -52,11 +52,12 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 	w := newWorld(t)
 	r := w.run(t, "one", said(t))
-	r.Timeout = 100 * time.Millisecond
 	r.Confirm = func(_ context.Context, stage string) (bool, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.stuck = stage == transform.SwitchToExternal
+		if w.stuck = stage == transform.SwitchToExternal; w.stuck {
+			r.Timeout = 100 * time.Millisecond
+		}
 		return true, nil
 	}
 	err := r.Migrate(t.Context())
@@ -151,7 +152,6 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 		}
 	}
 	r.Until = transform.EnableLeaderMigration
-	r.Timeout = time.Minute
 	if err := r.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func observer(t testing.TB, s *apitest.Server, patience time.Duration) *observe.
 
 func look(t testing.TB, s *apitest.Server) *observation.Observation {
 	t.Helper()
-	o, err := observer(t, s, 10*time.Second).Look(t.Context())
+	o, err := observer(t, s, time.Minute).Look(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestPodsOfAllNamespacesAreReadWhenAskedFor(t *testing.T) {
 	if o := look(t, s); len(o.Volumes) != 0 {
 		t.Errorf("%v", o.Volumes)
 	}
-	ob := observer(t, s, time.Second)
+	ob := observer(t, s, time.Minute)
 	ob.AllPods = true
 	o, err := ob.Look(t.Context())
 	if err != nil || len(o.Volumes) != 1 || o.Volumes[0].Name != "shop/cart" {
@@ -226,7 +226,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 	s := apitest.Start(t)
 	s.Fill(1500)
-	ob := observer(t, s, time.Second)
+	ob := observer(t, s, time.Minute)
 	o := look(t, s)
 	first := o.Snapshot("install-ccm")
 	if err := ob.KeepSnapshot(t.Context(), first); err != nil {
