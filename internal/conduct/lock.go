@@ -73,6 +73,7 @@ func (l *lock) take(ctx context.Context, said func(string)) error {
 		case seen != "" && found.ResourceVersion != seen:
 			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
 		case seen == "":
+			since = time.Now() // a slow answer says nothing of the time before it
 			said("the lease " + found.Name + " has a holder, " + holder(found) + "; waiting to see whether it is alive")
 		case time.Since(since) >= duration(found):
 			said("its holder has not renewed it for " + duration(found).String() + " and is taken for dead")

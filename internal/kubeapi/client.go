@@ -75,24 +75,34 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 
 // try makes a request until its answer can be read.
 func (c *Client) try(ctx context.Context, r Request, read func(Answer) error) (Answer, error) {
-	start := time.Now()
+	end, misread := time.Now().Add(c.patience), time.Time{}
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		a, err := c.once(ctx, r)
-		patience := c.patience
+		last := end
 		if err == nil {
 			if err = read(a); err == nil {
 				return a, nil
 			}
-			patience = min(patience, misreadTime)
+			if misread.IsZero() {
+				misread, pause = time.Now().Add(misreadTime), firstPause
+			}
+			last = earlier(end, misread)
 		}
 		wait, passes := c.passing(err, pause)
-		if ctx.Err() != nil || !passes || time.Since(start)+wait > patience {
+		if ctx.Err() != nil || !passes || time.Now().Add(wait).After(last) {
 			return Answer{}, unreached(ctx, r.What, err)
 		}
 		if !Pause(ctx, wait) {
 			return Answer{}, unreached(ctx, r.What, ctx.Err())
 		}
 	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // once makes a request once and reads the whole answer.
