@@ -370,14 +370,21 @@ func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
 	r, flags := managing(t)
 	for _, args := range [][]string{
 		{"verify", "--cluster", ""}, {"owners", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
-		{"plan", "--cluster", "harbour", "--rancher-cli="}, {"plan", "--cluster", "harbour", "--rancher-url", ""},
+		{"plan", "--cluster", "harbour", "--rancher-cli="},
 	} {
-		if out := runAt(t, flags, args...); out.code != exitInput || !strings.Contains(out.stderr, "it is empty") {
+		if out := runAt(t, flags, args...); out.code != exitInput || !strings.Contains(out.stderr, " is empty; ") {
 			t.Errorf("%q: exit %d\n%s%s", args, out.code, out.stdout, out.stderr)
 		}
 	}
 	if len(r.Requests) > 0 {
 		t.Errorf("%v", r.Requests)
+	}
+	if out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", ""); out.code != exitInput || !strings.Contains(out.stderr, "--rancher-url is empty; ") {
+		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+	// The last one counts, as for every flag.
+	if out := runAt(t, flags, "explain", "--cluster", "", "--cluster", "harbour"); out.code != exitDone {
+		t.Errorf("exit %d\n%s", out.code, out.stderr)
 	}
 }
 

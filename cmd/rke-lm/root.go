@@ -64,7 +64,12 @@ stage as a small diff, and changes nothing but what the stage promises.`,
 	root.SetErr(s.err)
 	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "never colour the output (also: NO_COLOR)")
 	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with flags of choice, such as end-state: external; those of the command line win")
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return o.configure(c.Flags()) }
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		if err := checkGiven(c.Flags()); err != nil {
+			return err
+		}
+		return o.configure(c.Flags())
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
@@ -86,7 +86,7 @@ func one(list []Object, name string) ([]Object, error) {
 // named reads one cluster.
 func (s *Server) named(ctx context.Context, namespace, name string) (Object, error) {
 	for _, part := range []string{namespace, name} {
-		if part == "" || len(path.IsValidPathSegmentName(part)) > 0 {
+		if part == "" || len(content.IsPathSegmentName(part)) > 0 {
 			return Object{}, fmt.Errorf("%s/%s is not the NAMESPACE/NAME of a cluster; rke-lm status lists the clusters of a Rancher", namespace, name)
 		}
 	}

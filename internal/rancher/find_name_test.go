@@ -46,6 +46,19 @@ func TestAnyClusterIsFoundByTheNameOnThePages(t *testing.T) {
 	}
 }
 
+func TestANameOfTwoKindsOfClustersIsRefused(t *testing.T) {
+	r, s := open(t)
+	r.Put(t, strings.NewReplacer("u-orchard", "u-curlew", "orchard", "curlew", "c-m-8kqlhbsd", "c-m-9lrmictf").Replace(orchardText))
+	if _, err := s.Find(t.Context(), Query{Name: "curlew"}); err == nil || !strings.Contains(err.Error(), "c-x7k2p (curlew), fleet-default/curlew; name one by") {
+		t.Errorf("%v", err)
+	}
+	for name, distro := range map[string]string{"c-x7k2p": RKE1, "fleet-default/curlew": RKE2, "c-m-9lrmictf": RKE2} {
+		if o := find(t, s, name); o.Distro != distro {
+			t.Errorf("%s is %s", name, o.Title())
+		}
+	}
+}
+
 // A cluster of RKE has two objects, and people label the one or the other.
 func TestAClusterOfRKEIsFoundByTheLabelsOfEither(t *testing.T) {
 	r, s := open(t)
