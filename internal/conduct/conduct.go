@@ -141,10 +141,8 @@ func (r *Run) leg(ctx context.Context, name string, plan planning) error {
 	if err := r.agree(ctx, l); err != nil {
 		return err
 	}
-	if l.Edits() {
-		if err := r.check(ctx, l.Precheck); err != nil {
-			return err
-		}
+	if err := r.check(ctx, l.Precheck); err != nil {
+		return err
 	}
 	taken, err := r.snapshotEtcd(ctx, l)
 	if err == nil && taken { // the object has changed
