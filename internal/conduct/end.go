@@ -67,7 +67,8 @@ func (e *End) Refused() bool {
 	var rejected *rancher.Rejected
 	var refused *admission.Refused
 	var conflict *transform.Conflict
-	return errors.Is(e.Err, errOvertaken) || errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &rejected) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict)
+	var busy *Busy
+	return errors.Is(e.Err, errOvertaken) || errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &rejected) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict) || errors.As(e.Err, &busy)
 }
 
 // Found reports whether errors were found before anything was written.
