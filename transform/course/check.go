@@ -89,14 +89,15 @@ func (w Way) Undone(stage string) Check {
 }
 
 // Open returns what a verdict on an observation lacks of a check, as findings; none
-// where it holds.
+// where it holds. Nodes that are not ready come first: a DaemonSet, for one, wants no
+// pod on them, and what is said of it is not the cause.
 func (c Check) Open(seen *observation.Observation, v live.Verdict) []transform.Finding {
 	if c.NodesOnly {
-		return notReady(seen, v)
+		return notReady(v, controlPlanes(seen))
 	}
-	var open []transform.Finding
+	open := notReady(v, nil)
 	for _, f := range v.Findings {
-		if f.Stops() && !(c.Either && f.Rule == "lease-wrong-owner") {
+		if f.Stops() && f.Rule != live.NodeNotReady && !(c.Either && f.Rule == "lease-wrong-owner") {
 			open = append(open, f)
 		}
 	}
@@ -111,15 +112,25 @@ func (c Check) Open(seen *observation.Observation, v live.Verdict) []transform.F
 	return open
 }
 
-// notReady returns the findings about control planes that are not ready.
-func notReady(seen *observation.Observation, v live.Verdict) []transform.Finding {
-	ours := map[string]bool{}
-	for _, n := range seen.Nodes {
-		ours[live.NodePath(n.Name)] = n.ControlPlane()
+// notReady returns the findings about nodes that are not ready, of some paths; nil
+// for all.
+func notReady(v live.Verdict, of map[string]bool) []transform.Finding {
+	var open []transform.Finding
+	for _, f := range v.Findings {
+		if f.Rule == live.NodeNotReady && f.Stops() && (of == nil || of[f.Path]) {
+			open = append(open, f)
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(v.Findings), func(f transform.Finding) bool {
-		return f.Rule != live.NodeNotReady || !f.Stops() || !ours[f.Path]
-	})
+	return open
+}
+
+// controlPlanes are the paths of findings about them.
+func controlPlanes(seen *observation.Observation) map[string]bool {
+	paths := map[string]bool{}
+	for _, n := range seen.Nodes {
+		paths[live.NodePath(n.Name)] = n.ControlPlane()
+	}
+	return paths
 }
 
 // reached is the last stage that shows. Where kube-controller-manager is no pod, as

@@ -32,6 +32,7 @@ func TestACheckIsOpenUntilTheManagersShowTheStage(t *testing.T) {
 	}{
 		{"nothing but nodes to look at", Check{NodesOnly: true}, live.Verdict{Findings: []transform.Finding{stops}}, nil},
 		{"a finding", Check{}, live.Verdict{Findings: []transform.Finding{stops, {Rule: "w", Severity: transform.Warning}}}, []string{"x"}},
+		{"a node that is not ready is the cause", Check{}, live.Verdict{Findings: []transform.Finding{stops, {Rule: live.NodeNotReady, Severity: transform.Error}}}, []string{live.NodeNotReady, "x"}},
 		{"an accepted one", Check{}, live.Verdict{Findings: []transform.Finding{{Rule: "x", Severity: transform.Error, Accepted: true}}}, nil},
 		{"not there yet", Check{AtLeast: transform.SwitchToExternal}, live.Verdict{Reached: transform.InstallCCM}, []string{"stage-not-reached"}},
 		{"there", Check{AtLeast: transform.SwitchToExternal}, live.Verdict{Reached: transform.SwitchToExternal}, nil},
