@@ -52,11 +52,12 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 	w := newWorld(t)
 	r := w.run(t, "one", said(t))
-	r.Timeout = 100 * time.Millisecond
 	r.Confirm = func(_ context.Context, stage string) (bool, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.stuck = stage == transform.SwitchToExternal
+		if w.stuck = stage == transform.SwitchToExternal; w.stuck {
+			r.Timeout = 100 * time.Millisecond
+		}
 		return true, nil
 	}
 	err := r.Migrate(t.Context())
@@ -178,6 +179,9 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 	if !errors.As(err, &denied) || exitCode(err) != exitRefused {
 		t.Fatalf("%v", err)
 	}
+	if !strings.Contains(err.Error(), "nodes that were cordoned for the switch stay so, until the next run releases them") {
+		t.Errorf("%v", err)
+	}
 	w.rancher.Do(func() { expired = false })
 	if len(w.cordoned()) != 3 {
 		t.Error("the test does not leave cordoned nodes behind")
@@ -187,4 +191,32 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.finished(t, undisturbed(t))
+}
+
+func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
+	w := newWorld(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	expired := false
+	w.rancher.Do(func() {
+		w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
+			if expired {
+				f.Status = http.StatusUnauthorized
+			}
+			return f
+		}
+	})
+	r := w.run(t, "one", said(t))
+	r.Confirm = func(ctx context.Context, stage string) (bool, error) {
+		if stage == transform.SwitchToExternal {
+			w.rancher.Do(func() { expired = true })
+			interrupt()
+		}
+		return true, context.Cause(ctx)
+	}
+	err := r.Migrate(ctx)
+	for _, want := range []string{"stopped at switch-to-external: interrupted", "stay so, until the next run releases them"} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
 }

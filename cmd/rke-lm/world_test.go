@@ -255,7 +255,7 @@ func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *con
 	}
 	return &conduct.Run{
 		Server: server, Object: objects[0], Way: course.Way{Distro: w.distro, Target: transform.Target{EndState: transform.EndStateExternal}},
-		Timeout: 5 * time.Second, Pause: 2 * time.Millisecond, Who: conduct.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
+		Timeout: time.Minute, Pause: 2 * time.Millisecond, Who: conduct.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
 	}
 }
 

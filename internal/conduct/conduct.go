@@ -38,7 +38,7 @@ func (r *Run) conduct(ctx context.Context, work func(context.Context, *start) er
 	}
 	begun, err := r.preflight(ctx)
 	if err != nil {
-		return r.end(err, begun)
+		return r.end(whyEnded(ctx, err), begun)
 	}
 	err = r.locked(ctx, func(ctx context.Context) error {
 		if err := r.resume(ctx, begun); err != nil {
@@ -64,7 +64,7 @@ func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err
 	defer cancel(nil)
 	r.lock = newLock(r.Server.Local(), r.Object, r.identity(), r.Lock)
 	if err := r.lock.take(ctx, r.note); err != nil {
-		return err
+		return whyEnded(ctx, err)
 	}
 	r.lock.keep(ctx, func(err error) { cancel(err) })
 	defer func() { err = errors.Join(err, afterwards(ctx, r.lock.release)) }()
@@ -84,10 +84,32 @@ func (r *Run) audited(ctx context.Context, work func(context.Context) error) (er
 	}
 	defer func() {
 		if held := (*Held)(nil); r.cordoned && !errors.As(err, &held) { // else the other run releases them
-			err = errors.Join(err, afterwards(ctx, r.releaseAll))
+			err = errors.Join(err, stillCordoned(afterwards(ctx, r.releaseAll)))
 		}
 	}()
-	return work(ctx)
+	return whyEnded(ctx, work(ctx))
+}
+
+// stillCordoned says what it means that nodes could not be released.
+func stillCordoned(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("nodes that were cordoned for the switch stay so, until the next run releases them: %w", err)
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// whyEnded returns why a run was told to end, where its work failed for that.
+func whyEnded(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil || !errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(cause, context.Canceled):
+		return errInterrupted
+	}
+	return cause
 }
 
 // afterwards does what is left to do when a run ends, whatever ended it.

@@ -4,7 +4,6 @@
 package conduct
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -91,9 +90,6 @@ func (r *Run) end(err error, b *start) error {
 		r.stage = ""
 		r.say(report.RunEvent{Type: report.Finished, Message: r.summary(), End: &e.State})
 		return nil
-	}
-	if errors.Is(err, context.Canceled) {
-		e.Err = errors.New("interrupted")
 	}
 	if r.edited {
 		e.State.Holds = course.Between(position, r.stage, true)
