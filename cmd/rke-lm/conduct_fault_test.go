@@ -220,3 +220,46 @@ func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 		}
 	}
 }
+
+func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
+	broken := false
+	w.rancher.Do(func() {
+		w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
+			if broken && q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+w.api.Nodes[0].Name) {
+				f.Status = http.StatusForbidden
+			}
+			return f
+		}
+	})
+	r.Confirm = func(_ context.Context, stage string) (bool, error) {
+		w.rancher.Do(func() { broken = stage == transform.SwitchToExternal })
+		return stage != transform.SwitchToExternal, nil
+	}
+	err := r.Migrate(t.Context())
+	if left := w.cordoned(); len(left) != 1 || left[0] != w.api.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
+		t.Errorf("cordoned: %v, %v", left, err)
+	}
+}
+
+func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
+	w := newWorld(t)
+	name := w.api.Nodes[1].Name
+	w.rancher.Do(func() {
+		w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
+			if q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+name) {
+				f.Status = http.StatusNotFound
+			}
+			return f
+		}
+	})
+	r := w.run(t, "one", said(t))
+	r.Until = transform.CordonControlPlane
+	if err := r.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := w.cordoned(); len(left) > 0 {
+		t.Errorf("cordoned: %v", left)
+	}
+}
