@@ -82,6 +82,7 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 	want := observation.Node{
 		Name: n.Name, UID: string(n.UID), Unschedulable: true, Cordoned: "leader-migration-orchard", InTreeVolumes: 1,
 		Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr.eu-west-1.amazonaws.com"},
+		Ready: &observation.Condition{Status: "True", Reason: "KubeletReady"},
 	}
 	for _, diff := range []string{
 		cmp.Diff(want, o.Nodes[2]),
