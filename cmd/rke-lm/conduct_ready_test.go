@@ -73,15 +73,19 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 // requires that the object was not changed meanwhile.
 func held(t *testing.T, w *world, r *conduct.Run, node int) *atomic.Bool {
 	var waited atomic.Bool
-	before := 0
+	before, told := 0, false
 	r.Say = func(e outputs.RunEvent) {
 		said(t)(e)
+		told = told || len(e.Findings) > 0 && strings.Contains(e.Findings[0].Fix, "--accept node-not-ready")
 		switch {
 		case e.Type == outputs.Staged:
 			before = w.patches()
 		case e.Type == outputs.Awaited && strings.Contains(e.Message, "the control plane is not ready") && waited.CompareAndSwap(false, true):
 			if now := w.patches(); now != before {
 				t.Errorf("%d patches while it waits", now-before)
+			}
+			if wayBack := strings.Contains(t.Name(), "rollback"); wayBack && !told {
+				t.Error("it was not said how to go back without the node")
 			}
 			w.ready(node, corev1.ConditionTrue)
 		}

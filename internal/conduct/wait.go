@@ -118,6 +118,7 @@ func (r *Run) progress(ctx context.Context, wanted rollout.Wanted) (rollout.Prog
 func (r *Run) check(ctx context.Context, c course.Check) error {
 	choice := c.Choice(r.Way.Target, r.Accept)
 	var twice time.Time // since when two owners are seen
+	told := false       // what is to be done, which a way back may need at once
 	err := r.await(ctx, func(ctx context.Context) (state, error) {
 		seen, err := r.look(ctx, c, choice)
 		if err != nil {
@@ -132,6 +133,9 @@ func (r *Run) check(ctx context.Context, c course.Check) error {
 		}
 		if len(open) == 0 {
 			r.noteReleased(seen)
+		} else if c.NodesOnly && !told {
+			told = true
+			r.showFindings(open)
 		}
 		return state{done: len(open) == 0, waiting: said(open), findings: open}, nil
 	})
