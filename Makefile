@@ -30,7 +30,7 @@ demo: build ## Plan the clusters in examples/
 	$(BIN) plan examples/
 
 test: ## Run all tests
-	go test -timeout 30m -parallel 4 ./...
+	go test -timeout 60m -parallel 4 ./...
 
 golden: ## Rewrite the golden files
 	go test ./cmd/rke-lm -run TestGolden -update
@@ -67,9 +67,9 @@ lab: ## Build the control planes that the end-to-end tests run, once
 
 e2e: lab ## Run the command line scripts, then the stages on real control planes
 	go test ./cmd/rke-lm -run TestScript -count=1
-	cd lab && go test -p 1 -count=1 -timeout 20m -v -skip OfARancher ./...
+	cd lab && go test -p 1 -count=1 -timeout 60m -v -skip OfARancher ./...
 	@# These mostly wait, and their managers elect at leisure.
-	cd lab && go test -parallel 5 -count=1 -timeout 15m -v -run OfARancher ./e2e
+	cd lab && go test -parallel 5 -count=1 -timeout 60m -v -run OfARancher ./e2e
 
 soak: lab ## Run what is too long for e2e: default timings, every stage undone, random kills, also of rke-lm
 	cd lab && LAB_SOAK=1 go test ./e2e -count=1 -parallel $(SOAK_PARALLEL) -timeout 90m -v

@@ -114,13 +114,29 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	}
 	a.begin(paths)
 	defer a.end()
-	code := exitDone
-	fail := func(errs ...error) {
-		for _, err := range errs {
+	code := a.files(ctx, paths, target)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if code == exitDone {
+		code = a.complain(a.saved.unused())
+	}
+	return withCode(code)
+}
+
+// complain says what went wrong, and returns the code of the worst; nil is nothing.
+func (a *applyOptions) complain(errs ...error) (code int) {
+	for _, err := range errs {
+		if err != nil {
 			complain(a.err, err)
 			code = max(code, exitCode(err))
 		}
 	}
+	return code
+}
+
+// files works on one file after the other, and returns the code of the worst error.
+func (a *applyOptions) files(ctx context.Context, paths []string, target transform.Target) (code int) {
 	var errs []error // of the file in work
 	for r := range a.clusters(ctx, paths, func(f found) (func() error, error) { return a.cluster(f, target) }) {
 		if err := r.use(); err != nil {
@@ -134,18 +150,10 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 		if err := a.file(r.piece, r.err != nil || len(errs) > 0 && !a.saved.given()); err != nil {
 			errs = append(errs, err)
 		}
-		fail(errs...)
+		code = max(code, a.complain(errs...))
 		errs = nil
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if code == exitDone {
-		if err := a.saved.unused(); err != nil {
-			fail(err)
-		}
-	}
-	return withCode(code)
+	return code
 }
 
 // cluster works on a cluster, and returns what shows its findings and keeps the

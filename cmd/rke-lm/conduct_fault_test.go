@@ -152,7 +152,6 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 		}
 	}
 	r.Until = transform.EnableLeaderMigration
-	r.Timeout = time.Minute
 	if err := r.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,6 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 	w := newWorld(t)
 	held, done := make(chan struct{}), make(chan struct{})
 	first := w.run(t, "one", nil)
-	first.Lock = 300 * time.Millisecond
 	first.Confirm = func(context.Context, string) (bool, error) {
 		select {
 		case <-held:
@@ -132,7 +131,7 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 	go func() { ended <- first.Migrate(context.Background()) }()
 	<-held
 	second := w.run(t, "two", said(t))
-	second.Lock = 300 * time.Millisecond
+	second.Lock = time.Second // so that it looks often
 	err := second.Migrate(t.Context())
 	var by *conduct.Held
 	if !errors.As(err, &by) || exitCode(err) != exitRefused || !strings.Contains(by.Holder, "one/") {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,14 +34,30 @@ type connection struct {
 	warned                          bool // of --insecure-skip-tls-verify
 }
 
+// designation is what names a server or a cluster. An empty one, as a shell makes of a
+// variable that is not set, would mean another cluster than the one that was meant.
+type designation string
+
+func (d *designation) String() string { return string(*d) }
+
+func (*designation) Type() string { return "string" }
+
+func (d *designation) Set(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("it is empty; give it a value, or leave it out")
+	}
+	*d = designation(text)
+	return nil
+}
+
 // flags are those of every verb that connects to something.
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.kubeconfig, "kubeconfig", "", "file with the cluster to connect to (default: KUBECONFIG, or ~/.kube/config)")
 	f.StringVar(&c.context, "context", "", "context of that file (default: the current one)")
-	f.StringVar(&c.rancher, "rancher-url", "", "address of a Rancher, instead of a kubeconfig; its token is read from "+rancher.TokenVariable+" or --token-file")
+	f.Var((*designation)(&c.rancher), "rancher-url", "address of a Rancher, instead of a kubeconfig; its token is read from "+rancher.TokenVariable+" or --token-file")
 	f.StringVar(&c.tokenFile, "token-file", "", "file with the token for that Rancher")
-	f.StringVar(&c.commandLine, "rancher-cli", "", "a server of Rancher's command line, instead of a kubeconfig; without a name the current one")
+	f.Var((*designation)(&c.commandLine), "rancher-cli", "a server of Rancher's command line, instead of a kubeconfig; without a name the current one")
 	f.Lookup("rancher-cli").NoOptDefVal = rancher.CurrentServer
 	f.StringVar(&c.authority, "cacert", "", "file with the certificate authority of the server")
 	f.BoolVar(&c.insecure, "insecure-skip-tls-verify", false, "take any certificate of the server: whoever answers gets the token")
@@ -51,13 +68,13 @@ func (c *connection) flags(cmd *cobra.Command) {
 
 // clusterFlag is that of verbs about one cluster.
 func (c *connection) clusterFlag(f *pflag.FlagSet) {
-	f.StringVar(&c.cluster, "cluster", "", "a cluster of a Rancher: NAMESPACE/NAME, a name, or an ID such as c-m-abcdefgh")
+	f.Var((*designation)(&c.cluster), "cluster", "a cluster of a Rancher: NAMESPACE/NAME, a name, or an ID such as c-m-abcdefgh")
 }
 
 // clusterFlags are those of verbs about several clusters.
 func (c *connection) clusterFlags(cmd *cobra.Command) {
 	c.clusterFlag(cmd.Flags())
-	cmd.Flags().StringVarP(&c.selector, "selector", "l", "", "the clusters of a Rancher that have these labels")
+	cmd.Flags().VarP((*designation)(&c.selector), "selector", "l", "the clusters of a Rancher that have these labels")
 	cmd.MarkFlagsMutuallyExclusive("cluster", "selector")
 }
 

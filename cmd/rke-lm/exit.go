@@ -88,6 +88,8 @@ func exitCode(err error) int {
 	var refused *admission.Refused
 	var end *conduct.End
 	switch {
+	case errors.As(err, &answered) && answered.NotTaken():
+		return exitRefused
 	case errors.As(err, &end):
 		return endCode(end)
 	case errors.As(err, &denied), errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &refused), errors.Is(err, observe.ErrKept):

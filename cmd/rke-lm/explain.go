@@ -47,17 +47,23 @@ func newExplain(o *options) *cobra.Command {
 	return c
 }
 
-func (e *explainOptions) run(ctx context.Context, paths []string) error {
-	if err := checkOneOf("output", e.output, "text", "json", "yaml"); err != nil {
+// check refuses flags that do not go together.
+func (e *explainOptions) check() error {
+	if err := checkOneOf("output", e.output, "text", "json", "yaml"); err != nil || e.diff == "" {
 		return err
 	}
-	if e.diff != "" {
-		if err := checkOneOf("diff", e.diff, transform.StageNames()...); err != nil {
-			return err
-		}
-		if e.output != "text" {
-			return errors.New("--diff is text; leave out -o json, or compare two explain -o json")
-		}
+	if err := checkOneOf("diff", e.diff, transform.StageNames()...); err != nil {
+		return err
+	}
+	if e.output != "text" {
+		return errors.New("--diff is text; leave out -o json, or compare two explain -o json")
+	}
+	return nil
+}
+
+func (e *explainOptions) run(ctx context.Context, paths []string) error {
+	if err := e.check(); err != nil {
+		return err
 	}
 	result := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}, Errors: []outputs.Problem{}}
 	code, err := e.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
@@ -71,18 +77,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 		if err != nil {
 			return nil, err
 		}
-		return func() error {
-			if e.key != "" && !slices.ContainsFunc(config.Classes, outputs.Class.Any) {
-				fmt.Fprintf(e.err, "%s: %s/%s: no class has %s\n", config.Source.File, config.Namespace, config.Name, e.key)
-			}
-			if e.output != "text" {
-				result.Clusters = append(result.Clusters, config)
-				return nil
-			}
-			b := bufio.NewWriter(e.out)
-			outputs.WriteEffective(b, e.palette(e.out), config)
-			return b.Flush()
-		}, nil
+		return func() error { return e.show(config, &result) }, nil
 	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
 	if err != nil {
 		return err
@@ -93,6 +88,20 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 		}
 	}
 	return withCode(code)
+}
+
+// show prints what a cluster's machines get, or adds it to the result.
+func (e *explainOptions) show(config outputs.EffectiveConfig, result *outputs.EffectiveConfigs) error {
+	if e.key != "" && !slices.ContainsFunc(config.Classes, outputs.Class.Any) {
+		fmt.Fprintf(e.err, "%s: %s/%s: no class has %s\n", config.Source.File, config.Namespace, config.Name, e.key)
+	}
+	if e.output != "text" {
+		result.Clusters = append(result.Clusters, config)
+		return nil
+	}
+	b := bufio.NewWriter(e.out)
+	outputs.WriteEffective(b, e.palette(e.out), config)
+	return b.Flush()
 }
 
 func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t transform.Target) (outputs.EffectiveConfig, error) {

@@ -35,36 +35,13 @@ func inOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, 
 	return func(yield func(R) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		cores := runtime.GOMAXPROCS(0)
-		room := make(chan struct{}, aheadPerCore*cores)
-		// Neither is ever full, because each task in it takes room.
-		queue := make(chan task[J, R], cap(room))
-		line := make(chan task[J, R], cap(room))
-		for range cores {
-			go func() {
-				for t := range queue {
-					t.result <- work(t.job)
-				}
-			}()
+		h := newHands[J, R](aheadPerCore * runtime.GOMAXPROCS(0))
+		for range runtime.GOMAXPROCS(0) {
+			go h.work(work)
 		}
-		go func() {
-			defer close(queue)
-			defer close(line)
-			for j := range jobs {
-				t := task[J, R]{j, min(1+size(j)/place, cap(room)), make(chan R, 1)}
-				for range t.places {
-					select {
-					case room <- struct{}{}:
-					case <-ctx.Done():
-						return
-					}
-				}
-				queue <- t
-				line <- t
-			}
-		}()
+		go h.draw(ctx, jobs, size)
 		for {
-			t, ok := receive(ctx, line)
+			t, ok := receive(ctx, h.line)
 			if !ok {
 				return
 			}
@@ -73,9 +50,46 @@ func inOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, 
 				return
 			}
 			for range t.places {
-				<-room
+				<-h.room
 			}
 		}
+	}
+}
+
+// hands hold the tasks in hand: each in the queue until somebody works on it, and in
+// the line until its result was used.
+type hands[J, R any] struct {
+	room        chan struct{}
+	queue, line chan task[J, R]
+}
+
+// newHands makes a queue and a line that are never full, because each task in them
+// takes room.
+func newHands[J, R any](room int) hands[J, R] {
+	return hands[J, R]{make(chan struct{}, room), make(chan task[J, R], room), make(chan task[J, R], room)}
+}
+
+func (h hands[J, R]) work(work func(J) R) {
+	for t := range h.queue {
+		t.result <- work(t.job)
+	}
+}
+
+// draw takes jobs while there is room for them.
+func (h hands[J, R]) draw(ctx context.Context, jobs iter.Seq[J], size func(J) int) {
+	defer close(h.queue)
+	defer close(h.line)
+	for j := range jobs {
+		t := task[J, R]{j, min(1+size(j)/place, cap(h.room)), make(chan R, 1)}
+		for range t.places {
+			select {
+			case h.room <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+		h.queue <- t
+		h.line <- t
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,17 +48,24 @@ func TestNoJobsGiveNoResults(t *testing.T) {
 
 func TestJobsRunOnAllCores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var now, most atomic.Int32
+		var mu sync.Mutex
+		now, most := 0, 0
+		count := func(more int) {
+			mu.Lock()
+			defer mu.Unlock()
+			now += more
+			most = max(most, now)
+		}
 		work := func(i int) int {
-			most.Store(max(most.Load(), now.Add(1)))
+			count(1)
 			time.Sleep(time.Second)
-			now.Add(-1)
+			count(-1)
 			return i
 		}
 		for range inOrder(t.Context(), numbers(100), noSize, work) {
 		}
-		if int(most.Load()) != runtime.GOMAXPROCS(0) {
-			t.Errorf("%d jobs at once on %d cores", most.Load(), runtime.GOMAXPROCS(0))
+		if most != runtime.GOMAXPROCS(0) {
+			t.Errorf("%d jobs at once on %d cores", most, runtime.GOMAXPROCS(0))
 		}
 	})
 }

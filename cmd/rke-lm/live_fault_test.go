@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -28,12 +29,13 @@ func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 	t.Parallel()
 	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
 		var right func(*apitest.Server)
-		b := befall(t, c, aFew, func(s *apitest.Server) { right(s) }, 4*time.Second)
+		said := &notes{}
+		b := befall(t, c, said.judged, func(s *apitest.Server) { right(s) }, 4*time.Second)
 		b.Do(func() { right = wrong(b.Server, 510) })
-		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "3m")
+		r := said.verify(b.config, "5m")
 		b.end()
 		return func(t *testing.T) {
-			if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") || !strings.Contains(r.stderr, "errors: 1\n") {
+			if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") {
 				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 			}
 		}
@@ -45,9 +47,10 @@ func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
 	t.Parallel()
 	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
-		b := befall(t, c, aFew, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
+		said := &notes{}
+		b := befall(t, c, said.judged, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
 		b.Do(func() { wrong(b.Server, 7) })
-		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "45s")
+		r := said.verify(b.config, "45s")
 		b.end()
 		return func(t *testing.T) {
 			if r.code != exitFound || !strings.Contains(r.stdout, apitest.NodeName(510)) || !strings.Contains(r.stdout, "518 of 520") {
@@ -60,9 +63,10 @@ func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
 func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
 	t.Parallel()
 	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
-		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
+		said := &notes{}
+		b := befall(t, c, said.judged, func(*apitest.Server) {}, 0)
 		b.Do(func() { wrong(b.Server, 510) })
-		r := runHere(t, "", "verify", "--kubeconfig", b.config, "--stage", "install-ccm", "--wait", "25s", "-o", "json")
+		r := said.verify(b.config, "25s", "-o", "json")
 		b.end()
 		return func(t *testing.T) {
 			if r.code != c.code || r.stdout != "" || !strings.Contains(r.stderr, c.message) {
@@ -74,16 +78,18 @@ func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
 
 func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 	t.Parallel()
+	const late = "answers that come late" // the first of them may still tell something
+	least := map[string]float64{late: 3}
 	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
-		fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, exitDone, ""),
+		fails(late, "", apitest.Fault{Hang: 3 * time.Second}, exitDone, ""),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
 	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
-		b := befall(t, c, aFew, func(*apitest.Server) {}, 8*time.Second)
+		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 8*time.Second)
 		o, r := owners(t, b.config, "30s")
 		b.end()
 		return func(t *testing.T) {
 			last := o.Intervals[len(o.Intervals)-1]
-			if r.code != exitDone || o.Intervals[0].Count != "1" || last.Count != "1" || o.Seconds["unknown"] < 6 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+			if r.code != exitDone || o.Intervals[0].Count != "1" || last.Count != "1" || o.Seconds["unknown"] < cmp.Or(least[c.name], 6) || o.Seconds["0"]+o.Seconds["2"] > 0 {
 				t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 			}
 		}
@@ -95,7 +101,7 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
 	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
-		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
+		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		o, r := owners(t, b.config, "20s")
 		b.end()
 		return func(t *testing.T) {
@@ -115,10 +121,12 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 func TestOwnersDoesNotCountTheDeadForAliveBehindTrouble(t *testing.T) {
 	t.Parallel()
 	cut := fails("", "", apitest.Fault{Reset: true}, 0, "")
-	b := befall(t, cut, aFew, func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
-	o, r := owners(t, b.config, "40s")
+	b := befall(t, cut, looks(aFew), func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
+	start := time.Now()
+	o, r := owners(t, b.config, "50s")
 	b.end()
-	if last := o.Intervals[len(o.Intervals)-1]; r.code != exitDone || last.Count != "0" || o.Seconds["1"] > 8 || o.Seconds["unknown"] < 15 || o.Seconds["2"] > 0 {
+	alive := b.struck.Sub(start).Seconds() + 1 // the look that was under way may have been good
+	if last := o.Intervals[len(o.Intervals)-1]; r.code != exitDone || last.Count != "0" || o.Seconds["1"] > alive || o.Seconds["unknown"] < 15 || o.Seconds["2"] > 0 {
 		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 	}
 }
@@ -155,7 +163,7 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 			}
 			write("the-first-one")
 			expire := trouble{strike: func(_ *testing.T, s *apitest.Server) { s.Do(func() { s.Fault = accepts("the-second-one") }) }, heal: func(*testing.T, *apitest.Server) { write("the-second-one") }}
-			b := befall(t, expire, 1, func(*apitest.Server) {}, 1500*time.Millisecond)
+			b := befall(t, expire, looks(1), func(*apitest.Server) {}, 1500*time.Millisecond)
 			b.Do(func() { b.Fault = accepts("the-first-one") })
 			r := runHere(t, "", append(c.verb, "--kubeconfig", b.KubeconfigOf(t, "{tokenFile: "+file+"}"))...)
 			if b.end(); r.code != c.code || !strings.Contains(r.stdout, c.want) {
@@ -168,10 +176,10 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
 	t.Parallel()
 	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
-		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
+		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		runHere(t, "", "verify", "--kubeconfig", b.config)
-		for range 4 {
-			runHere(t, "", "owners", "--kubeconfig", b.config, "--for", "300ms")
+		for b.Count("/leases") < aFew {
+			runHere(t, "", "owners", "--kubeconfig", b.config, "--for", "1s")
 		}
 		b.end()
 		r := runHere(t, "", "status", "--kubeconfig", b.config, "-o", "json")

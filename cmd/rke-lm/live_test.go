@@ -81,6 +81,22 @@ func on(part string, f apitest.Fault) func(*http.Request) apitest.Fault {
 	}
 }
 
+// A policy that denies a write is no right that somebody could ask for.
+func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Fault = func(r *http.Request) apitest.Fault {
+		if r.Method != http.MethodPost || !strings.Contains(r.URL.Path, "/configmaps") {
+			return apitest.Fault{}
+		}
+		return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"w\" denied the request: labels cannot be empty"}`}
+	}
+	r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
+	if r.code != exitRefused || !strings.Contains(r.stderr, "labels cannot be empty") || strings.Contains(r.stderr, "rights are missing") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
 // expireLater lets the first look pass and refuses what comes behind it.
 func expireLater(s *apitest.Server) {
 	seen := 0
@@ -116,7 +132,7 @@ func TestVerifyWaitsThroughAStorm(t *testing.T) {
 		}
 		return apitest.Fault{Status: 500}
 	}
-	r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", "40s")
+	r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", "3m")
 	if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
@@ -147,7 +163,9 @@ func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
 func TestOwnersTellsTheTimeline(t *testing.T) {
 	t.Parallel()
 	_, config := cluster(t)
-	o, r := owners(t, config, "4s")
+	var o outputs.Ownership
+	var r ran
+	steadily(t, func() { o, r = owners(t, config, "4s") })
 	if r.code != exitDone || len(o.Intervals) != 1 || o.Intervals[0].Count != "1" || o.Seconds["1"] < 3 || o.Seconds["0"]+o.Seconds["2"]+o.Seconds["unknown"] > 0 {
 		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 	}
@@ -156,15 +174,22 @@ func TestOwnersTellsTheTimeline(t *testing.T) {
 // A cut is unknown, neither nobody nor the last one seen.
 func TestOwnersSaysUnknownForACut(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	start := time.Now()
-	s.Fault = func(*http.Request) apitest.Fault {
-		if since := time.Since(start); since > 3*time.Second && since < 10*time.Second {
+	var o outputs.Ownership
+	var r ran
+	steadily(t, func() {
+		s, config := cluster(t)
+		var begun time.Time
+		s.Fault = aFewLooks(s, func() apitest.Fault {
+			if begun.IsZero() {
+				begun = time.Now()
+			}
+			if time.Since(begun) > 7*time.Second {
+				return apitest.Fault{}
+			}
 			return [...]apitest.Fault{{Cut: true}, {Status: 500}, {Status: 429}}[len(s.Requests)%3]
-		}
-		return apitest.Fault{}
-	}
-	o, r := owners(t, config, "14s")
+		})
+		o, r = owners(t, config, "16s")
+	})
 	if r.code != exitDone || len(o.Intervals) != 3 || o.Intervals[1].Count != "unknown" || o.Seconds["unknown"] < 6.5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
 		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 	}
@@ -177,14 +202,9 @@ func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 	t.Parallel()
 	s, config := cluster(t)
 	start := time.Now()
-	s.Fault = func(*http.Request) apitest.Fault {
-		if time.Since(start) > 2*time.Second {
-			return apitest.Fault{Status: 401}
-		}
-		return apitest.Fault{}
-	}
-	o, r := owners(t, config, "10m")
-	if r.code != exitRefused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > 5*time.Minute {
+	s.Fault = aFewLooks(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
+	o, r := owners(t, config, "1h")
+	if r.code != exitRefused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > 20*time.Minute {
 		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 	}
 }
@@ -195,6 +215,26 @@ func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 	s.Fault = on("/", apitest.Fault{Status: 503})
 	if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "2s"); r.code != exitFailed || r.stdout != "" {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// A time that is over before the first look has shown nothing, and that is no
+// success.
+func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Fault = on("/", apitest.Fault{Hang: time.Minute})
+	r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "500ms", "-o", "json")
+	if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, "the first look did not end in time") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestTimesThatAreNoneAreRefused(t *testing.T) {
+	for _, args := range [][]string{{"owners", "--for", "0"}, {"owners", "--for=-5m"}, {"verify", "--wait=-5m"}} {
+		if r := runHere(t, "", args...); r.code != exitInput || !strings.Contains(r.stderr, "give a longer one") {
+			t.Errorf("%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
+		}
 	}
 }
 
@@ -211,9 +251,10 @@ func owners(t *testing.T, config, length string) (outputs.Ownership, ran) {
 // An interrupt ends the timeline as --for does.
 func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 	t.Parallel()
-	_, config := cluster(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	s, config := cluster(t)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	s.Fault = aFewLooks(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
 	var out, errs bytes.Buffer
 	code := run(ctx, []string{"owners", "--kubeconfig", config}, streams{strings.NewReader(""), &out, &errs})
 	if code != exitDone || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no owner: 0.0, one: ") {

@@ -183,14 +183,16 @@ func TestApplyPatchesAnEngine(t *testing.T) {
 func TestADryRunOfALiveClusterKeepsNothing(t *testing.T) {
 	t.Parallel()
 	for flag, want := range map[string]string{"--dry-run": "would be applied\n", "--dry-run=server": "the server has checked it and kept nothing"} {
-		r, flags := managing(t)
-		before := r.Object(harbourPath)
-		out := runAt(t, flags, "apply", "--next", flag, "--cluster", "harbour")
-		if out.code != exitDone || r.Object(harbourPath) != before || !strings.Contains(out.stdout, "+++ b/fleet-default/harbour") || !strings.Contains(out.stderr, want) || strings.Contains(out.stdout, "hunter2") {
-			t.Errorf("%s: exit %d\n%s%s", flag, out.code, out.stdout, out.stderr)
-		}
-		if patches := r.Count("dryRun=All"); (patches == 1) != (flag == "--dry-run=server") || r.Count("PATCH") != patches {
-			t.Errorf("%s: %v", flag, r.Requests)
+		for path, name := range map[string]string{harbourPath: "fleet-default/harbour", curlewPath: "c-x7k2p"} {
+			r, flags := managing(t)
+			before := r.Object(path)
+			out := runAt(t, flags, "apply", "--next", flag, "--cluster", name)
+			if out.code != exitDone || r.Object(path) != before || !strings.Contains(out.stdout, "+++ b/"+name) || !strings.Contains(out.stderr, want) || strings.Contains(out.stdout, "hunter2") {
+				t.Errorf("%s %s: exit %d\n%s%s", flag, name, out.code, out.stdout, out.stderr)
+			}
+			if patches := r.Count("dryRun=All"); (patches == 1) != (flag == "--dry-run=server") || r.Count("PATCH") != patches {
+				t.Errorf("%s %s: %v", flag, name, r.Requests)
+			}
 		}
 	}
 }
@@ -358,6 +360,24 @@ func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
 		if out := runHere(t, "", strings.Fields(c.line)...); out.code != exitInput || !strings.Contains(out.stderr, c.want) {
 			t.Errorf("%s: exit %d\n%s", c.line, out.code, out.stderr)
 		}
+	}
+}
+
+// A shell makes an empty flag of a variable that is not set; what is meant then is not
+// the cluster of the kubeconfig, and not Rancher's own.
+func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
+	t.Parallel()
+	r, flags := managing(t)
+	for _, args := range [][]string{
+		{"verify", "--cluster", ""}, {"owners", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
+		{"plan", "--cluster", "harbour", "--rancher-cli="}, {"plan", "--cluster", "harbour", "--rancher-url", ""},
+	} {
+		if out := runAt(t, flags, args...); out.code != exitInput || !strings.Contains(out.stderr, "it is empty") {
+			t.Errorf("%q: exit %d\n%s%s", args, out.code, out.stdout, out.stderr)
+		}
+	}
+	if len(r.Requests) > 0 {
+		t.Errorf("%v", r.Requests)
 	}
 }
 

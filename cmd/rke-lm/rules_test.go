@@ -5,6 +5,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,7 +128,8 @@ func TestFixesHold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(file, text, 0o640); err != nil {
+			// The mode of a new file is also the user's mask to say.
+			if err := errors.Join(os.WriteFile(file, text, 0o600), os.Chmod(file, 0o640)); err != nil {
 				t.Fatal(err)
 			}
 			before := linted(t, folder, r.ID)

@@ -334,9 +334,10 @@ func TestAStoppedRunWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	in := &meanwhile{strings.NewReader(text), cancel}
+	defer cancel()
 	for _, args := range [][]string{{"apply", "--stage", transform.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {
 		var out, errs bytes.Buffer
+		in := &meanwhile{strings.NewReader(text), cancel} // one that is stopped may go on reading
 		if code := run(ctx, args, streams{in, &out, &errs}); code == exitDone || out.Len() > 0 {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out.String(), errs.String())
 		}

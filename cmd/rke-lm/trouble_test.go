@@ -4,7 +4,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -63,19 +66,55 @@ func pageTroubles() []trouble {
 	}
 }
 
-// aFew looks at the leases make a first good look at the cluster.
+// looks are enough when the leases were looked at so many times.
+func looks(enough int) func(*apitest.Server) bool {
+	return func(s *apitest.Server) bool { return s.Count("/leases") >= enough }
+}
+
+// aFew looks at the leases show owners who owns the controllers.
 const aFew = 4
+
+// notes is what a run says while it runs.
+type notes struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (n *notes) Write(b []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(b)
+}
+
+func (n *notes) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.String()
+}
+
+// judged is when verify has told of the error that it is to wait for the end of.
+func (n *notes) judged(*apitest.Server) bool { return strings.Contains(n.String(), "errors: 1\n") }
+
+// verify runs the verb on a cluster that has an error, for some time.
+func (n *notes) verify(config, wait string, more ...string) ran {
+	var out bytes.Buffer
+	args := append([]string{"verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", wait}, more...)
+	code := run(context.Background(), args, streams{strings.NewReader(""), &out, n})
+	return ran{out.String(), n.String(), code}
+}
 
 // befallen is a cluster that is seen well, has a trouble, and may lose it again.
 type befallen struct {
 	*apitest.Server
 	config string
+	struck time.Time
 	over   context.CancelFunc
 	ended  sync.WaitGroup
 }
 
-// befall lets a trouble begin once the leases were looked at so many times.
-func befall(t *testing.T, c trouble, looks int, during func(*apitest.Server), length time.Duration) *befallen {
+// befall lets a trouble begin once the cluster was seen well.
+func befall(t *testing.T, c trouble, seen func(*apitest.Server) bool, during func(*apitest.Server), length time.Duration) *befallen {
 	t.Helper()
 	s := apitest.StartTLS(t)
 	s.Fill(520)
@@ -85,13 +124,14 @@ func befall(t *testing.T, c trouble, looks int, during func(*apitest.Server), le
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &befallen{Server: s, config: s.Kubeconfig(t), over: cancel}
 	b.ended.Go(func() {
-		for s.Count("/leases") < looks {
-			if !kubeapi.Pause(ctx, 10*time.Millisecond) {
+		for !seen(s) {
+			if !kubeapi.Pause(ctx, 10*time.Millisecond) && !seen(s) {
 				t.Errorf("%s: it was over before it began", c.name)
 				return
 			}
 		}
 		s.Do(func() { during(s) })
+		b.struck = time.Now()
 		c.strike(t, s)
 		if length > 0 && kubeapi.Pause(ctx, length) {
 			c.heal(t, s)
@@ -118,4 +158,42 @@ func atOnce(t *testing.T, list []trouble, run func(*testing.T, trouble) func(*te
 	for i, c := range list {
 		t.Run(c.name, checks[i])
 	}
+}
+
+// aFewLooks lets a trouble befall a server that was seen well for two seconds, in which owners looks four times.
+func aFewLooks(s *apitest.Server, trouble func() apitest.Fault) func(*http.Request) apitest.Fault {
+	looks := 0
+	return func(r *http.Request) apitest.Fault {
+		if strings.Contains(r.URL.Path, "/leases") {
+			looks++
+		}
+		if looks <= 5 {
+			return apitest.Fault{}
+		}
+		return trouble()
+	}
+}
+
+// steadily does something that a machine which stands still for a while shows in another way, and again where
+// the machine did.
+func steadily(t *testing.T, do func()) {
+	t.Helper()
+	const beat, late = 20 * time.Millisecond, time.Second
+	for range 5 {
+		ctx, end := context.WithCancel(t.Context())
+		longest := make(chan time.Duration)
+		go func() {
+			most, last := time.Duration(0), time.Now()
+			for kubeapi.Pause(ctx, beat) {
+				most, last = max(most, time.Since(last)), time.Now()
+			}
+			longest <- most
+		}()
+		do()
+		end()
+		if <-longest < late {
+			return
+		}
+	}
+	t.Skip("the machine never ran for as long as it takes without standing still for a second")
 }

@@ -125,6 +125,9 @@ func TestTheAccessListIsKept(t *testing.T) {
 
 func TestTheAccessListOfTheFolderIsNotTakenOver(t *testing.T) {
 	path := make1(t, "a.yaml")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	setACL(t, filepath.Dir(path), "system.posix_acl_default")
 	if err := Replace(path, look(t, path), text("new")); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 )
 
 // spoolMemory is what a Spool holds in memory.
@@ -14,18 +15,26 @@ const spoolMemory = 4 << 20
 
 // Spool keeps what is written to it until it can be used: a few megabytes in
 // memory, more in a temporary file that only the user can read and that has no
-// name where the system allows that. The zero Spool is empty.
+// name where the system allows that. The zero Spool is empty. It may be closed while
+// somebody writes: a reader of standard input cannot be stopped.
 type Spool struct {
+	mu     sync.Mutex
 	held   []byte // the end
 	file   *os.File
 	inFile int64 // size of what stands before held
 }
 
 // Len returns how much was written.
-func (s *Spool) Len() int64 { return s.inFile + int64(len(s.held)) }
+func (s *Spool) Len() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inFile + int64(len(s.held))
+}
 
 // Write implements io.Writer.
 func (s *Spool) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if len(s.held) > 0 && len(s.held)+len(p) > spoolMemory {
 		if err := s.spill(); err != nil {
 			return 0, err
@@ -35,7 +44,7 @@ func (s *Spool) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// spill moves what is held to the file.
+// spill moves what is held to the file. The caller holds the lock.
 func (s *Spool) spill() error {
 	if s.file == nil {
 		f, err := os.CreateTemp("", temporary)
@@ -56,6 +65,8 @@ func (s *Spool) spill() error {
 
 // ReadAt implements io.ReaderAt.
 func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	n := 0
 	if off < s.inFile {
 		var err error
@@ -75,8 +86,10 @@ func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
 
 // Close forgets what was written.
 func (s *Spool) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	f := s.file
-	*s = Spool{}
+	s.held, s.file, s.inFile = nil, nil, 0
 	if f == nil {
 		return nil
 	}

@@ -125,3 +125,30 @@ func TestCollectedPartsThatDoNotFitAreRefusedBeforeAnythingIsWritten(t *testing.
 		t.Errorf("error %v, %d bytes written", err, out.Len())
 	}
 }
+
+// A run that is stopped forgets what it has read while its reader still reads.
+func TestASpoolIsClosedWhileSomebodyWrites(t *testing.T) {
+	left := temporaries(t)
+	var s Spool
+	begun, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		block := make([]byte, 1<<20)
+		for n := range 3 * spoolMemory / len(block) {
+			if _, err := s.Write(block); err != nil {
+				t.Error(err)
+			}
+			if n == 0 {
+				close(begun)
+			}
+		}
+	}()
+	<-begun
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	<-ended
+	if err := s.Close(); err != nil || s.Len() != 0 || left() != 0 {
+		t.Errorf("%v, %d bytes and %d files are left", err, s.Len(), left())
+	}
+}

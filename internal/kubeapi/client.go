@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/net"
@@ -28,7 +29,8 @@ type Client struct {
 	tokens   credentials
 	pace     pace
 	config   *rest.Config
-	reviewed bool // all rights that are needed were there
+	reviewed bool        // all rights that are needed were there
+	heard    atomic.Bool // it was answered once, whatever the answer
 }
 
 const (
@@ -118,6 +120,7 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, silent(ctx, err)
 	}
+	c.heard.Store(true)
 	defer res.Body.Close()
 	body, err := readAll(res, heard.in(res.Body))
 	if err != nil {
@@ -126,26 +129,32 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	c.pace.note(isPacked(res), len(body), time.Since(start))
 	a := Answer{body, res.Header.Get("Content-Type"), warnings(res.Header)}
 	if res.StatusCode/100 != 2 {
-		return Answer{}, newFailure(r.What, res, a)
+		f := newFailure(r.What, res, a)
+		f.outdated = c.tokens.changed(req)
+		return Answer{}, f
 	}
 	return a, nil
 }
 
 // passing reports whether an error may pass, and how long to wait. What no
 // server said is the network's, which may come back; a certificate that is not
-// trusted does not. Credentials that somebody renews do.
+// trusted does not, nor do credentials that never were there: the program for them
+// may ask a person each time. Credentials that somebody renews do, and a webhook's own
+// troubles; what a webhook does not take it takes at no later time either.
 func (c *Client) passing(err error, pause time.Duration) (time.Duration, bool) {
 	var f *Failure
 	if !errors.As(err, &f) {
-		return pause, !untrusted(err)
+		return pause, !untrusted(err) && (c.heard.Load() || !Unidentified(err))
 	}
 	switch {
-	case f.Status == http.StatusTooManyRequests, f.Status >= 500, f.foreign():
+	case f.Status == http.StatusTooManyRequests, f.Status >= 500, f.Status == http.StatusNotFound && f.foreign(), f.by == byUnready:
 		return max(pause, f.after), true
+	case f.NotTaken():
+		return 0, false
 	case f.Status == http.StatusUnauthorized:
-		return pause, c.tokens.renewed
+		return pause, c.tokens.renewed || f.outdated
 	case f.Status == http.StatusForbidden:
-		return pause, c.reviewed && f.unauthorized()
+		return pause, c.reviewed && f.by == byAuthorizer
 	}
 	return 0, false
 }

@@ -15,6 +15,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 // Connection names a cluster as kubectl does.
@@ -23,8 +25,9 @@ type Connection struct {
 	Context    string // "" for the current one
 	UserAgent  string
 	// Rancher is the address of a Rancher, whose own cluster is meant; then Token
-	// is needed, and Kubeconfig and Context say nothing.
-	Rancher, Token string
+	// is needed, and Kubeconfig and Context say nothing. TokenFile is where it comes
+	// from, if somebody may renew it there.
+	Rancher, Token, TokenFile string
 	// Authority is a file with the certificate that signed the server's, and
 	// AuthorityData what such a file holds; without both the system's are trusted,
 	// or those of the kubeconfig.
@@ -50,7 +53,7 @@ func Connect(c Connection) (*Client, error) {
 	}
 	config, err := c.loader().ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, redact.Text(err.Error()))
 	}
 	config.UserAgent = c.UserAgent
 	if c.Authority != "" || c.Insecure {
@@ -63,7 +66,7 @@ func Connect(c Connection) (*Client, error) {
 // rancher goes through Rancher's plain Kubernetes route to its own cluster.
 func (c Connection) rancher() *rest.Config {
 	return &rest.Config{
-		Host: strings.TrimSuffix(c.Rancher, "/") + clusterRoute + "local", BearerToken: c.Token, UserAgent: c.UserAgent,
+		Host: strings.TrimSuffix(c.Rancher, "/") + clusterRoute + "local", BearerToken: c.Token, BearerTokenFile: c.TokenFile, UserAgent: c.UserAgent,
 		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority, CAData: c.AuthorityData, Insecure: c.Insecure},
 	}
 }
@@ -78,7 +81,7 @@ func (c Connection) loader() clientcmd.ClientConfig {
 func Contexts(c Connection) ([]string, error) {
 	raw, err := c.loader().RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG", ErrConfig, redact.Text(err.Error()))
 	}
 	var names []string
 	for name := range raw.Contexts {
@@ -94,17 +97,18 @@ func Contexts(c Connection) ([]string, error) {
 // newClient turns a configuration into a client.
 func newClient(config *rest.Config, c Connection) (*Client, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	if err != nil { // its text quotes the address, which may hold a password
+		return nil, fmt.Errorf("%w: the server's address is no URL; correct it", ErrConfig)
 	}
-	h, err := rest.HTTPClientFor(config)
+	shared, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %w; check the certificates and the credentials that are named", ErrConfig, err)
 	}
+	h := *shared // it may be that of the whole program
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
-		http: h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
-		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config), config: config,
+		http: &h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
+		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config, c), config: config,
 	}, nil
 }
 
@@ -115,15 +119,29 @@ const clusterRoute = "/k8s/clusters/"
 // Through returns a client for another cluster behind the same Rancher; false where
 // the server was not reached through one.
 func (c *Client) Through(id string) (*Client, bool) {
-	rancher, _, through := strings.Cut(c.base, clusterRoute)
+	before, _, through := strings.Cut(c.base, clusterRoute)
 	if !through {
 		return nil, false
 	}
 	return &Client{
-		http: c.http, base: rancher + clusterRoute + url.PathEscape(id), patience: c.patience,
+		http: c.http, base: before + clusterRoute + url.PathEscape(id), patience: c.patience,
 		silence: c.silence, tokens: c.tokens, config: c.config,
 	}, true
 }
 
-// Address is where the server is.
-func (c *Client) Address() string { return c.base }
+// Address is where the server is, for messages: without the credentials that a URL
+// may hold.
+func (c *Client) Address() string {
+	u, err := url.Parse(c.base)
+	if err != nil {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}
+
+// Rancher is the address of the Rancher before the server; false where there is none.
+func (c *Client) Rancher() (string, bool) {
+	address, _, through := strings.Cut(c.Address(), clusterRoute)
+	return address, through
+}

@@ -4,12 +4,16 @@
 package kubeapi
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +28,13 @@ type Failure struct {
 	What    string // what was asked for: "list nodes"
 	Status  int
 	Message string
+	said    []string // warnings that came with it
 	after   time.Duration
-	page    bool // it came as a page for people, so from a proxy
+	by      denial
+	page    bool // no API server wrote it, so a proxy did
+	people  bool // for people to read
+	// outdated says that there is another token by now.
+	outdated bool
 }
 
 func (f *Failure) Error() string {
@@ -36,32 +45,73 @@ func (f *Failure) Error() string {
 const noSuchPath = "404 page not found\n"
 
 func newFailure(what string, res *http.Response, a Answer) *Failure {
-	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), after: retryAfter(res.Header)}
-	f.page = len(a.Body) > 0 && !strings.Contains(a.ContentType, "json") && !isProtobuf(a) && string(a.Body) != noSuchPath
+	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), said: a.Warnings, after: retryAfter(res.Header)}
 	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
 		// The page of a login is no answer; its query may hold a token.
 		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
 	}
-	var s metav1.Status
-	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil && s.Message != "" {
-		f.Message = redact.Text(s.Message)
-	}
+	f.read(a)
 	return f
 }
 
-// foreign reports whether the refusal says nothing about the cluster: the proxy
-// before it does not know its way for now.
-func (f *Failure) foreign() bool { return f.Status == http.StatusNotFound && f.page }
+// read takes from an answer who refused, and what they say about it.
+func (f *Failure) read(a Answer) {
+	var s metav1.Status
+	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil {
+		f.by = deniedBy(s.Message)
+	} else {
+		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
+		s.Message = ofRancher(a.Body)
+	}
+	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
+	if f.foreign() && f.people {
+		f.Message += ", on a page for people, so it comes from a proxy before the API server, which may want a login of its own"
+	}
+}
 
-// unauthorized reports whether the authorizer refused, and not an admission webhook
-// (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters).
-func (f *Failure) unauthorized() bool { return strings.Contains(f.Message, " cannot ") }
+// ofRancher is what a Rancher says itself that stands before a server, of a cluster
+// whose agent is not connected for one (github.com/rancher/norman/httperror); "" for
+// anything else.
+func ofRancher(body []byte) string {
+	var said struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &said) != nil {
+		return ""
+	}
+	return said.Message
+}
+
+// Warnings are those that came with a refusal; they often say more than it does.
+func Warnings(err error) []string {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f.said
+	}
+	return nil
+}
+
+// foreign reports whether the refusal says nothing about the cluster and the user's
+// rights: the proxy before it does not know its way for now, or lets nobody through.
+func (f *Failure) foreign() bool {
+	switch f.Status {
+	case http.StatusNotFound:
+		return f.page
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return f.people
+	}
+	return false
+}
+
+// NotTaken reports whether a webhook, a policy or a plugin of the server does not take
+// what was to be written. That is no missing right, and nothing was written.
+func (f *Failure) NotTaken() bool { return f.by == byAdmission }
 
 // HasStatus reports whether an error is a refusal with one of these codes, by the
 // API server itself.
 func HasStatus(err error, codes ...int) bool {
 	var f *Failure
-	return errors.As(err, &f) && slices.Contains(codes, f.Status) && !f.foreign()
+	return errors.As(err, &f) && slices.Contains(codes, f.Status) && !f.foreign() && !f.NotTaken()
 }
 
 // Denied lists what the user may not do.
@@ -88,8 +138,11 @@ func (u *Unreached) Error() string {
 		return fmt.Sprintf("%s; look at the API server, and run the command again", f)
 	}
 	advice := "check the network and the API server"
-	if untrusted(u.Err) {
+	switch {
+	case untrusted(u.Err):
 		advice = "check the address and the certificate authority of the cluster, and who else may answer there"
+	case Unidentified(u.Err):
+		advice = "log in again, or look at the program that the kubeconfig names for the user"
 	}
 	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
 }
@@ -100,13 +153,20 @@ func (u *Unreached) Unwrap() error { return u.Err }
 // it from answering.
 func unreached(ctx context.Context, what string, err error) error {
 	var f *Failure
-	if errors.As(err, &f) && f.Status < 500 && f.Status != http.StatusTooManyRequests && !f.foreign() {
+	if errors.As(err, &f) && (f.NotTaken() || f.Status < 500 && f.Status != http.StatusTooManyRequests && !f.foreign()) {
 		return f
 	}
 	if ctx.Err() != nil && f == nil {
 		err = ctx.Err()
 	}
 	return &Unreached{what, err}
+}
+
+// Unidentified reports whether the program that a kubeconfig names for credentials
+// gave none (k8s.io/client-go/plugin/pkg/client/auth/exec).
+func Unidentified(err error) bool {
+	var u *url.Error
+	return errors.As(err, &u) && strings.HasPrefix(u.Err.Error(), "getting credentials: ")
 }
 
 func untrusted(err error) bool {

@@ -35,7 +35,7 @@ func observer(t testing.TB, s *apitest.Server, patience time.Duration) *observe.
 
 func look(t testing.TB, s *apitest.Server) *observation.Observation {
 	t.Helper()
-	o, err := observer(t, s, 10*time.Second).Look(t.Context())
+	o, err := observer(t, s, time.Minute).Look(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 	n.Annotations = map[string]string{"rke-lm.io/cordoned": "leader-migration-orchard", "field.example.org/token": "not to be kept"}
 	n.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/aws-ebs/aws://eu-west-1a/vol-1", "kubernetes.io/csi/ebs.csi.aws.com^vol-2"}
 	n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/aws-ebs/aws://eu-west-1a/vol-1"}}
-	n.Status.Images = []corev1.ContainerImage{{Names: []string{"419306528174.dkr.ecr.eu-west-1.amazonaws.com/shop/cart:v3", "public.ecr.aws/docker/library/nginx:1.25"}}}
+	n.Status.Images = []corev1.ContainerImage{{Names: []string{"419306528174.dkr.ecr.eu-west-1.amazonaws.com/shop/cart:v3", "public.ecr.aws/docker/library/nginx:1.25"}}, {Names: []string{"419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov/shop/cart:v3"}}, {Names: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com/shop/cart:v3"}}}
 	s.Services = []corev1.Service{
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "inner"}},
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "outer"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}, Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}}}},
@@ -81,7 +81,7 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 	o := look(t, s)
 	want := observation.Node{
 		Name: n.Name, UID: string(n.UID), Unschedulable: true, Cordoned: "leader-migration-orchard", InTreeVolumes: 1,
-		Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr.eu-west-1.amazonaws.com"},
+		Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
 		Ready: &observation.Condition{Status: "True", Reason: "KubeletReady"},
 	}
 	for _, diff := range []string{
@@ -159,7 +159,7 @@ func TestPodsOfAllNamespacesAreReadWhenAskedFor(t *testing.T) {
 	if o := look(t, s); len(o.Volumes) != 0 {
 		t.Errorf("%v", o.Volumes)
 	}
-	ob := observer(t, s, time.Second)
+	ob := observer(t, s, time.Minute)
 	ob.AllPods = true
 	o, err := ob.Look(t.Context())
 	if err != nil || len(o.Volumes) != 1 || o.Volumes[0].Name != "shop/cart" {
@@ -236,7 +236,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 	s.Nodes[0].Annotations = map[string]string{"example.org/password": secret}
 	for i := range s.Pods {
 		c := &s.Pods[i].Spec.Containers[0]
-		c.Args = append(c.Args, "--service-account-token="+secret, "--v=3")
+		c.Args = append(c.Args, "--service-account-token="+secret, "--aws-secret-key", "short-one", "--v=3")
 		c.Env = []corev1.EnvVar{{Name: "AWS_SECRET_ACCESS_KEY", Value: secret}}
 	}
 	o := look(t, s)
@@ -245,7 +245,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(text), secret) || !strings.Contains(string(text), "--v=3") {
+	if err != nil || strings.Contains(string(text), secret) || strings.Contains(string(text), "short-one") || !strings.Contains(string(text), "--v=3") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -263,7 +263,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 	s := apitest.Start(t)
 	s.Fill(1500)
-	ob := observer(t, s, time.Second)
+	ob := observer(t, s, time.Minute)
 	o := look(t, s)
 	first := o.Snapshot("install-ccm")
 	if err := ob.KeepSnapshot(t.Context(), first); err != nil {
@@ -289,14 +289,5 @@ func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 	}
 	if got, err := observe.ReadSnapshot(file); err != nil || cmp.Diff(first.Nodes, got.Nodes) != "" {
 		t.Errorf("%v, %+v", err, got)
-	}
-}
-
-func TestADamagedSnapshotIsAnError(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.ConfigMaps[observe.SnapshotName] = corev1.ConfigMap{BinaryData: map[string][]byte{"snapshot.json.gz": []byte("not gzip")}}
-	if _, err := observer(t, s, time.Second).Look(t.Context()); err == nil || !strings.Contains(err.Error(), "no snapshot") {
-		t.Errorf("%v", err)
 	}
 }

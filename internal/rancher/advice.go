@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net/url"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 )
@@ -31,17 +30,9 @@ func (s *Server) explained(err error) error {
 	case errors.As(err, &denied) && denied.Expired:
 		return &advised{fmt.Sprintf("%s does not accept the token: it has expired, or it is for one cluster only, and Rancher's own cluster takes no such token; make an API key without a scope, and run the command again", s.local.Address()), err}
 	case errors.As(err, &authority):
-		host := s.host()
-		return &advised{fmt.Sprintf("the certificate of %s is signed by an authority that this machine does not know; get it with: curl -sk https://%s/v3/settings/cacerts | jq -r .value > cacerts.pem, compare it with what the Rancher's administrators give, and add --cacert cacerts.pem", host, host), err}
+		if at, is := s.local.Rancher(); is {
+			return &advised{fmt.Sprintf("the certificate of %s is signed by an authority that this machine does not know; get it with: curl -sk %s/v3/settings/cacerts | jq -r .value > cacerts.pem, compare it with what the Rancher's administrators give, and add --cacert cacerts.pem", at, at), err}
+		}
 	}
 	return err
-}
-
-// host is that of Rancher.
-func (s *Server) host() string {
-	u, err := url.Parse(s.local.Address())
-	if err != nil {
-		return s.local.Address()
-	}
-	return u.Host
 }

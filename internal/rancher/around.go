@@ -24,8 +24,8 @@ func (s *Server) Around(ctx context.Context, o Object) (admission.Seen, error) {
 		return seen, s.explained(err)
 	}
 	seen.Infrastructure, err = s.optional(ctx, kubeapi.Request{
-		What: "get clusters.cluster.x-k8s.io", Method: http.MethodGet, Accept: "application/json",
+		What: "get clusters.cluster.x-k8s.io", Method: http.MethodGet,
 		Path: "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/clusters/" + url.PathEscape(o.Name),
-	})
+	}, "Cluster")
 	return seen, s.explained(err)
 }

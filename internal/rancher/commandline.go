@@ -54,6 +54,9 @@ func (s Source) login(c *kubeapi.Connection) error {
 	if name == CurrentServer {
 		name = known.CurrentServer
 	}
+	if name == "" {
+		return fmt.Errorf("%s: no server is the current one; choose it with rancher server switch, or name it", file)
+	}
 	server, there := known.Servers[name]
 	if !there {
 		return fmt.Errorf("%s: there is no server %q; it has %s", file, name, strings.Join(slices.Sorted(maps.Keys(known.Servers)), ", "))

@@ -4,6 +4,7 @@
 package rancher
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
@@ -47,8 +49,11 @@ func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 	}
 	if engineID.MatchString(q.Name) {
 		// Who may read this one object need not be allowed to list.
-		if o, h, err := s.get(ctx, Object{Distro: RKE1, Name: q.Name}); err == nil && h.isEngine() {
+		switch o, h, err := s.get(ctx, Object{Distro: RKE1, Name: q.Name}); {
+		case err == nil && h.isEngine():
 			return []Object{o}, nil
+		case err != nil && !unseen(err):
+			return nil, s.explained(err)
 		}
 	}
 	list, err := s.all(ctx, q.Selector)
@@ -78,22 +83,42 @@ func one(list []Object, name string) ([]Object, error) {
 	return found, nil
 }
 
-// named reads one cluster. Rancher keeps an object in a namespace for clusters of
-// RKE as well, which only points to the one that counts.
+// named reads one cluster.
 func (s *Server) named(ctx context.Context, namespace, name string) (Object, error) {
-	o, h, err := s.get(ctx, Object{Distro: RKE2, Namespace: namespace, Name: name})
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
-		return Object{}, fmt.Errorf("%w: %s/%s; rke-lm status lists the clusters of a Rancher", ErrNone, namespace, name)
+	for _, part := range []string{namespace, name} {
+		if part == "" || len(path.IsValidPathSegmentName(part)) > 0 {
+			return Object{}, fmt.Errorf("%s/%s is not the NAMESPACE/NAME of a cluster; rke-lm status lists the clusters of a Rancher", namespace, name)
+		}
 	}
-	if err != nil || isSet(h.Spec.RKEConfig) || o.ID == "" {
+	o, h, err := s.get(ctx, Object{Distro: RKE2, Namespace: namespace, Name: name})
+	switch {
+	case unseen(err) && !s.hasClusters(ctx):
+		return Object{}, ErrNoRancher
+	case kubeapi.HasStatus(err, http.StatusNotFound):
+		return Object{}, fmt.Errorf("%w: %s/%s; rke-lm status lists the clusters of a Rancher", ErrNone, namespace, name)
+	case err != nil || isSet(h.Spec.RKEConfig) || o.ID == "":
 		return o, err
 	}
+	return s.behind(ctx, o)
+}
+
+// behind returns the object that counts for a cluster of RKE, for which Rancher keeps
+// one in a namespace as well that only points to it; else the object itself.
+func (s *Server) behind(ctx context.Context, o Object) (Object, error) {
 	engine, h, err := s.get(ctx, Object{Distro: RKE1, Name: o.ID})
-	if err != nil || !h.isEngine() {
+	switch {
+	case err != nil && !unseen(err):
+		return o, err
+	case err != nil || !h.isEngine():
 		// Who may not see the other object is told what this one shows.
 		return o, nil
 	}
 	return engine, nil
+}
+
+// unseen reports whether there is nothing, or nothing that the user may see.
+func unseen(err error) bool {
+	return kubeapi.HasStatus(err, http.StatusNotFound, http.StatusForbidden)
 }
 
 // rawList is a list of objects, each as the server wrote it.
@@ -105,7 +130,7 @@ type rawList struct {
 // all lists the clusters of both kinds.
 func (s *Server) all(ctx context.Context, selector string) ([]Object, error) {
 	provisioned, err := s.list(ctx, "clusters.provisioning.cattle.io", provisioned, selector)
-	if kubeapi.HasStatus(err, http.StatusNotFound) || kubeapi.HasStatus(err, http.StatusForbidden) && !s.hasClusters(ctx) {
+	if unseen(err) && !s.hasClusters(ctx) {
 		return nil, ErrNoRancher
 	}
 	managed, errManaged := s.list(ctx, "clusters.management.cattle.io", managed, selector)
@@ -115,27 +140,55 @@ func (s *Server) all(ctx context.Context, selector string) ([]Object, error) {
 	if err := kubeapi.Joined([]error{err, errManaged}); err != nil {
 		return nil, err
 	}
-	var list []Object
-	engines := map[string]bool{}
-	for _, raw := range managed {
-		o, h, err := read(RKE1, raw)
-		if err != nil {
-			return nil, err
-		}
-		if h.isEngine() {
-			list, engines[o.Name] = append(list, o), true
-		}
+	return s.merged(ctx, provisioned, managed)
+}
+
+// known is what an object of management.cattle.io says of a cluster.
+type known struct {
+	display string
+	engine  bool // RKE makes it, and this object counts
+}
+
+// merged returns each cluster once, with the name that people use.
+func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMessage) ([]Object, error) {
+	list, ids, err := engines(managed)
+	if err != nil {
+		return nil, err
 	}
 	for _, raw := range provisioned {
 		o, h, err := read(RKE2, raw)
 		if err != nil {
 			return nil, err
 		}
-		if isSet(h.Spec.RKEConfig) || !engines[o.ID] {
+		other, there := ids[o.ID]
+		o.Display = cmp.Or(other.display, o.Display)
+		switch points := !isSet(h.Spec.RKEConfig) && engineID.MatchString(o.ID); {
+		case points && other.engine:
+			continue
+		case points && !there: // its other object has other labels
+			if o, err = s.behind(ctx, o); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, o)
+	}
+	return list, nil
+}
+
+// engines are the clusters that RKE makes, and what is known of all by their IDs.
+func engines(managed []json.RawMessage) (list []Object, ids map[string]known, err error) {
+	ids = map[string]known{}
+	for _, raw := range managed {
+		o, h, err := read(RKE1, raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids[o.ID] = known{o.Display, h.isEngine()}
+		if h.isEngine() {
 			list = append(list, o)
 		}
 	}
-	return list, nil
+	return list, ids, nil
 }
 
 // hasClusters asks what everybody may ask: who has no right to list something is
@@ -169,7 +222,7 @@ func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 }
 
 func (s *Server) get(ctx context.Context, o Object) (Object, head, error) {
-	a, err := s.local.Do(ctx, kubeapi.Request{What: "get " + o.resource(), Method: http.MethodGet, Path: o.path(), Accept: "application/json"})
+	a, err := s.local.Object(ctx, kubeapi.Request{What: "get " + o.resource(), Method: http.MethodGet, Path: o.path()}, "Cluster")
 	if err != nil {
 		return o, head{}, err
 	}

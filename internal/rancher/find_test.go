@@ -5,6 +5,7 @@ package rancher
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -46,6 +47,35 @@ func TestClustersAreListedOnceEach(t *testing.T) {
 	if _, err := s.Find(t.Context(), Query{Selector: "env in"}); err == nil {
 		t.Error("half of a selector is taken")
 	}
+}
+
+// A list comes in pages, and begins anew where it expires between two.
+func TestManyClustersAreAllFoundOnceEach(t *testing.T) {
+	r, s := open(t)
+	const more = 1100
+	for i := range more {
+		name := fmt.Sprintf("flock-%04d", i)
+		r.Put(t, strings.NewReplacer("u-orchard", "u-"+name, "orchard", name, "c-m-8kqlhbsd", fmt.Sprintf("c-m-%08d", i)).Replace(orchardText))
+	}
+	expired := false
+	r.Do(func() {
+		r.Fault = func(req *http.Request) ranchertest.Fault {
+			if expired || !strings.Contains(req.URL.RawQuery, "continue=1000") {
+				return ranchertest.Fault{}
+			}
+			expired = true
+			return ranchertest.Fault{Status: http.StatusGone}
+		}
+	})
+	list, err := s.Find(t.Context(), Query{})
+	titles := map[string]bool{}
+	for _, o := range list {
+		titles[o.Title()] = true
+	}
+	if err != nil || !expired || len(list) != more+3 || len(titles) != more+3 {
+		t.Errorf("%v, %d clusters, %d of them different", err, len(list), len(titles))
+	}
+	find(t, s, "flock-1099")
 }
 
 // The role of a verb allows to get one object; it needs no list.
@@ -110,6 +140,7 @@ func TestWhatAnswersIsARancherOrAnError(t *testing.T) {
 		{"a login page elsewhere", ranchertest.Fault{Status: 302, Location: "https://login.example.com/sso?token=abcdefgh"}, "https://login.example.com/sso, which is not followed", failed},
 		{"a page", ranchertest.Fault{Status: 200, Body: "<html>"}, "no ClusterList", unreached},
 		{"an overloaded server", ranchertest.Fault{Status: 503}, "503", unreached},
+		{"a Rancher that says why", ranchertest.Fault{Status: 503, Body: `{"Code":{"Code":"ClusterUnavailable","Status":503},"Message":"failed to find Session for client stv-cluster-local token=abcdefgh1234"}`}, "failed to find Session", unreached},
 		{"a cut", ranchertest.Fault{Lost: true}, "check the network", unreached},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -57,14 +57,14 @@ func (s *Server) rollout(ctx context.Context, o Object) (seen rollout.Seen, err 
 // controlPlane reads the RKEControlPlane of a cluster; nil where there is none.
 func (s *Server) controlPlane(ctx context.Context, o Object) ([]byte, error) {
 	return s.optional(ctx, kubeapi.Request{
-		What: "get rkecontrolplanes.rke.cattle.io", Method: http.MethodGet, Accept: "application/json",
+		What: "get rkecontrolplanes.rke.cattle.io", Method: http.MethodGet,
 		Path: "/apis/rke.cattle.io/v1/namespaces/" + url.PathEscape(o.Namespace) + "/rkecontrolplanes/" + url.PathEscape(o.Name),
-	})
+	}, "RKEControlPlane")
 }
 
 // optional reads what need not be there.
-func (s *Server) optional(ctx context.Context, r kubeapi.Request) ([]byte, error) {
-	a, err := s.local.Do(ctx, r)
+func (s *Server) optional(ctx context.Context, r kubeapi.Request, kind string) ([]byte, error) {
+	a, err := s.local.Object(ctx, r, kind)
 	if kubeapi.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}

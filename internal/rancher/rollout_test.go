@@ -113,6 +113,32 @@ func TestWhatIsAroundAClusterIsRead(t *testing.T) {
 	}
 }
 
+// A page in the place of an object does not tell that nothing is paused.
+func TestAPageIsNothingAroundACluster(t *testing.T) {
+	for _, part := range []string{"/rkecontrolplanes/", "/cluster.x-k8s.io/"} {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		pages := 0
+		page := func(most int) func(*http.Request) ranchertest.Fault {
+			return func(req *http.Request) ranchertest.Fault {
+				if !strings.Contains(req.URL.Path, part) || pages == most {
+					return ranchertest.Fault{}
+				}
+				pages++
+				return ranchertest.Fault{Status: 200, Body: "<html>starting</html>"}
+			}
+		}
+		r.Do(func() { r.Fault = page(2) })
+		if seen, err := s.Around(t.Context(), o); err != nil || seen.ControlPlane != nil || seen.Infrastructure != nil {
+			t.Errorf("%s: %v %s%s", part, err, seen.ControlPlane, seen.Infrastructure)
+		}
+		r.Do(func() { r.Fault = page(-1) })
+		if _, err := s.Around(t.Context(), o); !unreached(err) {
+			t.Errorf("%s: %v", part, err)
+		}
+	}
+}
+
 func TestRightsThatAreMissingAreListedInTheirOrder(t *testing.T) {
 	r, s := open(t)
 	o := find(t, s, "orchard")

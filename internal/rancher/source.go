@@ -4,7 +4,6 @@
 package rancher
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -45,7 +44,7 @@ func Open(s Source) (*Server, error) {
 	var err error
 	switch {
 	case s.URL != "":
-		c.Rancher = s.URL
+		c.Rancher, c.TokenFile = s.URL, s.renewed()
 		c.Token, err = s.token()
 	case s.CLI != "":
 		err = s.login(&c)
@@ -53,8 +52,10 @@ func Open(s Source) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Rancher != "" && !strings.HasPrefix(c.Rancher, "https://") {
-		return nil, errors.New("the address of a Rancher has to begin with https://, because a token is sent to it; correct --rancher-url")
+	if s.URL != "" || s.CLI != "" {
+		if c.Rancher, err = address(c.Rancher); err != nil {
+			return nil, err
+		}
 	}
 	client, err := kubeapi.Connect(c)
 	if err != nil {
@@ -66,18 +67,32 @@ func Open(s Source) (*Server, error) {
 // token reads the token from its file or its variable.
 func (s Source) token() (string, error) {
 	if s.TokenFile == "" {
-		if token := strings.TrimSpace(os.Getenv(TokenVariable)); token != "" {
-			return token, nil
+		given := os.Getenv(TokenVariable)
+		if strings.TrimSpace(given) == "" {
+			return "", fmt.Errorf("there is no token for the Rancher; set %s, or name a file with --token-file", TokenVariable)
 		}
-		return "", fmt.Errorf("there is no token for %s; set %s, or name a file with --token-file", s.URL, TokenVariable)
+		return oneToken(given, TokenVariable, "set it to the token alone")
 	}
 	text, err := os.ReadFile(s.TokenFile)
 	if err != nil {
 		return "", fmt.Errorf("the token cannot be read: %w; check the path", err)
 	}
-	token := strings.TrimSpace(string(text))
-	if token == "" || strings.ContainsAny(token, " \t\r\n") {
-		return "", fmt.Errorf("%s: not one token; write the token alone into the file", s.TokenFile)
+	return oneToken(string(text), s.TokenFile, "write the token alone into the file")
+}
+
+// renewed is the file in which somebody may renew the token. What can be read only
+// once, as a pipe, is none.
+func (s Source) renewed() string {
+	if info, err := os.Stat(s.TokenFile); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return s.TokenFile
+}
+
+func oneToken(text, where, do string) (string, error) {
+	token, is := kubeapi.Token(text)
+	if !is {
+		return "", fmt.Errorf("%s: not one token; %s", where, do)
 	}
 	return token, nil
 }

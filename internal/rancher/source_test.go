@@ -5,6 +5,7 @@ package rancher
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,15 +35,22 @@ func configure(t *testing.T, text string) {
 	t.Setenv(folderVariable, folder)
 }
 
+// kubeconfig writes one for a server, with more about the cluster, and the token.
+func kubeconfig(t *testing.T, server string, more ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {%s}}]\nusers: [{name: a, user: {token: %q}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n",
+		strings.Join(append(more, fmt.Sprintf("server: %q", server)), ", "), ranchertest.Token)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 func TestEverySourceLeadsToTheRancher(t *testing.T) {
 	r, _ := open(t)
 	key, secret, _ := strings.Cut(ranchertest.Token, ":")
-	kubeconfig := filepath.Join(t.TempDir(), "config")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: %q, certificate-authority: %q}}]\nusers: [{name: a, user: {token: %q}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n",
-		r.URL()+"/k8s/clusters/local", r.Authority(t), ranchertest.Token)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := kubeconfig(t, r.URL()+"/k8s/clusters/local", "certificate-authority: "+r.Authority(t))
 	for name, make := range map[string]func() Source{
 		"a file with the token": func() Source { return source(t, r) },
 		"the variable": func() Source {
@@ -57,9 +65,15 @@ func TestEverySourceLeadsToTheRancher(t *testing.T) {
 			commandLine(t, map[string]string{"url": r.URL(), "accessKey": key, "secretKey": secret, "cacert": r.Certificate()})
 			return Source{CLI: "here"}
 		},
-		"a kubeconfig":                   func() Source { return Source{Kubeconfig: kubeconfig} },
-		"a kubeconfig and a certificate": func() Source { return Source{Kubeconfig: kubeconfig, Authority: r.Authority(t)} },
-		"any certificate":                func() Source { return Source{URL: r.URL(), TokenFile: r.TokenFile(t), Insecure: true} },
+		"a kubeconfig":                   func() Source { return Source{Kubeconfig: config} },
+		"a kubeconfig and a certificate": func() Source { return Source{Kubeconfig: config, Authority: r.Authority(t)} },
+		"an address of the browser": func() Source {
+			return Source{URL: r.URL() + "/dashboard/c/_/manager/provisioning.cattle.io.cluster?mode=view#tab", TokenFile: r.TokenFile(t), Authority: r.Authority(t)}
+		},
+		"an address of the API": func() Source {
+			return Source{URL: r.URL() + "/v3/", TokenFile: r.TokenFile(t), Authority: r.Authority(t)}
+		},
+		"any certificate": func() Source { return Source{URL: r.URL(), TokenFile: r.TokenFile(t), Insecure: true} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Open(make())
@@ -77,7 +91,8 @@ func TestEverySourceLeadsToTheRancher(t *testing.T) {
 func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 	t.Setenv(TokenVariable, "")
 	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(empty, []byte("two words\n"), 0o600); err != nil {
+	good := filepath.Join(t.TempDir(), "good")
+	if err := errors.Join(os.WriteFile(empty, []byte("two words\n"), 0o600), os.WriteFile(good, []byte("token-abc:x\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -88,7 +103,13 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 		{"no token", "", Source{URL: "https://rancher.example.com"}, TokenVariable},
 		{"not one token", "", Source{URL: "https://rancher.example.com", TokenFile: empty}, "not one token"},
 		{"no such file", "", Source{URL: "https://rancher.example.com", TokenFile: empty + "x"}, "check the path"},
+		{"no host", "", Source{URL: "https:///dashboard", TokenFile: good}, "https://rancher.example.com"},
+		{"no URL", "", Source{URL: "https://rancher.example.com:hunter2 x/", TokenFile: good}, "has to be a URL"},
+		{"a token in the address", "", Source{URL: "https://token-abcde:hunter2@rancher.example.com", TokenFile: good}, "holds credentials"},
+		{"a token in the address of a kubeconfig", "", Source{Kubeconfig: kubeconfig(t, "https://token-abcde:hunter 2@rancher.example.com")}, "no URL"},
+		{"a file that is no certificate", "", Source{URL: "https://rancher.example.com", TokenFile: good, Authority: good}, "check the certificates"},
 		{"no TLS", "", Source{URL: "http://rancher.example.com", TokenFile: empty}, "token"},
+		{"no current server", `{"Servers":{"here":{}}}`, Source{CLI: CurrentServer}, "rancher server switch"},
 		{"no such server", `{"Servers":{"here":{}}}`, Source{CLI: "there"}, "it has here"},
 		{"a server without a token", `{"Servers":{"here":{"url":"https://x"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "rancher login"},
 		{"a server without TLS", `{"Servers":{"here":{"url":"http://x","tokenKey":"a:b"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "https://"},

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
@@ -78,17 +77,17 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun 
 		q.Set("dryRun", "All")
 	}
 	what := "patch " + o.resource()
-	a, err := s.local.Do(ctx, kubeapi.Request{
+	a, err := s.local.Object(ctx, kubeapi.Request{
 		What: what, Method: http.MethodPatch, Path: o.path(), Query: q,
-		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
-	})
+		Body: p.Bytes(), ContentType: jsonpatch.ContentType,
+	}, "Cluster")
 	if err != nil {
-		now, err := s.afterFailure(ctx, o, p, err)
-		return now, nil, err
+		now, meaning := s.afterFailure(ctx, o, p, err)
+		return now, kubeapi.Warnings(err), settled(meaning, dryRun)
 	}
 	now, _, err := read(o.Distro, a.Body)
 	if err != nil {
-		return o, a.Warnings, &Lost{o.Title(), &kubeapi.Unreached{What: what, Err: err}}
+		return o, a.Warnings, settled(&Lost{o.Title(), &kubeapi.Unreached{What: what, Err: err}}, dryRun)
 	}
 	switch {
 	case p.Holds(now.Raw):
@@ -99,13 +98,22 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun 
 	return now, a.Warnings, &Altered{o.Title()}
 }
 
+// settled is what a lost answer means: of a dry run nothing is kept in any case.
+func settled(err error, dryRun bool) error {
+	var l *Lost
+	if dryRun && errors.As(err, &l) {
+		return l.Err
+	}
+	return err
+}
+
 // afterFailure tells what a failed request means. A request that is made again
 // after its answer got lost fails because of itself: then the object shows it.
 func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, failure error) (Object, error) {
 	switch {
 	case kubeapi.HasStatus(failure, http.StatusNotFound):
 		return o, &Stale{o.Title(), "is gone"}
-	case kubeapi.HasStatus(failure, http.StatusBadRequest), kubeapi.HasStatus(failure, http.StatusForbidden) && byWebhook(failure):
+	case notTaken(failure), kubeapi.HasStatus(failure, http.StatusBadRequest):
 		return o, &Rejected{o.Title(), failure}
 	case kubeapi.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
 		return o, s.explained(failure)
@@ -124,9 +132,9 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 	return now, &Stale{o.Title(), "was changed meanwhile"}
 }
 
-// byWebhook tells a webhook that denies a change from a right that is missing: both
-// answer 403.
-func byWebhook(failure error) bool {
+// notTaken reports whether a webhook or a policy denies a change. It comes to that only
+// when the tests of the patch held, so no earlier try was written either.
+func notTaken(failure error) bool {
 	var f *kubeapi.Failure
-	return errors.As(failure, &f) && strings.Contains(f.Message, "admission webhook")
+	return errors.As(failure, &f) && f.NotTaken()
 }

@@ -153,6 +153,12 @@ func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
 			r.Refuse = func(map[string]any) string { return "spec.rkeConfig: Invalid value: password=hunter22222" }
 		}, "Invalid value", rejected},
 		{"a webhook that denies it", patchFault(ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"rancher.cattle.io.clusters\" denied the request: spec is wrong"}`}), "spec is wrong", rejected},
+		{"Rancher's webhook, which says 401", patchFault(denial(401, `admission webhook \"rancher.cattle.io.clusters.provisioning.cattle.io\" denied the request: no such credential`)), "no such credential", rejected},
+		{"a webhook that says 404", patchFault(denial(404, `admission webhook \"w\" denied the request: it cannot be found`)), "it cannot be found", rejected},
+		{"a webhook that says 409", patchFault(denial(409, `admission webhook \"w\" denied the request: it is locked`)), "it is locked", rejected},
+		{"a webhook that failed within", patchFault(denial(500, `admission webhook \"w\" denied the request: Internal error occurred: x`)), "Internal error occurred", rejected},
+		{"a policy", patchFault(denial(403, `clusters.provisioning.cattle.io \"orchard\" is forbidden: ValidatingAdmissionPolicy 'frozen' with binding 'frozen' denied request: not today`)), "not today", rejected},
+		{"a plugin of the server", patchFault(denial(403, `clusters.provisioning.cattle.io \"orchard\" is forbidden: exceeded quota: all`)), "exceeded quota", rejected},
 		{"a conflict that the server could not settle", patchFault(ranchertest.Fault{Status: 409}), "was changed meanwhile", stale},
 		{"a patch that cannot be read", patchFault(ranchertest.Fault{Status: 400}), "Bad Request", rejected},
 		{"a right that is missing", func(r *ranchertest.Server) { r.Denied["patch clusters"] = true }, "patch clusters.provisioning.cattle.io", denied},
@@ -174,6 +180,11 @@ func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// denial is a refusal with a message of the server.
+func denial(code int, message string) ranchertest.Fault {
+	return ranchertest.Fault{Status: code, Body: `{"kind":"Status","apiVersion":"v1","message":"` + message + `"}`}
 }
 
 func stale(err error) bool { return errors.As(err, new(*Stale)) }

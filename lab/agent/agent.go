@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 )
@@ -88,16 +89,8 @@ func (a *Agent) follow(ctx context.Context, w Wanted, at slot) error {
 	if a.Follow != nil {
 		a.Follow(at.machine)
 	}
-	return pause(ctx, a.Pause)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
+	kubeapi.Pause(ctx, a.Pause)
+	return ctx.Err()
 }
 
 func (a *Agent) set(at slot, k *keeper) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
@@ -39,7 +40,7 @@ func (k *keeper) start(ctx context.Context) error {
 	return nil
 }
 
-// keep starts the manager again whenever it has ended. One that cannot be started is given up.
+// keep starts the manager again whenever it has ended. One that cannot be started is tried again.
 func (k *keeper) keep(ctx context.Context) {
 	defer close(k.ended)
 	for {
@@ -48,14 +49,12 @@ func (k *keeper) keep(ctx context.Context) {
 			return
 		case <-k.current().Ended():
 		}
-		select {
-		case <-ctx.Done():
+		if !kubeapi.Pause(ctx, k.backoff) {
 			return
-		case <-time.After(k.backoff):
 		}
 		m, err := k.cluster.StartManager(ctx, k.spec)
 		if err != nil {
-			return
+			continue
 		}
 		k.mu.Lock()
 		k.last, _ = k.manager.EndedAt()
@@ -99,13 +98,11 @@ func (k *keeper) end(manager func(*cluster.Manager)) {
 
 // awaitHealth waits until the manager answers. One that only waits for its lease is healthy too.
 func (k *keeper) awaitHealth(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, cluster.Patience)
 	defer cancel()
 	for !k.current().Healthy(ctx) {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("agent: %s is not healthy; see %s", k.current().Caller(), k.current().LogFile())
-		case <-time.After(100 * time.Millisecond):
+		if !kubeapi.Pause(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("agent: %s is not healthy; it said: %s", k.current().Caller(), k.current().LastWords())
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
@@ -65,7 +66,7 @@ func (k *Kubelets) Start() {
 		defer close(k.ended)
 		for ctx.Err() == nil {
 			_ = k.sync(ctx)
-			_ = pause(ctx, 150*time.Millisecond)
+			kubeapi.Pause(ctx, 150*time.Millisecond)
 		}
 	}()
 }

@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // CacheVariable names the environment variable with the folder of the cache.
@@ -66,8 +67,23 @@ func Programs() []Program {
 	return []Program{ControlPlane, managers["v1.26"], managers["v1.28"], Helm}
 }
 
+// found holds the files of programs that were asked for before: managers are started again and again, and
+// nothing changes meanwhile.
+var found sync.Map
+
 // Path returns the program's file, which it builds when it is not in the cache.
 func (p Program) Path(ctx context.Context) (string, error) {
+	if file, known := found.Load(p); known {
+		return file.(string), nil
+	}
+	file, err := p.path(ctx)
+	if err == nil {
+		found.Store(p, file)
+	}
+	return file, err
+}
+
+func (p Program) path(ctx context.Context) (string, error) {
 	dir, err := p.dir(ctx)
 	if err != nil {
 		return "", err
@@ -88,10 +104,14 @@ func (p Program) build(ctx context.Context, dir, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	part := fmt.Sprintf("%s.%d", file, os.Getpid())
-	defer os.Remove(part)
+	beside, err := os.MkdirTemp(filepath.Dir(file), "part-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(beside)
+	part := filepath.Join(beside, p.Name)
 	// Two at a time: the compiler needs up to a gigabyte for some packages.
-	if _, err := goTool(ctx, dir, "build", "-p", "2", "-trimpath", "-ldflags", p.flags(), "-o", part, p.Package); err != nil {
+	if _, err = goTool(ctx, dir, "build", "-p", "2", "-trimpath", "-ldflags", p.flags(), "-o", part, p.Package); err != nil {
 		return err
 	}
 	return os.Rename(part, file)

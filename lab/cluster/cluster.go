@@ -30,32 +30,13 @@ const (
 	ServiceNetwork = "10.43.0.0/16"
 )
 
-// Timing is how managers elect their leaders.
-type Timing struct{ Lease, Renew, Retry time.Duration }
-
-// Short keeps a run near a minute. Defaults are Kubernetes' own.
-var (
-	Short    = Timing{Lease: 3 * time.Second, Renew: 2 * time.Second, Retry: 500 * time.Millisecond}
-	Defaults = Timing{Lease: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second}
-)
-
-// Takeover is the longest time that passes between the last renewal of a dead leader and the first hold of
-// a candidate that waits: a candidate looks again after at most 2.2 times the retry period.
-func (t Timing) Takeover() time.Duration { return t.Lease + t.Retry*22/10 }
-
-func (t Timing) flags() []string {
-	return []string{
-		"--leader-elect-lease-duration=" + t.Lease.String(),
-		"--leader-elect-renew-deadline=" + t.Renew.String(),
-		"--leader-elect-retry-period=" + t.Retry.String(),
-	}
-}
-
 // Cluster is etcd, kube-apiserver and an AWS account. Managers are started one by one.
 type Cluster struct {
 	AWS    *aws.Fake
-	Timing Timing
-	Dir    string // logs, certificates, kubeconfigs; all that the cluster writes
+	Timing Timing // as asked for, or longer on a slow machine
+	// Slowness is how many times longer than on an idle machine the start took; 1 at least.
+	Slowness int
+	Dir      string // logs, certificates, kubeconfigs; all that the cluster writes
 
 	binary string // the control plane
 	server string // URL
@@ -66,6 +47,7 @@ type Cluster struct {
 	scheduler *process.Process
 
 	mu       sync.Mutex
+	parts    []part // of the control plane, as they were started
 	managers []*Manager
 	ports    []io.Closer
 }
@@ -91,22 +73,28 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.writeIdentities(); err != nil {
 		return err
 	}
-	if err := c.startEtcd(ctx); err != nil {
+	began := time.Now()
+	if err := listening(func() error { return c.startEtcd(ctx) }); err != nil {
 		return err
 	}
-	port, err := c.port()
-	if err != nil {
-		return err
-	}
-	c.server = "https://127.0.0.1:" + port
-	return c.startAPI(ctx)
+	err := listening(func() error {
+		port, err := c.port()
+		if err != nil {
+			return err
+		}
+		c.server = "https://127.0.0.1:" + port
+		return c.startAPI(ctx)
+	})
+	c.Slowness = slowness(time.Since(began))
+	c.Timing = c.Timing.stretched(c.Slowness)
+	return err
 }
 
 // RestartAPI ends the API server at once and starts it again where it was. It returns when the new one is
 // ready.
 func (c *Cluster) RestartAPI(ctx context.Context) error {
 	c.api.Kill()
-	return c.startAPI(ctx)
+	return listening(func() error { return c.startAPI(ctx) })
 }
 
 // Stop ends all that the cluster has started, the managers first.
@@ -137,9 +125,12 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := os.RemoveAll(c.path("etcd")); err != nil { // of a try whose ports were taken
+		return err
+	}
 	url, member := "http://127.0.0.1:"+client, "http://127.0.0.1:"+peer
 	c.store = url
-	c.etcd, err = c.component("etcd", "etcd",
+	c.etcd, err = c.component("etcd",
 		"--data-dir="+c.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
 		"--listen-client-urls="+url, "--advertise-client-urls="+url, "--listen-peer-urls="+member,
 		"--initial-advertise-peer-urls="+member, "--initial-cluster=default="+member)
@@ -151,7 +142,7 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 
 func (c *Cluster) startAPI(ctx context.Context) (err error) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(c.server, "https://"), ":")
-	c.api, err = c.component("kube-apiserver", "kube-apiserver",
+	c.api, err = c.component("kube-apiserver",
 		"--etcd-servers="+c.store, "--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+c.path("tls"),
 		"--token-auth-file="+c.path("tokens.csv"), "--authorization-mode=Node,RBAC", "--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range="+ServiceNetwork, "--allow-privileged=true", "--profiling=false",
@@ -177,8 +168,15 @@ func (c *Cluster) Client(user string) (*kubernetes.Clientset, error) {
 }
 
 // component starts a part of the control plane.
-func (c *Cluster) component(part, name string, args ...string) (*process.Process, error) {
-	return process.Start(process.Command{Path: c.binary, Args: append([]string{part}, args...), Env: environment(), Log: c.path(name + ".log")})
+func (c *Cluster) component(name string, args ...string) (*process.Process, error) {
+	p, err := process.Start(process.Command{Path: c.binary, Args: append([]string{name}, args...), Env: environment(), Log: c.path(name + ".log")})
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.parts = append(c.parts, part{name, p})
+	return p, nil
 }
 
 // environment keeps the caller's credentials and proxies out of the lab.

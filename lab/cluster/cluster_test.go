@@ -29,6 +29,11 @@ func started(t *testing.T) (*cluster.Cluster, *kubernetes.Clientset) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Stop)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.LastWords())
+		}
+	})
 	client, err := c.Client(cluster.Admin)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +44,7 @@ func started(t *testing.T) (*cluster.Cluster, *kubernetes.Clientset) {
 // eventually waits until what is asked for is there.
 func eventually(t *testing.T, what string, ok func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), cluster.Patience)
 	defer cancel()
 	for !ok(ctx) {
 		select {
@@ -74,6 +79,7 @@ func TestTheInTreeProviderMakesALoadBalancer(t *testing.T) {
 			t.Errorf("%s was written by %s", w.Action, w.Caller)
 		}
 	}
+	eventually(t, "the manager's word that it leads", func(context.Context) bool { return len(m.Acquired()) > 0 })
 	if a := m.Acquired(); len(a) != 1 || a[0].Lease != "kube-controller-manager" {
 		t.Error("leases of the manager:", a)
 	}
@@ -136,7 +142,7 @@ func TestPodsFindTheirNodes(t *testing.T) {
 	if _, err := c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=external"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.StartScheduler(); err != nil {
+	if err := c.StartScheduler(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}}}
@@ -161,4 +167,18 @@ func TestAManagerThatLosesItsRightsEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the manager's end", func(context.Context) bool { _, ended := m.EndedAt(); return ended })
+}
+
+func TestWhenAManagerEndedIsKnownAtOnce(t *testing.T) {
+	c, _ := started(t)
+	for _, end := range []func(*cluster.Manager){(*cluster.Manager).Kill, (*cluster.Manager).Stop} {
+		m, err := c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=external"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(m)
+		if _, over := m.EndedAt(); !over || m.Alive() || !m.Asked() {
+			t.Error("it has ended, and nobody knows")
+		}
+	}
 }

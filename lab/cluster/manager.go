@@ -7,8 +7,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,12 +41,6 @@ type Spec struct {
 	CloudConfig string
 }
 
-// Acquisition is a lease that a manager got.
-type Acquisition struct {
-	Lease string // its name
-	At    time.Time
-}
-
 // Manager is one process of a manager, running or ended. It is never started again; another one is.
 type Manager struct {
 	Spec
@@ -56,18 +50,17 @@ type Manager struct {
 
 	process *process.Process
 	port    string
-	log     string
+	gone    chan struct{} // closed when it is known when the process ended
 
 	mu       sync.Mutex
 	acquired []Acquisition
 	holder   string // how it calls itself in leases
 	ended    time.Time
-	asked    bool
 }
 
 // StartManager starts a manager. It may end by itself, as managers that lose their lease do.
 func (c *Cluster) StartManager(ctx context.Context, spec Spec) (*Manager, error) {
-	m := &Manager{Spec: spec, Started: time.Now()}
+	m := &Manager{Spec: spec, Started: time.Now(), gone: make(chan struct{})}
 	path, first, err := c.program(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -81,10 +74,9 @@ func (c *Cluster) StartManager(ctx context.Context, spec Spec) (*Manager, error)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m.log = c.path(fmt.Sprintf("%s-%s-%d.log", spec.Machine, spec.Component, len(c.managers)))
 	m.process, err = process.Start(process.Command{
 		Path: path, Args: slices.Concat(first, given, spec.Args), Env: append(environment(), aws.Env()...),
-		Log: m.log, Line: m.read,
+		Log: c.path(fmt.Sprintf("%s-%s-%d.log", spec.Machine, spec.Component, len(c.managers))), Line: m.read,
 	})
 	if err != nil {
 		return nil, err
@@ -168,43 +160,12 @@ func (c *Cluster) webhook(m *Manager, args []string) ([]string, error) {
 // Caller is the manager's name in the log of AWS.
 func (m *Manager) Caller() string { return string(m.Component) + "@" + m.Machine }
 
-// What a manager logs when it gets a lease (client-go, tools/leaderelection). Events go another way, so the
-// second may come first.
-var (
-	won = regexp.MustCompile(`successfully acquired lease kube-system/([a-z-]+)`)
-	led = regexp.MustCompile(`object="kube-system/([a-z-]+)".* message="(\S+) became leader"`)
-)
-
-func (m *Manager) read(line string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if found := won.FindStringSubmatch(line); found != nil {
-		m.acquired = append(m.acquired, Acquisition{Lease: found[1], At: time.Now()})
-	}
-	if found := led.FindStringSubmatch(line); found != nil {
-		m.holder = found[2]
-	}
-}
-
 func (m *Manager) watch() {
+	defer close(m.gone)
 	<-m.process.Ended()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = time.Now()
-}
-
-// Acquired returns the leases that the manager got, in their order.
-func (m *Manager) Acquired() []Acquisition {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.acquired)
-}
-
-// Holder is how the manager calls itself in the leases that it holds; "" while it has not said so.
-func (m *Manager) Holder() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.holder
 }
 
 // EndedAt returns when the manager ended; false says that it has not.
@@ -214,42 +175,33 @@ func (m *Manager) EndedAt() (time.Time, bool) {
 	return m.ended, !m.ended.IsZero()
 }
 
-// Ended is closed when the manager has ended.
-func (m *Manager) Ended() <-chan struct{} { return m.process.Ended() }
+// Ended is closed when the manager has ended, and EndedAt tells when.
+func (m *Manager) Ended() <-chan struct{} { return m.gone }
 
 // Alive reports whether the manager is running.
 func (m *Manager) Alive() bool { return m.process.Alive() }
 
 // Stop ends the manager as the kubelet ends a pod.
 func (m *Manager) Stop() {
-	m.ask()
 	m.process.Stop(30 * time.Second)
+	<-m.gone
 }
 
 // Kill ends the manager at once, as a lost machine does.
 func (m *Manager) Kill() {
-	m.ask()
 	m.process.Kill()
-}
-
-// ask takes down that somebody ends the manager, unless it has ended before.
-func (m *Manager) ask() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.asked = m.asked || m.process.Alive()
+	<-m.gone
 }
 
 // Asked reports whether somebody ended the manager; else it ended by itself, if it has.
-func (m *Manager) Asked() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.asked
-}
+func (m *Manager) Asked() bool { return m.process.Asked() }
 
-// Log returns the manager's output so far.
-func (m *Manager) Log() (string, error) {
-	text, err := os.ReadFile(m.log)
-	return string(text), err
+// LastWords returns the end of the manager's output.
+func (m *Manager) LastWords() string { return m.process.LastWords() }
+
+// Logged reports whether the manager has written a text.
+func (m *Manager) Logged(text string) bool {
+	return len(m.process.Lines(1, func(line string) bool { return strings.Contains(line, text) })) > 0
 }
 
 // Managers returns all managers that were ever started, in their order.

@@ -5,9 +5,8 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -16,55 +15,49 @@ import (
 	"github.com/rke-lm/rke-lm/lab/process"
 )
 
-// patience is how long a part of the control plane may take to become ready on a machine that does much else.
-const patience = 3 * time.Minute
+// Patience is how long a program may take to become ready, or to show something, on a machine that does much
+// else. A scenario in which all goes well never waits so long.
+const Patience = 3 * time.Minute
+
+// errTaken says that another program listens on the port that was to be a component's.
+var errTaken = errors.New("its port was taken by another program")
+
+// listening starts a component, and again where another program was faster to listen on its port.
+func listening(start func() error) (err error) {
+	for range 5 {
+		if err = start(); !errors.Is(err, errTaken) {
+			return err
+		}
+	}
+	return err
+}
 
 // await waits until a part of the control plane is ready. When it ends or takes too long, the error tells its
 // last words, since its log is gone with the test.
 func (c *Cluster) await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	for {
 		err := ready(ctx)
-		if err == nil {
+		if err == nil && p.Alive() { // else another program answered
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("lab: %s is not ready: %w; it said: %s", name, err, c.lastWords(name))
+			return fmt.Errorf("lab: %s is not ready: %w; it said: %s", name, err, p.LastWords())
 		case <-p.Ended():
-			return fmt.Errorf("lab: %s ended: %v; it said: %s", name, p.Err(), c.lastWords(name))
+			err, said := p.Err(), p.LastWords()
+			if strings.Contains(said, "address already in use") {
+				err = errTaken
+			}
+			return fmt.Errorf("lab: %s ended: %w; it said: %s", name, err, said)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
 
-// lastWords returns the end of a component's log.
-func (c *Cluster) lastWords(name string) string {
-	const most = 2000
-	text, err := os.ReadFile(c.path(name + ".log"))
-	if err != nil {
-		return err.Error()
-	}
-	return strings.TrimSpace(string(text[max(0, len(text)-most):]))
-}
-
 // storeReady reports whether etcd serves: kube-apiserver ends when it does not find it for 20 seconds.
-func (c *Cluster) storeReady(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.store+"/health", nil)
-	if err != nil {
-		return err
-	}
-	answer, err := asking.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("etcd says %s", answer.Status)
-	}
-	return nil
-}
+func (c *Cluster) storeReady(ctx context.Context) error { return healthy(ctx, c.store+"/health") }
 
 // ready reports whether the API server serves and has made the namespaces that Kubernetes starts with.
 func (c *Cluster) ready(ctx context.Context) error {

@@ -22,6 +22,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 )
 
 // The names that RKE2's helm-controller uses.
@@ -88,10 +90,7 @@ func (c *Charts) follow(ctx context.Context) {
 				_ = c.sync(ctx, &list.Items[i])
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(200 * time.Millisecond):
-		}
+		kubeapi.Pause(ctx, 200*time.Millisecond)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,16 @@ import (
 type Helm struct {
 	Path string // the program
 	dir  string
+
+	mu    sync.Mutex
+	fault error
+}
+
+// Fault returns how the last run failed that did, with what helm said; nil for none.
+func (h *Helm) Fault() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.fault
 }
 
 // NewHelm returns the helm of the lab's cache. What it keeps is below dir.
@@ -52,7 +63,10 @@ func (h *Helm) Run(ctx context.Context, args ...string) error {
 	case <-p.Ended():
 	}
 	if err := p.Err(); err != nil {
-		return fmt.Errorf("deploy: helm %s: %w; see %s", args[0], err, log)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.fault = fmt.Errorf("deploy: helm %s: %w; it said: %s", args[0], err, p.LastWords())
+		return h.fault
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +21,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/lab/recorder"
 )
 
 // conducted is a cluster of a Rancher that rke-lm itself migrates.
@@ -55,19 +53,14 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
+	explain(t, server.LastWords)
 	began := time.Now()
 	d, err := add(server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines), patience: 2*timing.Takeover() + time.Minute}
-	if s.client, err = d.Client(cluster.Admin); err != nil {
-		t.Fatal(err)
-	}
-	if s.recorder, err = recorder.Start(context.Background(), s.client); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.recorder.Stop() })
+	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines)}
+	s.record()
 	c := &conducted{scenario: s, rancher: server, downstream: d, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
 	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
 		t.Fatal(err)
@@ -102,7 +95,7 @@ func (c *conducted) start(heard func(*run, event), verb string, more ...string) 
 	}
 	args := append([]string{
 		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.title(),
-		"--end-state", "external", "--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "2m",
+		"--end-state", "external", "--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "5m",
 	}, more...)
 	r := &run{cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	r.heard = func(e event) {
@@ -165,13 +158,16 @@ const killed = -1
 // kill ends a run as nothing else does. It may have ended already.
 func (r *run) kill() { _ = r.cmd.Process.Kill() }
 
+// endless is when a run is given up that should have given up long before.
+const endless = 20 * time.Minute
+
 // result waits for the end of a run, which has to come with one of the given exit codes. It returns that
 // code and what the run said.
 func (c *conducted) result(r *run, codes ...int) (int, string) {
 	c.Helper()
 	select {
 	case <-r.ended:
-	case <-time.After(5 * time.Minute):
+	case <-time.After(endless):
 		r.kill()
 		<-r.ended
 		c.Errorf("%s did not end", r.cmd.Args[1])

@@ -28,7 +28,7 @@ import (
 func TestADaemonSetThatWantsNoPodsLeavesTheServicesToNobody(t *testing.T) {
 	s := mistake(t)
 	s.controlPlane(s.join())
-	if err := s.cluster.StartScheduler(); err != nil {
+	if err := s.cluster.StartScheduler(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	plan := planned(t, document(t, "rke2.yaml"))

@@ -78,25 +78,44 @@ func TestWhatGoesWrongOnTheWayOfAClusterOfARancherIsLeftBehind(t *testing.T) {
 	c.end("faults")
 }
 
-// crossed starts another run while one is at work.
+// crossed starts another run while one is at work, which a machine keeps from being done first.
 func (c *conducted) crossed() {
 	c.Helper()
 	c.during(written(transform.EnableLeaderMigration), func() {
+		c.downstream.Stall(c.downstream.Machines[1].Name)
 		other := c.start(nil, "migrate")
 		<-other.ended
+		c.downstream.Stall("")
 		if said := other.fault.String(); other.code != 4 || !strings.Contains(said, "another run is at work") {
 			c.Errorf("the other run ended with exit code %d\n%s", other.code, said)
 		}
 	}, []int{0}, "--until", transform.EnableLeaderMigration)
 }
 
+// hold keeps a machine from following, until the function that it returns is called.
+func (c *conducted) hold() (release func()) {
+	ctx := context.WithoutCancel(c.Context())
+	if err := c.downstream.Hold(ctx, c.downstream.Machines[1].Name); err != nil {
+		c.Error(err)
+	}
+	return func() {
+		if err := c.downstream.Release(ctx); err != nil {
+			c.Error(err)
+		}
+	}
+}
+
 // cutOff breaks the network for some seconds while machines are waited for.
 func (c *conducted) cutOff() {
 	c.Helper()
+	mended := make(chan struct{})
 	c.during(written(transform.InstallCCM), func() {
 		c.rancher.Cut()
-		time.AfterFunc(5*time.Second, c.rancher.Mend)
+		time.AfterFunc(5*time.Second, func() { c.rancher.Mend(); close(mended) })
 	}, []int{0, 3}, "--until", transform.InstallCCM)
+	if !c.Failed() {
+		<-mended
+	}
 	c.rke("migrate", "--until", transform.InstallCCM)
 }
 
@@ -129,18 +148,17 @@ func (c *conducted) restarted() {
 // when the machine is back.
 func (c *conducted) neverReady() {
 	c.Helper()
-	ctx := context.WithoutCancel(c.Context())
-	code, _ := c.during(written(transform.DisableLeaderMigration), func() {
-		if err := c.downstream.Hold(ctx, c.downstream.Machines[1].Name); err != nil {
-			c.Error(err)
-		}
-	}, []int{3}, "--timeout", "15s")
-	if code == 0 {
-		c.Error("the run did not wait for the machine")
+	var release func()
+	c.rancher.Before(edits, func() { release = c.hold() })
+	if _, text := c.result(c.start(nil, "migrate", "--timeout", "30s"), 3); release == nil {
+		c.Fatalf("the run gave up before the last edit\n%s", text)
 	}
-	if err := c.downstream.Release(ctx); err != nil {
-		c.Fatal(err)
-	}
+	release()
+}
+
+// edits matches the requests by which a run changes the cluster's object.
+func edits(r rancher.Request) bool {
+	return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/clusters/lab") && !strings.Contains(r.Query, "dryRun")
 }
 
 // notReady lets the node of a machine that follows say that it is not ready. The run says that it waits for
@@ -165,9 +183,7 @@ func (c *conducted) notReady() {
 func (c *conducted) conflict() {
 	c.Helper()
 	const list = "/spec/rkeConfig/machineGlobalConfig/kube-controller-manager-arg/0"
-	c.rancher.Before(func(r rancher.Request) bool {
-		return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/clusters/lab")
-	}, func() {
+	c.rancher.Before(edits, func() {
 		c.patch(`[{"op":"add","path":"` + list + `","value":"v=3"}]`)
 	})
 	if _, text := c.result(c.start(nil, "migrate", "--until", transform.SwitchToExternal), 4); !strings.Contains(text, "changed") {

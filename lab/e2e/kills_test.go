@@ -138,6 +138,6 @@ func (s *scenario) explained() {
 func (s *scenario) wasEnded(caller string, at time.Time) bool {
 	return slices.ContainsFunc(s.cluster.Managers(), func(m *cluster.Manager) bool {
 		ended, over := m.EndedAt()
-		return m.Caller() == caller && over && m.Asked() && ended.Sub(at).Abs() < slack
+		return m.Caller() == caller && over && m.Asked() && ended.Sub(at).Abs() < s.slack()
 	})
 }

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/rke-lm/rke-lm/lab/agent"
@@ -13,9 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/lab/recorder"
 	"github.com/rke-lm/rke-lm/transform"
 )
-
-// slack is what a busy machine may add to a takeover.
-const slack = 2 * time.Second
 
 // way is the way of a cluster through its stages.
 type way struct {
@@ -39,19 +37,15 @@ type move struct {
 // migrate drives the control planes through the stages as planned, one machine at a time, under load.
 func (s *scenario) migrate(w way) {
 	s.Helper()
-	var switched time.Time
 	s.underLoad(w.start, func() {
 		for _, l := range w.legs {
-			if l.step.Stage.Name == transform.SwitchToExternal {
-				switched = time.Now()
-			}
 			s.pass(l)
 		}
 	})
 	if s.left == 0 {
 		s.Error("no machine joined with an external provider")
 	}
-	s.oneOwner(switched)
+	s.oneOwner()
 }
 
 // underLoad makes Services and lets machines join while the control planes change, and requires that every
@@ -112,32 +106,37 @@ func (s *scenario) gate(stage string) {
 	}
 }
 
-// oneOwner requires that there were never two owners, that the handover behind the switch took one takeover
+// oneOwner requires that there were never two owners, that the handover between the managers took one takeover
 // at most, and that AWS was written to by owners alone, first by one component and then by the other.
-func (s *scenario) oneOwner(switched time.Time) {
+func (s *scenario) oneOwner() {
 	s.Helper()
 	s.pen(cluster.KCM, cluster.CCM)
-	timing := s.cluster.Timing
 	s.shortGaps()
-	if gap := s.handover(switched); gap > timing.Takeover()+slack {
-		s.Errorf("the handover took %s, more than %s", gap, timing.Takeover()+slack)
+	if gap, most := s.handover(), s.cluster.Timing.Takeover()+s.slack(); gap > most {
+		s.Errorf("the handover took %s, more than %s", gap, most)
 	}
 }
 
-// handover returns how long it took from the last in-tree owner to the first external one.
-func (s *scenario) handover(switched time.Time) time.Duration {
+// handover returns how long it took from the last in-tree owner to the first external one. It comes behind the
+// switch, or before where the leader lost its lease.
+func (s *scenario) handover() time.Duration {
 	s.Helper()
-	var last time.Time
-	for _, i := range s.timeline(recorder.Service, s.began) {
-		for _, owner := range i.Owners {
-			switch component := recorder.ComponentOf(owner); {
-			case component == cluster.KCM:
-				last = i.To
-			case i.From.After(switched):
-				return i.From.Sub(last)
-			}
+	timeline := s.timeline(recorder.Service, s.began)
+	owns := func(c cluster.Component) func(recorder.Interval) bool {
+		return func(i recorder.Interval) bool {
+			return slices.ContainsFunc(i.Owners, func(owner string) bool { return recorder.ComponentOf(owner) == c })
 		}
 	}
-	s.Error("the cloud-controller-manager never took over")
-	return 0
+	last := -1
+	for n, i := range timeline {
+		if owns(cluster.KCM)(i) {
+			last = n
+		}
+	}
+	next := slices.IndexFunc(timeline[last+1:], owns(cluster.CCM))
+	if last < 0 || next < 0 {
+		s.Error("the cloud-controller-manager never took over")
+		return 0
+	}
+	return timeline[last+1+next].From.Sub(timeline[last].To)
 }

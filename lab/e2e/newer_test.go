@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
@@ -47,13 +46,12 @@ func TestANewerManagerWithItsOwnNamesWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.served()
-	switched := time.Now()
 	s.rollOut(configured(at(s, plan, transform.SwitchToExternal)))
 	if err := s.service(t.Context(), "after"); err != nil {
 		t.Fatal(err)
 	}
 	s.served()
-	s.oneOwner(switched)
+	s.oneOwner()
 	s.end("newer-ccm-own-names")
 }
 

@@ -49,7 +49,7 @@ func (s *scenario) neverTwo() {
 			s.Errorf("%s had two owners for %.1f s\n%s", controller, two, s.story())
 		}
 	}
-	for _, stray := range recorder.Strays(s.timeline(recorder.Service, s.began), s.cluster.AWS.Writes(), time.Second) {
+	for _, stray := range recorder.Strays(s.timeline(recorder.Service, s.began), s.cluster.AWS.Writes(), s.slack()/2) {
 		s.Errorf("%s wrote %s without owning the controllers", stray.Caller, stray.Action)
 	}
 }
@@ -64,7 +64,7 @@ func (s *scenario) shortGaps() {
 		if len(gap.Owners) > 0 || n == 0 || n == len(timeline)-1 {
 			continue
 		}
-		if quiet := s.quiet(gap); quiet > 2*(s.cluster.Timing.Takeover()+slack) {
+		if quiet := s.quiet(gap); quiet > 2*(s.cluster.Timing.Takeover()+s.slack()) {
 			s.Errorf("%.1f  nobody owned the controllers, and for %s no manager had ended", gap.From.Sub(s.began).Seconds(), quiet)
 		}
 	}

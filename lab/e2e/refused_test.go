@@ -92,6 +92,7 @@ func withoutClusters(t *testing.T) *conducted {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
+	explain(t, server.LastWords)
 	c := &conducted{scenario: &scenario{T: t}, rancher: server, downstream: &rancher.Downstream{}, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
 	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
 		t.Fatal(err)

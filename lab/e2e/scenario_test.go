@@ -35,11 +35,12 @@ type scenario struct {
 	agent    *agent.Agent
 	recorder *recorder.Recorder
 	began    time.Time
-	ended    bool                   // its last line is due
-	external bool                   // what kubelets are told now
-	machines int                    // launched so far
-	left     int                    // of them, those that a cloud-controller-manager has to initialise
-	patience time.Duration          // with what is to come: two takeovers, and then some for a busy machine
+	ended    bool          // its last line is due
+	external bool          // what kubelets are told now
+	machines int           // launched so far
+	left     int           // of them, those that a cloud-controller-manager has to initialise
+	patience time.Duration // with what is to come: two takeovers, and then some for a busy machine
+	pulse    pulse
 	chartPod atomic.Pointer[string] // the name of the pod that a DaemonSet made for the cloud-controller-manager, if one did
 }
 
@@ -59,6 +60,7 @@ func begin(t *testing.T, machines ...string) *scenario {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Stop)
+	explain(t, c.LastWords)
 	s := &scenario{T: t, cluster: c, agent: agent.New(c, machines...), began: time.Now()}
 	t.Cleanup(s.agent.Stop)
 	t.Cleanup(func() {
@@ -66,15 +68,33 @@ func begin(t *testing.T, machines ...string) *scenario {
 			t.Error("the scenario has no last line")
 		}
 	})
-	s.patience = 2*timing.Takeover() + 20*time.Second
-	if s.client, err = c.Client(cluster.Admin); err != nil {
-		t.Fatal(err)
+	s.record()
+	return s
+}
+
+// record begins to watch the cluster, until the test ends.
+func (s *scenario) record() {
+	s.Helper()
+	s.patience = 2*s.cluster.Timing.Takeover() + cluster.Patience
+	var err error
+	if s.client, err = s.cluster.Client(cluster.Admin); err != nil {
+		s.Fatal(err)
 	}
 	if s.recorder, err = recorder.Start(context.Background(), s.client); err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.recorder.Stop() })
-	return s
+	s.Cleanup(func() { _ = s.recorder.Stop() })
+	s.feel()
+}
+
+// explain prints why a test has failed, as far as the programs that it started can tell. Their logs end with
+// the test.
+func explain(t *testing.T, lastWords func() string) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("last words of the programs:\n" + lastWords())
+		}
+	})
 }
 
 // folder is where the scenario's logs go: below LAB_LOGS, where they are kept, or a folder that goes with

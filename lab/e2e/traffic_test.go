@@ -10,19 +10,28 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-// service makes a Service of type LoadBalancer.
+// service makes a Service of type LoadBalancer. An API server that is busy, or starts anew, is asked again.
 func (s *scenario) service(ctx context.Context, name string) error {
-	_, err := s.client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}},
-	}, metav1.CreateOptions{})
-	return err
+	for since := time.Now(); ; kubeapi.Pause(ctx, 200*time.Millisecond) {
+		_, err := s.client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}},
+		}, metav1.CreateOptions{})
+		switch {
+		case err == nil || apierrors.IsAlreadyExists(err):
+			return nil
+		case ctx.Err() != nil || apierrors.IsInvalid(err) || time.Since(since) > s.patience:
+			return err
+		}
+	}
 }
 
 // waiting returns the Services without a load balancer, and how many there are in all.
@@ -73,10 +82,7 @@ func (s *scenario) traffic(every time.Duration) (stop func()) {
 			if err := s.service(ctx, fmt.Sprintf("web-%d", n)); err != nil && ctx.Err() == nil {
 				s.Error(err)
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(every):
-			}
+			kubeapi.Pause(ctx, every)
 		}
 	})
 	return func() { cancel(); running.Wait() }

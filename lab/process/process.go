@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -33,6 +34,8 @@ type Command struct {
 // Process is a running program, or one that has ended.
 type Process struct {
 	cmd    *exec.Cmd
+	log    string // file
+	asked  atomic.Bool
 	ended  chan struct{}
 	result error
 }
@@ -46,7 +49,7 @@ func Start(c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{cmd: exec.Command(c.Path, c.Args...), ended: make(chan struct{})}
+	p := &Process{cmd: exec.Command(c.Path, c.Args...), log: c.Log, ended: make(chan struct{})}
 	p.cmd.Env = c.Env
 	p.cmd.SysProcAttr = attributes()
 	out := &lines{to: log, each: c.Line}
@@ -89,6 +92,9 @@ func (p *Process) Alive() bool {
 	}
 }
 
+// Asked reports whether the process was told to end; else it ends by itself.
+func (p *Process) Asked() bool { return p.asked.Load() }
+
 // Err waits for the end and says how it came; nil stands for exit code 0.
 func (p *Process) Err() error {
 	<-p.ended
@@ -114,6 +120,7 @@ func (p *Process) Kill() {
 // signal reaches the whole group. A process that has ended is left alone: its number may be another's.
 func (p *Process) signal(s syscall.Signal) {
 	if p.Alive() {
+		p.asked.Store(true)
 		_ = syscall.Kill(-p.PID(), s)
 	}
 }

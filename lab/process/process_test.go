@@ -12,6 +12,16 @@ import (
 	"github.com/rke-lm/rke-lm/lab/process"
 )
 
+// sleeper is a program that would run for long.
+func sleeper(t *testing.T, dir string) *process.Process {
+	t.Helper()
+	p, err := process.Start(process.Command{Path: "/bin/sleep", Args: []string{"600"}, Log: filepath.Join(dir, "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func TestOutputIsHandedOnByLine(t *testing.T) {
 	var got []string
 	p, err := process.Start(process.Command{

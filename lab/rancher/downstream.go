@@ -74,7 +74,7 @@ func (s *Server) downstream(ctx context.Context, id, name string, prune bool, ma
 		d.Machines[i].Node = instance.Name
 		nodes[instance.Name] = d.Machines[i].Name
 	}
-	if err := c.StartScheduler(); err != nil {
+	if err := c.StartScheduler(ctx); err != nil {
 		return nil, err
 	}
 	if d.Kubelets, err = agent.NewKubelets(c, filepath.Join(c.Dir, "pods"), nodes); err != nil {
@@ -163,6 +163,13 @@ func (d *Downstream) SetReady(ctx context.Context, machine string, ready corev1.
 		_, err = d.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})
 		return err
 	})
+}
+
+// Stall makes a machine follow no plan, and "" all of them follow again. Its node stays as it is.
+func (d *Downstream) Stall(machine string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held = machine
 }
 
 func (d *Downstream) isHeld(machine string) bool {

@@ -25,8 +25,17 @@ import (
 // block is a manifest of docs/permissions.md, below what says on which cluster it belongs.
 var block = regexp.MustCompile("(?s)(On [^\n]*):\n\n```yaml\n(.*?)```\n")
 
-// documented returns the roles of a verb, for an RKE2 cluster: on Rancher's own, and on the cluster itself.
-func documented(t *testing.T, verb string) (local, downstream string) {
+// subject is the cluster that the roles are for.
+type subject struct {
+	other           string // the distro that it is not of, as the documentation calls it
+	namespace, name string // "" and the ID for RKE1
+}
+
+// title is how a command line names the cluster.
+func (s subject) title() string { return strings.TrimPrefix(s.namespace+"/"+s.name, "/") }
+
+// documented returns the roles of a verb: on Rancher's own cluster, and on the cluster itself.
+func (s subject) documented(t *testing.T, verb string) (local, downstream string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/permissions.md")
 	if err != nil {
@@ -38,9 +47,9 @@ func documented(t *testing.T, verb string) (local, downstream string) {
 		t.Fatalf("docs/permissions.md has no roles for %s", verb)
 	}
 	for _, m := range block.FindAllStringSubmatch(part, -1) {
-		roles := strings.NewReplacer("<namespace>", rancher.Namespace, "<name>", "lab").Replace(m[2])
+		roles := strings.NewReplacer("<namespace>", s.namespace, "<name>", s.name, "<id>", s.name).Replace(m[2])
 		switch {
-		case strings.Contains(m[1], "RKE1"):
+		case strings.Contains(m[1], s.other):
 		case strings.HasPrefix(m[1], "On Rancher's own cluster"):
 			local = roles
 		default:
@@ -63,7 +72,7 @@ func (l *lab) bind(c kubernetes.Interface, roles string) {
 	own, all := metav1.ListOptions{LabelSelector: mine}, metav1.DeleteOptions{}
 	check(rbac.ClusterRoleBindings().Delete(ctx, rancher.User, all))
 	check(rbac.ClusterRoleBindings().DeleteCollection(ctx, all, own))
-	for _, namespace := range []string{rancher.Namespace, metav1.NamespaceSystem} {
+	for _, namespace := range []string{rancher.Namespace, metav1.NamespaceSystem, metav1.NamespaceDefault, l.cluster.ID} {
 		check(rbac.RoleBindings(namespace).DeleteCollection(ctx, all, own))
 	}
 	user := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: rancher.User}}
@@ -90,7 +99,22 @@ func (l *lab) bind(c kubernetes.Interface, roles string) {
 
 // The roles of the documentation are enough for their verbs, as kube-apiserver reads them.
 func TestTheDocumentedRolesAreEnough(t *testing.T) {
-	l := withRKE2(t)
+	withRKE2(t).rolesAreEnough(subject{other: "RKE1", namespace: rancher.Namespace, name: "lab"}, "patch clusters.provisioning.cattle.io lab in fleet-default")
+}
+
+func TestTheDocumentedRolesAreEnoughForRKE(t *testing.T) {
+	l := &lab{T: t, Server: started(t)}
+	d, err := l.AddRKE1(t.Context(), document(t, rke1Cluster), 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.connect(d)
+	l.rolesAreEnough(subject{other: "RKE2", name: d.ID}, "patch clusters.management.cattle.io "+d.ID)
+}
+
+// rolesAreEnough runs every verb with its roles alone, and one with those of another, which lacks a right.
+func (l *lab) rolesAreEnough(of subject, lacks string) {
+	t := l.T
 	program, token := filepath.Join(t.TempDir(), "rke-lm"), filepath.Join(t.TempDir(), "token")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/rke-lm")
 	build.Dir = "../.."
@@ -110,7 +134,9 @@ func TestTheDocumentedRolesAreEnough(t *testing.T) {
 	}
 	run := func(args ...string) (string, error) {
 		args = append(args, "--rancher-url", l.URL(), "--cacert", l.CA(), "--token-file", token)
-		out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Env = []string{"HOME=" + filepath.Dir(token)} // nothing of whoever runs the tests
+		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
 	for _, c := range []struct {
@@ -118,14 +144,14 @@ func TestTheDocumentedRolesAreEnough(t *testing.T) {
 		args []string
 	}{
 		{"status", []string{"status"}},
-		{"plan", []string{"plan", "--cluster", "fleet-default/lab"}},
-		{"apply", []string{"apply", "--next", "--cluster", "fleet-default/lab"}},
-		{"verify", []string{"verify", "--cluster", "fleet-default/lab"}},
-		{"owners", []string{"owners", "--for", "2s", "--cluster", "fleet-default/lab"}},
-		{"migrate", []string{"migrate", "--yes", "--until", "enable-leader-migration", "--end-state", "external", "--cluster", "fleet-default/lab"}},
-		{"rollback", []string{"rollback", "--yes", "--canonical", "--to", "grant-migration-lease", "--end-state", "external", "--cluster", "fleet-default/lab"}},
+		{"plan", []string{"plan", "--cluster", of.title()}},
+		{"apply", []string{"apply", "--next", "--cluster", of.title()}},
+		{"verify", []string{"verify", "--cluster", of.title()}},
+		{"owners", []string{"owners", "--for", "2s", "--cluster", of.title()}},
+		{"migrate", []string{"migrate", "--yes", "--until", "enable-leader-migration", "--end-state", "external", "--cluster", of.title()}},
+		{"rollback", []string{"rollback", "--yes", "--canonical", "--to", "grant-migration-lease", "--end-state", "external", "--cluster", of.title()}},
 	} {
-		here, there := documented(t, c.verb)
+		here, there := of.documented(t, c.verb)
 		l.bind(local, here)
 		if there != "" {
 			l.bind(downstream, there)
@@ -136,10 +162,10 @@ func TestTheDocumentedRolesAreEnough(t *testing.T) {
 		})
 	}
 	// The roles of one verb are not enough for the next.
-	here, _ := documented(t, "plan")
+	here, _ := of.documented(t, "plan")
 	l.bind(local, here)
-	out, err := run("apply", "--next", "--cluster", "fleet-default/lab")
-	if err == nil || !strings.Contains(out, "patch clusters.provisioning.cattle.io lab in fleet-default") {
+	out, err := run("apply", "--next", "--cluster", of.title())
+	if err == nil || !strings.Contains(out, lacks) {
 		t.Errorf("apply with the roles of plan: %v\n%s", err, out)
 	}
 }

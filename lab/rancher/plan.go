@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -153,7 +154,8 @@ func (r *provisioning) apply(ctx context.Context, m Machine, secret *corev1.Secr
 	if _, err := r.Server.client.CoreV1().Secrets(Namespace).Update(ctx, secret, metav1.UpdateOptions{}); err != nil {
 		return err
 	}
-	return pause(ctx, r.Pause)
+	kubeapi.Pause(ctx, r.Pause)
+	return ctx.Err()
 }
 
 // run does on a machine what its plan says.

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 )
@@ -138,18 +139,9 @@ func (s *Server) reconcile(id string, sync func(context.Context) error) {
 			s.mu.Lock()
 			s.faults[id] = err
 			s.mu.Unlock()
-			_ = pause(s.ctx, 100*time.Millisecond)
+			kubeapi.Pause(s.ctx, 100*time.Millisecond)
 		}
 	})
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 func (s *Server) namespace(ctx context.Context, name string) error {

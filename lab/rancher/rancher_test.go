@@ -52,6 +52,11 @@ func started(t *testing.T) *rancher.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Stop)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.LastWords())
+		}
+	})
 	return s
 }
 
@@ -72,7 +77,7 @@ func document(t *testing.T, text string) *yamledit.Document {
 // eventually waits until what is asked for holds.
 func eventually(t *testing.T, what string, holds func(context.Context) (bool, string)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*cluster.Patience)
 	defer cancel()
 	for {
 		ok, seen := holds(ctx)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -161,8 +162,8 @@ func (e *engine) up(ctx context.Context, config map[string]any) (done bool, err 
 			return false, err
 		}
 		if m.ControlPlane {
-			if err := pause(ctx, e.Pause); err != nil {
-				return false, err
+			if !kubeapi.Pause(ctx, e.Pause) {
+				return false, ctx.Err()
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -184,14 +185,14 @@ func (s *Server) writePlanSecret(ctx context.Context, d *Downstream, m Machine, 
 
 // settled waits until a cluster has followed its object.
 func (s *Server) settled(ctx context.Context, id string, is func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*cluster.Patience)
 	defer cancel()
 	for {
 		done, err := is()
 		if done && err == nil {
 			return nil
 		}
-		if pause(ctx, 200*time.Millisecond) != nil {
+		if !kubeapi.Pause(ctx, 200*time.Millisecond) {
 			return fmt.Errorf("rancher: cluster %s never settled: %w", id, errors.Join(ctx.Err(), err, s.Fault(id)))
 		}
 	}

@@ -84,6 +84,11 @@ func (p *Process) read(text []byte) error {
 	return nil
 }
 
+// mayHave reports whether the process is one that locks a lease.
+func (p Process) mayHave(lease string) bool {
+	return p.elects && (lease == string(p.Component) || p.migrating && lease == leadermigration.Lease)
+}
+
 // lock returns the lease under which the process runs a controller; "" stands for none at all.
 func (p Process) lock(controller string) string {
 	switch {

@@ -4,7 +4,6 @@
 package recorder
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"time"
@@ -92,34 +91,6 @@ func holdsOf(changes []Change, to time.Time) []hold {
 		holds[i].to = earlier(holds[i].to, to)
 	}
 	return holds
-}
-
-// identities finds the process behind each holder: the one that said so, or else the one that said it got
-// the lease when the lease changed hands. Machines of the lab share one host name, so the identity itself
-// does not tell.
-func identities(holds []hold, processes []Process, to time.Time) (map[string]int, error) {
-	const slack = 2 * time.Second
-	who := map[string]int{}
-	for _, h := range holds {
-		if _, known := who[h.holder]; known {
-			continue
-		}
-		best := slack
-		for i, p := range processes {
-			if p.Holder == h.holder {
-				best, who[h.holder] = 0, i
-			}
-			for _, a := range p.Acquired {
-				if off := a.At.Sub(h.from).Abs(); a.Lease == h.lease && off < best {
-					best, who[h.holder] = off, i
-				}
-			}
-		}
-		if _, known := who[h.holder]; !known && to.Sub(h.from) > slack {
-			return nil, fmt.Errorf("recorder: no manager says that it got lease %s at %s", h.lease, h.from.Format(time.StampMilli))
-		}
-	}
-	return who, nil
 }
 
 // sweep cuts the time wherever an ownership begins or ends.

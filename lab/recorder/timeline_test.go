@@ -144,7 +144,7 @@ func TestAReleasedLeaseHasNoHolder(t *testing.T) {
 }
 
 func TestAHolderThatNobodyKnowsIsAnError(t *testing.T) {
-	_, err := Timeline(renewals(mainKCM, "k", 0, 2), []Process{process(t, cluster.KCM, "", got(7, mainKCM), "--cloud-provider=aws")}, Service, zero, second(10))
+	_, err := Timeline(renewals(mainKCM, "k", 0, 2), []Process{process(t, cluster.KCM, "", got(12, mainKCM), "--cloud-provider=aws")}, Service, zero, second(14))
 	if err == nil || !strings.Contains(err.Error(), mainKCM) {
 		t.Error(err)
 	}
@@ -159,6 +159,35 @@ func TestAHolderThatIsNotKnownYetOwnsNothing(t *testing.T) {
 	}
 	if none, one, _ := Seconds(timeline); none != 1 || one != 0 {
 		t.Error(String(timeline))
+	}
+}
+
+// A manager is slow to say what it got, or its words are read late.
+func TestAHolderThatSaysSoLateIsKnown(t *testing.T) {
+	k := process(t, cluster.KCM, "", got(7, mainKCM), "--cloud-provider=aws")
+	timeline, err := Timeline(renewals(mainKCM, "k", 0, 7), []Process{k}, Service, zero, second(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total(timeline); got != "0.0 10.0 0.0" {
+		t.Error(got)
+	}
+}
+
+// A manager is ended when it has just got its lease, and says nothing any more.
+func TestAHolderThatEndedBeforeItSaidSoIsTheOnlyOneThatCanBe(t *testing.T) {
+	mute, other := process(t, cluster.KCM, "", nil, "--cloud-provider=aws"), process(t, cluster.KCM, "", got(6, mainKCM), "--cloud-provider=aws")
+	mute.Ended, other.Holder = second(2), "l"
+	changes := append(renewals(mainKCM, "k", 1, 1), renewals(mainKCM, "l", 6, 10)...)
+	timeline, err := Timeline(changes, []Process{mute, other}, Service, zero, second(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total(timeline); got != "5.0 5.0 0.0" {
+		t.Error(got, String(timeline))
+	}
+	if _, err := Timeline(changes, []Process{mute, mute, other}, Service, zero, second(14)); err == nil {
+		t.Error("one of two was guessed")
 	}
 }
 

@@ -45,7 +45,7 @@ func rules() []rule {
 		row(Deleting, false, Seen.deleting, "The cluster is being deleted."),
 		row(NotSettled, true, Seen.notSettled, "Rancher or a machine has not taken over the last change of the cluster. Accepting it also keeps from looking, which needs rights of its own."),
 		row(Paused, false, Seen.paused, "The cluster is paused: Rancher would not bring a change to its machines."),
-		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template made the cluster's object, and would take a change of it back: its source is to be changed."),
+		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template made the cluster's object, and would take a change of it back: its source is to be changed. Who writes through Rancher's own API, as Terraform's rancher2 provider does, leaves no mark and is not found."),
 	}
 }
 

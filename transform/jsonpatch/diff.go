@@ -20,6 +20,7 @@ const uidPath = "/metadata/uid"
 var (
 	errNoObject = errors.New("the text is no JSON object")
 	errNoUID    = errors.New("the object has no metadata.uid, so it does not come from a server; read it from the API")
+	errNull     = errors.New("the change is in, or beside, a list that has an empty member (null), which an API server cannot compare; take that out of the object, and plan again")
 	errRoot     = errors.New("the change adds a key beside metadata and spec, which no test can guard; change it by hand")
 )
 
@@ -47,7 +48,27 @@ func Diff(before, after []byte) (Patch, error) {
 	if slices.ContainsFunc(d.tests, func(o Operation) bool { return o.Path == "" }) {
 		return nil, errRoot
 	}
-	return slices.Concat(Patch{{Test, uidPath, uid}}, d.needed(), d.changes), nil
+	tests := d.needed()
+	if slices.ContainsFunc(tests, func(o Operation) bool { v, err := value(o.Value); return err != nil || hasNull(v) }) {
+		return nil, errNull
+	}
+	return slices.Concat(Patch{{Test, uidPath, uid}}, tests, d.changes), nil
+}
+
+// hasNull reports whether there is a null in a list: a server that is to compare it ends
+// the request with a panic (gopkg.in/evanphx/json-patch.v4, lazyNode.equal).
+func hasNull(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(m any) bool { return m == nil || hasNull(m) })
+	case map[string]any:
+		for _, m := range v {
+			if hasNull(m) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // differ gathers what a patch is made of.

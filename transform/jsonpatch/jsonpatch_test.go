@@ -93,11 +93,24 @@ func TestWhatCannotBeGuardedIsRefused(t *testing.T) {
 		{`{"spec":{"a":1}}`, `{"spec":{"a":2}}`, errNoUID},
 		{`{"metadata":{"uid":""},"spec":1}`, `{"metadata":{"uid":""},"spec":2}`, errNoUID},
 		{`{"metadata":{"uid":"u"}}`, `{"metadata":{"uid":"u"},"spec":2}`, errRoot},
+		{object(`{"args":["a",null]}`), object(`{"args":["a",null,"b"]}`), errNull},
+		{object(`{"a":{"b":[{"c":[null]}]}}`), object(`{"a":{"b":[{"c":[null]}],"d":1}}`), errNull},
+		{object(`{"a":[null],"b":[{"c":null}]}`), object(`{"a":[null],"b":[{"c":1}]}`), nil},
 	} {
 		if p, err := Diff([]byte(c.before), []byte(c.after)); err != c.want {
 			t.Errorf("%s → %s: %v %s", c.before, c.after, err, p.Bytes())
 		}
 	}
+}
+
+// This is why such a patch is not sent.
+func TestAServerCannotCompareANullInAList(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("it can by now: nothing is to be refused for that")
+		}
+	}()
+	applied(t, Patch{{Op: Test, Path: "/a", Value: json.RawMessage(`[null]`)}}, `{"a":[null]}`)
 }
 
 func TestTheDigestIsThatOfTheBytes(t *testing.T) {

@@ -5,7 +5,8 @@
 // take an edit of the object back.
 //
 // Invariant: an owner is named with the mark that shows it. Rancher's own programs
-// and people are no owners.
+// and people are no owners. Who writes through Rancher's own API, as Terraform's
+// rancher2 provider does, writes in Rancher's name and leaves no mark.
 package origin
 
 import (

@@ -79,8 +79,3 @@ func Needed(verb string, of Subject) []Right {
 	}
 	return list
 }
-
-// Verbs lists the verbs of the table, in the order in which they are documented.
-func Verbs() []string {
-	return []string{"status", "plan", "apply", "verify", "owners", "migrate", "rollback"}
-}

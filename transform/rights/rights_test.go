@@ -5,7 +5,6 @@ package rights
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -44,14 +43,9 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		for _, verb := range r.For {
-			if !slices.Contains(Verbs(), verb) {
-				t.Errorf("%s is no verb that is documented", verb)
+			if len(Needed(verb, Subject{Distro: "rke2"})) == 0 {
+				t.Errorf("%s needs nothing", verb)
 			}
-		}
-	}
-	for _, verb := range Verbs() {
-		if len(Needed(verb, Subject{Distro: "rke2"})) == 0 {
-			t.Errorf("%s needs nothing", verb)
 		}
 	}
 }

@@ -31,7 +31,7 @@ type names struct {
 func StartTLS(t testing.TB) *Server {
 	t.Helper()
 	s := newServer()
-	s.names = newNames(t)
+	s.names = newNames(t, net.ParseIP(s.host))
 	s.Up(t)
 	t.Cleanup(s.Down)
 	return s
@@ -44,7 +44,7 @@ func (s *Server) Rename(other bool) {
 	s.http.CloseClientConnections()
 }
 
-func newNames(t testing.TB) *names {
+func newNames(t testing.TB, host net.IP) *names {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -62,7 +62,7 @@ func newNames(t testing.TB) *names {
 		c := &x509.Certificate{SerialNumber: big.NewInt(number), DNSNames: []string{name}, IPAddresses: addresses, NotBefore: root.NotBefore, NotAfter: root.NotAfter, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 		return tls.Certificate{Certificate: [][]byte{sign(c)}, PrivateKey: key}
 	}
-	return &names{root: sign(root), own: leaf(2, "orchard.example.org", net.IPv4(127, 0, 0, 1)), other: leaf(3, "meadow.example.org")}
+	return &names{root: sign(root), own: leaf(2, "orchard.example.org", host), other: leaf(3, "meadow.example.org")}
 }
 
 // config chooses for each connection. Clients name no server where it is an

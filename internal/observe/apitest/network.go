@@ -6,6 +6,7 @@ package apitest
 import (
 	"io"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,15 +14,27 @@ import (
 	"time"
 )
 
+// ownHost is an address of loopback that clients do not speak from: none of their connections can take the
+// port of a server that is down. Where a system has one address only, it is that.
+func ownHost() string {
+	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return "127.0.0.1"
+	}
+	l.Close()
+	return host
+}
+
 // Up lets the server listen, at the address that it had before.
 func (s *Server) Up(t testing.TB) {
 	t.Helper()
-	l, err := net.Listen("tcp", s.address)
+	l, err := net.Listen("tcp", net.JoinHostPort(s.host, s.port))
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	s.address = l.Addr().String()
+	_, s.port, _ = net.SplitHostPort(l.Addr().String())
 	s.http = httptest.NewUnstartedServer(s)
 	s.http.Listener.Close()
 	s.http.Listener = l

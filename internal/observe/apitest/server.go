@@ -51,10 +51,10 @@ type Server struct {
 	// Requests are those that came.
 	Requests []*http.Request
 
-	mu      sync.Mutex
-	http    *httptest.Server
-	address string
-	names   *names // of its certificates; nil without TLS
+	mu         sync.Mutex
+	http       *httptest.Server
+	host, port string
+	names      *names // of its certificates; nil without TLS
 }
 
 // Fault is how a request fails; the zero Fault is none.
@@ -78,7 +78,7 @@ func Start(t testing.TB) *Server {
 }
 
 func newServer() *Server {
-	return &Server{Renews: map[string]bool{}, Denied: map[string]bool{}, ConfigMaps: map[string]corev1.ConfigMap{}, address: "127.0.0.1:0"}
+	return &Server{Renews: map[string]bool{}, Denied: map[string]bool{}, ConfigMaps: map[string]corev1.ConfigMap{}, host: ownHost(), port: "0"}
 }
 
 // Do changes the server.
@@ -87,6 +87,9 @@ func (s *Server) Do(change func()) {
 	defer s.mu.Unlock()
 	change()
 }
+
+// URL is the address of the server.
+func (s *Server) URL() string { return s.http.URL }
 
 // Kubeconfig writes a configuration that leads to the server, and returns its
 // file.

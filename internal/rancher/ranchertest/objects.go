@@ -95,6 +95,9 @@ func (s *Server) read(r *http.Request, path string) answer {
 	if o := s.objects[path]; o != nil {
 		return asJSON(http.StatusOK, o)
 	}
+	if strings.HasPrefix(path, "/apis/") && strings.Count(path, "/") == 3 {
+		return s.resources(strings.TrimPrefix(path, "/apis/"))
+	}
 	group, resource := parts(path)
 	kind, known := lists[group+"/"+resource]
 	if !known {
@@ -121,7 +124,8 @@ func (s *Server) read(r *http.Request, path string) answer {
 			items = append(items, o)
 		}
 	}
-	return asJSON(http.StatusOK, map[string]any{"apiVersion": strings.TrimPrefix(group, "/"), "kind": kind + "List", "metadata": map[string]any{"resourceVersion": fmt.Sprint(s.revision)}, "items": items})
+	items, next := page(items, r.URL.Query())
+	return asJSON(http.StatusOK, map[string]any{"apiVersion": strings.TrimPrefix(group, "/"), "kind": kind + "List", "metadata": map[string]any{"resourceVersion": fmt.Sprint(s.revision), "continue": next}, "items": items})
 }
 
 func (s *Server) paths() []string {
@@ -163,7 +167,7 @@ func (s *Server) patch(r *http.Request, path string) answer {
 	case o == nil:
 		return status(http.StatusNotFound, "NotFound", "there is no such object")
 	case s.Denied["patch clusters"]:
-		return status(http.StatusForbidden, "Forbidden", "clusters is forbidden: User cannot patch resource")
+		return status(http.StatusForbidden, "Forbidden", `clusters.provisioning.cattle.io "orchard" is forbidden: User "u-abcde" cannot patch resource "clusters" in API group "provisioning.cattle.io" in the namespace "fleet-default"`)
 	case r.Header.Get("Content-Type") != "application/json-patch+json":
 		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "only JSON patches are taken")
 	}
@@ -185,7 +189,9 @@ func (s *Server) patch(r *http.Request, path string) answer {
 	}
 	if s.Refuse != nil {
 		if why := s.Refuse(now); why != "" {
-			return status(http.StatusUnprocessableEntity, "Invalid", why)
+			a := status(http.StatusUnprocessableEntity, "Invalid", why)
+			a.warning = s.Warning
+			return a
 		}
 	}
 	if s.Change != nil {

@@ -27,7 +27,7 @@ type Server struct {
 	Downstream map[string]http.Handler
 	// Denied are rights that the user lacks: "patch clusters".
 	Denied map[string]bool
-	// Warning comes with every answer to a patch.
+	// Warning comes with every answer to a patch that fits.
 	Warning string
 	// Refuse says what is wrong with an object that a patch makes; "" for nothing.
 	Refuse func(object map[string]any) string
@@ -37,6 +37,8 @@ type Server struct {
 	Meanwhile func(object map[string]any)
 	// Fault says what goes wrong with a request; nil stands for nothing.
 	Fault func(*http.Request) Fault
+	// Prefix is a path that the Rancher stands below.
+	Prefix string
 	// Requests are those that came.
 	Requests []string
 
@@ -123,6 +125,13 @@ type answer struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.Requests = append(s.Requests, r.Method+" "+r.URL.String())
+	path, below := strings.CutPrefix(r.URL.Path, s.Prefix)
+	if !below {
+		s.mu.Unlock()
+		http.NotFound(w, r)
+		return
+	}
+	r.URL.Path = path
 	var f Fault
 	if s.Fault != nil {
 		f = s.Fault(r)

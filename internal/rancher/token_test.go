@@ -1,0 +1,68 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+)
+
+func TestATokenIsOneWordWhereverItComesFrom(t *testing.T) {
+	for given, want := range map[string]string{
+		"token-abcde:x\r\n": "token-abcde:x", "\ufefftoken-abcde:x": "token-abcde:x", "kubeconfig-u-abcde:x": "kubeconfig-u-abcde:x", "ext/token-abcde:x": "ext/token-abcde:x",
+		"Bearer token-abcde:hunter2": "", "token-abcde:hunter2\ntoken-fghij:hunter2": "", "“token-abcde:hunter2”": "",
+	} {
+		t.Setenv(TokenVariable, given)
+		got, err := Source{}.token()
+		if got != want || (err == nil) != (want != "") || err != nil && (strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), TokenVariable)) {
+			t.Errorf("%q is %q: %v", given, got, err)
+		}
+	}
+}
+
+// A run is longer than many a token lives.
+func TestATokenThatIsRenewedInItsFileIsUsedAtOnce(t *testing.T) {
+	r, _ := open(t)
+	from := source(t, r)
+	if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Do(func() {
+		r.Fault = func(*http.Request) ranchertest.Fault {
+			if err := os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600); err != nil {
+				t.Error(err)
+			}
+			return ranchertest.Fault{}
+		}
+	})
+	find(t, s, "orchard")
+}
+
+// A shell's <(command) can be read once.
+func TestATokenFromAPipeIsKept(t *testing.T) {
+	r, _ := open(t)
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	in.WriteString(ranchertest.Token + "\n")
+	in.Close()
+	from := source(t, r)
+	from.TokenFile = fmt.Sprintf("/dev/fd/%d", out.Fd())
+	s, err := Open(from)
+	if err != nil {
+		t.Skip("this system has no /dev/fd: ", err)
+	}
+	find(t, s, "orchard")
+}

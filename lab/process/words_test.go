@@ -1,0 +1,52 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/lab/process"
+)
+
+// said runs a shell to its end.
+func said(t *testing.T, script string) *process.Process {
+	t.Helper()
+	p, err := process.Start(process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Err()
+	return p
+}
+
+func TestTheLastWordsAreTheEndOfTheLogWithoutSecrets(t *testing.T) {
+	p := said(t, "for i in 1 2 3; do echo line $i; done; echo 'password: k7m2x9w4q8z3v6b1n5c7'; exit 1")
+	if got := p.LastWords(); strings.Contains(got, "k7m2x9w4q8z3v6b1n5c7") || !strings.HasPrefix(got, "line 1\nline 2\nline 3\npassword: ") {
+		t.Errorf("%q", got)
+	}
+	third := func(line string) bool { return line == "line 3" || line == "line 2" }
+	if got := p.Lines(1, third); !slices.Equal(got, []string{"line 3"}) {
+		t.Errorf("%q", got)
+	}
+	if p.Asked() {
+		t.Error("nobody asked it to end")
+	}
+}
+
+func TestAProgramThatSaidNothingHasNoLines(t *testing.T) {
+	if got := said(t, "true").Lines(3, nil); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWhoeverEndsAProgramHasAskedForIt(t *testing.T) {
+	p := sleeper(t, t.TempDir())
+	p.Kill()
+	if !p.Asked() {
+		t.Error("it says that it ended by itself")
+	}
+}

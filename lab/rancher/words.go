@@ -1,0 +1,29 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+)
+
+// LastWords tells for people why a scenario may have failed: what keeps clusters from following, what helm
+// said last where it failed, and what the programs of all clusters said.
+func (s *Server) LastWords() string {
+	var b strings.Builder
+	tell := func(name string, c *cluster.Cluster) { fmt.Fprintf(&b, "=== cluster %s\n%s", name, c.LastWords()) }
+	for _, d := range s.Downstreams() {
+		tell(d.ID, d.Cluster)
+		if err := s.Fault(d.ID); err != nil {
+			fmt.Fprintf(&b, "--- it does not follow: %v\n", err)
+		}
+	}
+	tell(localName, s.Local)
+	if err := s.helm.Fault(); err != nil {
+		fmt.Fprintf(&b, "=== %v\n", err)
+	}
+	return b.String()
+}
