@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"os/user"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,7 +113,9 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 	}
 	r.Way.Target = target
 	r.Accept, r.Pause, r.Who = target.Accept, lookAgain, who()
-	r.Say = c.sayer()
+	ctx, unheard := context.WithCancelCause(ctx)
+	defer unheard(nil)
+	r.Say = c.heard(c.sayer(), unheard)
 	if !c.yes {
 		r.Confirm = c.ask
 	}
@@ -155,6 +159,22 @@ func (c *conductOptions) sayer() func(outputs.RunEvent) {
 	}
 	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(c.err)}
 	return text.Write
+}
+
+// errUnheard ends a run whose output nobody takes any more.
+var errUnheard = errors.New("standard output is closed, and nobody hears the run any more")
+
+// heard ends a run that nobody hears any more, as an interrupt does. The signal that
+// comes with it would end the process in the middle, with nodes cordoned, unless
+// somebody takes it; a helm that is started does not inherit that.
+func (c *conductOptions) heard(say func(outputs.RunEvent), end context.CancelCauseFunc) func(outputs.RunEvent) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return func(e outputs.RunEvent) {
+		say(e)
+		if out, is := c.out.(*standardOutput); is && out.err != nil {
+			end(errUnheard)
+		}
+	}
 }
 
 // ask asks on the terminal. Whoever ends the run need not answer.

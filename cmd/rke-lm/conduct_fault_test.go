@@ -178,6 +178,9 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 	if !errors.As(err, &denied) || exitCode(err) != exitRefused {
 		t.Fatalf("%v", err)
 	}
+	if !strings.Contains(err.Error(), "nodes that were cordoned for the switch stay so, until the next run releases them") {
+		t.Errorf("%v", err)
+	}
 	w.rancher.Do(func() { expired = false })
 	if len(w.cordoned()) != 3 {
 		t.Error("the test does not leave cordoned nodes behind")
@@ -187,4 +190,75 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.finished(t, undisturbed(t))
+}
+
+func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
+	w := newWorld(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	expired := false
+	w.rancher.Do(func() {
+		w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
+			if expired {
+				f.Status = http.StatusUnauthorized
+			}
+			return f
+		}
+	})
+	r := w.run(t, "one", said(t))
+	r.Confirm = func(ctx context.Context, stage string) (bool, error) {
+		if stage == transform.SwitchToExternal {
+			w.rancher.Do(func() { expired = true })
+			interrupt()
+		}
+		return true, context.Cause(ctx)
+	}
+	err := r.Migrate(ctx)
+	for _, want := range []string{"stopped at switch-to-external: interrupted", "stay so, until the next run releases them"} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
+}
+
+func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
+	broken := false
+	w.rancher.Do(func() {
+		w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
+			if broken && q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+w.api.Nodes[0].Name) {
+				f.Status = http.StatusForbidden
+			}
+			return f
+		}
+	})
+	r.Confirm = func(_ context.Context, stage string) (bool, error) {
+		w.rancher.Do(func() { broken = stage == transform.SwitchToExternal })
+		return stage != transform.SwitchToExternal, nil
+	}
+	err := r.Migrate(t.Context())
+	if left := w.cordoned(); len(left) != 1 || left[0] != w.api.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
+		t.Errorf("cordoned: %v, %v", left, err)
+	}
+}
+
+func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
+	w := newWorld(t)
+	name := w.api.Nodes[1].Name
+	w.rancher.Do(func() {
+		w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
+			if q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+name) {
+				f.Status = http.StatusNotFound
+			}
+			return f
+		}
+	})
+	r := w.run(t, "one", said(t))
+	r.Until = transform.CordonControlPlane
+	if err := r.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := w.cordoned(); len(left) > 0 {
+		t.Errorf("cordoned: %v", left)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -157,5 +158,23 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 	var by *conduct.Held
 	if !errors.As(err, &by) || exitCode(err) != exitRefused || len(w.writes) > 0 || !strings.Contains(w.rancher.Object(worldLease), "another/1/x") {
 		t.Errorf("%v %v %s", err, w.writes, w.rancher.Object(worldLease))
+	}
+}
+
+func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
+	r.Lock = time.Second
+	r.Confirm = func(ctx context.Context, stage string) (bool, error) {
+		if stage != transform.InstallCCM {
+			return true, nil
+		}
+		w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
+		<-ctx.Done()
+		return false, &kubeapi.Unreached{What: "list nodes", Err: ctx.Err()}
+	}
+	err := r.Migrate(t.Context())
+	if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "another run is at work on it: another/1/x") {
+		t.Errorf("%d %v", exitCode(err), err)
 	}
 }

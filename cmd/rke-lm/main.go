@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // streams are the standard streams of one run.
@@ -26,10 +27,28 @@ type streams struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	context.AfterFunc(ctx, func() {
+		time.Sleep(patienceOfUsers)
+		stop()
+	})
 	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	os.Exit(code)
+}
+
+// patienceOfUsers is for how long a second signal counts as the first: shells and
+// wrappers send some twice. Who sends one later does not want to wait for the end.
+const patienceOfUsers = time.Second
+
+// endings are the signals that let a run come to its own end: an interrupt, a
+// request, a terminal that goes. One that nohup ignores stays ignored.
+func endings() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
 }
 
 // run executes one command line and returns its exit code.

@@ -264,8 +264,20 @@ func (m *meanwhile) Read(p []byte) (int, error) {
 	return m.Reader.Read(p)
 }
 
-// TestApplyRefusesAFileThatChangesMeanwhile changes a file after it was read:
-// the standard input is the next path.
+// heldBack is an output that takes nothing until something has happened.
+type heldBack struct {
+	io.Writer
+	until <-chan struct{}
+}
+
+func (h heldBack) Write(p []byte) (int, error) {
+	<-h.until
+	return h.Writer.Write(p)
+}
+
+// TestApplyRefusesAFileThatChangesMeanwhile changes a file after it was read: the
+// standard input is the next path. Until then the one before it cannot be spoken of,
+// and so the file is not written yet.
 func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 	text, other := fmt.Sprintf(smallCluster, "fen"), fmt.Sprintf(smallCluster, "heath")
 	for _, c := range []struct {
@@ -283,17 +295,20 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 		{"gone", "", os.Remove},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "fen.yaml")
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			folder := t.TempDir()
+			first, file := filepath.Join(folder, "reed.yaml"), filepath.Join(folder, "fen.yaml")
+			if err := errors.Join(os.WriteFile(first, fmt.Appendf(nil, smallCluster, "reed"), 0o644), os.WriteFile(file, []byte(text), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 			var out, errs bytes.Buffer
+			changed := make(chan struct{})
 			in := &meanwhile{strings.NewReader(other), func() {
+				defer close(changed)
 				if err := c.change(file); err != nil {
 					t.Error(err)
 				}
 			}}
-			code := run(t.Context(), []string{"apply", "--next", file, "-"}, streams{in, &out, &errs})
+			code := run(t.Context(), []string{"apply", "--next", first, file, "-"}, streams{in, &out, heldBack{&errs, changed}})
 			if code != exitRefused || !strings.Contains(errs.String(), "fen.yaml") {
 				t.Errorf("exit %d: %s", code, errs.String())
 			}

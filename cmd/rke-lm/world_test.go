@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ type world struct {
 	api     *apitest.Server
 	server  *httptest.Server
 
+	mark   string // ends the user agents of its runs
 	path   string // of the cluster's object
 	follow func() // lets Rancher and the machines follow it
 	distro transform.Distro
@@ -53,9 +55,12 @@ type world struct {
 	objects map[string]string // of the cluster, by their paths: those that were applied
 }
 
+// worlds counts them, so that each can be told from the other ones.
+var worlds atomic.Int64
+
 func bareWorld(t *testing.T, id string) *world {
 	t.Helper()
-	w := &world{rancher: ranchertest.Start(t), api: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
+	w := &world{mark: fmt.Sprintf("@world-%d", worlds.Add(1)), rancher: ranchertest.Start(t), api: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
 	w.rancher.Downstream[id] = http.HandlerFunc(w.downstream)
 	w.api.Fill(3)
 	w.api.Leases, w.api.Renews = nil, map[string]bool{}
@@ -71,6 +76,7 @@ func bareWorld(t *testing.T, id string) *world {
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	agent := r.UserAgent()
 	w.mu.Lock()
+	w.dead[agent] = w.dead[agent] || w.stray(agent)
 	writes := r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "accessreviews") && !strings.Contains(r.URL.Path, "/leases") && !strings.Contains(r.URL.Path, "/events")
 	if writes && !w.dead[agent] {
 		w.writes = append(w.writes, r.Method+" "+r.URL.Path)
@@ -106,6 +112,12 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case <-w.ended:
 	case <-r.Context().Done():
 	}
+}
+
+// stray reports whether a request is of a run over another world, whose address this
+// one has now: a run that was killed tries again for a while when its own is gone.
+func (w *world) stray(agent string) bool {
+	return strings.Contains(agent, "@world-") && !strings.HasSuffix(agent, w.mark)
 }
 
 // lead gives the leases to those that take them.
@@ -245,7 +257,7 @@ func (w *world) node(rw http.ResponseWriter, r *http.Request, name string) {
 // run is a run over the cluster, as the command line makes it.
 func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *conduct.Run {
 	t.Helper()
-	server, err := rancher.Open(rancher.Source{URL: w.server.URL, TokenFile: w.rancher.TokenFile(t), Insecure: true, UserAgent: agent, Patience: time.Second})
+	server, err := rancher.Open(rancher.Source{URL: w.server.URL, TokenFile: w.rancher.TokenFile(t), Insecure: true, UserAgent: agent + w.mark, Patience: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,10 @@ func openAudit(name, uid string) (*audit, []Entry, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("the audit log cannot be opened: %w; name another file with --audit-log", err)
 	}
+	if info, lost := f.Stat(); lost == nil && !info.Mode().IsRegular() {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: it is no file, and what an earlier run said could not be read from it; name another one with --audit-log", name)
+	}
 	open, err := recovered(f, uid)
 	if err != nil {
 		f.Close()
@@ -98,13 +102,28 @@ func (a *audit) add(e Entry) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, err := a.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("the audit log cannot be written: %w; make room or name another file with --audit-log, and run the command again", err)
-	}
-	if err := a.file.Sync(); err != nil {
+	if err := a.append(append(line, '\n')); err != nil {
 		return fmt.Errorf("the audit log cannot be written: %w; make room or name another file with --audit-log, and run the command again", err)
 	}
 	return nil
+}
+
+// append brings a line to the disk. Half a line, as a full disk leaves it, is taken
+// back: the next one would stand right behind it, and the log could not be read.
+func (a *audit) append(line []byte) error {
+	before, err := a.file.Stat()
+	if err != nil {
+		return err
+	}
+	n, err := a.file.Write(line)
+	if err == nil {
+		return a.file.Sync()
+	}
+	now, lost := a.file.Stat()
+	if lost == nil && n > 0 && now.Size() == before.Size()+int64(n) { // else another run has written since
+		err = errors.Join(err, a.file.Truncate(before.Size()))
+	}
+	return err
 }
 
 func (a *audit) close() error {

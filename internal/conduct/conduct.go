@@ -5,12 +5,7 @@ package conduct
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"slices"
-
-	"github.com/google/uuid"
 
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -38,7 +33,7 @@ func (r *Run) conduct(ctx context.Context, work func(context.Context, *start) er
 	}
 	begun, err := r.preflight(ctx)
 	if err != nil {
-		return r.end(err, begun)
+		return r.end(whyEnded(ctx, err), begun)
 	}
 	err = r.locked(ctx, func(ctx context.Context) error {
 		if err := r.resume(ctx, begun); err != nil {
@@ -56,49 +51,6 @@ func (r *Run) connect() error {
 	}
 	r.observer = &observe.Observer{Client: client}
 	return nil
-}
-
-// locked works under the lock, and gives it back on every way out.
-func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r.lock = newLock(r.Server.Local(), r.Object, r.identity(), r.Lock)
-	if err := r.lock.take(ctx, r.note); err != nil {
-		return err
-	}
-	r.lock.keep(ctx, func(err error) { cancel(err) })
-	defer func() { err = errors.Join(err, afterwards(ctx, r.lock.release)) }()
-	r.say(report.RunEvent{Type: report.Began, Message: "the run " + r.lock.identity + " holds the lock"})
-	return r.audited(ctx, work)
-}
-
-// audited works with the audit log, and releases what was cordoned on every way out.
-func (r *Run) audited(ctx context.Context, work func(context.Context) error) (err error) {
-	var open []Entry
-	if r.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.audit.close()) }()
-	if err := r.settleAudit(ctx, open); err != nil {
-		return err
-	}
-	defer func() {
-		if held := (*Held)(nil); r.cordoned && !errors.As(err, &held) { // else the other run releases them
-			err = errors.Join(err, afterwards(ctx, r.releaseAll))
-		}
-	}()
-	return work(ctx)
-}
-
-// afterwards does what is left to do when a run ends, whatever ended it.
-func afterwards(ctx context.Context, do func(context.Context) error) error {
-	own, end := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer end()
-	return do(own)
-}
-
-func (r *Run) identity() string {
-	return fmt.Sprintf("%s/%d/%s", r.Who.Host, os.Getpid(), uuid.NewString())
 }
 
 // forth goes through the stages, each planned from the object as it is then.
@@ -141,10 +93,8 @@ func (r *Run) leg(ctx context.Context, name string, plan planning) error {
 	if err := r.agree(ctx, l); err != nil {
 		return err
 	}
-	if l.Edits() {
-		if err := r.check(ctx, l.Precheck); err != nil {
-			return err
-		}
+	if err := r.check(ctx, l.Precheck); err != nil {
+		return err
 	}
 	taken, err := r.snapshotEtcd(ctx, l)
 	if err == nil && taken { // the object has changed

@@ -4,7 +4,6 @@
 package conduct
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -67,7 +66,8 @@ func (e *End) Refused() bool {
 	var rejected *rancher.Rejected
 	var refused *admission.Refused
 	var conflict *transform.Conflict
-	return errors.Is(e.Err, errOvertaken) || errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &rejected) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict)
+	var busy *Busy
+	return errors.Is(e.Err, errOvertaken) || errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &rejected) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict) || errors.As(e.Err, &busy)
 }
 
 // Found reports whether errors were found before anything was written.
@@ -90,9 +90,6 @@ func (r *Run) end(err error, b *start) error {
 		r.stage = ""
 		r.say(report.RunEvent{Type: report.Finished, Message: r.summary(), End: &e.State})
 		return nil
-	}
-	if errors.Is(err, context.Canceled) {
-		e.Err = errors.New("interrupted")
 	}
 	if r.edited {
 		e.State.Holds = course.Between(position, r.stage, true)

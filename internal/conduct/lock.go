@@ -43,6 +43,7 @@ type lock struct {
 
 	mu    sync.Mutex
 	lease *coordinationv1.Lease // as the server had it last
+	helm  string                // the record of a helm that was started and is not known to have ended
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 }
@@ -62,6 +63,9 @@ func (l *lock) take(ctx context.Context, said func(string)) error {
 	since, seen := time.Now(), ""
 	for {
 		found, err := l.get(ctx)
+		if l.helm = ""; found != nil {
+			l.helm = found.Annotations[helmAnnotation]
+		}
 		switch {
 		case err != nil:
 			return err
@@ -130,6 +134,7 @@ func (l *lock) putLocked(ctx context.Context, found *coordinationv1.Lease) error
 	if next.Spec.AcquireTime == nil {
 		next.Spec.AcquireTime = &now
 	}
+	next.Annotations = withHelm(next.Annotations, l.helm)
 	body, err := json.Marshal(next)
 	if err != nil {
 		return err
@@ -180,7 +185,8 @@ func (l *lock) keep(ctx context.Context, lost func(error)) {
 	})
 }
 
-// release gives the lock back.
+// release gives the lock back. What it says of a helm stays, in a lease that nobody
+// holds: the next run needs it.
 func (l *lock) release(ctx context.Context) error {
 	if l.stop != nil {
 		l.stop()
@@ -188,6 +194,10 @@ func (l *lock) release(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.helm != "" {
+		l.identity = ""
+		return l.mine(l.putLocked(ctx, l.lease))
+	}
 	uid := l.lease.UID
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &l.lease.ResourceVersion},
@@ -196,8 +206,13 @@ func (l *lock) release(ctx context.Context) error {
 		return err
 	}
 	_, err = l.client.Do(ctx, kubeapi.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path + "/" + url.PathEscape(l.lease.Name), Body: body})
+	return l.mine(err)
+}
+
+// mine passes over that the lock was not ours any more: it is gone, or somebody else's.
+func (l *lock) mine(err error) error {
 	if kubeapi.HasStatus(err, http.StatusNotFound, http.StatusConflict) {
-		return nil // it is gone, or somebody else's
+		return nil
 	}
 	return err
 }

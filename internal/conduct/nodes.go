@@ -57,20 +57,20 @@ func (r *Run) cordonAll(ctx context.Context, a transform.Cordon) error {
 }
 
 // releaseAll releases the Nodes that a run over this cluster cordoned, and no
-// other ones.
+// other ones. One that cannot be released keeps none of the others.
 func (r *Run) releaseAll(ctx context.Context) error {
 	names, err := r.nodeNames(ctx, "", func(n *corev1.Node) bool { return n.Annotations[transform.CordonAnnotation] == r.mark })
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		err := r.changeNode(ctx, actRelease, name, func(n *yamledit.Document) (*yamledit.Document, error) { return course.Release(n, r.mark) })
-		if err != nil {
-			return err
+		err = errors.Join(err, r.changeNode(ctx, actRelease, name, func(n *yamledit.Document) (*yamledit.Document, error) { return course.Release(n, r.mark) }))
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	r.cordoned = false
-	return nil
+	r.cordoned = r.cordoned && err != nil
+	return err
 }
 
 // node reads a Node; nil where it is gone.
@@ -121,13 +121,16 @@ func (r *Run) changeNode(ctx context.Context, act, name string, change func(*yam
 }
 
 // patchNode sends a patch. Where it fails because an earlier try has done it, the
-// Node shows that.
+// Node shows that; one that is gone needs it no more.
 func (r *Run) patchNode(ctx context.Context, name string, p jsonpatch.Patch) error {
 	_, err := r.observer.Do(ctx, kubeapi.Request{
 		What: "patch nodes", Method: http.MethodPatch, Path: nodesPath + "/" + url.PathEscape(name), Query: url.Values{"fieldManager": {rancher.FieldManager}},
 		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
 	})
-	if !kubeapi.HasStatus(err, http.StatusUnprocessableEntity, http.StatusConflict) {
+	switch {
+	case kubeapi.HasStatus(err, http.StatusNotFound):
+		return nil
+	case !kubeapi.HasStatus(err, http.StatusUnprocessableEntity, http.StatusConflict):
 		return kubeapi.Refusal(err)
 	}
 	now, lost := r.node(ctx, name)

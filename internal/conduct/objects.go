@@ -149,12 +149,16 @@ func (r *Run) deleteAll(ctx context.Context, namespace, kinds, name string) erro
 		if !there {
 			continue
 		}
-		err = r.write(ctx, write{act: actDelete, object: o, do: func(ctx context.Context) error { return r.remove(ctx, o) }})
-		if err != nil {
+		if err := r.drop(ctx, o); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// drop deletes an object, as a write of the run.
+func (r *Run) drop(ctx context.Context, o Ref) error {
+	return r.write(ctx, write{act: actDelete, object: o, do: func(ctx context.Context) error { return r.remove(ctx, o) }})
 }
 
 // remove deletes an object; one that is gone was deleted by an earlier try.

@@ -116,13 +116,11 @@ func (r *Run) progress(ctx context.Context, wanted rollout.Wanted) (rollout.Prog
 
 // check waits until the cluster shows what has to hold.
 func (r *Run) check(ctx context.Context, c course.Check) error {
-	if c.None {
-		return nil
-	}
 	choice := c.Choice(r.Way.Target, r.Accept)
 	var twice time.Time // since when two owners are seen
+	told := false       // what is to be done, which a way back may need at once
 	err := r.await(ctx, func(ctx context.Context) (state, error) {
-		seen, err := r.look(ctx, choice)
+		seen, err := r.look(ctx, c, choice)
 		if err != nil {
 			return state{}, err
 		}
@@ -135,10 +133,13 @@ func (r *Run) check(ctx context.Context, c course.Check) error {
 		}
 		if len(open) == 0 {
 			r.noteReleased(seen)
+		} else if c.NodesOnly && !told {
+			told = true
+			r.showFindings(open)
 		}
 		return state{done: len(open) == 0, waiting: said(open), findings: open}, nil
 	})
-	if err == nil {
+	if err == nil && !c.NodesOnly {
 		r.say(report.RunEvent{Type: report.Checked, Message: "what has to hold behind the stage holds"})
 	}
 	return err
@@ -172,7 +173,11 @@ func said(findings []transform.Finding) string {
 	return text
 }
 
-// look looks at the cluster until the leases show what a choice needs.
-func (r *Run) look(ctx context.Context, c live.Choice) (*observed, error) {
+// look looks at the cluster until the leases show what a choice needs. Nodes show
+// what they need at once.
+func (r *Run) look(ctx context.Context, check course.Check, c live.Choice) (*observed, error) {
+	if check.NodesOnly {
+		return r.observer.Look(ctx)
+	}
 	return r.observer.Settled(ctx, func(o *observed) bool { return live.Unsettled(o, c) }, r.Pause/4)
 }

@@ -7,12 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 // inTreeEBS is the in-tree plugin, as provisioner and as the beginning of the
@@ -34,7 +36,7 @@ func keepNode(n *corev1.Node) observation.Node {
 	out := observation.Node{
 		Name: n.Name, UID: string(n.UID), ProviderID: n.Spec.ProviderID,
 		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[transform.CordonAnnotation],
-		InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
+		Ready: ready(n), InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
 	}
 	for _, l := range keptLabels {
 		if v, set := n.Labels[l]; set {
@@ -48,6 +50,25 @@ func keepNode(n *corev1.Node) observation.Node {
 		out.Taints = append(out.Taints, t.Key)
 	}
 	return out
+}
+
+// ready keeps the condition by which a node says that it works; nil where it has none.
+func ready(n *corev1.Node) *observation.Condition {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return &observation.Condition{Status: string(c.Status), Reason: word(c.Reason), Since: c.LastTransitionTime.UTC()}
+		}
+	}
+	return nil
+}
+
+// word keeps a reason that is one, as all of Kubernetes' own are: the API server
+// takes any text, and a sentence might quote a secret.
+func word(reason string) string {
+	if strings.ContainsFunc(reason, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		return ""
+	}
+	return redact.Text(reason)
 }
 
 func inTreeVolumes(n *corev1.Node) int {

@@ -82,6 +82,7 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 	want := observation.Node{
 		Name: n.Name, UID: string(n.UID), Unschedulable: true, Cordoned: "leader-migration-orchard", InTreeVolumes: 1,
 		Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
+		Ready: &observation.Condition{Status: "True", Reason: "KubeletReady"},
 	}
 	for _, diff := range []string{
 		cmp.Diff(want, o.Nodes[2]),
@@ -98,6 +99,42 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 
 // The authorizer is asked as the API server asks it: with the groups of the user,
 // and without a name for what is not there yet.
+func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
+	s := apitest.Start(t)
+	s.Fill(4)
+	since := metav1.NewTime(time.Date(2025, 3, 11, 9, 58, 7, 0, time.UTC))
+	ready := func(status corev1.ConditionStatus, reason string) []corev1.NodeCondition {
+		return []corev1.NodeCondition{
+			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse},
+			{Type: corev1.NodeReady, Status: status, Reason: reason, Message: "token=hunter2", LastTransitionTime: since},
+		}
+	}
+	s.Nodes[0].Status.Conditions = ready(corev1.ConditionFalse, "KubeletNotReady")
+	s.Nodes[1].Status.Conditions = ready(corev1.ConditionUnknown, "password=hunter2 is wrong")
+	s.Nodes[2].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")[:1]
+	s.Nodes[3].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")
+	file := filepath.Join(t.TempDir(), "dump.yaml")
+	if err := observe.WriteDump(file, look(t, s)); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "AKIAIOSFODNN7EXAMPLE") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	o, err := observe.ReadDump(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*observation.Condition{{Status: "False", Reason: "KubeletNotReady", Since: since.Time}, {Status: "Unknown", Since: since.Time}, nil, {Status: "True", Reason: o.Nodes[3].Ready.Reason, Since: since.Time}}
+	var got []*observation.Condition
+	for _, n := range o.Nodes {
+		got = append(got, n.Ready)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRightsAreAskedForAsTheManagersUseThem(t *testing.T) {
 	s := apitest.Start(t)
 	s.Fill(3)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -69,6 +70,7 @@ func TestWhatGoesWrongOnTheWayOfAClusterOfARancherIsLeftBehind(t *testing.T) {
 	c.conflict()
 	c.restarted()
 	c.neverReady()
+	c.notReady()
 	c.rke("migrate")
 	stop()
 	c.served()
@@ -157,6 +159,23 @@ func (c *conducted) neverReady() {
 // edits matches the requests by which a run changes the cluster's object.
 func edits(r rancher.Request) bool {
 	return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/clusters/lab") && !strings.Contains(r.Query, "dryRun")
+}
+
+// notReady lets the node of a machine that follows say that it is not ready. The run says that it waits for
+// it, and goes on when the node is ready again.
+func (c *conducted) notReady() {
+	c.Helper()
+	ctx := context.WithoutCancel(c.Context())
+	machine := c.downstream.Machines[0].Name
+	says := func(ready corev1.ConditionStatus) {
+		if err := c.downstream.SetReady(ctx, machine, ready); err != nil {
+			c.Error(err)
+		}
+	}
+	says(corev1.ConditionFalse)
+	c.during(func(e event) bool {
+		return e.Type == "waiting" && strings.Contains(e.Message, "the control plane is not ready")
+	}, func() { says(corev1.ConditionTrue) }, []int{0})
 }
 
 // conflict lets another client change what a stage is about to change, after it was planned. The run is

@@ -141,9 +141,14 @@ func (d *Downstream) hold(ctx context.Context, machine string, ready corev1.Cond
 	}
 	d.held = machine
 	d.mu.Unlock()
-	i := slices.IndexFunc(d.Machines, func(m Machine) bool { return m.Name == which })
+	return d.SetReady(ctx, which, ready)
+}
+
+// SetReady lets the node of a machine say whether it is ready. The machine follows its plans as before.
+func (d *Downstream) SetReady(ctx context.Context, machine string, ready corev1.ConditionStatus) error {
+	i := slices.IndexFunc(d.Machines, func(m Machine) bool { return m.Name == machine })
 	if i < 0 {
-		return fmt.Errorf("rancher: no machine %q", which)
+		return fmt.Errorf("rancher: no machine %q", machine)
 	}
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		node, err := d.client.CoreV1().Nodes().Get(ctx, d.Machines[i].Node, metav1.GetOptions{})
@@ -151,8 +156,8 @@ func (d *Downstream) hold(ctx context.Context, machine string, ready corev1.Cond
 			return err
 		}
 		for i := range node.Status.Conditions {
-			if node.Status.Conditions[i].Type == corev1.NodeReady {
-				node.Status.Conditions[i].Status = ready
+			if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady && c.Status != ready {
+				c.Status, c.LastTransitionTime = ready, metav1.Now()
 			}
 		}
 		_, err = d.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})

@@ -42,7 +42,7 @@ func (w Way) Return(p *transform.Plan, stage string, seen *observation.Observati
 	if err != nil {
 		return Leg{}, err
 	}
-	l := Leg{Stage: stage, Back: true, Before: p.Start, After: p.Start, Files: files, Precheck: Check{None: true}, Check: w.Undone(stage)}
+	l := Leg{Stage: stage, Back: true, Before: p.Start, After: p.Start, Files: files, Precheck: Check{NodesOnly: true}, Check: w.Undone(stage)}
 	ahead, behind := step.Stage.Restore[:step.Stage.Retreat], step.Stage.Restore[step.Stage.Retreat:]
 	if step.Stage.Edit == nil {
 		if w.returns(stage, seen) {

@@ -15,7 +15,9 @@ import (
 
 // Check is what a cluster has to show at one point of the way.
 type Check struct {
-	None bool // nothing is looked at
+	// NodesOnly says that nothing is looked at but whether the control planes are
+	// ready: no stage begins or ends without them.
+	NodesOnly bool
 	// Stage is the one whose rules judge the cluster; "" for what always has to hold.
 	Stage string
 	// AtLeast and AtMost are stages between which the managers have to be, as they
@@ -32,7 +34,7 @@ func (w Way) Behind(stage string) Check {
 	switch stage {
 	case transform.InstallCCM:
 		if w.Target.NoLeaderMigration {
-			return Check{None: true} // both managers are owners until the switch
+			return Check{NodesOnly: true} // both managers are owners until the switch
 		}
 	case transform.CordonControlPlane:
 		c.AtLeast, c.Either = transform.InstallCCM, true
@@ -55,7 +57,7 @@ func (w Way) Behind(stage string) Check {
 func (w Way) ahead(p *transform.Plan, stage string) Check {
 	i := slices.IndexFunc(p.Steps, func(s transform.Step) bool { return s.Stage.Name == stage })
 	if i <= 0 || w.Target.NoLeaderMigration {
-		return Check{None: w.Target.NoLeaderMigration && stage == transform.SwitchToExternal}
+		return Check{NodesOnly: w.Target.NoLeaderMigration && stage == transform.SwitchToExternal}
 	}
 	return w.Resumed(p.Steps[i-1].Stage.Name)
 }
@@ -74,7 +76,7 @@ func (w Way) Undone(stage string) Check {
 	case transform.DisableLeaderMigration:
 		return Check{Stage: transform.SwitchToExternal, AtLeast: transform.SwitchToExternal, AtMost: transform.SwitchToExternal}
 	case transform.SwitchToExternal:
-		return Check{None: w.Target.NoLeaderMigration}
+		return Check{NodesOnly: w.Target.NoLeaderMigration}
 	case transform.InstallCCM:
 		if w.Target.NoLeaderMigration {
 			return Check{}
@@ -87,14 +89,15 @@ func (w Way) Undone(stage string) Check {
 }
 
 // Open returns what a verdict on an observation lacks of a check, as findings; none
-// where it holds.
+// where it holds. Nodes that are not ready come first: a DaemonSet, for one, wants no
+// pod on them, and what is said of it is not the cause.
 func (c Check) Open(seen *observation.Observation, v live.Verdict) []transform.Finding {
-	if c.None {
-		return nil
+	if c.NodesOnly {
+		return notReady(v, controlPlanes(seen))
 	}
-	var open []transform.Finding
+	open := notReady(v, nil)
 	for _, f := range v.Findings {
-		if f.Stops() && !(c.Either && f.Rule == "lease-wrong-owner") {
+		if f.Stops() && f.Rule != live.NodeNotReady && !(c.Either && f.Rule == "lease-wrong-owner") {
 			open = append(open, f)
 		}
 	}
@@ -107,6 +110,27 @@ func (c Check) Open(seen *observation.Observation, v live.Verdict) []transform.F
 		open = append(open, notThere("the managers still show the result of "+v.Reached))
 	}
 	return open
+}
+
+// notReady returns the findings about nodes that are not ready, of some paths; nil
+// for all.
+func notReady(v live.Verdict, of map[string]bool) []transform.Finding {
+	var open []transform.Finding
+	for _, f := range v.Findings {
+		if f.Rule == live.NodeNotReady && f.Stops() && (of == nil || of[f.Path]) {
+			open = append(open, f)
+		}
+	}
+	return open
+}
+
+// controlPlanes are the paths of findings about them.
+func controlPlanes(seen *observation.Observation) map[string]bool {
+	paths := map[string]bool{}
+	for _, n := range seen.Nodes {
+		paths[live.NodePath(n.Name)] = n.ControlPlane()
+	}
+	return paths
 }
 
 // reached is the last stage that shows. Where kube-controller-manager is no pod, as
@@ -152,9 +176,9 @@ func (c Check) Choice(t transform.Target, accept []string) live.Choice {
 func TwoOwners(findings []transform.Finding) bool { return finds(findings, "two-owners") }
 
 // Hopeless reports whether findings do not pass by waiting: a node that came back
-// under another name stays it.
+// under another name stays it, and one that joined stays new.
 func Hopeless(findings []transform.Finding) bool {
-	return finds(findings, "node-renamed")
+	return finds(findings, "node-renamed") || finds(findings, "node-new")
 }
 
 func finds(findings []transform.Finding, rule string) bool {

@@ -30,8 +30,9 @@ func TestACheckIsOpenUntilTheManagersShowTheStage(t *testing.T) {
 		v     live.Verdict
 		want  []string
 	}{
-		{"nothing to look at", Check{None: true}, live.Verdict{Findings: []transform.Finding{stops}}, nil},
+		{"nothing but nodes to look at", Check{NodesOnly: true}, live.Verdict{Findings: []transform.Finding{stops}}, nil},
 		{"a finding", Check{}, live.Verdict{Findings: []transform.Finding{stops, {Rule: "w", Severity: transform.Warning}}}, []string{"x"}},
+		{"a node that is not ready is the cause", Check{}, live.Verdict{Findings: []transform.Finding{stops, {Rule: live.NodeNotReady, Severity: transform.Error}}}, []string{live.NodeNotReady, "x"}},
 		{"an accepted one", Check{}, live.Verdict{Findings: []transform.Finding{{Rule: "x", Severity: transform.Error, Accepted: true}}}, nil},
 		{"not there yet", Check{AtLeast: transform.SwitchToExternal}, live.Verdict{Reached: transform.InstallCCM}, []string{"stage-not-reached"}},
 		{"there", Check{AtLeast: transform.SwitchToExternal}, live.Verdict{Reached: transform.SwitchToExternal}, nil},
@@ -43,6 +44,28 @@ func TestACheckIsOpenUntilTheManagersShowTheStage(t *testing.T) {
 	} {
 		if got := rulesOf(c.check.Open(seen, c.v)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestNodesAloneAreOpenWhereAControlPlaneIsNotReady(t *testing.T) {
+	node := func(name, ready string, labels ...string) observation.Node {
+		n := observation.Node{Name: name, Labels: map[string]string{}, Ready: &observation.Condition{Status: ready}}
+		for _, l := range labels {
+			n.Labels[l] = "true"
+		}
+		return n
+	}
+	seen := &observation.Observation{
+		Nodes: []observation.Node{node("a", "True", "node-role.kubernetes.io/control-plane"), node("b", "Unknown", "node-role.kubernetes.io/controlplane"), node("w", "False")},
+		// The worker was ready before: it stops a migration, and never a way back.
+		Before: &observation.Snapshot{Nodes: []observation.NodeIdentity{{Name: "w", Ready: true}}},
+	}
+	for _, accept := range []string{"", live.NodeNotReady} {
+		c := Check{NodesOnly: true}
+		open := c.Open(seen, live.Judge(seen, c.Choice(transform.Target{}, []string{accept})))
+		if accept == "" && (len(open) != 1 || open[0].Path != "nodes/b") || accept != "" && len(open) > 0 {
+			t.Errorf("accepted %q: %+v", accept, open)
 		}
 	}
 }
@@ -71,7 +94,7 @@ func TestWhereTheManagerIsNoPodTheOtherOneTells(t *testing.T) {
 func TestEveryStageHasWhatHoldsBehindItThereAndBack(t *testing.T) {
 	w, keep, short := Way{}, Way{Target: transform.Target{KeepLeaderMigration: true}}, Way{Target: transform.Target{NoLeaderMigration: true}}
 	for _, name := range transform.StageNames() {
-		if c := w.Behind(name); c.None || c.Stage != name || c.AtLeast == "" || c.AtMost != "" {
+		if c := w.Behind(name); c.NodesOnly || c.Stage != name || c.AtLeast == "" || c.AtMost != "" {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -80,7 +103,7 @@ func TestEveryStageHasWhatHoldsBehindItThereAndBack(t *testing.T) {
 		got, want Check
 	}{
 		{"leader migration is kept", keep.Behind(transform.DisableLeaderMigration), Check{Stage: transform.DisableLeaderMigration, AtLeast: transform.SwitchToExternal}},
-		{"the short way overlaps", short.Behind(transform.InstallCCM), Check{None: true}},
+		{"the short way overlaps", short.Behind(transform.InstallCCM), Check{NodesOnly: true}},
 		{"and has no lease", short.Behind(transform.SwitchToExternal), Check{Stage: transform.VerifyProviderIDs, AtLeast: transform.SwitchToExternal}},
 		{"the switch undone", w.Undone(transform.SwitchToExternal), Check{}},
 		{"the chart undone", w.Undone(transform.InstallCCM), Check{Stage: transform.EnableLeaderMigration, AtMost: transform.EnableLeaderMigration}},
@@ -94,12 +117,14 @@ func TestEveryStageHasWhatHoldsBehindItThereAndBack(t *testing.T) {
 	}
 }
 
-func TestANodeUnderAnotherNameIsHopeless(t *testing.T) {
+func TestANodeUnderAnotherNameAndANewOneAreHopeless(t *testing.T) {
 	if Hopeless([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error, Accepted: true}, {Rule: "x", Severity: transform.Error}}) {
 		t.Error("what is accepted stops nothing")
 	}
-	if !Hopeless([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error}}) {
-		t.Error("it does not pass")
+	for _, rule := range []string{"node-renamed", "node-new"} {
+		if !Hopeless([]transform.Finding{{Rule: rule, Severity: transform.Error}}) {
+			t.Errorf("%s does not pass", rule)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ type Leg struct {
 	Files map[string]string
 	// Caution is what to know before.
 	Caution string
-	// Check is what has to hold behind the leg, and Precheck ahead of its edit.
+	// Check is what has to hold behind the leg, and Precheck ahead of it.
 	Precheck, Check Check
 }
 
@@ -66,7 +66,9 @@ func (w Way) There(p *transform.Plan, stage string, seen *observation.Observatio
 	if chart, _ := p.Step(transform.InstallCCM); stage == transform.SwitchToExternal && w.folded(p, chart.Stage.Name) {
 		l.Ahead = chart.Stage.Actions[:chart.Stage.Ahead] // what the switch waits for is not there yet
 	}
-	l.Precheck = w.ahead(p, stage)
+	if l.Precheck = (Check{NodesOnly: true}); l.Edits() {
+		l.Precheck = w.ahead(p, stage)
+	}
 	return l, nil
 }
 

@@ -41,7 +41,7 @@ func (j *judge) eachNode(judge func(observation.Node) (message, fix string)) []t
 	var list []transform.Finding
 	for _, n := range j.Nodes {
 		if message, fix := judge(n); message != "" {
-			list = append(list, found(nodePath(n.Name), message, fix))
+			list = append(list, found(NodePath(n.Name), message, fix))
 		}
 	}
 	return list

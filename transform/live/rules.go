@@ -31,6 +31,7 @@ func rules() []rule {
 		live("lease-wrong-owner", transform.Error, always[1:], (*judge).leaseWrongOwner, "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing."),
 		live("load-balancer-changed", transform.Warning, always, (*judge).loadBalancerChanged, "A Service has another load balancer than in the snapshot."),
 		live("node-new", transform.Error, always, (*judge).nodeNew, "A Node is not in the snapshot."),
+		live("node-not-ready", transform.Error, always, (*judge).nodeNotReady, "The condition Ready of a Node is not True, and the Node is a control plane or was ready in the snapshot. A warning for any other Node."),
 		live("node-renamed", transform.Error, always, (*judge).nodeRenamed, "A Node has another name, UID or provider ID than in the snapshot."),
 		live("node-uninitialized", transform.Error, always, (*judge).nodeUninitialized, "A Node has the taint of those that no cloud provider has initialised, or lacks the labels that the initialisation writes."),
 		live("provider-id-duplicate", transform.Error, always, (*judge).providerIDDuplicate, "Two Nodes have the same instance."),

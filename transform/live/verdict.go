@@ -55,7 +55,7 @@ func Judge(o *observation.Observation, c Choice) Verdict {
 		}
 	}
 	for _, n := range o.Nodes {
-		v.Nodes = append(v.Nodes, Node{n.Name, n.ProviderID, !bad[nodePath(n.Name)]})
+		v.Nodes = append(v.Nodes, Node{n.Name, n.ProviderID, !bad[NodePath(n.Name)]})
 	}
 	return v
 }
@@ -101,7 +101,8 @@ func found(path, message, fix string) transform.Finding {
 	return transform.Finding{Path: path, Message: message, Fix: fix}
 }
 
-func nodePath(name string) string { return "nodes/" + name }
+// NodePath is the path of findings about a Node.
+func NodePath(name string) string { return "nodes/" + name }
 
 func hasFlag(p ownership.Process) bool  { return p.Flag }
 func hasLoops(p ownership.Process) bool { return p.Loops }

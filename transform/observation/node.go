@@ -3,7 +3,10 @@
 
 package observation
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Labels and taints of nodes that decisions look at (k8s.io/api/core/v1,
 // k8s.io/cloud-provider/api).
@@ -28,11 +31,23 @@ type Node struct {
 	Taints        []string          `json:"taints,omitempty"` // keys
 	Unschedulable bool              `json:"unschedulable,omitempty"`
 	Cordoned      string            `json:"cordoned,omitempty"` // the run of rke-lm that cordoned it
+	// Ready is the condition of that name; nil where the node has none.
+	Ready *Condition `json:"ready,omitempty"`
 	// InTreeVolumes counts the EBS volumes that the in-tree plugin has attached
 	// or that are in use by its name.
 	InTreeVolumes int      `json:"inTreeVolumes,omitempty"`
 	ECRImages     []string `json:"ecrImages,omitempty"` // registries of ECR that its images are from
 }
+
+// Condition is one of a node, without its message: that may quote anything.
+type Condition struct {
+	Status string    `json:"status"`           // True, False or Unknown
+	Reason string    `json:"reason,omitempty"` // one word
+	Since  time.Time `json:"since,omitzero"`   // by the cluster's clock, so for people only
+}
+
+// IsReady reports whether the node says that it is.
+func (n Node) IsReady() bool { return n.Ready != nil && n.Ready.Status == "True" }
 
 // ControlPlane reports whether the node is a control plane.
 func (n Node) ControlPlane() bool {

@@ -24,6 +24,8 @@ type NodeIdentity struct {
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
 	ProviderID string `json:"providerID"`
+	// Ready says that the Node was ready; earlier snapshots do not tell.
+	Ready bool `json:"ready,omitempty"`
 }
 
 // Snapshot returns what of an observation has to stay. reached is the stage that
@@ -31,7 +33,7 @@ type NodeIdentity struct {
 func (o *Observation) Snapshot(reached string) Snapshot {
 	s := Snapshot{APIVersion: APIVersion, Kind: SnapshotKind, Taken: o.Seen, Reached: reached, Nodes: []NodeIdentity{}, LoadBalancers: append([]Service{}, o.Services...)}
 	for _, n := range o.Nodes {
-		s.Nodes = append(s.Nodes, NodeIdentity{n.Name, n.UID, n.ProviderID})
+		s.Nodes = append(s.Nodes, NodeIdentity{n.Name, n.UID, n.ProviderID, n.IsReady()})
 	}
 	return s
 }

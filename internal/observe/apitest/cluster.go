@@ -62,6 +62,7 @@ func node(i int) corev1.Node {
 		n.Labels["node-role.kubernetes.io/control-plane"] = "true"
 		n.Spec.Taints = []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}
 	}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"}}
 	for k := range 40 { // as many as a kubelet reports
 		n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{fmt.Sprintf("registry.example.org/team-%d/service-%d@sha256:%064x", k%7, k, k), fmt.Sprintf("registry.example.org/team-%d/service-%d:v1.%d.0", k%7, k, k)}})
 	}

@@ -1,0 +1,110 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// process starts migrate as a process of its own.
+func (w *world) process(t *testing.T) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self)
+	c.Args = []string{"rke-lm", "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json",
+		"--rancher-url", w.server.URL, "--token-file", w.rancher.TokenFile(t), "--insecure-skip-tls-verify"}
+	p := &process{Cmd: c}
+	c.Stderr = &p.said
+	if p.out, err = c.StdoutPipe(); err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill() })
+	return p
+}
+
+type process struct {
+	*exec.Cmd
+	out  io.ReadCloser
+	said bytes.Buffer
+}
+
+// hear reads events up to what is written for a stage.
+func (p *process) hear(t *testing.T, stage string) {
+	t.Helper()
+	events := bufio.NewScanner(p.out)
+	events.Buffer(nil, 1<<20)
+	for events.Scan() {
+		if line := events.Text(); strings.Contains(line, `"type":"written"`) && strings.Contains(line, `"stage":"`+stage+`"`) {
+			return
+		}
+	}
+	t.Fatalf("nothing was written for %s: %s", stage, &p.said)
+}
+
+// endedItself expects that a process came to its own end, with nothing left behind.
+func (w *world) endedItself(t *testing.T, p *process, why string) {
+	t.Helper()
+	p.Wait()
+	if said := p.said.String(); p.ProcessState.ExitCode() != exitFailed || !strings.Contains(said, why) || !strings.Contains(said, "to go on: rke-lm migrate") {
+		t.Errorf("%s: %s", p.ProcessState, said)
+	}
+	if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
+		t.Errorf("cordoned: %v, lock: %s", left, w.rancher.Object(worldLease))
+	}
+}
+
+func TestARunThatNobodyHearsReleasesItsNodes(t *testing.T) {
+	w := newWorld(t)
+	p := w.process(t)
+	p.hear(t, transform.CordonControlPlane)
+	p.out.Close()
+	w.endedItself(t, p, "nobody hears the run any more")
+}
+
+func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {
+	w := newWorld(t)
+	p := w.process(t)
+	p.hear(t, transform.CordonControlPlane)
+	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, p.out)
+	w.endedItself(t, p, "interrupted")
+}
+
+func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
+	w := newWorld(t)
+	w.killAt = 2 // from then on nobody answers
+	p := w.process(t)
+	go io.Copy(io.Discard, p.out)
+	<-w.killed
+	for range 2 {
+		p.Process.Signal(os.Interrupt)
+		time.Sleep(2 * patienceOfUsers)
+	}
+	err := p.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
+		t.Errorf("%v %s", err, &p.said)
+	}
+}
