@@ -81,11 +81,16 @@ func keepManager(p *corev1.Pod, find configMaps) (observation.Manager, bool) {
 	return m, true
 }
 
-// arguments returns what a container runs, as lines that may be shown.
+// arguments returns what a container runs, as lines that may be shown. A secret may
+// be an item of its own, behind the flag that announces it.
 func arguments(c corev1.Container) []string {
-	out := []string{}
+	out, flag := []string{}, ""
 	for _, a := range slices.Concat(c.Command, c.Args) {
-		out = append(out, redact.Text(a))
+		shown, _ := redact.Value(flag, a).(string)
+		out = append(out, shown)
+		if flag = ""; strings.HasPrefix(a, "--") && !strings.Contains(a, "=") {
+			flag = strings.TrimPrefix(a, "--")
+		}
 	}
 	return out
 }

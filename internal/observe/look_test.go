@@ -199,7 +199,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 	s.Nodes[0].Annotations = map[string]string{"example.org/password": secret}
 	for i := range s.Pods {
 		c := &s.Pods[i].Spec.Containers[0]
-		c.Args = append(c.Args, "--service-account-token="+secret, "--v=3")
+		c.Args = append(c.Args, "--service-account-token="+secret, "--aws-secret-key", "short-one", "--v=3")
 		c.Env = []corev1.EnvVar{{Name: "AWS_SECRET_ACCESS_KEY", Value: secret}}
 	}
 	o := look(t, s)
@@ -208,7 +208,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(text), secret) || !strings.Contains(string(text), "--v=3") {
+	if err != nil || strings.Contains(string(text), secret) || strings.Contains(string(text), "short-one") || !strings.Contains(string(text), "--v=3") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

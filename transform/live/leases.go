@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
 )
 
 // patience is for how long a lease may be without a live holder: no manager gives
@@ -38,7 +39,7 @@ func Unsettled(o *observation.Observation, c Choice) bool {
 // is on its way and only one manager runs cloud loops.
 func (j *judge) matter() []string {
 	migration := j.lease()
-	mains := []string{j.main(observation.KubeManager), j.main(observation.CloudManager)}
+	mains := slices.Concat(ownership.Mains(observation.KubeManager, j.processes), ownership.Mains(observation.CloudManager, j.processes))
 	unread := len(j.of(observation.KubeManager)) == 0 && migration.Holder != ""
 	if j.wanted() || unread || slices.ContainsFunc(j.processes, hasFlag) {
 		return append(mains, migration.Name)
@@ -47,13 +48,6 @@ func (j *judge) matter() []string {
 		return mains
 	}
 	return nil
-}
-
-func (j *judge) main(component string) string {
-	for _, p := range j.of(component) {
-		return p.Main
-	}
-	return component
 }
 
 // wanted reports whether somebody has to hold the migration lease.

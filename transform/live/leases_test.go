@@ -77,6 +77,7 @@ func TestLeasesAreJudgedByWhoLives(t *testing.T) {
 		{"but not behind the first stages", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), transform.EnableLeaderMigration, []string{"lease-wrong-owner error"}},
 		{"nor behind the switch the other one", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), transform.SwitchToExternal, []string{"lease-wrong-owner error", "reverted warning"}},
 		{"a dead holder is no wrong owner: the right one may be about to come", scene(external, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 20)), transform.SwitchToExternal, []string{"lease-ownerless warning"}},
+		{"a manager behind a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet, kubeLease(true), cloudLease(true)), "", []string{"two-owners note"}},
 		{"two that do not know each other", scene(inTree, quiet, kubeLease(true), cloudLease(true)), "", []string{"two-owners error"}},
 		{"one look at them is evidence enough", scene(inTree, quiet, kubeLease(false), cloudLease(false)), "", []string{"two-owners error"}},
 		{"one of them that is dead is none", scene(inTree, quiet, kubeLease(true), held(observation.CloudManager, "c_1", true, 16)), "", nil},
@@ -142,6 +143,8 @@ func TestWhatIsSeenTellsTheStage(t *testing.T) {
 		{"both", scene(flagged, waits), transform.InstallCCM},
 		{"an external manager", scene(external, waits), transform.SwitchToExternal},
 		{"and the other without the flag", scene(external, quiet), transform.DisableLeaderMigration},
+		{"a manager with its values apart", scene([]string{"--cloud-provider", "aws", "--enable-leader-migration"}, waits), transform.InstallCCM},
+		{"a manager behind a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet), ""},
 		{"an unseen manager that holds the lease", scene(nil, waits, kubeLease(true), migration("k_1", true, 1)), transform.InstallCCM},
 		{"an unseen manager that does not", scene(nil, waits, cloudLease(true), migration("c_1", true, 1)), transform.SwitchToExternal},
 	} {

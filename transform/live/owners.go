@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/ownership"
 )
 
@@ -30,29 +29,40 @@ func (j *judge) twoOwners() []transform.Finding {
 		names = append(names, string(c))
 	}
 	return []transform.Finding{found(leasePath(j.lease().Name),
-		fmt.Sprintf("%s run in both managers at once: %s", strings.Join(names, ", "), strings.Join(j.reasons(s.Doubled), "; ")),
+		fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(j.reasons(s), "; ")),
 		"stop one of the two now: scale the cloud-controller-manager down, or give both the flag and configurations that list what they call these controllers")}
 }
 
+// where says where controllers run that have two owners: pods of one manager that
+// do not elect one leader are two owners as well.
+func where(s ownership.State) string {
+	if len(s.Owners) == 1 {
+		return "twice in pods of " + s.Owners[0]
+	}
+	return "in both managers"
+}
+
 // reasons says how each manager comes to run a controller.
-func (j *judge) reasons(doubled []ownership.Controller) []string {
+func (j *judge) reasons(s ownership.State) []string {
 	var list []string
-	for _, component := range []string{observation.KubeManager, observation.CloudManager} {
+	for _, component := range s.Owners {
 		for _, p := range j.of(component) {
-			list = append(list, component+" "+reason(p, doubled))
+			list = append(list, component+" "+reason(p, s))
 		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-func reason(p ownership.Process, doubled []ownership.Controller) string {
+func reason(p ownership.Process, s ownership.State) string {
 	switch {
 	case !p.Elects:
 		return "has leader-elect=false"
+	case len(s.Owners) == 1:
+		return "elects its leader by the lease " + p.Main
 	case !p.Flag:
 		return "has no enable-leader-migration"
-	case slices.ContainsFunc(doubled, func(c ownership.Controller) bool { return p.Modes[c] == ownership.UnderMain }):
+	case slices.ContainsFunc(s.Doubled, func(c ownership.Controller) bool { return p.Modes[c] == ownership.UnderMain }):
 		return "does not find them in its leader migration configuration"
 	}
 	return "holds the migration lease"

@@ -75,9 +75,9 @@ func newJudge(o *observation.Observation, c Choice) *judge {
 	return &judge{o, c, ownership.ReadAll(o.Managers), ownership.Of(o.Leases)}
 }
 
-// of returns the processes of a component.
+// of returns the processes of a component whose arguments could be read.
 func (j *judge) of(component string) []ownership.Process {
-	return slices.DeleteFunc(slices.Clone(j.processes), func(p ownership.Process) bool { return p.Component != component })
+	return slices.DeleteFunc(slices.Clone(j.processes), func(p ownership.Process) bool { return p.Component != component || p.Hidden })
 }
 
 func (j *judge) any(component string, is func(ownership.Process) bool) bool {

@@ -22,11 +22,11 @@ func (t *Timeline) follow(m moment, leases []observation.Lease) {
 		t.holders = map[string]string{}
 	}
 	name := Migration(m.processes)
-	for _, l := range leases {
-		switch {
-		case l.Holder == "":
-		case l.Name == observation.KubeManager, l.Name == observation.CloudManager:
-			t.holders[l.Holder] = l.Name
+	for _, c := range []string{observation.KubeManager, observation.CloudManager} {
+		for _, main := range Mains(c, m.processes) {
+			if holder := m.leases[main].Holder; holder != "" {
+				t.holders[holder] = c
+			}
 		}
 	}
 	for _, l := range leases {

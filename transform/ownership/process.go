@@ -39,6 +39,9 @@ type Process struct {
 	Since time.Time
 	// Unreadable says what could not be told; then Modes says nothing.
 	Unreadable string
+	// Hidden says that it is the arguments that could not be read; then Loops and
+	// Flag say nothing either.
+	Hidden bool
 
 	args []args.Arg
 }
@@ -47,15 +50,20 @@ type Process struct {
 // kube-controller-manager that is neither empty nor external.
 func Read(m observation.Manager) Process {
 	p := Process{Manager: m, Migration: leadermigration.Lease, Modes: map[Controller]Mode{}}
-	for _, a := range m.Args {
-		p.args = append(p.args, args.Parse(a))
-	}
+	p.args = args.Command(m.Args)
 	p.Main = p.value("leader-elect-resource-name", m.Component)
 	p.Elects = p.on("leader-elect", true)
 	p.Flag = p.Elects && p.on(leadermigration.Flag, false)
 	provider := p.value("cloud-provider", "")
 	p.Loops = m.Component == observation.CloudManager || provider != "" && provider != "external"
 	p.modes()
+	p.Hidden = hidden(m.Args)
+	switch {
+	case p.Hidden:
+		p.Unreadable, p.Loops, p.Flag = m.Component+" gets its arguments from a shell or from variables", false, false
+	case p.unseen() && !p.Idle():
+		p.Unreadable = m.Component + " has its leases " + p.elsewhere()
+	}
 	return p
 }
 

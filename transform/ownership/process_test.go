@@ -60,6 +60,14 @@ func TestArgumentsTellHowControllersAreRun(t *testing.T) {
 		{"the other manager of 1.28 by default", observation.CloudManager, image128, nil, []string{"--enable-leader-migration=true"}, "main main migration "},
 		{"that with a list of old names", observation.CloudManager, image128, conf(listOld), []string{"--enable-leader-migration=true", "--leader-migration-config=/etc/l.conf"}, "main main main "},
 		{"that with a list of new names", observation.CloudManager, image128, conf(listNew), []string{"--enable-leader-migration=true", "--leader-migration-config=/etc/l.conf"}, "migration migration migration "},
+		{"values that are items of their own", observation.KubeManager, "", nil, []string{"kube-controller-manager", "--cloud-provider", "aws", "--allocate-node-cidrs", "--enable-leader-migration"}, "migration migration migration "},
+		{"underscores in names", observation.KubeManager, "", nil, []string{"--cloud_provider=aws", "--enable_leader_migration=true"}, "migration never migration "},
+		{"a shell", observation.KubeManager, "", nil, []string{"/bin/sh", "-c", "exec kube-controller-manager --cloud-provider=aws"}, "never never never kube-controller-manager gets its arguments from a shell or from variables"},
+		{"a provider from a variable", observation.KubeManager, "", nil, []string{"--cloud-provider=$(PROVIDER)"}, "main never main kube-controller-manager gets its arguments from a shell or from variables"},
+		{"a lease in another namespace", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", "--leader-elect-resource-namespace=managers"}, "main never main kube-controller-manager has its leases in the namespace managers"},
+		{"a lock that is no Lease", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", "--leader-elect-resource-lock=endpoints"}, "main never main kube-controller-manager has its leases in endpoints"},
+		{"a lock that is a Lease and more", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", "--leader-elect-resource-lock=endpointsleases"}, "main never main "},
+		{"an idle manager has its lease where it likes", observation.KubeManager, "", nil, []string{"--cloud-provider=external", "--leader-elect-resource-lock=endpoints"}, "never never never "},
 		{"an image that tells no version", observation.CloudManager, "example.org:5000/c:latest", nil, []string{"--enable-leader-migration=true"}, "never never never the tag of cloud-controller-manager's image does not tell its version, which decides what its default configuration means"},
 		{"an image that tells none, and a list", observation.CloudManager, "example.org/c@sha256:0a", conf(listNew), []string{"--enable-leader-migration=true", "--leader-migration-config=/etc/l.conf"}, "migration migration migration "},
 	} {
@@ -99,9 +107,25 @@ func TestContainersTellTheirManager(t *testing.T) {
 		{"rancher/rke2-cloud-provider:v1.26.3", []string{"cloud-controller-manager", "--cloud-provider=rke2"}, ""},
 		{"registry.k8s.io/provider-os/openstack-cloud-controller-manager:v1.26.3", []string{"--cloud-provider=openstack"}, ""},
 		{"rancher/hardened-kubernetes:v1.26.15-rke2r1", []string{"kube-scheduler"}, ""},
+		{"mirror.example.org/kube-controller-manager@sha256:9f86d081884c7d65", []string{"--v=2"}, observation.KubeManager},
+		{"mirror.example.org/kubernetes:v1.26.15", []string{"/go-runner", "--also-stdout=true", "/usr/local/bin/kube-controller-manager", "--v=2"}, observation.KubeManager},
+		{"mirror.example.org/cloud-controller-manager:v1.26.6", []string{"--v", "2", "--cloud-provider", "aws"}, observation.CloudManager},
+		{"mirror.example.org/exporter:v1", []string{"exporter", "--watch=/var/lib/kube-controller-manager"}, ""},
 	} {
 		if got := Component(c.image, c.command); got != c.want {
 			t.Errorf("%s %v: %q, not %q", c.image, c.command, got, c.want)
+		}
+	}
+}
+
+func TestTheLastConfigurationFileCounts(t *testing.T) {
+	for want, command := range map[string][]string{
+		"/b": {"--leader-migration-config=/a", "--leader-migration-config=/b"},
+		"/c": {"--leader-migration-config", "/c", "--v=2"},
+		"":   {"--v=2"},
+	} {
+		if got := ConfigFile(command); got != want {
+			t.Errorf("%v: %q, not %q", command, got, want)
 		}
 	}
 }

@@ -17,29 +17,68 @@ import (
 // Component names the manager that a container runs, or "" for none. RKE2 runs
 // kube-controller-manager from an image of all components, so its command tells.
 func Component(image string, command []string) string {
-	program := ""
-	if len(command) > 0 {
-		program = path.Base(command[0])
-	}
 	name, _, _ := strings.Cut(path.Base(image), ":")
-	if program == observation.KubeManager || name == observation.KubeManager {
+	name, _, _ = strings.Cut(name, "@")
+	if name == observation.KubeManager || runs(command, observation.KubeManager) {
 		return observation.KubeManager
 	}
-	list := make([]args.Arg, len(command))
-	for i, a := range command {
-		list[i] = args.Parse(a)
-	}
-	if ccm.IsManager(image, list) {
+	if ccm.IsManager(image, args.Command(command)) {
 		return observation.CloudManager
 	}
 	return ""
 }
 
+// runs reports whether a command runs a program, by itself or through another one
+// that is given its path.
+func runs(command []string, program string) bool {
+	for i, item := range command {
+		if path.Base(item) == program && (i == 0 || path.IsAbs(item)) {
+			return true
+		}
+	}
+	return false
+}
+
+// shells are programs whose arguments are a script.
+var shells = []string{"sh", "bash", "ash", "dash"}
+
+// hidden reports whether a command does not show the arguments that its program
+// gets: a shell puts them together, or the container's variables do.
+func hidden(command []string) bool {
+	if len(command) > 0 && slices.Contains(shells, path.Base(command[0])) {
+		return true
+	}
+	for _, name := range telling {
+		if a, set := args.Last(args.Command(command), name); set && strings.Contains(a.Value, "$(") {
+			return true
+		}
+	}
+	return false
+}
+
+// telling are the flags that decide who owns what.
+var telling = []string{
+	"cloud-provider", "controllers", "configure-cloud-routes", "allocate-node-cidrs", "leader-elect", "leader-elect-resource-name",
+	leadermigration.Flag, leadermigration.ConfigFlag,
+}
+
+// elsewhere says where a manager has its leases, where that is not as Leases in
+// kube-system; else "".
+func (p *Process) elsewhere() string {
+	if space := p.value("leader-elect-resource-namespace", leadermigration.Namespace); space != leadermigration.Namespace {
+		return "in the namespace " + space
+	}
+	if lock := p.value("leader-elect-resource-lock", "leases"); !strings.HasSuffix(lock, "leases") {
+		return "in " + lock
+	}
+	return ""
+}
+
+// unseen reports whether no lease of kube-system shows who leads.
+func (p *Process) unseen() bool { return p.Elects && (p.Hidden || p.elsewhere() != "") }
+
 // ConfigFile returns where a manager has its LeaderMigrationConfiguration, or "".
 func ConfigFile(command []string) string {
-	i := slices.IndexFunc(command, func(a string) bool { return args.Parse(a).Name == leadermigration.ConfigFlag })
-	if i < 0 {
-		return ""
-	}
-	return args.Parse(command[i]).Value
+	a, _ := args.Last(args.Command(command), leadermigration.ConfigFlag)
+	return a.Value
 }

@@ -115,23 +115,36 @@ func count(owners map[Controller][]string, inPlay map[Controller]bool) State {
 func ownedBy(component string, processes []Process, leases Leases) ([]Controller, string) {
 	var owned []Controller
 	for _, p := range processes {
-		if p.Elects || !p.Running {
-			continue
-		}
-		if p.Unreadable != "" {
+		switch {
+		case !p.Running, p.Elects && !p.unseen():
+		case p.Unreadable != "":
 			return nil, p.Unreadable
+		default:
+			owned = append(owned, p.with(UnderMain)...)
 		}
-		owned = append(owned, p.with(UnderMain)...)
 	}
-	main := leases(mainLease(component, processes))
-	if main.Holder == "" || len(processes) > 0 && !slices.ContainsFunc(processes, func(p Process) bool { return p.Elects && !p.Idle() }) {
-		return owned, ""
+	for _, name := range Mains(component, processes) {
+		more, why := ledBy(component, name, processes, leases)
+		if why != "" {
+			return nil, why
+		}
+		owned = append(owned, more...)
 	}
-	if len(processes) == 0 && main.Life == observation.Dead {
-		return owned, ""
+	return owned, ""
+}
+
+// ledBy returns what the leader of one main lease owns, and why that cannot be
+// told.
+func ledBy(component, name string, processes []Process, leases Leases) ([]Controller, string) {
+	main := leases(name)
+	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return !p.Elects || p.Main != name })
+	switch {
+	case main.Holder == "", len(processes) == 0 && main.Life == observation.Dead:
+		return nil, ""
+	case len(processes) > 0 && !slices.ContainsFunc(mine, func(p Process) bool { return !p.Idle() }):
+		return nil, ""
 	}
-	more, why := agreed(component, leaders(processes, main), main, leases)
-	return append(owned, more...), why
+	return agreed(component, leaders(mine, main), main, leases)
 }
 
 // agreed returns what the leader owns, whichever of the candidates it is; where
@@ -157,14 +170,19 @@ func agreed(component string, candidates []Process, main Held, leases Leases) ([
 	return owned, ""
 }
 
-// mainLease is the one that a component leads by; its pods may name another.
-func mainLease(component string, processes []Process) string {
+// Mains returns the leases that a component leads by: its pods may name others
+// than the usual one, and not all the same.
+func Mains(component string, processes []Process) []string {
+	var names []string
 	for _, p := range processes {
-		if p.Elects {
-			return p.Main
+		if p.Component == component && p.Elects && !slices.Contains(names, p.Main) {
+			names = append(names, p.Main)
 		}
 	}
-	return component
+	if len(names) == 0 {
+		return []string{component}
+	}
+	return names
 }
 
 // owns applies the definition to a leader.
@@ -191,11 +209,10 @@ func (p Process) with(mode Mode) []Controller {
 	return slices.DeleteFunc(Controllers(), func(c Controller) bool { return p.Modes[c] != mode })
 }
 
-// leaders returns the processes that may have the identity of a leader,
+// leaders returns the candidates that may have the identity of a leader,
 // HOST_UUID: the one on that host; else those whose pods are not younger than it,
 // for a process takes a new identity when it starts.
-func leaders(processes []Process, main Held) []Process {
-	all := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return !p.Elects })
+func leaders(all []Process, main Held) []Process {
 	host := Host(main.Holder)
 	there := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !slices.Contains(p.Hosts, host) })
 	if len(there) == 1 {
@@ -223,8 +240,7 @@ func Holder(processes []Process, leases Leases) (component, lease string) {
 		return "", lease
 	}
 	for _, c := range []string{observation.KubeManager, observation.CloudManager} {
-		mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.Component != c })
-		if leases(mainLease(c, mine)).Holder == held.Holder {
+		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { return leases(main).Holder == held.Holder }) {
 			return c, lease
 		}
 	}

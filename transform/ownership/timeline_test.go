@@ -188,6 +188,15 @@ func TestHandoversAreMeasuredFromTheLastSign(t *testing.T) {
 	}
 }
 
+func TestHandoversNameManagersWithLeasesOfTheirOwn(t *testing.T) {
+	p := newPlay(kube(inTree, flag), cloud("v1.26.6", flag, noRoutes, "--leader-elect-resource-name=own")).hold("one_a", km, mig).hold("one_b", "own").look(5)
+	p.hold("one_b", mig).look(5)
+	p.told()
+	if list := p.timeline.Handovers; len(list) != 1 || list[0].From != km || list[0].To != cm {
+		t.Errorf("%+v", list)
+	}
+}
+
 func TestSecondsAddUp(t *testing.T) {
 	p := newPlay(kube(inTree, flag), cloud("v1.26.6", noRoutes)).hold("one_a", km, mig).look(10).hold("one_b", cm).look(10).die(km, cm, mig).look(20).blind(30).look(1)
 	p.told()

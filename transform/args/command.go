@@ -1,0 +1,34 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package args
+
+import (
+	"slices"
+	"strings"
+)
+
+// Command returns the arguments in what a container runs, as the component reads
+// them: a value may stand behind its flag as an item of its own, and an underscore
+// in a name is a hyphen. Items that are no flags, such as the program, count by
+// their text.
+func Command(items []string) []Arg {
+	var list []Arg
+	for len(items) > 0 {
+		a := Parse(items[0])
+		if strings.HasPrefix(a.Text, "--") {
+			a.Name = strings.ReplaceAll(a.Name, "_", "-")
+		}
+		items = items[1:]
+		if takesNext(a) && len(items) > 0 && !strings.HasPrefix(items[0], "-") {
+			a.Value, items = items[0], items[1:]
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// takesNext reports whether the item behind a flag is its value.
+func takesNext(a Arg) bool {
+	return strings.HasPrefix(a.Text, "--") && len(a.Text) > 2 && !strings.Contains(a.Text, "=") && !slices.Contains(switches, a.Name)
+}
