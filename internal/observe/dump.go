@@ -4,18 +4,21 @@
 package observe
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -24,12 +27,29 @@ import (
 func WriteDump(file string, o *observation.Observation) error {
 	text, err := yaml.Marshal(o)
 	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
+		err = writePrivate(file, text)
 	}
 	if err != nil {
 		return fmt.Errorf("the dump cannot be written: %w; name another file", err)
 	}
 	return nil
+}
+
+// writePrivate also takes the file away from others that may have read the one
+// before it.
+func writePrivate(file string, text []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = f.Chmod(0o600)
+	}
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // ReadDump reads a dump, or the objects that kubectl get -o yaml (or json) prints.
@@ -40,9 +60,9 @@ func ReadDump(file string) (*observation.Observation, error) {
 		return nil, fmt.Errorf("the dump cannot be read: %w; check the path", err)
 	}
 	d := dump{out: &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind, Partial: true}}
-	for _, c := range yamledit.Split(file, text) {
-		if err := d.document(c.Bytes); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, c.Line+1, err)
+	for _, c := range documents(file, text) {
+		if err := d.document(c); err != nil {
+			return nil, fmt.Errorf("%s:%d: %s", file, c.line, redact.Text(err.Error()))
 		}
 	}
 	if d.count == 0 {
@@ -55,119 +75,126 @@ func ReadDump(file string) (*observation.Observation, error) {
 // dump gathers an observation from objects.
 type dump struct {
 	out   *observation.Observation
-	pods  []corev1.Pod
+	pods  []corev1.Pod // that run managers
 	maps  map[string]map[string]string
-	count int // of the objects that were of use
+	seen  map[string]types.UID // by kind, namespace and name
+	count int                  // of the objects that were of use
 }
 
-func (d *dump) document(text []byte) error {
-	raw, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		return fmt.Errorf("this is no YAML: %w", err)
-	}
-	return d.object(raw)
+// document is one of a file.
+type document struct {
+	bytes []byte
+	line  int
+	json  bool
 }
 
-// object takes one object, or those of a list.
-func (d *dump) object(raw json.RawMessage) error {
-	var head struct {
-		metav1.TypeMeta `json:",inline"`
-		Items           []json.RawMessage `json:"items"`
+// documents cuts a file: kubectl prints JSON one value behind the other, and YAML
+// with marks between.
+func documents(file string, text []byte) []document {
+	if list, is := values(text); is {
+		return list
 	}
-	if err := json.Unmarshal(raw, &head); err != nil {
-		return fmt.Errorf("this is no object of Kubernetes: %w", err)
+	var list []document
+	for _, c := range yamledit.Split(file, text) {
+		list = append(list, document{bytes: c.Bytes, line: c.Line + 1})
 	}
-	for _, item := range head.Items {
-		if err := d.object(item); err != nil {
-			return err
+	return list
+}
+
+// values cuts a file that is nothing but values of JSON.
+func values(text []byte) ([]document, bool) {
+	var list []document
+	line, at := 1, 0
+	for read := json.NewDecoder(bytes.NewReader(text)); ; {
+		var raw json.RawMessage
+		err := read.Decode(&raw)
+		if err != nil {
+			return list, err == io.EOF
 		}
+		begin := int(read.InputOffset()) - len(raw)
+		line += bytes.Count(text[at:begin], []byte("\n"))
+		list, at = append(list, document{raw, line, true}), begin
 	}
-	if len(head.Items) > 0 {
+}
+
+func (d *dump) document(c document) error {
+	if c.json {
+		return d.object(c.bytes, metav1.TypeMeta{})
+	}
+	raw, err := yaml.YAMLToJSON(c.bytes)
+	if err != nil {
+		return fmt.Errorf("this is no YAML: %w; look whether kubectl printed all of it", err)
+	}
+	return d.object(raw, metav1.TypeMeta{})
+}
+
+// head is what all objects have; a list has items.
+type head struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        struct {
+		Namespace, Name string
+		UID             types.UID
+	} `json:"metadata"`
+	Items []json.RawMessage `json:"items"`
+}
+
+// kind returns the kind with its group.
+func (h head) kind() string { return h.GroupVersionKind().GroupKind().String() }
+
+// object takes one object, or those of a list. In a list of one kind that the API
+// server itself has printed, they do not name theirs.
+func (d *dump) object(raw json.RawMessage, listed metav1.TypeMeta) error {
+	var h head
+	if err := json.Unmarshal(raw, &h); err != nil {
+		return fmt.Errorf("this is no object of Kubernetes: %w; name what kubectl get -o yaml prints", err)
+	}
+	if h.Kind == "" {
+		h.TypeMeta = listed
+	}
+	if of, isList := strings.CutSuffix(h.Kind, "List"); isList {
+		for _, item := range h.Items {
+			if err := d.object(item, metav1.TypeMeta{Kind: of, APIVersion: h.APIVersion}); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
-	if head.Kind == observation.Kind && head.APIVersion == observation.APIVersion {
-		d.count++
-		d.out.Partial = false
-		return yaml.UnmarshalStrict(raw, d.out)
+	if h.Kind == observation.Kind && strings.HasPrefix(h.APIVersion, "rke-lm/") {
+		return d.whole(h, raw)
 	}
-	return d.take(head.Kind, raw)
+	return d.take(h, raw)
 }
 
-// take adds an object of a kind; others are passed over.
-func (d *dump) take(kind string, raw json.RawMessage) error {
-	o := d.out
-	switch kind {
-	case "Node":
-		return one(d, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
-	case "Lease":
-		return one(d, raw, func(l *coordinationv1.Lease) {
-			o.Leases = keepLeases(&coordinationv1.LeaseList{Items: []coordinationv1.Lease{*l}}, o.Leases)
-		})
-	case "DaemonSet":
-		return one(d, raw, func(s *appsv1.DaemonSet) {
-			if kept, is := keepDaemonSet(s); is {
-				o.DaemonSets = append(o.DaemonSets, kept)
-			}
-		})
-	case "Pod":
-		return one(d, raw, func(p *corev1.Pod) { d.pods = append(d.pods, *p) })
-	case "ConfigMap":
-		return one(d, raw, d.configMap)
-	case "Service":
-		return one(d, raw, func(s *corev1.Service) {
-			o.Services = keepServices(&corev1.ServiceList{Items: []corev1.Service{*s}}, o.Services)
-		})
-	}
-	return d.storage(kind, raw)
-}
-
-func (d *dump) storage(kind string, raw json.RawMessage) error {
-	o := d.out
-	switch kind {
-	case "PersistentVolume":
-		return one(d, raw, func(v *corev1.PersistentVolume) {
-			o.Volumes = keepVolumes(&corev1.PersistentVolumeList{Items: []corev1.PersistentVolume{*v}}, o.Volumes)
-		})
-	case "StorageClass":
-		return one(d, raw, func(c *storagev1.StorageClass) {
-			o.StorageClasses = keepClasses(&storagev1.StorageClassList{Items: []storagev1.StorageClass{*c}}, o.StorageClasses)
-		})
-	case "CSINode":
-		return one(d, raw, func(n *storagev1.CSINode) {
-			o.Drivers = keepDrivers(&storagev1.CSINodeList{Items: []storagev1.CSINode{*n}}, o.Drivers)
-		})
-	}
-	return nil
-}
-
-func (d *dump) configMap(m *corev1.ConfigMap) {
-	if d.maps == nil {
-		d.maps = map[string]map[string]string{}
-	}
-	if m.Namespace == managersNamespace {
-		d.maps[m.Name] = m.Data
-	}
-}
-
-// managers is last, because a pod may refer to a ConfigMap behind it.
-func (d *dump) managers() {
-	find := func(name string) (map[string]string, bool) { data, found := d.maps[name]; return data, found }
-	for i := range d.pods {
-		p := &d.pods[i]
-		if m, is := keepManager(p, find); is && p.Namespace == managersNamespace {
-			d.out.Managers = append(d.out.Managers, m)
-		}
-		d.out.Volumes = keepInline(&corev1.PodList{Items: []corev1.Pod{*p}}, d.out.Volumes)
-	}
-}
-
-// one reads an object of a type.
-func one[T any](d *dump, raw json.RawMessage, use func(*T)) error {
-	var object T
-	if err := json.Unmarshal(raw, &object); err != nil {
-		return fmt.Errorf("this object cannot be read: %w", err)
+// whole takes a dump of verify, which is all that there is.
+func (d *dump) whole(h head, raw json.RawMessage) error {
+	switch {
+	case h.APIVersion != observation.APIVersion:
+		return fmt.Errorf("it is a dump of %s, and this program reads %s; look at it with the rke-lm that wrote it", h.APIVersion, observation.APIVersion)
+	case d.count > 0:
+		return errMixed
 	}
 	d.count++
-	use(&object)
+	d.out.Partial = false
+	if err := yaml.UnmarshalStrict(raw, d.out); err != nil {
+		return fmt.Errorf("the dump is not as this version writes it: %w; look at it with the rke-lm that wrote it", err)
+	}
 	return nil
+}
+
+var errMixed = errors.New("a dump of verify is all of a cluster, and more than that is in the file; keep it in a file of its own")
+
+// again reports whether an object was there before. It fails where that was
+// another one of the same name.
+func (d *dump) again(h head) (bool, error) {
+	if d.seen == nil {
+		d.seen = map[string]types.UID{}
+	}
+	m := h.Metadata
+	key := strings.Join([]string{h.kind(), m.Namespace, m.Name}, "/")
+	before, is := d.seen[key]
+	if is && before != m.UID {
+		return true, fmt.Errorf("the %s %s is in it twice, with another UID; name the objects of one cluster at one time", h.Kind, m.Name)
+	}
+	d.seen[key] = m.UID
+	return is, nil
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
 // ebsDriver is the name by which the EBS CSI driver registers.
@@ -22,12 +21,12 @@ func (j *judge) inTreeVolumes() []transform.Finding {
 	if len(uses) == 0 {
 		return nil
 	}
-	var without []string
-	for _, n := range j.Nodes {
-		if !j.hasDriver(n.Name) {
-			without = append(without, n.Name)
-		}
+	if j.Partial && (len(j.Nodes) == 0 || len(j.Drivers) == 0) {
+		f := found("storage", "EBS volumes are in-tree ("+some(uses)+"), and the dump does not tell which nodes have the EBS CSI driver", "print nodes and csinodes into the dump as well, or look at the cluster itself")
+		f.Severity = transform.Note
+		return []transform.Finding{f}
 	}
+	without := j.withoutDriver()
 	if len(without) == 0 && len(j.Nodes) > 0 {
 		return nil
 	}
@@ -51,10 +50,19 @@ func (j *judge) volumeUses() []string {
 	return uses
 }
 
-func (j *judge) hasDriver(node string) bool {
-	return slices.ContainsFunc(j.Drivers, func(d observation.NodeDrivers) bool {
-		return d.Node == node && slices.Contains(d.Drivers, ebsDriver)
-	})
+// withoutDriver names the nodes that are not seen to have the driver.
+func (j *judge) withoutDriver() []string {
+	has := map[string]bool{}
+	for _, d := range j.Drivers {
+		has[d.Node] = slices.Contains(d.Drivers, ebsDriver)
+	}
+	var without []string
+	for _, n := range j.Nodes {
+		if !has[n.Name] {
+			without = append(without, n.Name)
+		}
+	}
+	return without
 }
 
 func missingOn(nodes []string, of int) string {

@@ -1,0 +1,105 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+// take adds an object of a kind; others are passed over, also those of other groups
+// whose kinds have the same names.
+func (d *dump) take(h head, raw json.RawMessage) error {
+	o := d.out
+	switch h.kind() {
+	case "Node":
+		return one(d, h, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
+	case "Lease.coordination.k8s.io":
+		return one(d, h, raw, func(l *coordinationv1.Lease) {
+			o.Leases = keepLeases(&coordinationv1.LeaseList{Items: []coordinationv1.Lease{*l}}, o.Leases)
+		})
+	case "DaemonSet.apps":
+		return one(d, h, raw, func(s *appsv1.DaemonSet) {
+			if kept, is := keepDaemonSet(s); is {
+				o.DaemonSets = append(o.DaemonSets, kept)
+			}
+		})
+	case "Pod":
+		return one(d, h, raw, d.pod)
+	case "ConfigMap":
+		return one(d, h, raw, d.configMap)
+	case "Service":
+		return one(d, h, raw, func(s *corev1.Service) {
+			o.Services = keepServices(&corev1.ServiceList{Items: []corev1.Service{*s}}, o.Services)
+		})
+	}
+	return d.storage(h, raw)
+}
+
+func (d *dump) storage(h head, raw json.RawMessage) error {
+	o := d.out
+	switch h.kind() {
+	case "PersistentVolume":
+		return one(d, h, raw, func(v *corev1.PersistentVolume) {
+			o.Volumes = keepVolumes(&corev1.PersistentVolumeList{Items: []corev1.PersistentVolume{*v}}, o.Volumes)
+		})
+	case "StorageClass.storage.k8s.io":
+		return one(d, h, raw, func(c *storagev1.StorageClass) {
+			o.StorageClasses = keepClasses(&storagev1.StorageClassList{Items: []storagev1.StorageClass{*c}}, o.StorageClasses)
+		})
+	case "CSINode.storage.k8s.io":
+		return one(d, h, raw, func(n *storagev1.CSINode) {
+			o.Drivers = keepDrivers(&storagev1.CSINodeList{Items: []storagev1.CSINode{*n}}, o.Drivers)
+		})
+	}
+	return nil
+}
+
+func (d *dump) pod(p *corev1.Pod) {
+	d.out.Volumes = keepInline(&corev1.PodList{Items: []corev1.Pod{*p}}, d.out.Volumes)
+	if _, component := manager(&p.Spec); component != "" && p.Namespace == managersNamespace {
+		d.pods = append(d.pods, *p)
+	}
+}
+
+func (d *dump) configMap(m *corev1.ConfigMap) {
+	if d.maps == nil {
+		d.maps = map[string]map[string]string{}
+	}
+	if m.Namespace == managersNamespace {
+		d.maps[m.Name] = m.Data
+	}
+}
+
+// managers is last, because a pod may refer to a ConfigMap behind it.
+func (d *dump) managers() {
+	find := func(name string) (map[string]string, bool) { data, found := d.maps[name]; return data, found }
+	for i := range d.pods {
+		if m, is := keepManager(&d.pods[i], find); is {
+			d.out.Managers = append(d.out.Managers, m)
+		}
+	}
+}
+
+// one reads an object of a type, unless it was there before.
+func one[T any](d *dump, h head, raw json.RawMessage, use func(*T)) error {
+	if !d.out.Partial {
+		return errMixed
+	}
+	if again, err := d.again(h); again || err != nil {
+		return err
+	}
+	var object T
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return fmt.Errorf("this object cannot be read: %w; name what kubectl get -o yaml prints", err)
+	}
+	d.count++
+	use(&object)
+	return nil
+}

@@ -1,0 +1,93 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+func dumped(t *testing.T, text string) (*observation.Observation, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "dump")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return observe.ReadDump(file)
+}
+
+const (
+	nodeJSON  = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"one","uid":"u-1","managedFields":[{"manager":"kubelet","fieldsV1":{"f:spec":{"f:providerID":{}}}}]},"spec":{"providerID":"aws:///eu-west-1a/i-0a4c19d2e7b35f801"}}`
+	leaseJSON = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"kube-controller-manager","namespace":"kube-system"},"spec":{"holderIdentity":"one_8f0e","leaseDurationSeconds":15}}`
+	bareJSON  = `{"metadata":{"name":"one","uid":"u-1"},"spec":{"providerID":"aws:///eu-west-1a/i-0a4c19d2e7b35f801"}}`
+)
+
+func list(items ...string) string {
+	return `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":""},"items":[` + strings.Join(items, ",") + `]}`
+}
+
+func TestWhatKubectlPrintsIsReadInAllItsForms(t *testing.T) {
+	for name, text := range map[string]string{
+		"a list of mixed kinds":                list(nodeJSON, leaseJSON),
+		"values of JSON behind each other":     list(nodeJSON) + "\n" + list(leaseJSON) + "\n",
+		"JSON with marks of YAML between":      nodeJSON + "\n---\n" + leaseJSON + "\n",
+		"objects that are there again":         list(nodeJSON, leaseJSON) + list(nodeJSON),
+		"a list in a list":                     list(list(nodeJSON), leaseJSON),
+		"a list of one kind":                   `{"apiVersion":"v1","kind":"NodeList","items":[` + bareJSON + `]}` + leaseJSON,
+		"YAML":                                 "apiVersion: v1\nkind: List\nitems:\n- " + nodeJSON + "\n- " + leaseJSON + "\n",
+		"several documents of YAML":            "---\n" + "apiVersion: v1\nkind: NodeList\nitems: [" + bareJSON + "]\n---\n# nothing\n---\n" + leaseJSON + "\n",
+		"kinds of the same names by others":    list(nodeJSON, leaseJSON, `{"apiVersion":"longhorn.io/v1beta2","kind":"Node","metadata":{"name":"one","namespace":"longhorn-system","uid":"u-7"}}`, `{"apiVersion":"management.cattle.io/v3","kind":"Node","metadata":{"name":"m-4x7k2","namespace":"c-m-4x7k2p9q"}}`),
+		"kinds of no use that are there twice": list(nodeJSON, leaseJSON, `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","uid":"u-1"}}`, `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","uid":"u-2"}}`),
+	} {
+		o, err := dumped(t, text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(o.Nodes) != 1 || o.Nodes[0].Name != "one" || o.Nodes[0].ProviderID == "" || len(o.Leases) != 1 || !o.Partial {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+func TestADumpThatIsNotOfOneClusterIsRefused(t *testing.T) {
+	const whole = "apiVersion: rke-lm/v1\nkind: Observation\nnodes: []\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"a node with two UIDs":         {list(nodeJSON) + strings.Replace(list(nodeJSON), "u-1", "u-2", 1), "dump:1: the Node one is in it twice"},
+		"two dumps of verify":          {whole + "---\n" + whole, "dump:4: a dump of verify is all of a cluster"},
+		"a dump of verify and a node":  {whole + "---\n" + nodeJSON, "a dump of verify is all"},
+		"a node and a dump of verify":  {nodeJSON + "\n---\n" + whole, "a dump of verify is all"},
+		"a dump of another version":    {strings.Replace(whole, "v1", "v2", 1), "it is a dump of rke-lm/v2"},
+		"a dump with more fields":      {whole + "later: true\n", "look at it with the rke-lm that wrote it"},
+		"nothing of use":               {list(), "no object of a cluster"},
+		"an answer that was cut":       {nodeJSON[:80], "this is no YAML"},
+		"a message in place of a list": {"Error from server (Forbidden)\n", "no object of Kubernetes"},
+		"a value of another type":      {"{}\n\n" + strings.Replace(leaseJSON, "15", `"15"`, 1), "dump:3: this object cannot be read"},
+	} {
+		if _, err := dumped(t, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestADumpIsPrivateEvenWhereTheFileWasNot(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "dump.yaml")
+	if err := os.WriteFile(file, []byte("another, and a longer one by far than what comes\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := observe.WriteDump(file, &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if _, err := observe.ReadDump(file); err != nil {
+		t.Error(err)
+	}
+}
