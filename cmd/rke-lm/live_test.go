@@ -198,6 +198,26 @@ func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 	}
 }
 
+// A time that is over before the first look has shown nothing, and that is no
+// success.
+func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
+	t.Parallel()
+	s, config := cluster(t)
+	s.Fault = on("/", apitest.Fault{Hang: time.Minute})
+	r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "500ms", "-o", "json")
+	if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, "the first look did not end in time") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestTimesThatAreNoneAreRefused(t *testing.T) {
+	for _, args := range [][]string{{"owners", "--for", "0"}, {"owners", "--for=-5m"}, {"verify", "--wait=-5m"}} {
+		if r := runHere(t, "", args...); r.code != exitInput || !strings.Contains(r.stderr, "give a longer one") {
+			t.Errorf("%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
+		}
+	}
+}
+
 func owners(t *testing.T, config, length string) (outputs.Ownership, ran) {
 	t.Helper()
 	r := runHere(t, "", "owners", "--kubeconfig", config, "--for", length, "-o", "json")

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,8 @@ import (
 // ownersOptions are the flags of owners, and what it has seen.
 type ownersOptions struct {
 	*options
-	length time.Duration
+	length  time.Duration
+	limited func() bool // --for was given
 
 	timeline  ownership.Timeline
 	intervals []ownership.Interval
@@ -57,6 +59,7 @@ with no owner, one, two, and unknown.`,
 	w.clusterFlag(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().DurationVar(&w.length, "for", 0, "end after this time")
+	w.limited = func() bool { return c.Flags().Changed("for") }
 	return c
 }
 
@@ -64,11 +67,14 @@ func (w *ownersOptions) run(ctx context.Context) error {
 	if err := checkOneOf("output", w.output, "text", "json", "yaml"); err != nil {
 		return err
 	}
+	if w.length <= 0 && w.limited() {
+		return fmt.Errorf("--for %s is no time to look in; give a longer one, or leave it out", w.length)
+	}
 	observer, err := w.dial(ctx, w.err, 0)
 	if err != nil {
 		return err
 	}
-	if w.length > 0 {
+	if w.limited() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.length)
 		defer cancel()
@@ -90,6 +96,7 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 		case err == nil:
 			w.outage.over()
 		case ctx.Err() != nil:
+			w.never(ctx)
 			return // it says nothing about the cluster
 		case !w.outage.bears(err):
 			return
@@ -97,6 +104,13 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 		if !kubeapi.Pause(ctx, ownersPause) {
 			return
 		}
+	}
+}
+
+// never notes that the time was over before anything was seen.
+func (w *ownersOptions) never(ctx context.Context) {
+	if w.lookedAt.IsZero() && w.outage.lost == nil {
+		w.outage.lost = &kubeapi.Unreached{What: "look at the leases", Err: fmt.Errorf("the first look did not end in time: %w", ctx.Err())}
 	}
 }
 

@@ -119,6 +119,9 @@ func (v *verifyOptions) check() error {
 	if v.from != "" && (v.wait > 0 || v.snapshot == inCluster || v.allPods) {
 		return errors.New("--from reads a file, so --wait, --all-pods and --snapshot without a file mean nothing; leave them out")
 	}
+	if v.wait < 0 {
+		return fmt.Errorf("--wait %s is no time; give a longer one, or leave it out", v.wait)
+	}
 	for _, id := range v.choice.Accept {
 		if err := checkAcceptable(id, live.Rules()); err != nil {
 			return err

@@ -67,8 +67,9 @@ func inTreeVolumes(n *corev1.Node) int {
 	return count
 }
 
-// ecr is the host of a private registry.
-var ecr = regexp.MustCompile(`^[0-9]+\.dkr\.ecr[a-z-]*\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?/`)
+// ecr is the host of a private registry, in all partitions of AWS
+// (k8s.io/kubernetes/pkg/credentialprovider/aws).
+var ecr = regexp.MustCompile(`^[0-9]+\.dkr\.ecr[a-z-]*\.[a-z0-9-]+\.(?:amazonaws\.com(?:\.cn)?|sc2s\.sgov\.gov|c2s\.ic\.gov)/`)
 
 func registries(n *corev1.Node) []string {
 	var hosts []string

@@ -70,7 +70,7 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 	n.Annotations = map[string]string{"rke-lm.io/cordoned": "leader-migration-orchard", "field.example.org/token": "not to be kept"}
 	n.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/aws-ebs/aws://eu-west-1a/vol-1", "kubernetes.io/csi/ebs.csi.aws.com^vol-2"}
 	n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/aws-ebs/aws://eu-west-1a/vol-1"}}
-	n.Status.Images = []corev1.ContainerImage{{Names: []string{"419306528174.dkr.ecr.eu-west-1.amazonaws.com/shop/cart:v3", "public.ecr.aws/docker/library/nginx:1.25"}}}
+	n.Status.Images = []corev1.ContainerImage{{Names: []string{"419306528174.dkr.ecr.eu-west-1.amazonaws.com/shop/cart:v3", "public.ecr.aws/docker/library/nginx:1.25"}}, {Names: []string{"419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov/shop/cart:v3"}}, {Names: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com/shop/cart:v3"}}}
 	s.Services = []corev1.Service{
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "inner"}},
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "outer"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}, Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}}}},
@@ -81,7 +81,7 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 	o := look(t, s)
 	want := observation.Node{
 		Name: n.Name, UID: string(n.UID), Unschedulable: true, Cordoned: "leader-migration-orchard", InTreeVolumes: 1,
-		Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr.eu-west-1.amazonaws.com"},
+		Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
 	}
 	for _, diff := range []string{
 		cmp.Diff(want, o.Nodes[2]),

@@ -18,7 +18,8 @@ var instance = regexp.MustCompile("^i-[^/]+$")
 
 const fargate = "fargate-"
 
-// providerID is one of the forms aws:///ZONE/INSTANCE and aws:////INSTANCE.
+// providerID is one of the forms aws:///ZONE/INSTANCE and aws:////INSTANCE; nodes of
+// Fargate have another part between the two.
 type providerID struct{ zone, instance string }
 
 // parseProviderID reads a provider ID of AWS.
@@ -28,10 +29,11 @@ func parseProviderID(id string) (providerID, bool) {
 		return providerID{}, false
 	}
 	zone, token, ok := strings.Cut(path, "/")
-	if !ok || strings.Contains(token, "/") || !instance.MatchString(token) && !strings.HasPrefix(token, fargate) {
+	last := token[strings.LastIndex(token, "/")+1:]
+	if !ok || !instance.MatchString(token) && !strings.HasPrefix(last, fargate) {
 		return providerID{}, false
 	}
-	return providerID{zone, token}, true
+	return providerID{zone, last}, true
 }
 
 // eachNode collects what is to be said about nodes; an empty message is nothing.

@@ -17,6 +17,7 @@ func TestProviderIDsAreReadAsTheProviderReadsThem(t *testing.T) {
 		"aws:////i-0a4c19d2e7b35f801":                      fine,
 		"aws:///eu-west-1a/i-5b1c8f62":                     fine,
 		"aws:///eu-west-1a/fargate-ip-10-0-1-20.eu-west-1": fine,
+		"aws:///eu-west-1a/1abc-2def/fargate-ip-10-0-1-20": fine,
 		"":                                       "provider-id-missing",
 		"rke2://ip-10-0-1-20":                    "provider-id-foreign",
 		"k3s://ip-10-0-1-20":                     "provider-id-foreign",
@@ -28,6 +29,11 @@ func TestProviderIDsAreReadAsTheProviderReadsThem(t *testing.T) {
 		"aws:///eu-west-1a/i-":                   "provider-id-malformed",
 		"aws:///eu-west-1a/x/i-0a4c19d2e7b35f80": "provider-id-malformed",
 		"aws:///eu-west-1a/ip-10-0-1-20":         "provider-id-malformed",
+		"aws:///eu-west-1a/x/ip-10-0-1-20":       "provider-id-malformed",
+		"eks-hybrid:///us-west-2/prod/mi-0a4c19": "provider-id-foreign",
+		"aws:///us-west-2-lax-1a/i-0a4c19d2e7b3": "provider-id-zone-mismatch",
+		"aws:///us-gov-west-1a/i-0a4c19d2e7b35f": "provider-id-zone-mismatch",
+		"aws:///cn-north-1a/i-0a4c19d2e7b35f801": "provider-id-zone-mismatch",
 		"AWS:///eu-west-1a/i-0a4c19d2e7b35f801":  "provider-id-foreign",
 	} {
 		o := &observation.Observation{Nodes: []observation.Node{{Name: "one", ProviderID: id, Labels: map[string]string{
