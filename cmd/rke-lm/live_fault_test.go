@@ -170,8 +170,8 @@ func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
 	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
 		b := befall(t, c, aFew, func(*apitest.Server) {}, 0)
 		runHere(t, "", "verify", "--kubeconfig", b.config)
-		for range 4 {
-			runHere(t, "", "owners", "--kubeconfig", b.config, "--for", "300ms")
+		for b.Count("/leases") < aFew {
+			runHere(t, "", "owners", "--kubeconfig", b.config, "--for", "1s")
 		}
 		b.end()
 		r := runHere(t, "", "status", "--kubeconfig", b.config, "-o", "json")

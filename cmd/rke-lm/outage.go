@@ -49,7 +49,7 @@ func (g *outage) bears(err error) bool {
 func (g *outage) passes(err error) bool {
 	var denied *kubeapi.Denied
 	if !errors.As(err, &denied) {
-		return true
+		return g.seen || !kubeapi.Unidentified(err)
 	}
 	if g.denied.IsZero() {
 		g.denied = time.Now()

@@ -23,8 +23,15 @@ import (
 // statusOptions are the flags of status.
 type statusOptions struct{ *options }
 
-// statusPatience is short: one cluster that is down must not hold up the others.
-const statusPatience = 5 * time.Second
+const (
+	// statusPatience is short: one cluster that is down must not hold up the others.
+	statusPatience = 5 * time.Second
+	// statusTime is for how long one cluster is looked at, whatever it waits for; a
+	// takeover fits into it.
+	statusTime = 90 * time.Second
+	// lastWords is for how long a look whose time is over may say what it waited for.
+	lastWords = time.Second
+)
 
 func newStatus(o *options) *cobra.Command {
 	s := &statusOptions{options: o}
@@ -57,7 +64,9 @@ func (s *statusOptions) run(ctx context.Context) error {
 	lists, codes := make([][]outputs.Status, len(targets)), make([]int, len(targets))
 	var all sync.WaitGroup
 	for i, t := range targets {
-		all.Go(func() { lists[i], codes[i] = s.look(ctx, t) })
+		all.Go(func() {
+			lists[i], codes[i] = bounded(ctx, statusTime, t.name, func(ctx context.Context) ([]outputs.Status, int) { return s.look(ctx, t) })
+		})
 	}
 	all.Wait()
 	result, code := outputs.Statuses{APIVersion: outputs.APIVersion, Kind: "Status", Clusters: []outputs.Status{}}, exitDone
@@ -71,6 +80,30 @@ func (s *statusOptions) run(ctx context.Context) error {
 		return err
 	}
 	return withCode(code)
+}
+
+// bounded looks for no longer than a time. A program for credentials that waits for
+// somebody ends with no context, so it is left behind.
+func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) ([]outputs.Status, int)) ([]outputs.Status, int) {
+	type seen struct {
+		list []outputs.Status
+		code int
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done := make(chan seen, 1)
+	go func() {
+		list, code := look(ctx)
+		done <- seen{list, code}
+	}()
+	over := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, func() { close(over) }) })()
+	select {
+	case s := <-done:
+		return s.list, s.code
+	case <-over:
+		return []outputs.Status{{Name: name, Problem: "it was looked at for " + limit.String() + " without an end; look at the API server, or at the program that gives the credentials"}}, exitFailed
+	}
 }
 
 // target is an API server to look at.

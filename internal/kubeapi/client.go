@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/net"
@@ -28,7 +29,8 @@ type Client struct {
 	tokens   credentials
 	pace     pace
 	config   *rest.Config
-	reviewed bool // all rights that are needed were there
+	reviewed bool        // all rights that are needed were there
+	heard    atomic.Bool // it was answered once, whatever the answer
 }
 
 const (
@@ -118,6 +120,7 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, silent(ctx, err)
 	}
+	c.heard.Store(true)
 	defer res.Body.Close()
 	body, err := readAll(res, heard.in(res.Body))
 	if err != nil {
@@ -133,11 +136,12 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 
 // passing reports whether an error may pass, and how long to wait. What no
 // server said is the network's, which may come back; a certificate that is not
-// trusted does not. Credentials that somebody renews do.
+// trusted does not, nor do credentials that never were there: the program for them
+// may ask a person each time. Credentials that somebody renews do.
 func (c *Client) passing(err error, pause time.Duration) (time.Duration, bool) {
 	var f *Failure
 	if !errors.As(err, &f) {
-		return pause, !untrusted(err)
+		return pause, !untrusted(err) && (c.heard.Load() || !Unidentified(err))
 	}
 	switch {
 	case f.Status == http.StatusTooManyRequests, f.Status >= 500, f.foreign():

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -88,8 +89,11 @@ func (u *Unreached) Error() string {
 		return fmt.Sprintf("%s; look at the API server, and run the command again", f)
 	}
 	advice := "check the network and the API server"
-	if untrusted(u.Err) {
+	switch {
+	case untrusted(u.Err):
 		advice = "check the address and the certificate authority of the cluster, and who else may answer there"
+	case Unidentified(u.Err):
+		advice = "log in again, or look at the program that the kubeconfig names for the user"
 	}
 	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
 }
@@ -107,6 +111,13 @@ func unreached(ctx context.Context, what string, err error) error {
 		err = ctx.Err()
 	}
 	return &Unreached{what, err}
+}
+
+// Unidentified reports whether the program that a kubeconfig names for credentials
+// gave none (k8s.io/client-go/plugin/pkg/client/auth/exec).
+func Unidentified(err error) bool {
+	var u *url.Error
+	return errors.As(err, &u) && strings.HasPrefix(u.Err.Error(), "getting credentials: ")
 }
 
 func untrusted(err error) bool {

@@ -50,8 +50,14 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 		APIVersion: observation.APIVersion, Kind: observation.Kind,
 		Nodes: []observation.Node{}, Leases: []observation.Lease{}, DaemonSets: []observation.DaemonSet{}, Managers: []observation.Manager{}, Services: []observation.Service{},
 	}
+	// One request is first: it opens the connection for the others, and a program for
+	// credentials that has none is asked once.
+	err := together(ctx, out, o.readVersion)
+	if err != nil {
+		return nil, err
+	}
 	start := time.Now()
-	err := together(ctx, out, o.Leases, o.readVersion, o.readNodes, o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
+	err = together(ctx, out, o.Leases, o.readNodes, o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
 	if err == nil && time.Since(start) > o.moment() {
 		err = o.Again(ctx, out)
 	}

@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -34,7 +35,7 @@ func WriteStatuses(w io.Writer, list []Status) {
 	fmt.Fprintln(t, "CLUSTER\tDISTRO\tVERSION\tPROVIDER\tREACHED\tFINDINGS")
 	for _, s := range list {
 		if s.Problem != "" {
-			fmt.Fprintf(t, "%s\t%s\t%s\t-\t-\t%s\n", s.Name, otherwise(s.Distro, "-"), otherwise(s.Version, "-"), s.Problem)
+			fmt.Fprintf(t, "%s\t%s\t%s\t-\t-\t%s\n", s.Name, otherwise(s.Distro, "-"), otherwise(s.Version, "-"), strings.Join(strings.Fields(s.Problem), " "))
 			continue
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\terrors: %d, warnings: %d\n", s.Name, otherwise(s.Distro, "-"), otherwise(s.Version, "-"), otherwise(s.Provider, "unknown"), otherwise(s.Reached, "-"), s.Errors, s.Warnings)

@@ -88,6 +88,9 @@ func (s *Server) Do(change func()) {
 	change()
 }
 
+// URL is the address of the server.
+func (s *Server) URL() string { return s.http.URL }
+
 // Kubeconfig writes a configuration that leads to the server, and returns its
 // file.
 func (s *Server) Kubeconfig(t testing.TB) string {

@@ -1,0 +1,88 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+)
+
+// program is a program for credentials, written as a script, and the file in which
+// it notes that it ran.
+func program(t *testing.T, script string) (user, ran string) {
+	t.Helper()
+	folder := t.TempDir()
+	file, ran := filepath.Join(folder, "login"), filepath.Join(folder, "ran")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\necho ran >> "+ran+"\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return execUser(file), ran
+}
+
+func execUser(command string) string {
+	return fmt.Sprintf("{exec: {apiVersion: client.authentication.k8s.io/v1, command: %q, interactiveMode: Never}}", command)
+}
+
+func asUser(t *testing.T, s *apitest.Server, user string) *observe.Observer {
+	t.Helper()
+	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: s.KubeconfigOf(t, user), Patience: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &observe.Observer{Client: c}
+}
+
+const login = `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"one-for-tests"}}'`
+
+func TestAProgramGivesTheCredentials(t *testing.T) {
+	s := apitest.StartTLS(t)
+	s.Fill(3)
+	user, ran := program(t, login)
+	if _, err := asUser(t, s, user).Look(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// A program that fails is not asked again: it may open a window each time.
+func TestAProgramWithoutCredentialsIsAskedOnce(t *testing.T) {
+	s := apitest.StartTLS(t)
+	s.Fill(3)
+	user, ran := program(t, "exit 1")
+	_, err := asUser(t, s, user).Look(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "log in again, or look at the program") || s.Count("") > 0 {
+		t.Errorf("%v after %d requests", err, s.Count(""))
+	}
+	if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
+		t.Errorf("%q, %v", text, err)
+	}
+	_, err = asUser(t, s, execUser("no-such-program-of-anybody")).Look(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "log in again, or look at the program") {
+		t.Error(err)
+	}
+}
+
+// One that gave some before is asked again: what it asks may be away for a moment.
+func TestAProgramThatFailsOnTheWayIsAskedAgain(t *testing.T) {
+	s := apitest.StartTLS(t)
+	s.Fill(3)
+	expired := strings.Replace(login, `"token"`, `"expirationTimestamp":"2025-03-11T10:02:44Z","token"`, 1)
+	user, ran := program(t, `[ "$(wc -l < "${0%login}ran")" -eq 2 ] && exit 1`+"\n"+expired)
+	if _, err := asUser(t, s, user).Look(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") < 3 {
+		t.Errorf("%q, %v", text, err)
+	}
+}
