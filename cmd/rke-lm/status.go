@@ -160,7 +160,7 @@ func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, i
 	if t.manages {
 		return list, exitDone
 	}
-	o, err := settled(ctx, &observe.Observer{Client: t.server.Local()}, nil, live.Choice{})
+	o, err := settled(ctx, &observe.Observer{Client: t.server.Local()}, live.Choice{})
 	if err != nil {
 		return failed(err)
 	}

@@ -144,8 +144,8 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 	if err != nil {
 		return nil, nil, err
 	}
-	observer.AllPods = v.allPods
-	o, err := v.await(ctx, observer, before)
+	observer.AllPods, observer.Before = v.allPods, before
+	o, err := v.await(ctx, observer)
 	return o, observer, err
 }
 
@@ -160,10 +160,10 @@ func (v *verifyOptions) patience() time.Duration {
 // await looks until there are no errors, or the time is over. A cluster that
 // cannot be seen is looked at again as well; what was seen of it before is no
 // verdict.
-func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer, before *observation.Snapshot) (*observation.Observation, error) {
+func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer) (*observation.Observation, error) {
 	gone := outage{notes: v.err}
 	for end, last := time.Now().Add(v.wait), 0; ; {
-		o, err := settled(ctx, observer, before, v.choice)
+		o, err := settled(ctx, observer, v.choice)
 		over := time.Now().Add(lookPause).After(end)
 		if err != nil {
 			if over || ctx.Err() != nil || !gone.bears(err) || !kubeapi.Pause(ctx, lookPause) {
@@ -193,13 +193,8 @@ func stopping(findings []transform.Finding) (count int) {
 
 // settled looks once at everything, and at the leases until they show what they
 // have to.
-func settled(ctx context.Context, observer *observe.Observer, before *observation.Snapshot, c live.Choice) (*observation.Observation, error) {
-	return observer.Settled(ctx, func(o *observation.Observation) bool {
-		if before != nil {
-			o.Before = before
-		}
-		return live.Unsettled(o, c)
-	}, leasePause)
+func settled(ctx context.Context, observer *observe.Observer, c live.Choice) (*observation.Observation, error) {
+	return observer.Settled(ctx, func(o *observation.Observation) bool { return live.Unsettled(o, c) }, leasePause)
 }
 
 // keep keeps the snapshot where it was asked for.

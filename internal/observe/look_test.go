@@ -254,12 +254,3 @@ func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 		t.Errorf("%v, %+v", err, got)
 	}
 }
-
-func TestADamagedSnapshotIsAnError(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.ConfigMaps[observe.SnapshotName] = corev1.ConfigMap{BinaryData: map[string][]byte{"snapshot.json.gz": []byte("not gzip")}}
-	if _, err := observer(t, s, time.Second).Look(t.Context()); err == nil || !strings.Contains(err.Error(), "no snapshot") {
-		t.Errorf("%v", err)
-	}
-}

@@ -29,6 +29,8 @@ type Observer struct {
 	// Moment is the longest time in which managers and leases are seen together; 10
 	// seconds, unless set.
 	Moment time.Duration
+	// Before is compared with in place of the snapshot that the cluster keeps.
+	Before *observation.Snapshot
 
 	watch observation.Watch
 }

@@ -32,15 +32,25 @@ const (
 // migration is never overwritten.
 var ErrKept = errors.New("there is a snapshot already")
 
+// largest is what a ConfigMap may hold (k8s.io/kubernetes/pkg/apis/core/validation),
+// and largestText far more than fits into that as text.
+const (
+	largest     = 1 << 20
+	largestText = 64 << 20
+)
+
 // readSnapshot reads the snapshot that the cluster keeps, if there is one.
 func (o *Observer) readSnapshot(ctx context.Context, out *observation.Observation) error {
+	if out.Before = o.Before; out.Before != nil {
+		return nil
+	}
 	m, err := o.getConfigMap(ctx, SnapshotName)
 	if err != nil || m == nil {
 		return err
 	}
 	s, err := unpack(m.BinaryData[snapshotKey])
 	if err != nil {
-		return &kubeapi.Unreached{What: "read the ConfigMap kube-system/" + SnapshotName, Err: err}
+		return fmt.Errorf("the ConfigMap kube-system/%s: %w; compare with another snapshot by --against FILE, or delete the ConfigMap", SnapshotName, err)
 	}
 	out.Before = s
 	return nil
@@ -52,6 +62,9 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observation.Snapshot) err
 	packed, err := pack(s)
 	if err != nil {
 		return err
+	}
+	if len(packed) > largest {
+		return fmt.Errorf("the snapshot has %d bytes, and a ConfigMap holds %d; keep it in a file with --snapshot=FILE", len(packed), largest)
 	}
 	m := corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -93,22 +106,28 @@ func pack(s observation.Snapshot) ([]byte, error) {
 func unpack(packed []byte) (*observation.Snapshot, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, fmt.Errorf("it holds no snapshot: %w", err)
+		return nil, fmt.Errorf("it holds no snapshot under %s: %w", snapshotKey, err)
 	}
-	text, err := io.ReadAll(z)
+	text, err := io.ReadAll(io.LimitReader(z, largestText))
 	if err != nil {
 		return nil, fmt.Errorf("its snapshot is damaged: %w", err)
 	}
 	return parseSnapshot(text)
 }
 
+// parseSnapshot asks for the version first: fields that are not known are those of
+// another one.
 func parseSnapshot(text []byte) (*observation.Snapshot, error) {
+	var head metav1.TypeMeta
+	if err := yaml.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("its snapshot is damaged: %w", err)
+	}
+	if head.Kind != observation.SnapshotKind || head.APIVersion != observation.APIVersion {
+		return nil, fmt.Errorf("it is no %s of %s, which this program reads", observation.SnapshotKind, observation.APIVersion)
+	}
 	var s observation.Snapshot
 	if err := yaml.UnmarshalStrict(text, &s); err != nil {
-		return nil, err
-	}
-	if s.Kind != observation.SnapshotKind || s.APIVersion != observation.APIVersion {
-		return nil, fmt.Errorf("it is no %s of %s", observation.SnapshotKind, observation.APIVersion)
+		return nil, fmt.Errorf("its snapshot was changed by hand, or by another rke-lm: %w", err)
 	}
 	return &s, nil
 }
