@@ -97,13 +97,14 @@ func newClient(config *rest.Config, c Connection) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	h, err := rest.HTTPClientFor(config)
+	shared, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	h := *shared // it may be that of the whole program
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
-		http: h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
+		http: &h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
 		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config), config: config,
 	}, nil
 }

@@ -45,9 +45,9 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 		fault func(*http.Request) apitest.Fault
 	}{
 		{"a cut in the middle of the second page", often(2, "continue=500", apitest.Fault{Cut: true})},
-		{"a cut in the middle of every first answer", often(8, "", apitest.Fault{Cut: true})},
+		{"a cut in the middle of the first answers", often(4, "", apitest.Fault{Cut: true})},
 		{"too many requests", often(2, "/nodes", apitest.Fault{Status: 429, RetryAfter: "1"})},
-		{"a storm of errors", often(12, "", apitest.Fault{Status: 500})},
+		{"a storm of errors", often(6, "", apitest.Fault{Status: 500})},
 		{"a server that is not there yet", often(3, "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"})},
 		{"the page of a proxy with an error", often(2, "/nodes", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"})},
 		{"a list that is too old to go on", often(3, "continue=500", apitest.Fault{Status: 410})},

@@ -60,29 +60,40 @@ func (o *Observer) Managers(ctx context.Context, out *observation.Observation) e
 			selectors = append(selectors, s)
 		}
 	}
-	found := map[string]observation.Manager{}
-	for _, s := range selectors {
-		if err := o.podsOf(ctx, s, found); err != nil {
-			return err
-		}
-	}
-	out.Managers = []observation.Manager{}
-	for _, m := range found {
-		out.Managers = append(out.Managers, m)
+	if out.Managers, err = o.podsOf(ctx, selectors); err != nil {
+		return err
 	}
 	slices.SortFunc(out.Managers, func(a, b observation.Manager) int { return strings.Compare(a.Pod, b.Pod) })
+	out.Managers = slices.CompactFunc(out.Managers, func(a, b observation.Manager) bool { return a.Pod == b.Pod })
 	return nil
 }
 
 func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
-	r := kubeapi.Resource{What: "list daemonsets.apps in kube-system", Path: "/apis/apps/v1/namespaces/kube-system/daemonsets", Kind: "DaemonSetList"}
-	sets, err := kubeapi.Collect(ctx, o.Client, r, func(l *appsv1.DaemonSetList, kept []workload) []workload { return keepDaemonSets(l, kept) })
-	r = kubeapi.Resource{What: "list deployments.apps in kube-system", Path: "/apis/apps/v1/namespaces/kube-system/deployments", Kind: "DeploymentList"}
-	deployments, err2 := kubeapi.Collect(ctx, o.Client, r, func(l *appsv1.DeploymentList, kept []workload) []workload { return keepDeployments(l, kept) })
-	return append(sets, deployments...), kubeapi.Joined([]error{err, err2})
+	var sets, deployments []workload
+	err := atOnce(func() (err error) {
+		r := kubeapi.Resource{What: "list daemonsets.apps in kube-system", Path: "/apis/apps/v1/namespaces/kube-system/daemonsets", Kind: "DaemonSetList"}
+		sets, err = kubeapi.Collect(ctx, o.Client, r, func(l *appsv1.DaemonSetList, kept []workload) []workload { return keepDaemonSets(l, kept) })
+		return err
+	}, func() (err error) {
+		r := kubeapi.Resource{What: "list deployments.apps in kube-system", Path: "/apis/apps/v1/namespaces/kube-system/deployments", Kind: "DeploymentList"}
+		deployments, err = kubeapi.Collect(ctx, o.Client, r, func(l *appsv1.DeploymentList, kept []workload) []workload { return keepDeployments(l, kept) })
+		return err
+	})
+	return append(sets, deployments...), err
 }
 
-func (o *Observer) podsOf(ctx context.Context, selector string, found map[string]observation.Manager) error {
+// podsOf returns the managers among the pods with any of the labels; one that has
+// several is there several times.
+func (o *Observer) podsOf(ctx context.Context, selectors []string) ([]observation.Manager, error) {
+	found, asks := make([][]observation.Manager, len(selectors)), make([]func() error, len(selectors))
+	for i, selector := range selectors {
+		asks[i] = func() (err error) { found[i], err = o.podsWith(ctx, selector); return err }
+	}
+	err := atOnce(asks...)
+	return append([]observation.Manager{}, slices.Concat(found...)...), err
+}
+
+func (o *Observer) podsWith(ctx context.Context, selector string) ([]observation.Manager, error) {
 	r := kubeapi.Resource{What: "list pods in kube-system", Path: "/api/v1/namespaces/kube-system/pods", Kind: "PodList", Query: url.Values{"labelSelector": {selector}}}
 	var failed error
 	find := func(name string) (map[string]string, bool) {
@@ -100,10 +111,7 @@ func (o *Observer) podsOf(ctx context.Context, selector string, found map[string
 		}
 		return kept
 	})
-	for _, m := range managers {
-		found[m.Pod] = m
-	}
-	return kubeapi.Joined([]error{err, failed})
+	return managers, kubeapi.Joined([]error{err, failed})
 }
 
 // configMap reads the text of a ConfigMap; one that is not there has none.

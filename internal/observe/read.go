@@ -72,10 +72,19 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 
 // together runs parts at the same time and joins their errors.
 func together(ctx context.Context, out *observation.Observation, parts ...part) error {
-	errs := make([]error, len(parts))
-	var all sync.WaitGroup
+	asks := make([]func() error, len(parts))
 	for i, read := range parts {
-		all.Go(func() { errs[i] = read(ctx, out) })
+		asks[i] = func() error { return read(ctx, out) }
+	}
+	return atOnce(asks...)
+}
+
+// atOnce asks for several things at the same time and joins the errors.
+func atOnce(asks ...func() error) error {
+	errs := make([]error, len(asks))
+	var all sync.WaitGroup
+	for i, ask := range asks {
+		all.Go(func() { errs[i] = ask() })
 	}
 	all.Wait()
 	return kubeapi.Joined(errs)
@@ -93,36 +102,6 @@ func (o *Observer) Again(ctx context.Context, out *observation.Observation) erro
 }
 
 func (o *Observer) moment() time.Duration { return cmp.Or(o.Moment, moment) }
-
-// settleLimit is for how long leases are followed.
-const settleLimit = 40 * time.Second
-
-// errUnsettled says that no verdict is possible: looks that are too far apart show
-// no sign of life.
-var errUnsettled = errors.New("what was seen does not tell yet whether their holders are alive")
-
-// Settled looks once at everything, and then at the managers and the leases for as
-// long as they do not show what they have to: who leads may be replaced meanwhile.
-func (o *Observer) Settled(ctx context.Context, unsettled func(*observation.Observation) bool, every time.Duration) (*observation.Observation, error) {
-	out, err := o.Look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for end := time.Now().Add(settleLimit); unsettled(out) && time.Now().Before(end) && kubeapi.Pause(ctx, every); {
-		if err := o.Again(ctx, out); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, &kubeapi.Unreached{What: followed, Err: ctx.Err()}
-	case unsettled(out):
-		return nil, &kubeapi.Unreached{What: followed, Err: errUnsettled}
-	}
-	return out, nil
-}
-
-const followed = "follow the leases"
 
 // Leases looks at the leases again.
 func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {

@@ -34,14 +34,15 @@ func (o *Observer) readReviews(ctx context.Context, out *observation.Observation
 	lease := ownership.Migration(ownership.ReadAll(out.Managers))
 	for _, user := range slices.Compact(users) {
 		for _, verb := range []string{"get", "create", "update"} {
-			allowed, err := o.mayLock(ctx, user, verb, lease)
-			if err != nil {
-				return err
-			}
-			out.Reviews = append(out.Reviews, observation.AccessReview{User: user, Verb: verb, Lease: lease, Allowed: allowed})
+			out.Reviews = append(out.Reviews, observation.AccessReview{User: user, Verb: verb, Lease: lease})
 		}
 	}
-	return nil
+	asks := make([]func() error, len(out.Reviews))
+	for i := range asks {
+		r := &out.Reviews[i]
+		asks[i] = func() (err error) { r.Allowed, err = o.mayLock(ctx, r.User, r.Verb, lease); return err }
+	}
+	return atOnce(asks...)
 }
 
 // mayLock asks the authorizer. A create has no name yet.

@@ -1,0 +1,63 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
+)
+
+const (
+	// settleLimit is for how long leases are followed that last as long as usual.
+	settleLimit = 40 * time.Second
+	usualLease  = 15 * time.Second
+	longLimit   = 5 * time.Minute
+)
+
+// settleTime is longer where leases last longer: the dead show only at their end.
+func settleTime(out *observation.Observation) time.Duration {
+	longest := usualLease
+	processes := ownership.ReadAll(out.Managers)
+	names := []string{ownership.Migration(processes)}
+	for _, component := range []string{observation.KubeManager, observation.CloudManager} {
+		names = append(names, ownership.Mains(component, processes)...)
+	}
+	for _, name := range names {
+		l, _ := out.Lease(name)
+		longest = max(longest, time.Duration(l.DurationSeconds)*time.Second)
+	}
+	return min(settleLimit-usualLease+longest, longLimit)
+}
+
+// errUnsettled says that no verdict is possible: looks that are too far apart show
+// no sign of life.
+var errUnsettled = errors.New("what was seen does not tell yet whether their holders are alive")
+
+// Settled looks once at everything, and then at the managers and the leases for as
+// long as they do not show what they have to: who leads may be replaced meanwhile.
+func (o *Observer) Settled(ctx context.Context, unsettled func(*observation.Observation) bool, every time.Duration) (*observation.Observation, error) {
+	out, err := o.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(settleTime(out)); unsettled(out) && time.Now().Before(end) && kubeapi.Pause(ctx, every); {
+		if err := o.Again(ctx, out); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, &kubeapi.Unreached{What: followed, Err: ctx.Err()}
+	case unsettled(out):
+		return nil, &kubeapi.Unreached{What: followed, Err: errUnsettled}
+	}
+	return out, nil
+}
+
+const followed = "follow the leases"
