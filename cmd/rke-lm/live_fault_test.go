@@ -72,6 +72,8 @@ func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
 	})
 }
 
+// An answer that comes within the time of a look counts, be it a late one: the first
+// one of the trouble may.
 func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 	t.Parallel()
 	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
@@ -83,7 +85,7 @@ func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 		b.end()
 		return func(t *testing.T) {
 			last := o.Intervals[len(o.Intervals)-1]
-			if r.code != exitDone || o.Intervals[0].Count != "1" || last.Count != "1" || o.Seconds["unknown"] < 6 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+			if r.code != exitDone || o.Intervals[0].Count != "1" || last.Count != "1" || o.Seconds["unknown"] < 4 || o.Seconds["0"]+o.Seconds["2"] > 0 {
 				t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 			}
 		}
