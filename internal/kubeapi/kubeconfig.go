@@ -5,6 +5,7 @@ package kubeapi
 
 import (
 	"errors"
+	"net/http"
 	"path/filepath"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -27,7 +28,14 @@ func (c *Client) Kubeconfig() ([]byte, error) {
 	user := &api.AuthInfo{
 		Token: config.BearerToken, TokenFile: config.BearerTokenFile, Username: config.Username, Password: config.Password,
 		ClientCertificate: tls.CertFile, ClientCertificateData: tls.CertData, ClientKey: tls.KeyFile, ClientKeyData: tls.KeyData,
+		Impersonate: config.Impersonate.UserName, ImpersonateUID: config.Impersonate.UID,
+		ImpersonateGroups: config.Impersonate.Groups, ImpersonateUserExtra: config.Impersonate.Extra,
 	}
+	proxy, err := c.proxy()
+	if err != nil {
+		return nil, err
+	}
+	out.Clusters[name].ProxyURL = proxy
 	out.AuthInfos[name] = user
 	out.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
 	out.CurrentContext = name
@@ -35,6 +43,23 @@ func (c *Client) Kubeconfig() ([]byte, error) {
 		return nil, err
 	}
 	return clientcmd.Write(*out)
+}
+
+// proxy is the one that the configuration names; "" where the environment may name
+// one, as it does for other programs too.
+func (c *Client) proxy() (string, error) {
+	if c.config.Proxy == nil {
+		return "", nil
+	}
+	request, err := http.NewRequest(http.MethodGet, c.base, nil)
+	if err != nil {
+		return "", err
+	}
+	proxy, err := c.config.Proxy(request)
+	if err != nil || proxy == nil {
+		return "", err
+	}
+	return proxy.String(), nil
 }
 
 // absolute lets paths hold in another folder.
