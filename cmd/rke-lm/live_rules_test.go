@@ -88,3 +88,17 @@ func TestLiveCasesSayWhatTheyShow(t *testing.T) {
 		}
 	}
 }
+
+func TestADumpMayComeFromStandardInput(t *testing.T) {
+	text, err := os.ReadFile("testdata/golden/live-kubectl/dump.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := runHere(t, "", "verify", "--from", "testdata/golden/live-kubectl/dump.yaml")
+	if r := runHere(t, string(text), "verify", "--from", "-"); r.code != file.code || r.stdout != file.stdout || r.stderr != file.stderr {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := runHere(t, "{", "verify", "--from", "-"); r.code != exitInput || !strings.Contains(r.stderr, "<stdin>:1: ") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}

@@ -68,7 +68,7 @@ names, UIDs and provider IDs of nodes, and the load balancers.`,
 	f.StringVar(&v.choice.Version, "target-version", "", "release that the cluster is to move to")
 	f.StringArrayVar(&v.choice.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable)")
 	f.DurationVar(&v.wait, "wait", 0, "look again for so long while there are errors")
-	f.StringVar(&v.from, "from", "", "judge this dump, or what kubectl get -o yaml printed, instead of a live cluster")
+	f.StringVar(&v.from, "from", "", "judge this dump, or what kubectl get -o yaml printed, instead of a live cluster; - for standard input")
 	f.StringVar(&v.dump, "dump", "", "write what was seen into this file")
 	f.StringVar(&v.snapshot, "snapshot", "", "keep a snapshot in this file; without a file, in the ConfigMap kube-system/"+observe.SnapshotName)
 	f.Lookup("snapshot").NoOptDefVal = inCluster
@@ -134,7 +134,7 @@ func (v *verifyOptions) check() error {
 // and time is left.
 func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapshot) (*observation.Observation, *observe.Observer, error) {
 	if v.from != "" {
-		o, err := observe.ReadDump(v.from)
+		o, err := v.read()
 		if err == nil && before != nil {
 			o.Before = before
 		}
@@ -147,6 +147,14 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 	observer.AllPods, observer.Before = v.allPods, before
 	o, err := v.await(ctx, observer)
 	return o, observer, err
+}
+
+// read reads the dump from its file, or from standard input as paths are.
+func (v *verifyOptions) read() (*observation.Observation, error) {
+	if v.from == "-" {
+		return observe.ReadDumpFrom("<stdin>", v.in)
+	}
+	return observe.ReadDump(v.from)
 }
 
 // patience is not longer than the whole of a short wait.

@@ -59,6 +59,19 @@ func ReadDump(file string) (*observation.Observation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the dump cannot be read: %w; check the path", err)
 	}
+	return parseDump(file, text)
+}
+
+// ReadDumpFrom reads the same from a stream that messages call by a name.
+func ReadDumpFrom(name string, in io.Reader) (*observation.Observation, error) {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the dump cannot be read: %w; check what writes it", name, err)
+	}
+	return parseDump(name, text)
+}
+
+func parseDump(file string, text []byte) (*observation.Observation, error) {
 	d := dump{out: &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind, Partial: true}}
 	for _, c := range documents(file, text) {
 		if err := d.document(c); err != nil {

@@ -61,6 +61,7 @@ func TestArgumentsTellHowControllersAreRun(t *testing.T) {
 		{"that with a list of old names", observation.CloudManager, image128, conf(listOld), []string{"--enable-leader-migration=true", "--leader-migration-config=/etc/l.conf"}, "main main main "},
 		{"that with a list of new names", observation.CloudManager, image128, conf(listNew), []string{"--enable-leader-migration=true", "--leader-migration-config=/etc/l.conf"}, "migration migration migration "},
 		{"values that are items of their own", observation.KubeManager, "", nil, []string{"kube-controller-manager", "--cloud-provider", "aws", "--allocate-node-cidrs", "--enable-leader-migration"}, "migration migration migration "},
+		{"an external provider that is an item of its own", observation.KubeManager, "", nil, []string{"--cloud-provider", "external"}, "never never never "},
 		{"underscores in names", observation.KubeManager, "", nil, []string{"--cloud_provider=aws", "--enable_leader_migration=true"}, "migration never migration "},
 		{"a shell", observation.KubeManager, "", nil, []string{"/bin/sh", "-c", "exec kube-controller-manager --cloud-provider=aws"}, "never never never kube-controller-manager gets its arguments from a shell or from variables"},
 		{"a provider from a variable", observation.KubeManager, "", nil, []string{"--cloud-provider=$(PROVIDER)"}, "main never main kube-controller-manager gets its arguments from a shell or from variables"},
