@@ -110,6 +110,9 @@ type MachineClass struct {
 	Labels   map[string]string
 	Settings []Setting // by key
 	Dropped  []Dropped // by key
+	// Holds reports whether a machine with some labels is of the class; nil where
+	// machines have none.
+	Holds func(labels map[string]string) bool
 }
 
 // Setting is one argument that machines get.

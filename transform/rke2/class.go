@@ -5,7 +5,6 @@ package rke2
 
 import (
 	"maps"
-	"strings"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 	"github.com/rancher/wrangler/v3/pkg/name"
@@ -20,6 +19,12 @@ const (
 	LabelEtcd         = "rke.cattle.io/etcd-role"
 	LabelWorker       = "rke.cattle.io/worker-role"
 	LabelOS           = "cattle.io/os"
+)
+
+// The labels that only machines of pools have.
+const (
+	labelPool       = "rke.cattle.io/rke-machine-pool-name"
+	labelDeployment = "cluster.x-k8s.io/deployment-name"
 )
 
 // Class is a machine class: all machines that have the same labels and hence
@@ -46,21 +51,19 @@ func (c Class) Server() bool { return c.ControlPlane() || c.Etcd() }
 // Windows reports whether the machines run Windows.
 func (c Class) Windows() bool { return c.Labels[LabelOS] == "windows" }
 
-// customClasses returns the classes of a cluster whose machines were registered
-// by hand: any combination of roles may be there.
-func customClasses() []Class {
-	var classes []Class
-	for _, roles := range []string{
-		"controlplane", "controlplane+worker",
-		"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
-		"worker",
-	} {
-		is := func(role string) bool { return strings.Contains(roles, role) }
-		labels := map[string]string{LabelOS: "linux"}
-		setRoles(labels, is("etcd"), is("controlplane"), is("worker"))
-		classes = append(classes, Class{Name: roles, Labels: labels})
+// holds tells the machines of a class by their labels: those of a pool by its name,
+// others by their roles and the selectors that match them.
+func (c *Cluster) holds(class Class) func(map[string]string) bool {
+	if class.Pool.Exists() {
+		return func(machine map[string]string) bool { return machine[labelPool] == class.Labels[labelPool] }
 	}
-	return classes
+	return func(machine map[string]string) bool {
+		return class.sameRoles(Class{Labels: machine}) && c.selected(machine) == c.selected(class.Labels)
+	}
+}
+
+func (c Class) sameRoles(other Class) bool {
+	return c.Etcd() == other.Etcd() && c.ControlPlane() == other.ControlPlane() && c.Worker() == other.Worker()
 }
 
 // poolClasses returns one class per machine pool, empty pools included: they may
@@ -87,17 +90,17 @@ func poolClasses(cluster string, pools []provv1.RKEMachinePool, at yamledit.Node
 // among them, and the pool's own labels come last.
 func poolLabels(cluster string, p provv1.RKEMachinePool) map[string]string {
 	labels := map[string]string{
-		"cluster.x-k8s.io/cluster-name":       cluster,
-		"cluster.x-k8s.io/deployment-name":    name.SafeConcatName(cluster, p.Name),
-		"rke.cattle.io/cluster-name":          cluster,
-		"rke.cattle.io/rke-machine-pool-name": p.Name,
-		LabelOS:                               "linux",
+		"cluster.x-k8s.io/cluster-name": cluster,
+		labelDeployment:                 name.SafeConcatName(cluster, p.Name),
+		"rke.cattle.io/cluster-name":    cluster,
+		labelPool:                       p.Name,
+		LabelOS:                         "linux",
 	}
 	if p.MachineOS != "" {
 		labels[LabelOS] = p.MachineOS
 	}
 	if p.ControlPlaneRole {
-		labels["cluster.x-k8s.io/control-plane"] = "true"
+		labels[labelMember] = "true"
 	}
 	setRoles(labels, p.EtcdRole, p.ControlPlaneRole, p.WorkerRole)
 	maps.Copy(labels, p.Labels)

@@ -10,29 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestClustersWithoutPoolsHaveEveryCombinationOfRoles(t *testing.T) {
-	for _, pools := range []string{"", "machinePools:", "machinePools: null", "machinePools: []"} {
-		c := opened(t, "v1.26.15+rke2r1", pools)
-		want := []string{
-			"controlplane", "controlplane+worker",
-			"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
-			"worker",
-		}
-		if diff := cmp.Diff(want, names(c)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", pools, diff)
-		}
-		for _, class := range c.Classes {
-			is := func(role string) bool { return strings.Contains(class.Name, role) }
-			if class.Etcd() != is("etcd") || class.ControlPlane() != is("controlplane") || class.Worker() != is("worker") {
-				t.Errorf("%s has the labels %v", class.Name, class.Labels)
-			}
-			if class.Labels[LabelOS] != "linux" || class.Pool.Exists() {
-				t.Errorf("%s: %+v", class.Name, class)
-			}
-		}
-	}
-}
-
 func TestPoolsKeepTheOrderOfTheFile(t *testing.T) {
 	c := opened(t, "v1.26.15+rke2r1", `
 machinePools:
@@ -104,6 +81,14 @@ func TestPoolLabels(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestMachinesOfAPoolAreOfItsClassWhateverTheirOtherLabels(t *testing.T) {
+	c := opened(t, "v1.26.15+rke2r1", "machinePools:\n- {name: a, workerRole: true}\n- {name: b, workerRole: true}\n")
+	machine := map[string]string{"rke.cattle.io/rke-machine-pool-name": "b", LabelEtcd: "true"}
+	if c.holds(c.Classes[0])(machine) || !c.holds(c.Classes[1])(machine) {
+		t.Error("the machine is of another pool's class")
 	}
 }
 

@@ -108,8 +108,8 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 	c.Layers = append([]Layer{globalLayer(at.Get("machineGlobalConfig"))}, selected...)
 	c.Files = fileEntries(config.MachineSelectorFiles, at.Get(filesKey))
 	if len(config.MachinePools) == 0 {
-		c.Classes = customClasses()
-		return nil
+		c.Classes, err = c.customClasses(at.Get("machineSelectorConfig"))
+		return err
 	}
 	c.Classes, err = poolClasses(c.Name, config.MachinePools, at.Get("machinePools"))
 	return err

@@ -113,7 +113,7 @@ func explain(doc *yamledit.Document, target transform.Target) ([]transform.Machi
 	}
 	out := make([]transform.MachineClass, 0, len(c.Classes))
 	for _, class := range c.Classes {
-		m := transform.MachineClass{Name: class.Name, Labels: class.Labels}
+		m := transform.MachineClass{Name: class.Name, Labels: class.Labels, Holds: c.holds(class)}
 		config := c.Effective(class)
 		for _, key := range slices.Sorted(maps.Keys(config)) {
 			s := config[key]

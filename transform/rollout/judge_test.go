@@ -25,13 +25,13 @@ func scene() (Seen, Wanted) {
 	yes := Condition{Status: "True"}
 	seen := Seen{
 		ControlPlane: &ControlPlane{Generation: 4, Observed: 4, Spec: spec(), Applied: spec(), Conditions: map[string]Condition{"Ready": yes, "Reconciled": yes}},
-		Machines: []Machine{{Name: "m-1", Node: "n-1", Labels: map[string]string{poolLabel: "servers"}, Plan: &Plan{Applied: true, Config: map[string]any{
+		Machines: []Machine{{Name: "m-1", Node: "n-1", Labels: map[string]string{"pool": "servers"}, Plan: &Plan{Applied: true, Config: map[string]any{
 			"cloud-provider-name": "external", "disable-cloud-controller": true, "kube-controller-manager-arg": []any{"v=2", "cert-dir=/x", "secure-port=10257"},
 		}}}},
 	}
 	wanted := Wanted{
 		Object: map[string]any{"spec": map[string]any{"kubernetesVersion": "v1.26.15+rke2r1", "rkeConfig": config()}},
-		Classes: []transform.MachineClass{{Name: "servers", Labels: map[string]string{poolLabel: "servers"}, Settings: []transform.Setting{
+		Classes: []transform.MachineClass{{Name: "servers", Holds: func(l map[string]string) bool { return l["pool"] == "servers" }, Settings: []transform.Setting{
 			{Key: "cloud-provider-name", Value: "external"}, {Key: "disable-cloud-controller", Value: true}, {Key: "kube-controller-manager-arg", Value: []any{"v=2"}},
 		}}},
 		Nodes: map[string]string{"m-1": "n-1"},
@@ -100,18 +100,6 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 		if p := Judge(seen, wanted); !strings.Contains(p.Failed, c.want) || p.Done {
 			t.Errorf("%s: %+v", c.name, p)
 		}
-	}
-}
-
-func TestMachinesWithoutPoolsAreKnownByTheirRoles(t *testing.T) {
-	m := Machine{Labels: map[string]string{"rke.cattle.io/etcd-role": "true", "rke.cattle.io/control-plane-role": "true", "mine": "x"}}
-	classes := []transform.MachineClass{
-		{Name: "worker", Labels: map[string]string{"rke.cattle.io/worker-role": "true"}},
-		{Name: "etcd", Labels: map[string]string{"rke.cattle.io/etcd-role": "true"}},
-		{Name: "both", Labels: map[string]string{"rke.cattle.io/etcd-role": "true", "rke.cattle.io/control-plane-role": "true"}},
-	}
-	if c, known := m.class(classes); !known || c.Name != "both" {
-		t.Errorf("%t %s", known, c.Name)
 	}
 }
 

@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -54,29 +55,11 @@ func (m Machine) failed(wanted Wanted) string {
 	return ""
 }
 
-// The labels that tell the classes of machines that were registered by hand.
-var roleLabels = []string{"rke.cattle.io/control-plane-role", "rke.cattle.io/etcd-role", "rke.cattle.io/worker-role"}
-
-const poolLabel = "rke.cattle.io/rke-machine-pool-name"
-
-// class finds the machine's class: that of its pool, or else of its roles.
+// class finds the machine's class.
 func (m Machine) class(classes []transform.MachineClass) (transform.MachineClass, bool) {
-	for _, c := range classes {
-		if m.is(c) {
-			return c, true
-		}
+	i := slices.IndexFunc(classes, func(c transform.MachineClass) bool { return c.Holds(m.Labels) })
+	if i < 0 {
+		return transform.MachineClass{}, false
 	}
-	return transform.MachineClass{}, false
-}
-
-func (m Machine) is(c transform.MachineClass) bool {
-	if pool, has := c.Labels[poolLabel]; has {
-		return m.Labels[poolLabel] == pool
-	}
-	for _, role := range roleLabels {
-		if (m.Labels[role] == "true") != (c.Labels[role] == "true") {
-			return false
-		}
-	}
-	return true
+	return classes[i], true
 }

@@ -1,0 +1,136 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// The labels that Rancher itself gives to machines that are registered by hand,
+// besides those of their roles and their system.
+var clusterLabels = []string{"rke.cattle.io/cluster-name", "cluster.x-k8s.io/cluster-name"}
+
+const labelMember = "cluster.x-k8s.io/control-plane"
+
+// customClasses returns the classes of a cluster whose machines were registered
+// by hand: any combination of roles may be there, with any of the labels that the
+// command of the registration can give them (rancher pkg/controllers/capr/unmanaged).
+// Labels that make no difference to any selector make no class.
+func (c *Cluster) customClasses(at yamledit.Node) ([]Class, error) {
+	own, err := c.ownLabels(at)
+	if err != nil {
+		return nil, err
+	}
+	var classes []Class
+	for _, roles := range []string{
+		"controlplane", "controlplane+worker",
+		"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
+		"worker",
+	} {
+		known := map[string]bool{}
+		for _, set := range own {
+			class := c.customClass(roles, set)
+			if by := c.selected(class.Labels); !known[by] {
+				known[by] = true
+				classes = append(classes, class)
+			}
+		}
+	}
+	return classes, nil
+}
+
+func (c *Cluster) customClass(roles string, own map[string]string) Class {
+	is := func(role string) bool { return slices.Contains(strings.Split(roles, "+"), role) }
+	all := maps.Clone(own)
+	all[LabelOS] = "linux"
+	for _, label := range clusterLabels {
+		all[label] = c.Name
+	}
+	if is("controlplane") {
+		all[labelMember] = "true"
+	}
+	setRoles(all, is("etcd"), is("controlplane"), is("worker"))
+	name := roles
+	for _, key := range slices.Sorted(maps.Keys(own)) {
+		name += " " + key + "=" + own[key]
+	}
+	return Class{Name: name, Labels: all}
+}
+
+// selected tells machines apart by the selectors that match them.
+func (c *Cluster) selected(machine map[string]string) string {
+	var by []byte
+	for _, s := range c.selectors() {
+		by = append(by, bit(s.Matches(labels.Set(machine))))
+	}
+	return string(by)
+}
+
+func (c *Cluster) selectors() []labels.Selector {
+	var all []labels.Selector
+	for _, l := range c.Layers {
+		all = append(all, l.selector)
+	}
+	for _, f := range c.Files {
+		all = append(all, f.selector)
+	}
+	return all
+}
+
+// mostSets bounds the combinations of labels that are looked at.
+const mostSets = 1024
+
+// ownLabels returns the sets of labels that tell machines of the same roles apart,
+// the empty one first: each label that a selector names is absent, has a value
+// that one names, or has another one.
+func (c *Cluster) ownLabels(at yamledit.Node) ([]map[string]string, error) {
+	values := c.namedValues()
+	sets := []map[string]string{{}}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if len(sets)*(len(values[key])+1) > mostSets {
+			return nil, at.Errorf("its selectors go by so many labels that the kinds of machines cannot be told apart", "let the selectors go by roles, or by fewer labels")
+		}
+		for _, set := range sets[:len(sets):len(sets)] {
+			for _, value := range values[key] {
+				with := maps.Clone(set)
+				with[key] = value
+				sets = append(sets, with)
+			}
+		}
+	}
+	return sets, nil
+}
+
+// another is the value of a label that no selector names.
+const another = "another"
+
+// namedValues returns the values of labels that selectors name, and another one,
+// without the labels that Rancher itself gives.
+func (c *Cluster) namedValues() map[string][]string {
+	values := map[string][]string{}
+	for _, s := range c.selectors() {
+		requirements, _ := s.Requirements()
+		for _, r := range requirements {
+			if !givenByRancher(r.Key()) {
+				values[r.Key()] = append(values[r.Key()], r.ValuesUnsorted()...)
+			}
+		}
+	}
+	for key, list := range values {
+		slices.Sort(list)
+		values[key] = append(slices.Compact(list), another)
+	}
+	return values
+}
+
+func givenByRancher(key string) bool {
+	return slices.Contains(clusterLabels, key) ||
+		slices.Contains([]string{LabelControlPlane, LabelEtcd, LabelWorker, LabelOS, labelMember, labelPool, labelDeployment}, key)
+}

@@ -1,0 +1,147 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestClustersWithoutPoolsHaveEveryCombinationOfRoles(t *testing.T) {
+	for _, pools := range []string{"", "machinePools:", "machinePools: null", "machinePools: []"} {
+		c := opened(t, "v1.26.15+rke2r1", pools)
+		want := []string{
+			"controlplane", "controlplane+worker",
+			"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
+			"worker",
+		}
+		if diff := cmp.Diff(want, names(c)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", pools, diff)
+		}
+		for _, class := range c.Classes {
+			is := func(role string) bool { return strings.Contains(class.Name, role) }
+			if class.Etcd() != is("etcd") || class.ControlPlane() != is("controlplane") || class.Worker() != is("worker") {
+				t.Errorf("%s has the labels %v", class.Name, class.Labels)
+			}
+			if class.Labels[LabelOS] != "linux" || class.Pool.Exists() {
+				t.Errorf("%s: %+v", class.Name, class)
+			}
+		}
+	}
+}
+
+// selecting is a cluster without pools whose entries have these selectors.
+func selecting(selectors ...string) string {
+	text := "machineSelectorConfig:\n"
+	for i, s := range selectors {
+		text += fmt.Sprintf("- config: {kubelet-arg: [v=%d]}\n  machineLabelSelector: %s\n", i, s)
+	}
+	return text
+}
+
+func TestLabelsThatSelectorsGoByMakeClasses(t *testing.T) {
+	const server = `matchLabels: {rke.cattle.io/control-plane-role: "true"}`
+	for _, c := range []struct {
+		name      string
+		selectors []string
+		want      []string // of the control planes that are nothing else
+	}{
+		{"a value", []string{`{matchLabels: {size: big}}`}, []string{"controlplane", "controlplane size=big"}},
+		{"two values", []string{`{matchLabels: {size: big}}`, `{matchLabels: {size: small}}`}, []string{"controlplane", "controlplane size=big", "controlplane size=small"}},
+		{"values that are for the same", []string{`{matchExpressions: [{key: size, operator: In, values: [big, huge]}]}`}, []string{"controlplane", "controlplane size=big"}},
+		{"a label that is not to be there", []string{`{matchExpressions: [{key: size, operator: DoesNotExist}]}`}, []string{"controlplane", "controlplane size=another"}},
+		{"a value that it is not to have", []string{`{matchExpressions: [{key: size, operator: NotIn, values: [big]}]}`}, []string{"controlplane", "controlplane size=big"}},
+		{"two labels", []string{`{matchLabels: {size: big}}`, `{matchLabels: {zone: a}}`}, []string{"controlplane", "controlplane size=big", "controlplane zone=a", "controlplane size=big zone=a"}},
+		{"two labels of one selector", []string{`{matchLabels: {size: big, zone: a}}`}, []string{"controlplane", "controlplane size=big zone=a"}},
+		{"a label of workers", []string{`{matchLabels: {size: big, rke.cattle.io/worker-role: "true"}}`}, []string{"controlplane"}},
+		{"Rancher's own labels", []string{`{` + server + `}`, `{matchLabels: {rke.cattle.io/cluster-name: demo, cattle.io/os: windows}}`}, []string{"controlplane"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := names(opened(t, "v1.26.15+rke2r1", selecting(c.selectors...)))
+			got = slices.DeleteFunc(got, func(name string) bool {
+				roles, _, _ := strings.Cut(name, " ")
+				return roles != "controlplane"
+			})
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSelectorsOfFilesMakeClassesToo(t *testing.T) {
+	c := opened(t, "v1.26.15+rke2r1", "machineSelectorFiles:\n- machineLabelSelector: {matchLabels: {size: big}}\n")
+	if got := names(c); !slices.Contains(got, "worker size=big") {
+		t.Error(got)
+	}
+}
+
+func TestMachinesWithoutPoolsAreKnownByRolesAndSelectors(t *testing.T) {
+	c := opened(t, "v1.26.15+rke2r1", selecting(`{matchExpressions: [{key: size, operator: Exists}]}`, `{matchLabels: {size: big}}`))
+	for _, m := range []struct{ size, want string }{
+		{"", "etcd+controlplane"}, {"big", "etcd+controlplane size=big"}, {"unheard-of", "etcd+controlplane size=another"},
+	} {
+		machine := map[string]string{LabelEtcd: "true", LabelControlPlane: "true", "mine": "x"}
+		if m.size != "" {
+			machine["size"] = m.size
+		}
+		var of []string
+		for _, class := range c.Classes {
+			if c.holds(class)(machine) {
+				of = append(of, class.Name)
+			}
+		}
+		if diff := cmp.Diff([]string{m.want}, of); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", m.size, diff)
+		}
+	}
+}
+
+func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
+	var labels []string
+	for i := range 11 {
+		labels = append(labels, fmt.Sprintf("{matchLabels: {l%d: x}}", i))
+	}
+	_, err := Open(parse(t, document("v1.26.15+rke2r1", selecting(labels...))), "")
+	if err == nil || !strings.Contains(err.Error(), "let the selectors go by roles, or by fewer labels") {
+		t.Error(err)
+	}
+}
+
+// A list that is for machines with a label of their own replaces the others there,
+// so the flag has to be in it as well.
+func TestTheFlagReachesControlPlanesWithALabelOfTheirOwn(t *testing.T) {
+	text := document("v1.26.15+rke2r1", `machineGlobalConfig:
+  cloud-provider-name: aws
+  kube-controller-manager-arg: [v=2]
+machineSelectorConfig:
+- config: {}
+- config:
+    kube-controller-manager-arg: [v=4]
+  machineLabelSelector: {matchLabels: {size: big}}
+`)
+	plan, err := transform.Build(Distro(), parse(t, text), transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range plan.Steps {
+		if step.Stage.Name != transform.EnableLeaderMigration {
+			continue
+		}
+		after := string(step.After.Bytes())
+		for _, list := range []string{"[v=2, enable-leader-migration]", "[v=4, enable-leader-migration]"} {
+			if !strings.Contains(after, list) {
+				t.Errorf("there is no %s in\n%s", list, after)
+			}
+		}
+		return
+	}
+	t.Error("there is no such stage")
+}
