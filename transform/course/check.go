@@ -151,12 +151,16 @@ func (c Check) reached(seen *observation.Observation, v live.Verdict) string {
 
 // migrates reports whether a cloud-controller-manager takes part in the migration.
 func migrates(seen *observation.Observation) bool {
-	has := func(list []string) bool {
-		_, flag := args.Last(args.Of(anys(list)), leadermigration.Flag)
-		return flag
-	}
-	return slices.ContainsFunc(seen.DaemonSets, func(d observation.DaemonSet) bool { return has(d.Args) }) ||
-		slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool { return m.Component == observation.CloudManager && has(m.Args) })
+	return slices.ContainsFunc(seen.DaemonSets, func(d observation.DaemonSet) bool { return flagged(args.Command(d.Args)) }) ||
+		slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool {
+			return m.Component == observation.CloudManager && flagged(args.Command(m.Args))
+		})
+}
+
+// flagged reports whether arguments turn leader migration on.
+func flagged(list []args.Arg) bool {
+	flag, set := args.Last(list, leadermigration.Flag)
+	return set && flag.True()
 }
 
 func notThere(message string) transform.Finding {

@@ -77,6 +77,10 @@ func TestWhereTheManagerIsNoPodTheOtherOneTells(t *testing.T) {
 	if open := end.Open(without, live.Verdict{Reached: transform.GrantMigrationLease}); len(open) > 0 {
 		t.Errorf("%v", open)
 	}
+	off := &observation.Observation{DaemonSets: []observation.DaemonSet{{Args: []string{"--enable-leader-migration=false"}}}}
+	if open := end.Open(off, live.Verdict{Reached: transform.GrantMigrationLease}); len(open) > 0 {
+		t.Errorf("the flag is off: %v", open)
+	}
 	if open := end.Open(with, live.Verdict{Reached: transform.SwitchToExternal}); len(open) != 1 {
 		t.Errorf("a flag is left, and %v", open)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -74,7 +73,7 @@ func read(text string) (values, bool) {
 func installed(text string, sets []observation.DaemonSet) bool {
 	v, ok := read(text)
 	return ok && slices.ContainsFunc(sets, func(d observation.DaemonSet) bool {
-		return tagOf(d.Image) == v.tag && sameArgs(v.args, args.Of(anys(d.Args)))
+		return tagOf(d.Image) == v.tag && sameArgs(v.args, args.Command(d.Args))
 	})
 }
 
@@ -82,13 +81,11 @@ func installed(text string, sets []observation.DaemonSet) bool {
 // the minor that the final values name: a later patch is somebody's upgrade.
 func finished(text string, sets []observation.DaemonSet) bool {
 	v, ok := read(text)
-	_, flag := args.Last(v.args, leadermigration.Flag)
-	if !ok || flag {
+	if !ok || flagged(v.args) {
 		return ok && installed(text, sets)
 	}
 	return len(sets) > 0 && !slices.ContainsFunc(sets, func(d observation.DaemonSet) bool {
-		_, migrates := args.Last(args.Of(anys(d.Args)), leadermigration.Flag)
-		return migrates || semver.MajorMinor(tagOf(d.Image)) != semver.MajorMinor(v.tag)
+		return flagged(args.Command(d.Args)) || semver.MajorMinor(tagOf(d.Image)) != semver.MajorMinor(v.tag)
 	})
 }
 
@@ -101,9 +98,7 @@ func sameArgs(wanted, has []args.Arg) bool {
 			return false
 		}
 	}
-	_, wants := args.Last(wanted, leadermigration.Flag)
-	_, flag := args.Last(has, leadermigration.Flag)
-	return wants == flag
+	return flagged(wanted) == flagged(has)
 }
 
 func tagOf(image string) string {
@@ -112,12 +107,4 @@ func tagOf(image string) string {
 		return image[i+1:]
 	}
 	return ""
-}
-
-func anys(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }

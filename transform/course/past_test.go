@@ -50,6 +50,8 @@ func TestAManagerHasLeftTheMigrationWithoutTheFlag(t *testing.T) {
 		{"a later patch and other arguments are somebody's own", final, running("v1.27.9", "--v=4"), true},
 		{"another minor", final, running("v1.26.6", "--v=2"), false},
 		{"the flag", final, running("v1.27.1", "--v=2", "--enable-leader-migration=true"), false},
+		{"the flag by its name alone", final, running("v1.27.1", "--v=2", "--enable-leader-migration"), false},
+		{"the flag turned off", final, running("v1.27.1", "--v=2", "--enable-leader-migration=false"), true},
 		{"the flag is kept", joining, running("v1.26.6", "--v=2", "--enable-leader-migration=true"), true},
 	} {
 		if got := finished(c.values, c.sets); got != c.want {
