@@ -73,6 +73,12 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	return c.try(ctx, r, func(Answer) error { return nil })
 }
 
+// Read makes a request until its answer can be read: the page of a proxy is none.
+func (c *Client) Read(ctx context.Context, r Request, read func(Answer) error) error {
+	_, err := c.try(ctx, r, read)
+	return err
+}
+
 // try makes a request until its answer can be read.
 func (c *Client) try(ctx context.Context, r Request, read func(Answer) error) (Answer, error) {
 	end, misread := time.Now().Add(c.patience), time.Time{}

@@ -137,7 +137,7 @@ func (o *Observer) getConfigMap(ctx context.Context, name string) (*corev1.Confi
 func gitVersion(body []byte) (string, error) {
 	var v version.Info
 	if err := json.Unmarshal(body, &v); err != nil || v.GitVersion == "" {
-		return "", &kubeapi.Unreached{What: "get the version", Err: errNoVersion}
+		return "", errNoVersion
 	}
 	return v.GitVersion, nil
 }

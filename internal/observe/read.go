@@ -157,10 +157,9 @@ func (o *Observer) readStorage(ctx context.Context, out *observation.Observation
 
 // readVersion asks for the version, which everybody may see.
 func (o *Observer) readVersion(ctx context.Context, out *observation.Observation) error {
-	a, err := o.Do(ctx, kubeapi.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Accept: "application/json"})
-	if err != nil {
+	r := kubeapi.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Accept: "application/json"}
+	return o.Read(ctx, r, func(a kubeapi.Answer) (err error) {
+		out.Version, err = gitVersion(a.Body)
 		return err
-	}
-	out.Version, err = gitVersion(a.Body)
-	return err
+	})
 }
