@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,13 +34,22 @@ func (w *world) process(t *testing.T) *process {
 	p := &process{Cmd: c}
 	c.Stderr = &p.said
 	if p.out, err = c.StdoutPipe(); err == nil {
-		err = c.Start()
+		err = startedAnew(c)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Process.Kill() })
 	return p
+}
+
+// startedAnew starts a program that takes signals as on a terminal. It would ignore those that this process
+// was told to ignore, as nohup and shells tell what runs in the background.
+func startedAnew(c *exec.Cmd) error {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, os.Interrupt, syscall.SIGHUP)
+	defer signal.Stop(heard)
+	return c.Start()
 }
 
 type process struct {
