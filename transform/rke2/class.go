@@ -100,7 +100,7 @@ func poolLabels(cluster string, p provv1.RKEMachinePool) map[string]string {
 		labels[LabelOS] = p.MachineOS
 	}
 	if p.ControlPlaneRole {
-		labels[labelMember] = "true"
+		labels["cluster.x-k8s.io/control-plane"] = "true"
 	}
 	setRoles(labels, p.EtcdRole, p.ControlPlaneRole, p.WorkerRole)
 	maps.Copy(labels, p.Labels)

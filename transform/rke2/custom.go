@@ -13,12 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// The labels that Rancher itself gives to machines that are registered by hand,
-// besides those of their roles and their system.
-var clusterLabels = []string{"rke.cattle.io/cluster-name", "cluster.x-k8s.io/cluster-name"}
-
-const labelMember = "cluster.x-k8s.io/control-plane"
-
 // customClasses returns the classes of a cluster whose machines were registered
 // by hand: any combination of roles may be there, with any of the labels that the
 // command of the registration can give them (rancher pkg/controllers/capr/unmanaged).
@@ -36,7 +30,7 @@ func (c *Cluster) customClasses(at yamledit.Node) ([]Class, error) {
 	} {
 		known := map[string]bool{}
 		for _, set := range own {
-			class := c.customClass(roles, set)
+			class := customClass(roles, set)
 			if by := c.selected(class.Labels); !known[by] {
 				known[by] = true
 				classes = append(classes, class)
@@ -46,16 +40,10 @@ func (c *Cluster) customClasses(at yamledit.Node) ([]Class, error) {
 	return classes, nil
 }
 
-func (c *Cluster) customClass(roles string, own map[string]string) Class {
+func customClass(roles string, own map[string]string) Class {
 	is := func(role string) bool { return slices.Contains(strings.Split(roles, "+"), role) }
 	all := maps.Clone(own)
 	all[LabelOS] = "linux"
-	for _, label := range clusterLabels {
-		all[label] = c.Name
-	}
-	if is("controlplane") {
-		all[labelMember] = "true"
-	}
 	setRoles(all, is("etcd"), is("controlplane"), is("worker"))
 	name := roles
 	for _, key := range slices.Sorted(maps.Keys(own)) {
@@ -108,17 +96,20 @@ func (c *Cluster) ownLabels(at yamledit.Node) ([]map[string]string, error) {
 	return sets, nil
 }
 
+// fixedLabels follow from a machine's roles and system, or are for pools alone.
+var fixedLabels = []string{LabelControlPlane, LabelEtcd, LabelWorker, LabelOS, labelPool, labelDeployment}
+
 // another is the value of a label that no selector names.
 const another = "another"
 
 // namedValues returns the values of labels that selectors name, and another one,
-// without the labels that Rancher itself gives.
+// without the labels of roles and systems, and those that only pools have.
 func (c *Cluster) namedValues() map[string][]string {
 	values := map[string][]string{}
 	for _, s := range c.selectors() {
 		requirements, _ := s.Requirements()
 		for _, r := range requirements {
-			if !givenByRancher(r.Key()) {
+			if !slices.Contains(fixedLabels, r.Key()) {
 				values[r.Key()] = append(values[r.Key()], r.ValuesUnsorted()...)
 			}
 		}
@@ -128,9 +119,4 @@ func (c *Cluster) namedValues() map[string][]string {
 		values[key] = append(slices.Compact(list), another)
 	}
 	return values
-}
-
-func givenByRancher(key string) bool {
-	return slices.Contains(clusterLabels, key) ||
-		slices.Contains([]string{LabelControlPlane, LabelEtcd, LabelWorker, LabelOS, labelMember, labelPool, labelDeployment}, key)
 }

@@ -53,6 +53,9 @@ func comparePair(t *testing.T, file string) {
 	}
 	var got []map[string]any
 	for _, class := range c.Classes {
+		if strings.Contains(class.Name, "=") {
+			continue // the planner was asked for roles alone
+		}
 		got = append(got, map[string]any{"class": class.Name, "labels": class.Labels, "user": c.Effective(class).Values()})
 	}
 	if diff := cmp.Diff(throughJSON(t, json.RawMessage(planned)), throughJSON(t, got)); diff != "" {
