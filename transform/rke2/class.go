@@ -57,8 +57,9 @@ func (c *Cluster) holds(class Class) func(map[string]string) bool {
 	if class.Pool.Exists() {
 		return func(machine map[string]string) bool { return machine[labelPool] == class.Labels[labelPool] }
 	}
+	by := c.selected(class.Labels)
 	return func(machine map[string]string) bool {
-		return class.sameRoles(Class{Labels: machine}) && c.selected(machine) == c.selected(class.Labels)
+		return class.sameRoles(Class{Labels: machine}) && c.selected(machine) == by
 	}
 }
 

@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -55,21 +56,26 @@ func customClass(roles string, own map[string]string) Class {
 // selected tells machines apart by the selectors that match them.
 func (c *Cluster) selected(machine map[string]string) string {
 	var by []byte
-	for _, s := range c.selectors() {
+	for s := range c.selectors() {
 		by = append(by, bit(s.Matches(labels.Set(machine))))
 	}
 	return string(by)
 }
 
-func (c *Cluster) selectors() []labels.Selector {
-	var all []labels.Selector
-	for _, l := range c.Layers {
-		all = append(all, l.selector)
+// selectors are those of all layers, and then those of files.
+func (c *Cluster) selectors() iter.Seq[labels.Selector] {
+	return func(yield func(labels.Selector) bool) {
+		for _, l := range c.Layers {
+			if !yield(l.selector) {
+				return
+			}
+		}
+		for _, f := range c.Files {
+			if !yield(f.selector) {
+				return
+			}
+		}
 	}
-	for _, f := range c.Files {
-		all = append(all, f.selector)
-	}
-	return all
 }
 
 // mostSets bounds the combinations of labels that are looked at.
@@ -106,7 +112,7 @@ const another = "another"
 // without the labels of roles and systems, and those that only pools have.
 func (c *Cluster) namedValues() map[string][]string {
 	values := map[string][]string{}
-	for _, s := range c.selectors() {
+	for s := range c.selectors() {
 		requirements, _ := s.Requirements()
 		for _, r := range requirements {
 			if !slices.Contains(fixedLabels, r.Key()) {

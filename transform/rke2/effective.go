@@ -56,11 +56,7 @@ func (c *Cluster) effective() map[string]Config {
 
 // reach tells classes apart by all that their configuration depends on.
 func (c *Cluster) reach(class Class) string {
-	by := []byte{bit(class.Server())}
-	for _, l := range c.Layers {
-		by = append(by, bit(l.Matches(class)))
-	}
-	return string(by)
+	return string(bit(class.Server())) + c.selected(class.Labels)
 }
 
 func bit(b bool) byte {
