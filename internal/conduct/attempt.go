@@ -100,17 +100,24 @@ func (r *Run) started(k record) bool { return r.lock.helm == k.Namespace+"/"+k.N
 // the other ones.
 func (r *Run) dropUnfinished(ctx context.Context, namespace, release string) ([]record, error) {
 	records, err := r.records(ctx, namespace, release)
-	if err == nil {
-		err = r.ours(ctx, unfinished(records))
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		records, err = r.records(ctx, namespace, release)
+	if err := r.ours(ctx, unfinished(records)); err != nil {
+		return nil, err
+	}
+	// It may have come to its end meanwhile.
+	if records, err = r.records(ctx, namespace, release); err != nil {
+		return nil, err
 	}
 	for _, k := range unfinished(records) {
-		if err == nil && r.started(k) {
-			err = r.drop(ctx, Ref{Server: r.Object.ID, Kind: "Secret", Namespace: namespace, Name: k.Name})
-			records = slices.DeleteFunc(slices.Clone(records), func(other record) bool { return other == k })
+		if !r.started(k) {
+			continue
 		}
+		if err := r.drop(ctx, Ref{Server: r.Object.ID, Kind: "Secret", Namespace: namespace, Name: k.Name}); err != nil {
+			return nil, err
+		}
+		records = slices.DeleteFunc(records, func(other record) bool { return other == k })
 	}
-	return records, err
+	return records, nil
 }
