@@ -157,20 +157,23 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestATokenThatExpiresStopsTheRun(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	expired := false
+// expire lets the token expire, or be good again.
+func (w *world) expire(is bool) {
 	w.rancher.Do(func() {
 		w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
-			if expired {
+			if is {
 				f.Status = http.StatusUnauthorized
 			}
 			return f
 		}
 	})
+}
+
+func TestATokenThatExpiresStopsTheRun(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
 	r.Confirm = func(_ context.Context, stage string) (bool, error) {
-		w.rancher.Do(func() { expired = stage == transform.SwitchToExternal })
+		w.expire(stage == transform.SwitchToExternal)
 		return true, nil
 	}
 	err := r.Migrate(t.Context())
@@ -181,7 +184,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 	if !strings.Contains(err.Error(), "nodes that were cordoned for the switch stay so, until the next run releases them") {
 		t.Errorf("%v", err)
 	}
-	w.rancher.Do(func() { expired = false })
+	w.expire(false)
 	if len(w.cordoned()) != 3 {
 		t.Error("the test does not leave cordoned nodes behind")
 	}
@@ -195,19 +198,10 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 	w := newWorld(t)
 	ctx, interrupt := context.WithCancel(t.Context())
-	expired := false
-	w.rancher.Do(func() {
-		w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
-			if expired {
-				f.Status = http.StatusUnauthorized
-			}
-			return f
-		}
-	})
 	r := w.run(t, "one", said(t))
 	r.Confirm = func(ctx context.Context, stage string) (bool, error) {
 		if stage == transform.SwitchToExternal {
-			w.rancher.Do(func() { expired = true })
+			w.expire(true)
 			interrupt()
 		}
 		return true, context.Cause(ctx)
