@@ -94,18 +94,29 @@ func unpack(packed []byte) (map[string][]byte, error) {
 }
 
 func readArchive(files map[string][]byte) (Archive, error) {
-	about, err := yamledit.ParseString("Chart.yaml", string(files["Chart.yaml"]))
-	if err != nil || text(about.Root(), "name") == "" {
+	about, err := first("Chart.yaml", files)
+	if err != nil || text(about, "name") == "" {
 		return Archive{}, errors.New("the archive has no Chart.yaml with a name")
 	}
-	values, err := yamledit.ParseString("values.yaml", string(files["values.yaml"]))
+	values, err := first("values.yaml", files)
 	if err != nil {
 		return Archive{}, errors.New("values.yaml in the archive cannot be read")
 	}
-	return Archive{
-		Name: text(about.Root(), "name"), Version: text(about.Root(), "version"),
-		Values: values.Root(), Templates: DigestOf(files),
-	}, nil
+	return Archive{Name: text(about, "name"), Version: text(about, "version"), Values: values, Templates: DigestOf(files)}, nil
+}
+
+// first returns the root of the first document of a file, which is the one that
+// Helm reads.
+func first(name string, files map[string][]byte) (yamledit.Node, error) {
+	chunks := yamledit.Split(name, files[name])
+	if len(chunks) == 0 {
+		return yamledit.Node{}, nil
+	}
+	d, err := yamledit.Parse(chunks[0])
+	if err != nil {
+		return yamledit.Node{}, err
+	}
+	return d.Root(), nil
 }
 
 // DigestOf returns the digest of the templates, custom resources and subcharts of

@@ -12,7 +12,7 @@ import (
 
 func chartFiles() map[string]string {
 	return map[string]string{
-		"Chart.yaml": "name: web-app\nversion: 1.2.3\n", "values.yaml": "args: [--a]\n",
+		"Chart.yaml": "---\nname: web-app\nversion: 1.2.3\n---\n", "values.yaml": "args: [--a]\n",
 		"templates/a.yaml": "{{ .Values.args }}\n", "README.md": "text\n",
 	}
 }

@@ -97,7 +97,9 @@ func (r *Release) own(known Known) Layer {
 		return l
 	}
 	values, isKnown := known(r.Reference)
-	l.values, l.unknown = values, !isKnown
+	if l.unknown = !isKnown; isKnown {
+		l.values = values
+	}
 	return l
 }
 
