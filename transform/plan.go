@@ -156,6 +156,7 @@ func build(d Distro, c Cluster, i int, target Target, way trail) (Step, Cluster,
 		return step, c, nil
 	}
 	step.Edits = way.places(edit.Nodes())
+	notes := way.findings(commentNotes(edit))
 	if step.After, step.Splices, err = edit.Apply(); err != nil {
 		return step, nil, err
 	}
@@ -171,7 +172,7 @@ func build(d Distro, c Cluster, i int, target Target, way trail) (Step, Cluster,
 		return step, nil, err
 	}
 	way = append(way[:len(way):len(way)], leg{step.Before, step.After, step.Splices})
-	step.Findings = way.findings(after.Findings(step.Stage.Name))
+	step.Findings = append(way.findings(after.Findings(step.Stage.Name)), notes...)
 	step.State = Todo
 	for _, f := range step.Findings {
 		if f.Stops() {
