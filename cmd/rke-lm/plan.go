@@ -68,6 +68,9 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	result := outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}}
 	left := false
 	code, err := p.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
+		if err := f.refusal(t); err != nil {
+			return nil, err
+		}
 		plan, err := transform.BuildFor(f.distro, f.doc, t, p.needed())
 		if err != nil {
 			return nil, err
