@@ -82,7 +82,7 @@ func (m *migration) inTreeGone() []transform.Finding {
 		version = m.move().Reached()
 	}
 	name, at := m.provider()
-	if m.Component != kubeManager || name != inTree || !k8s.From(version, k8s.FirstWithout) {
+	if m.Component == cloudManager || name != inTree || !k8s.From(version, k8s.FirstWithout) {
 		return nil
 	}
 	return []transform.Finding{transform.FindingAt(at, ruleset.SaidOfInTreeGone.Message, ruleset.SaidOfInTreeGone.Fix)}
