@@ -301,7 +301,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 	if err != nil {
 		return nil, nil, e.refuse(err)
 	}
-	after.texts = e.doc.texts
+	after.texts, after.strings = e.doc.texts, e.doc.strings
 	if err := errors.Join(e.prove(after), keepsComments(e.doc, after)); err != nil {
 		return nil, nil, e.refuse(err)
 	}
