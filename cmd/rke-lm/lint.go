@@ -124,6 +124,9 @@ func (l *lintOptions) check(paths []string) error {
 // fixes changed.
 func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error) {
 	c, err := f.distro.ForLint(f.doc, t)
+	if err == nil {
+		err = f.overlaid
+	}
 	if c == nil {
 		return nil, err
 	}
@@ -197,6 +200,11 @@ func (l *lintOptions) fail(err error, t transform.Target) bool {
 	case transform.RuleTemplated, transform.RuleEncrypted:
 		l.code = max(l.code, exitCode(err))
 		return true
+	case transform.RuleOverlaid:
+		if findings[0].Stops() {
+			l.code = max(l.code, exitCode(err))
+			return true
+		}
 	case transform.RuleNotMigratable:
 		if findings[0].Stops() {
 			l.code = max(l.code, exitCode(err))
