@@ -70,7 +70,8 @@ func appendOrPut(at placer, key string, items []any) error {
 }
 
 // removeMount takes a volume and its mounts out of the chart's values, and the
-// lists that held nothing else.
+// lists that held nothing else. A list with comments is somebody's own and stays,
+// empty.
 func removeMount(at placer, volume string) error {
 	for _, key := range []string{volumesKey, mountsKey} {
 		p, err := at(key)
@@ -82,7 +83,7 @@ func removeMount(at placer, volume string) error {
 			return err
 		}
 		gone := slices.DeleteFunc(list.Items(), func(n yamledit.Node) bool { return text(n, "name") != volume })
-		if len(gone) > 0 && len(gone) == list.Len() {
+		if len(gone) > 0 && len(gone) == list.Len() && len(list.Comments()) == 0 {
 			p.edit.Remove(list)
 			continue
 		}
