@@ -100,7 +100,7 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 		return err
 	}
 	r := &c.run
-	if r.Server, err = c.connect(c.err, defaultPatience); err != nil {
+	if r.Server, err = c.connect(c.streams, defaultPatience); err != nil {
 		return err
 	}
 	objects, err := r.Server.Find(ctx, c.query())
