@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,6 +31,10 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "rke-lm" {
 		main()
 	}
+	// The first of a process starts a goroutine that stays, which must not be in the bubble of a test.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	signal.Stop(signals)
 	os.Exit(m.Run())
 }
 
