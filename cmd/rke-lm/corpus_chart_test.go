@@ -40,16 +40,18 @@ func chartAmong(docs []any) (chartIn, error) {
 }
 
 // namesManager reports whether a HelmChart names the chart, in one of the forms of
-// spec.chart, or is called like it.
+// spec.chart, is called like it, or holds an archive with the provider in its values.
 func namesManager(root map[string]any) bool {
 	const chart = "aws-cloud-controller-manager"
 	name, _ := field(root, "spec", "chart").(string)
 	name = path.Base(name)
+	values, _ := field(root, "spec", "valuesContent").(string)
 	archive, _ := strings.CutSuffix(name, ".tgz")
 	tagged, _, _ := strings.Cut(name, ":")
 	version := strings.TrimPrefix(archive, chart)
 	return tagged == chart || version == "" || archive != name && strings.HasPrefix(archive, chart+"-") && len(version) > 1 && version[1] <= '9' ||
-		field(root, "metadata", "name") == chart && (name != "." || field(root, "spec", "chartContent") != nil)
+		field(root, "spec", "chartContent") != nil && strings.Contains(values, "--cloud-provider=aws") ||
+		field(root, "metadata", "name") == chart && name != "."
 }
 
 // packed reports whether the chart is an archive, for which spec.version does not
@@ -147,11 +149,28 @@ func (m manifestChange) keepsOthers() (added int, err error) {
 		return 0, errors.New("a document is lost")
 	}
 	for i, d := range m.before {
-		if i != m.had.at && !reflect.DeepEqual(d, m.after[i]) {
+		if i != m.had.at && !reflect.DeepEqual(d, m.after[i]) && !isConfigured(d, m.after[i]) {
 			return 0, fmt.Errorf("document %d changes", i)
 		}
 	}
 	return len(m.after) - len(m.before), nil
+}
+
+// isConfigured wants a HelmChartConfig to change in its arguments alone, and in no
+// other than the migration's.
+func isConfigured(before, after any) bool {
+	if field(before, "kind") != "HelmChartConfig" {
+		return false
+	}
+	valuesOf := func(v any) chartIn {
+		text, _ := field(v, "spec", "valuesContent").(string)
+		values, _ := valueOf([]byte(text))
+		m, _ := values.(map[string]any)
+		return chartIn{values: m}
+	}
+	had, has := valuesOf(before), valuesOf(after)
+	ours := []string{"enable-leader-migration", "configure-cloud-routes", "cloud-provider"}
+	return slices.Equal(had.argsBut(ours...), has.argsBut(ours...)) && keysBut(had.values, has.values, "args") == nil
 }
 
 // keysBut compares two mappings but for some keys.
