@@ -86,7 +86,7 @@ func (o *options) clusters(ctx context.Context, paths []string, work func(found)
 // use does what is left to do, and returns the error that there was.
 func (r result) use() error {
 	if r.show != nil {
-		if err := r.show(); err != nil {
+		if err := transform.Guard(r.place(), r.show); err != nil {
 			return err
 		}
 	}
@@ -142,12 +142,24 @@ func (o *options) work(p piece, work func(found) (func() error, error)) result {
 	if p.end {
 		return r
 	}
-	f, err := o.open(p.chunk)
-	if r.err = err; err == nil && f.doc != nil {
+	r.err = transform.Guard(p.place(), func() error {
+		f, err := o.open(p.chunk)
+		if err != nil || f.doc == nil {
+			return err
+		}
 		r.cluster, f.source = true, p.source
-		r.show, r.err = work(f)
-	}
+		r.show, err = work(f)
+		return err
+	})
 	return r
+}
+
+// place names the document in messages.
+func (p piece) place() string {
+	if p.chunk.Index == 0 {
+		return p.chunk.File
+	}
+	return fmt.Sprintf("%s:%d: document %d", p.chunk.File, p.chunk.Line+1, p.chunk.Index+1)
 }
 
 // ending returns the error of a source as a whole, behind its last document.

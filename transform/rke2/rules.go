@@ -63,6 +63,7 @@ func ownRules() []rule {
 			ID: "ccm-minor-skew", Severity: transform.Error, Guards: imageMoves, Acceptable: true,
 			Doc: "The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
 		}, Check: (*migration).ccmMinorSkew},
+		{Rule: ruleset.CCMNotInFile(theChart), Check: (*migration).ccmNotInFile},
 		{Rule: transform.Rule{
 			ID: "ccm-unschedulable", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
 			Doc: "The node selector or the tolerations of the chart keep the cloud-controller-manager off the nodes of a class of control planes.",

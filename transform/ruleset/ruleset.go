@@ -104,6 +104,24 @@ func CCMFlagMissing(guards []string) transform.Rule {
 	}
 }
 
+// NotInFile is the id of CCMNotInFile.
+const NotInFile = "ccm-not-in-file"
+
+// CCMNotInFile is for an external cluster whose cloud-controller-manager the file
+// does not show.
+func CCMNotInFile(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: NotInFile, Severity: transform.Warning, Guards: guards, Acceptable: true,
+		Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed by other means, or there is none. Until it is accepted, plan --exit-code gives 1.",
+	}
+}
+
+// SaidOfNotInFile is what CCMNotInFile says.
+var SaidOfNotInFile = Said{
+	"the provider is external, and no cloud-controller-manager of AWS is in the file: it was installed by other means, or there is none",
+	"look with rke-lm verify whether one runs, then --accept ccm-not-in-file",
+}
+
 // TwoOwners is what CCMFlagMissing says.
 const TwoOwners = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
 
