@@ -191,16 +191,10 @@ func (l *lintOptions) fail(err error, t transform.Target) bool {
 		l.code = max(l.code, exitCode(err))
 		return true
 	}
-	findings := asFindings(r, t)
-	l.show(findings)
-	switch r.Rule {
-	case transform.RuleTemplated, transform.RuleEncrypted:
+	l.show(asFindings(r, t))
+	if r.Rule == transform.RuleTemplated || r.Rule == transform.RuleEncrypted {
 		l.code = max(l.code, exitCode(err))
 		return true
-	case transform.RuleNotMigratable:
-		if findings[0].Stops() {
-			l.code = max(l.code, exitCode(err))
-		}
 	}
 	return false
 }

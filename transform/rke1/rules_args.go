@@ -91,7 +91,8 @@ func (m *migration) spellServices() []transform.Correction {
 var gateServices = []string{apiService, manager, scheduler, kubelet, proxy}
 
 func (m *migration) csiGateStale() []transform.Finding {
-	return m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+	ending := gates.Noted(m.eachGate(gates.CSI, gates.EndingCSI(m.move().Reached())))
+	return append(m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached())), ending...)
 }
 
 func (m *migration) migrationGateStale() []transform.Finding {

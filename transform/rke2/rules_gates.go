@@ -16,7 +16,8 @@ var gateKeys = []string{kubeletArgs, "kube-proxy-arg", apiServerArgs, managerArg
 
 // csiGateStale judges the gate of the volumes.
 func (m *migration) csiGateStale() []transform.Finding {
-	return m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+	ending := gates.Noted(m.eachGate(gates.CSI, gates.EndingCSI(m.move().Reached())))
+	return append(m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached())), ending...)
 }
 
 // migrationGateStale judges the gate of leader migration itself, of both managers.
