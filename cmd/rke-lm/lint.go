@@ -124,6 +124,9 @@ func (l *lintOptions) check(paths []string) error {
 // fixes changed.
 func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error) {
 	c, err := f.distro.ForLint(f.doc, t)
+	if err == nil {
+		err = f.overlaid
+	}
 	if c == nil {
 		return nil, err
 	}
@@ -191,10 +194,17 @@ func (l *lintOptions) fail(err error, t transform.Target) bool {
 		l.code = max(l.code, exitCode(err))
 		return true
 	}
-	l.show(asFindings(r, t))
-	if r.Rule == transform.RuleTemplated || r.Rule == transform.RuleEncrypted {
+	findings := asFindings(r, t)
+	l.show(findings)
+	switch r.Rule {
+	case transform.RuleTemplated, transform.RuleEncrypted:
 		l.code = max(l.code, exitCode(err))
 		return true
+	case transform.RuleOverlaid:
+		if findings[0].Stops() {
+			l.code = max(l.code, exitCode(err))
+			return true
+		}
 	}
 	return false
 }

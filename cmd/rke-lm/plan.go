@@ -73,6 +73,9 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	lacking := map[int]transform.Part{} // by the number of the plan: what another document may hold
 	shown := 0
 	code, err := p.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
+		if err := f.refusal(t); err != nil {
+			return nil, err
+		}
 		plan, err := transform.BuildFor(f.distro, f.doc, t, p.needed())
 		if err != nil {
 			return nil, err

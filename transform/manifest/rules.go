@@ -113,6 +113,7 @@ func workloadRules() []transform.Checked[*migration] {
 			ID: "one-active-replica", Severity: transform.Note, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment of kube-controller-manager has several replicas, of which one works: the others wait for its lease, and make the change of the leader quick, not the work.",
 		}, Check: (*migration).oneActive},
+		{Rule: ruleset.Overlaid},
 		{Rule: ruleset.Templated},
 	}
 }

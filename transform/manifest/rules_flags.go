@@ -101,7 +101,11 @@ func (m *migration) csiGateStale() []transform.Finding {
 	find := func(judge gates.Judge) []transform.Finding {
 		return gates.Find(m.arguments.List(), gates.CSI, judge, transform.FindingAt)
 	}
-	return append(find(gates.StaleCSI(m.move().Reached())), gates.Noted(find(gates.EndingCSI(m.move().Reached())))...)
+	stale := find(gates.StaleCSI(m.move().Reached()))
+	if m.stage != "" {
+		return stale // a note about an upgrade to come stops no stage
+	}
+	return append(stale, gates.Noted(find(gates.EndingCSI(m.move().Reached())))...)
 }
 
 func (m *migration) migrationGateStale() []transform.Finding {

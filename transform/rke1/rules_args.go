@@ -91,8 +91,11 @@ func (m *migration) spellServices() []transform.Correction {
 var gateServices = []string{apiService, manager, scheduler, kubelet, proxy}
 
 func (m *migration) csiGateStale() []transform.Finding {
-	ending := gates.Noted(m.eachGate(gates.CSI, gates.EndingCSI(m.move().Reached())))
-	return append(m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached())), ending...)
+	stale := m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+	if m.stage != "" {
+		return stale // a note about an upgrade to come stops no stage
+	}
+	return append(stale, gates.Noted(m.eachGate(gates.CSI, gates.EndingCSI(m.move().Reached())))...)
 }
 
 func (m *migration) migrationGateStale() []transform.Finding {

@@ -68,6 +68,7 @@ func ownRules() []rule {
 			ID: "ccm-unschedulable", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
 			Doc: "The node selector or the tolerations of the chart keep the cloud-controller-manager off the nodes of a class of control planes.",
 		}, Check: (*migration).ccmUnschedulable},
+		{Rule: ruleset.Overlaid},
 		{Rule: transform.Rule{
 			ID: "chart-unpinned", Severity: transform.Error, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a release elsewhere changes the cluster.",

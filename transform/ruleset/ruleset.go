@@ -12,8 +12,12 @@ import "github.com/rke-lm/rke-lm/transform"
 // Said is what a rule finds and what to do.
 type Said struct{ Message, Fix string }
 
-// Encrypted and Templated refuse a document before there is a cluster.
+// Encrypted, Templated and Overlaid refuse a document before there is a cluster.
 var (
+	Overlaid = transform.Rule{
+		ID: transform.RuleOverlaid, Severity: transform.Error, Acceptable: true,
+		Doc: "Refused: a kustomization or an overlay of Fleet changes the cluster, so that the file is not what reaches it, and an edit may get lost. Plan what `kubectl kustomize` prints.",
+	}
 	Encrypted = transform.Rule{
 		ID: transform.RuleEncrypted, Severity: transform.Error,
 		Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
