@@ -55,6 +55,11 @@ func markdownStage(w io.Writer, s Stage) {
 	}
 }
 
+// WriteMarkdownFindings writes findings as a list.
+func WriteMarkdownFindings(w io.Writer, findings []transform.Finding) {
+	markdownFindings(w, Findings(findings))
+}
+
 func markdownFindings(w io.Writer, findings []transform.Finding) {
 	for _, f := range findings {
 		accepted := ""
