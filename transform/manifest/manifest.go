@@ -84,11 +84,6 @@ func (m *Manifest) readPod() error {
 	case m.program.shell:
 		return m.program.container.Get("command").Errorf("a shell runs the manager, with its arguments in one string", "write the program and its arguments as items of command, without the shell; a redirection of the output is not needed, the kubelet keeps it")
 	}
-	for _, n := range []yamledit.Node{m.program.container, m.pod.Get("volumes")} {
-		if err := n.Shared(); err != nil {
-			return err
-		}
-	}
 	if err := m.checkTypes(); err != nil {
 		return err
 	}
