@@ -128,13 +128,17 @@ func BuildFor(d Distro, doc *yamledit.Document, target Target, choice Choice) (*
 			way = append(way, leg{step.Before, step.After, step.Splices})
 		}
 		p.Steps = append(p.Steps, step)
-		if choice.ends(step) && canGoOn(next.Stages()[i+1:]) {
+		if later := next.Stages()[i+1:]; choice.ends(step) && slices.ContainsFunc(later, edits) && canGoOn(later) {
 			break
 		}
 		c = next
 	}
 	return p, nil
 }
+
+// edits reports whether a stage may change the document; the others cost nothing to
+// plan.
+func edits(s Stage) bool { return s.Edit != nil }
 
 // canGoOn reports whether no stage refuses its edit as things stand. If one does,
 // the plan of all stages tells whether that holds and why.

@@ -48,8 +48,7 @@ func (c *conductOptions) flags(cmd *cobra.Command) {
 	f.BoolVarP(&c.yes, "yes", "y", false, "ask nothing; needed where there is no terminal")
 	f.DurationVar(&c.run.Timeout, "timeout", time.Hour, "for how long each thing is waited for")
 	f.StringVar(&c.run.AuditLog, "audit-log", "", "append what is done to this file, as JSON lines")
-	f.StringArrayVar(&c.run.ByHand, "by-hand", nil, "a stage whose commands for machines were run by hand (repeatable)")
-	complete(cmd, "by-hand", transform.StageNames())
+	byHandFlag(cmd, &c.run.ByHand)
 }
 
 // check refuses choices that mean nothing, before anything is looked at.
@@ -57,10 +56,8 @@ func (c *conductOptions) check() error {
 	if err := checkOneOf("output", c.output, "text", "json"); err != nil {
 		return err
 	}
-	for _, s := range c.run.ByHand {
-		if err := checkOneOf("by-hand", s, transform.StageNames()...); err != nil {
-			return err
-		}
+	if err := checkByHand(c.run.ByHand); err != nil {
+		return err
 	}
 	if c.cluster == "" {
 		return errors.New("no cluster is named; add --cluster NAMESPACE/NAME, or its ID")
