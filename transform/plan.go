@@ -181,6 +181,7 @@ func build(d Distro, c Cluster, i int, target Target, choice Choice, way trail) 
 		return step, c, nil
 	}
 	step.Edits = way.places(edit.Nodes())
+	notes := way.findings(commentNotes(edit))
 	if step.After, step.Splices, err = edit.Apply(); err != nil {
 		return step, nil, err
 	}
@@ -196,7 +197,7 @@ func build(d Distro, c Cluster, i int, target Target, choice Choice, way trail) 
 		return step, nil, err
 	}
 	way = append(way[:len(way):len(way)], leg{step.Before, step.After, step.Splices})
-	step.Findings = way.findings(after.Findings(step.Stage.Name))
+	step.Findings = append(way.findings(after.Findings(step.Stage.Name)), notes...)
 	step.State = Todo
 	for _, f := range step.Findings {
 		if f.Stops() {

@@ -81,11 +81,19 @@ func (p *Plan) around() *Around {
 	start, end := p.Start.Content()
 	a := &Around{Front: string(text[:start]), Behind: string(text[end:])}
 	for _, step := range p.Steps {
-		if _, ok := a.cut(step.After.Bytes()); !ok {
+		if !a.fits(step.After) {
 			return nil
 		}
 	}
 	return a
+}
+
+// fits reports whether the same stands around a document's content. A comment of
+// what went at its end stands behind the content.
+func (a *Around) fits(doc *yamledit.Document) bool {
+	text := doc.Bytes()
+	start, end := doc.Content()
+	return string(text[:start]) == a.Front && string(text[end:]) == a.Behind
 }
 
 // cut takes away what stands around a content.

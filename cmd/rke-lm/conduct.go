@@ -97,7 +97,7 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 		return err
 	}
 	r := &c.run
-	if r.Server, err = c.connect(c.err, defaultPatience); err != nil {
+	if r.Server, err = c.connect(c.streams, defaultPatience); err != nil {
 		return err
 	}
 	objects, err := r.Server.Find(ctx, c.query())
@@ -161,11 +161,14 @@ func (c *conductOptions) sayer() func(outputs.RunEvent) {
 // errUnheard ends a run whose output nobody takes any more.
 var errUnheard = errors.New("standard output is closed, and nobody hears the run any more")
 
+// brokenPipes takes the signals that would end the process in place of an error.
+var brokenPipes = make(chan os.Signal, 1)
+
 // heard ends a run that nobody hears any more, as an interrupt does. The signal that
 // comes with it would end the process in the middle, with nodes cordoned, unless
 // somebody takes it; a helm that is started does not inherit that.
 func (c *conductOptions) heard(say func(outputs.RunEvent), end context.CancelCauseFunc) func(outputs.RunEvent) {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signal.Notify(brokenPipes, syscall.SIGPIPE)
 	return func(e outputs.RunEvent) {
 		say(e)
 		if out, is := c.out.(*standardOutput); is && out.err != nil {

@@ -16,6 +16,7 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -31,7 +32,7 @@ type ran struct {
 func runHere(t *testing.T, stdin string, args ...string) ran {
 	t.Helper()
 	var out, err bytes.Buffer
-	code := run(context.Background(), args, streams{strings.NewReader(stdin), &out, &err})
+	code := run(context.Background(), args, streams{in: strings.NewReader(stdin), out: &out, err: &err, network: memnet.Dial})
 	return ran{out.String(), err.String(), code}
 }
 

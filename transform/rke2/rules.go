@@ -70,6 +70,14 @@ func ownRules() []rule {
 		}, Check: (*migration).ccmUnschedulable},
 		{Rule: ruleset.Overlaid},
 		{Rule: transform.Rule{
+			ID: "chart-field-ignored", Severity: transform.Warning, Guards: theChart, Acceptable: true,
+			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not know: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4.",
+		}, Check: (*migration).chartFieldIgnored},
+		{Rule: transform.Rule{
+			ID: "chart-not-judged", Severity: transform.Note, Guards: theChart, Acceptable: true,
+			Doc: "Something that decides what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not judged.",
+		}, Check: (*migration).chartNotJudged},
+		{Rule: transform.Rule{
 			ID: "chart-unpinned", Severity: transform.Error, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a release elsewhere changes the cluster.",
 		}, Check: (*migration).chartUnpinned},
@@ -101,7 +109,7 @@ func ownRules() []rule {
 		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).leaderElectionOff},
 		{Rule: transform.Rule{
 			ID: "manifest-overwritten", Severity: transform.Error, Guards: manifestEdits,
-			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster.",
+			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster: also two HelmCharts of the cloud-controller-manager, and a HelmChartConfig beside chartValues of the same name.",
 		}, Check: (*migration).manifestOverwritten},
 		{Rule: transform.Rule{
 			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,

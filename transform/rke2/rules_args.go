@@ -132,7 +132,7 @@ func (m *migration) leaderElectionOff() []transform.Finding {
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
 		found = append(found, election.Judge(args.Place(at), "kube-controller-manager", transform.FindingAt)...)
 	}
-	return append(found, m.eachChart(func(c installed) []transform.Finding {
-		return election.Judge(args.Place(c.chart.Values.Get("args")), "cloud-controller-manager", c.inValues)
+	return append(found, m.eachJudged("leader-election-off", func(c installed) []transform.Finding {
+		return election.Judge(c.chart.Placed(), "cloud-controller-manager", c.inArgs)
 	})...)
 }

@@ -63,7 +63,7 @@ func (m *migration) manifestOverwritten() []transform.Finding {
 		}
 		first[id] = i
 	}
-	return found
+	return append(found, m.chartTwice()...)
 }
 
 // objectOf identifies an object: its group, whatever the version, its kind,

@@ -21,12 +21,12 @@ func (m *migration) csiGateStale() []transform.Finding {
 
 // migrationGateStale judges the gate of leader migration itself, of both managers.
 func (m *migration) migrationGateStale() []transform.Finding {
-	inChart := m.eachChart(func(c installed) []transform.Finding {
+	inChart := m.eachJudged("flag-on-external-gate", func(c installed) []transform.Finding {
 		version := c.chart.ImageTag() // the manager that reads these gates
 		if !semver.IsValid(version) {
 			version = m.move().Reached()
 		}
-		return gates.Find(args.Place(c.chart.Values.Get("args")), gates.LeaderMigration, gates.StaleMigration(version), c.inValues)
+		return gates.Find(c.chart.Placed(), gates.LeaderMigration, gates.StaleMigration(version), c.inArgs)
 	})
 	return append(m.eachGate(gates.LeaderMigration, gates.StaleMigration(m.move().Reached())), inChart...)
 }
