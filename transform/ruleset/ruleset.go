@@ -7,7 +7,12 @@
 // stages it stops, is the distro's to say.
 package ruleset
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"strconv"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
 
 // Said is what a rule finds and what to do.
 type Said struct{ Message, Fix string }
@@ -124,6 +129,12 @@ func CCMNotInFile(guards []string) transform.Rule {
 var SaidOfNotInFile = Said{
 	"the provider is external, and no cloud-controller-manager of AWS is in the file: it was installed by other means, or there is none",
 	"look with rke-lm verify whether one runs, then --accept ccm-not-in-file",
+}
+
+// UnknownProvider refuses an argument by which a component gets a provider that is
+// neither aws nor external. of says whose argument it is.
+func UnknownProvider(a args.Placed, of string) error {
+	return transform.NotMigratable(a.Node, of+" has the cloud provider "+strconv.Quote(a.Value)+", which is neither aws nor external", "write cloud-provider=aws or cloud-provider=external, or remove the argument")
 }
 
 // TwoOwners is what CCMFlagMissing says.
