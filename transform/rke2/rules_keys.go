@@ -70,7 +70,7 @@ func (m *migration) unlistedRelease() transform.Finding {
 	if s, _ := at.String(); s != m.Version {
 		at = m.Root // the version is assumed
 	}
-	f := transform.FindingAt(at, "no Rancher version lists RKE2 "+m.Version+", so the arguments of all releases count as known", "check the version")
+	f := transform.FindingAt(at, "the tables of "+TablesDate()+" do not list RKE2 "+m.Version+", so the arguments of all releases count as known", "check the version")
 	f.Severity = transform.Note
 	return f
 }
