@@ -231,6 +231,19 @@ func (w *walker) scalar(n yamledit.Node, key string) {
 		}
 	}
 	w.inside(n, covers([]byte(text), w.within(n, text)))
+	w.folded(n, text)
+}
+
+// folded reads the lines of a string that are joined to one.
+func (w *walker) folded(n yamledit.Node, text string) {
+	start, end := n.Span()
+	raw := w.doc.Bytes()[start:end]
+	if bytes.Count(raw, []byte("\n")) <= strings.Count(text, "\n")+1 {
+		return
+	}
+	for _, s := range assignments(raw, false) {
+		w.splices = append(w.splices, cover(w.doc.Bytes(), start+s.start, start+s.end))
+	}
 }
 
 // within returns the secrets in the text of a string. Where the text stands in the
