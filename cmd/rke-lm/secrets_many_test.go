@@ -291,14 +291,15 @@ func TestNoOutputShowsOneOfManySecrets(t *testing.T) {
 			if name == "cluster.json" && len(marks(unredacted(t, parsePlanted(t, file, text)))) < 600 {
 				t.Fatal("little would be shown if nothing were redacted")
 			}
-			for _, args := range [][]string{
-				{"plan"}, {"plan", "-o", "json"}, {"plan", "-o", "yaml"}, {"plan", "-o", "markdown"},
-				{"explain"}, {"explain", "-o", "json"}, {"lint"}, {"lint", "-o", "json"},
-				{"explain", "--diff", transform.SwitchToExternal}, {"apply", "--next", "--dry-run"},
-			} {
+			runs := [][]string{{"plan"}, {"plan", "-o", "json"}, {"plan", "-o", "markdown"}, {"explain", "-o", "json"}, {"lint"}}
+			if name == "cluster.yaml" {
+				runs = append(runs, []string{"plan", "-o", "yaml"}, []string{"explain"}, []string{"lint", "-o", "json"},
+					[]string{"explain", "--diff", transform.SwitchToExternal}, []string{"apply", "--next", "--dry-run"})
+				requireSafeFolder(t, p, file)
+			}
+			for _, args := range runs {
 				p.run(t, "", append(args, file))
 			}
-			requireSafeFolder(t, p, file)
 		})
 	}
 }

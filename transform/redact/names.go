@@ -51,7 +51,7 @@ var references = []string{
 	"volume", "volumes", "store", "syncs", "rotation", "strategy", "scope", "scopes", "endpoint", "endpoints", "server", "host", "port", "region", "bucket",
 	"prefix", "suffix", "header", "headers", "env", "var", "field", "property", "template", "review", "reviews", "reviewer", "usage",
 	"hint", "reminder", "strength", "rule", "rules", "manager", "controller", "driver", "plugin", "image", "repository", "arn", "config", "configuration",
-	"options", "settings", "spec", "status", "algorithms", "renewal", "checksum", "digest", "valuessecrets", "pullsecrets",
+	"options", "settings", "spec", "status", "algorithms", "renewal", "checksum", "digest", "valuessecrets", "pullsecrets", "tokenizer",
 }
 
 // holders end in the word of a reference, and hold secrets.

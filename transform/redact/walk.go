@@ -125,12 +125,16 @@ func (w *walker) hideAll(n yamledit.Node) {
 
 // refers reports whether the value of a key names an object, and is no secret.
 func refers(n yamledit.Node) bool {
-	switch n.Key() {
-	case "name", "namespace", "secretName", "kind", "apiVersion", "type", "mode":
-		v, ok := n.String()
-		return ok && refersByName(strings.ToLower(v))
+	if n.Key() == "key" && n.Parent().Get("path").Exists() { // of a file in a volume
+		return true
 	}
-	return false
+	if n.Key() != "apiVersion" && !endsIn(flatten(n.Key()), references) || secretKey(n.Key()) {
+		return false
+	}
+	if v, isText := n.String(); isText {
+		return refersByName(strings.ToLower(v))
+	}
+	return true
 }
 
 func (w *walker) cover(n yamledit.Node) {
