@@ -14,6 +14,9 @@ import (
 // isCloudConfig tells the keys that hold a provider's configuration, credentials
 // included.
 func isCloudConfig(key string) bool {
+	if !strings.ContainsAny(key, "cC") || len(key) > 32 {
+		return false
+	}
 	flat := flatten(key)
 	return flat == "cloudproviderconfig" || flat == "customcloudprovider" || key == "cloud.conf"
 }

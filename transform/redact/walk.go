@@ -51,9 +51,10 @@ func (w *walker) list(n yamledit.Node, key string) {
 }
 
 func (w *walker) mapping(n yamledit.Node) {
-	kind, secretValue := w.heading(n)
+	children := n.Children()
+	kind, secretValue := heading(children)
 	isSecret := kind == "Secret" || kind == "SecretList"
-	for _, c := range n.Children() {
+	for _, c := range children {
 		switch key := c.Key(); {
 		case isSecret && (key == "data" || key == "stringData"):
 			w.hideData(c)
@@ -77,8 +78,8 @@ func (w *walker) mapping(n yamledit.Node) {
 
 // heading returns the kind of a manifest, and whether the value beside a name or a
 // key, as of an environment variable, a taint or a selector, is a secret.
-func (w *walker) heading(n yamledit.Node) (kind string, secretValue bool) {
-	for _, c := range n.Children() {
+func heading(children []yamledit.Node) (kind string, secretValue bool) {
+	for _, c := range children {
 		switch c.Key() {
 		case "kind":
 			kind, _ = c.String()

@@ -63,8 +63,13 @@ func (n Node) entry(key string) Node {
 }
 
 // child returns entry or item i.
-func (n Node) child(i int) Node {
-	c := Node{doc: n.doc, parent: &n, index: i}
+func (n Node) child(i int) Node { return n.children().at(i) }
+
+// children returns the node as the one parent of all that are taken from it.
+func (n Node) children() *Node { return &n }
+
+func (n *Node) at(i int) Node {
+	c := Node{doc: n.doc, parent: n, index: i}
 	if n.y.Kind == yaml.MappingNode {
 		c.key, c.y = n.y.Content[2*i], n.y.Content[2*i+1]
 	} else {
@@ -89,9 +94,9 @@ func (n Node) Entries() []Entry {
 	if !n.IsMap() {
 		return nil
 	}
-	es := make([]Entry, n.Len())
+	es, parent := make([]Entry, n.Len()), n.children()
 	for i := range es {
-		c := n.child(i)
+		c := parent.at(i)
 		es[i] = Entry{Key: c.key.Value, Value: c}
 	}
 	return es
@@ -102,9 +107,9 @@ func (n Node) Items() []Node {
 	if !n.IsList() {
 		return nil
 	}
-	ns := make([]Node, n.Len())
+	ns, parent := make([]Node, n.Len()), n.children()
 	for i := range ns {
-		ns[i] = n.child(i)
+		ns[i] = parent.at(i)
 	}
 	return ns
 }
@@ -235,9 +240,9 @@ func mergeKey(n *yaml.Node) *yaml.Node {
 
 // Children returns the items of a list or the values of a mapping.
 func (n Node) Children() []Node {
-	ns := make([]Node, n.Len())
+	ns, parent := make([]Node, n.Len()), n.children()
 	for i := range ns {
-		ns[i] = n.child(i)
+		ns[i] = parent.at(i)
 	}
 	return ns
 }
