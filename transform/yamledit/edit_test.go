@@ -353,10 +353,6 @@ func TestEditsThatAreNotSafeAreRefused(t *testing.T) {
 		change   func(*Edit, Node)
 		want     string
 	}{
-		{"an anchored value", "a: &x aws\nb: *x\n", set("external", "a"), "in.yaml:1: a: an anchor, alias or merge key (<<) stands in the way; write the values out"},
-		{"an alias", "a: &x aws\nb: *x\n", set("external", "b"), "in.yaml:2: b: an anchor, alias"},
-		{"something below an anchor", "a: &x\n  b: aws\nc: *x\n", set("external", "a", "b"), "in.yaml:1: a: an anchor, alias"},
-		{"a merge key", "b: &b {c: aws}\na:\n  <<: *b\n  d: 1\n", set("x", "a", "<<"), "in.yaml:3: a.<<: an anchor, alias or merge key"},
 		{"a folded manifest", "x: 1\nm: >\n  a: 1\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:2: m: a folded scalar (>) holds YAML"},
 		{"a manifest in single quotes", "m: 'a: 1'\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:1: m: a string of one line holds YAML"},
 		{"a manifest in double quotes over several lines", "m: \"a: 1\\n\\\n  b: 2\"\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:1: m: a quoted string of several lines"},

@@ -78,7 +78,7 @@ func (e *Edit) Embedded(n Node) (*Embedded, error) {
 	if in := e.inner.of(n); in != nil {
 		return in, nil
 	}
-	if !e.writable(n) {
+	if !e.writable(n, true) {
 		return nil, e.err
 	}
 	in, err := n.Embedded()
