@@ -213,8 +213,8 @@ func (s *scanner) quoted(at int) (start, end int) {
 
 // lineFacts is what a line says about its short flags.
 type lineFacts struct {
-	end           int
-	login, secret byte // the letter of the flag with a password
+	end    int
+	secret byte // the letter of the flag with a password
 }
 
 // programs are known to take a password by a short flag.
