@@ -67,7 +67,7 @@ func (j *judge) leaseOwnerless() []transform.Finding {
 	fix := "look at the logs of both managers, and whether they may lock the lease: kubectl auth can-i update leases/" + lease.Name + " -n " + leadermigration.Namespace + " --as " + leadermigration.ManagerUser
 	path := leasePath(lease.Name)
 	switch {
-	case !there && j.Partial && len(j.Leases) == 0:
+	case !there && !j.Looked(observation.Leases):
 		return nil
 	case !there:
 		return []transform.Finding{found(path, "leader migration is on, and the migration lease is not there: the cloud controllers run nowhere", fix)}

@@ -31,8 +31,10 @@ func (m *migration) switchToExternal() transform.Stage {
 		Actions: append(procedure.BeforeSwitch(m.target), m.taken()),
 		Ahead:   len(procedure.BeforeSwitch(m.target)),
 		Caution: m.move().Caution(),
-		Verify:  append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
+
+		AfterByHand: m.afterByHand(),
+		Verify:      append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		Restore:     append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
 	}
 }
 
@@ -49,6 +51,15 @@ func (m *migration) credentials() transform.Preparation {
 	// RKE mounts /etc/kubernetes into the kubelet's container.
 	const folder = "/etc/kubernetes/credential-provider"
 	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
+}
+
+// afterByHand is the chart, which shows in no file of RKE. A cluster that is external
+// already needs no more order.
+func (m *migration) afterByHand() []string {
+	if m.isExternal() || m.runsManager() {
+		return nil
+	}
+	return []string{transform.InstallCCM}
 }
 
 func (m *migration) metadataWhy() string {
