@@ -16,7 +16,11 @@ var gateKeys = []string{kubeletArgs, "kube-proxy-arg", apiServerArgs, managerArg
 
 // csiGateStale judges the gate of the volumes.
 func (m *migration) csiGateStale() []transform.Finding {
-	return m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+	stale := m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+	if m.stage != "" {
+		return stale // a note about an upgrade to come stops no stage
+	}
+	return append(stale, gates.Noted(m.eachGate(gates.CSI, gates.EndingCSI(m.move().Reached())))...)
 }
 
 // migrationGateStale judges the gate of leader migration itself, of both managers.

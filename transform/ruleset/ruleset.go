@@ -7,7 +7,12 @@
 // stages it stops, is the distro's to say.
 package ruleset
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"strconv"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
 
 // Said is what a rule finds and what to do.
 type Said struct{ Message, Fix string }
@@ -32,7 +37,7 @@ var (
 func CSIGateStale(guards []string) transform.Rule {
 	return transform.Rule{
 		ID: "csi-gate-stale", Severity: transform.Error, Guards: guards, Acceptable: true,
-		Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
+		Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component. A note at 1.23 and 1.24, where false still works.",
 	}
 }
 
@@ -126,6 +131,12 @@ var SaidOfNotInFile = Said{
 	"look with rke-lm verify whether one runs, then --accept ccm-not-in-file",
 }
 
+// UnknownProvider refuses an argument by which a component gets a provider that is
+// neither aws nor external. of says whose argument it is.
+func UnknownProvider(a args.Placed, of string) error {
+	return transform.NotMigratable(a.Node, of+" has the cloud provider "+strconv.Quote(a.Value)+", which is neither aws nor external", "write cloud-provider=aws or cloud-provider=external, or remove the argument")
+}
+
 // TwoOwners is what CCMFlagMissing says.
 const TwoOwners = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
 
@@ -151,3 +162,20 @@ var (
 		"remove the argument once no undo needs it",
 	}
 )
+
+// LeaseGrantMissing is for leader migration that is on before its permission is there.
+func LeaseGrantMissing(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: "lease-grant-missing", Severity: transform.Warning, Guards: guards, Acceptable: true,
+		Doc: "kube-controller-manager has leader migration on, and nothing in the file permits it to lock the migration lease: its cloud controllers run nowhere, unless the permission was granted elsewhere.",
+	}
+}
+
+// SaidOfLeaseGrantMissing is what LeaseGrantMissing says.
+var SaidOfLeaseGrantMissing = Said{
+	"leader migration is on, and nothing in the file permits kube-controller-manager to lock the migration lease: without the permission its cloud controllers run nowhere",
+	"apply grant-migration-lease, or check that the cluster has a Role and RoleBinding for the lease",
+}
+
+// ProviderRemoved is the id of the rule for clusters that lost their provider.
+const ProviderRemoved = "provider-removed"
