@@ -163,11 +163,14 @@ var (
 	}
 )
 
+// LeaseGrant is the id of LeaseGrantMissing.
+const LeaseGrant = "lease-grant-missing"
+
 // LeaseGrantMissing is for leader migration that is on before its permission is there.
 func LeaseGrantMissing(guards []string) transform.Rule {
 	return transform.Rule{
-		ID: "lease-grant-missing", Severity: transform.Warning, Guards: guards, Acceptable: true,
-		Doc: "kube-controller-manager has leader migration on, and nothing in the file permits it to lock the migration lease: its cloud controllers run nowhere, unless the permission was granted elsewhere.",
+		ID: LeaseGrant, Severity: transform.Warning, Guards: guards, Acceptable: true,
+		Doc: "kube-controller-manager has leader migration on, and nothing in the file permits it to lock the migration lease: its cloud controllers run nowhere, unless the permission was granted elsewhere. Of manifests, lint judges those whose file or folder has permissions.",
 	}
 }
 
