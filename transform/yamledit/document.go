@@ -23,6 +23,7 @@ import (
 type Document struct {
 	chunk Chunk
 	root  *yaml.Node // nil for a document without content
+	outer *yaml.Node // root, or the list that holds it
 	json  bool
 	flat  bool // the text of a string on one line: every line is the first
 	lines func() *lineIndex
@@ -45,7 +46,7 @@ func Parse(c Chunk) (*Document, error) {
 	if err != nil {
 		return nil, parseError(c, err)
 	}
-	d := &Document{chunk: c, root: root, texts: &texts{}}
+	d := &Document{chunk: c, root: root, outer: root, texts: &texts{}}
 	d.lines = sync.OnceValue(func() *lineIndex { return indexLines(c.Bytes) })
 	d.style = sync.OnceValue(func() *style { return detectStyle(d) })
 	d.comments = sync.OnceValue(func() []comment { return findComments(d) })
@@ -65,7 +66,11 @@ func Parse(c Chunk) (*Document, error) {
 			return nil, err
 		}
 	}
-	return d, d.checkLevels()
+	if err := d.checkLevels(); err != nil {
+		return nil, err
+	}
+	d.takeItem()
+	return d, nil
 }
 
 // mostNodes bounds how many values aliases may bring into a document; no cluster

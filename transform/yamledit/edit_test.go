@@ -238,6 +238,39 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 	})
 }
 
+func TestJSONInSingleQuotesIsEditedInPlace(t *testing.T) {
+	inside := func(change func(*Edit, Node)) func(*Edit, Node) {
+		return func(e *Edit, n Node) {
+			in, err := e.Embedded(n.Get("v"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(in.Edit(0), in.Documents()[0].Root())
+		}
+	}
+	runEdits(t, []editCase{
+		{"an item", `v: '{"args": ["--v=2"], "name": "it''s"}' # why` + "\n", inside(appendTo("--f", "args")), `v: '{"args": ["--v=2", "--f"], "name": "it''s"}' # why` + "\n"},
+		{"a value with a quote", `v: '{"name": "it''s"}'` + "\n", inside(set("we're", "name")), `v: '{"name": "we''re"}'` + "\n"},
+	})
+}
+
+func TestJSONKeepsItsStep(t *testing.T) {
+	const in = "{\n    \"a\": {\n        \"b\": []\n    }\n}\n"
+	runEdits(t, []editCase{
+		{"an item", in, appendTo("y", "a", "b"), strings.Replace(in, "[]", "[\n            \"y\"\n        ]", 1)},
+	})
+}
+
+func TestJSONKeepsItsTabs(t *testing.T) {
+	const in = "{\n\t\"a\": {\n\t\t\"b\": [\n\t\t\t\"x\"\n\t\t]\n\t},\n\t\"c\": []\n}\n"
+	runEdits(t, []editCase{
+		{"an item", in, appendTo("y", "a", "b"), strings.Replace(in, "\"x\"", "\"x\",\n\t\t\t\"y\"", 1)},
+		{"a key with a list", in, add("d", []any{"y"}, "a"), strings.Replace(in, "\t\t]\n", "\t\t],\n\t\t\"d\": [\n\t\t\t\"y\"\n\t\t]\n", 1)},
+		{"a list that was empty", in, appendTo("y", "c"), strings.Replace(in, "[]", "[\n\t\t\"y\"\n\t]", 1)},
+		{"a mapping that takes the place of a scalar", "{\n\t\"a\": 1\n}\n", set(Map{{"k", "v"}}, "a"), "{\n\t\"a\": {\n\t\t\"k\": \"v\"\n\t}\n}\n"},
+	})
+}
+
 func TestSeveralChangesOfOneEditStandSideBySide(t *testing.T) {
 	runEdits(t, []editCase{
 		{"a key behind a mapping, and an item at the end of its last list", "m:\n  l:\n    - x\nz: 1\n", func(e *Edit, n Node) {

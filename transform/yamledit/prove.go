@@ -14,13 +14,13 @@ import (
 // positions and comments may move.
 func (e *Edit) prove(after *Document) error {
 	e.twins = map[*yaml.Node]*yaml.Node{}
-	if e.doc.root == nil || after.root == nil {
-		if e.doc.root != after.root {
+	if e.doc.outer == nil || after.outer == nil {
+		if e.doc.outer != after.outer {
 			return fmt.Errorf("a document without content changed")
 		}
 		return nil
 	}
-	return e.same(e.doc.root, after.root)
+	return e.same(e.doc.outer, after.outer)
 }
 
 // same compares node b with node a, its successor.

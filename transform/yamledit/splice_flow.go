@@ -77,7 +77,7 @@ func (f *flowList) renderAll(inserts map[int][]insert) string {
 // insert puts a member in front of member i; behind the last one that stays it
 // is appended.
 func (f *flowList) insert(i int, in insert) {
-	text, pad := f.render(in), "\n"+strings.Repeat(" ", f.column)
+	text, pad := f.render(in), "\n"+strings.Repeat(f.doc.style().blank, f.column)
 	switch {
 	case i < f.kept && f.tall:
 		f.replace(f.start(i), f.start(i), text+","+pad)

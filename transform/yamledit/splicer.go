@@ -199,8 +199,8 @@ func (s *splicer) lineIndent(n Node) int {
 	if n.key != nil {
 		at = n.key
 	}
-	spaces, _ := s.doc.lines().indent(at.Line - 1)
-	return spaces
+	line := s.doc.lines().text(at.Line - 1)
+	return len(line) - len(bytes.TrimLeft(line, s.doc.style().blank))
 }
 
 // strip gives a block scalar that has text the indicator "-".
