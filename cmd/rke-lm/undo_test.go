@@ -118,7 +118,7 @@ func savedPlanGoesThereAndBack(t *testing.T, p *transform.Plan) {
 			continue
 		}
 		made++
-		doc = moved(t, doc, s, 1, step.After, transform.Choice{Next: true})
+		doc = moved(t, doc, s, 1, step.After, transform.Choice{Next: true, ByHand: transform.StageNames()})
 	}
 	last := p.Steps[len(p.Steps)-1]
 	if made == 0 {
@@ -133,7 +133,7 @@ func savedPlanGoesThereAndBack(t *testing.T, p *transform.Plan) {
 	if err != nil || len(moves) != made || string(moves[made-1].After) != string(p.Start.Bytes()) {
 		t.Errorf("%d of %d stages were taken back: %v", len(moves), made, err)
 	}
-	moved(t, p.Start, s, made, last.After, transform.Choice{Stage: lastEdit(p), Through: true})
+	moved(t, p.Start, s, made, last.After, transform.Choice{Stage: lastEdit(p), Through: true, ByHand: transform.StageNames()})
 }
 
 // savedAndRead returns the plan as a later run has it.
