@@ -26,6 +26,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // conductOptions are the flags of the verbs that run stages on a live cluster.
@@ -214,8 +215,8 @@ func commandLine(cmd *cobra.Command, verb string, except ...string) string {
 			values = list.GetSlice()
 		}
 		for _, v := range values {
-			words = append(words, outputs.ShellWord("--"+f.Name+"="+v))
+			words = append(words, "--"+f.Name+"="+v)
 		}
 	})
-	return strings.Join(words, " ")
+	return shell.Words(words...)
 }

@@ -123,13 +123,3 @@ func TestHunksSayWhereTheyStand(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
-func TestShellWordsAreQuotedWhereTheyMust(t *testing.T) {
-	for word, want := range map[string]string{
-		"plans/a-b_c.yaml": "plans/a-b_c.yaml", "my plans": "'my plans'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'", "a;b": "'a;b'", "ü": "'ü'",
-	} {
-		if got := ShellWord(word); got != want {
-			t.Errorf("%q: got %s", word, got)
-		}
-	}
-}
