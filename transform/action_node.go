@@ -31,6 +31,9 @@ func (a WorkloadDone) Command() string {
 	return shell.Line("kubectl -n %s rollout status %--%s/%s", a.Namespace, a.Kind, a.Name)
 }
 
+// KubeadmFile is what KubeadmSource writes.
+const KubeadmFile = "ClusterConfiguration.yaml"
+
 // KubeadmSource fetches what kubeadm writes static pods from.
 type KubeadmSource struct{}
 
@@ -41,7 +44,7 @@ func (KubeadmSource) Purpose() string {
 
 // Command implements Action.
 func (KubeadmSource) Command() string {
-	return "kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > ClusterConfiguration.yaml"
+	return "kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > " + KubeadmFile
 }
 
 // KubeadmUpload stores a ClusterConfiguration in the cluster.
@@ -74,12 +77,12 @@ func (a APIServerProvider) Command() string {
 
 // KubeletProvider changes the provider of the kubelets. KubeletConfiguration has
 // no field for it: it is a flag, in the files of the environment that kubeadm and
-// the packages of the kubelet use.
-type KubeletProvider struct{ From, To, When string }
+// the packages of the kubelet use. Also says what else to do.
+type KubeletProvider struct{ From, To, When, Also string }
 
 // Purpose implements Action.
 func (a KubeletProvider) Purpose() string {
-	return fmt.Sprintf("%s, on one node after the other, make the kubelet %s: it is a flag in a file of its environment, and no field of KubeletConfiguration; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for nodes to come", a.When, a.To)
+	return fmt.Sprintf("%s, on one node after the other, make the kubelet %s: it is a flag in a file of its environment, and no field of KubeletConfiguration%s", a.When, a.To, a.Also)
 }
 
 // Command implements Action.

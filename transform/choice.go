@@ -17,6 +17,9 @@ type Choice struct {
 	Next    bool
 }
 
+// names reports whether the choice is this very stage and no other.
+func (c Choice) names(stage string) bool { return c.Stage == stage && !c.Through && !c.Next }
+
 // ends reports whether the choice needs no step behind this one.
 func (c Choice) ends(s Step) bool {
 	return c.Next && s.Left() || !c.Next && s.Stage.Name == c.Stage

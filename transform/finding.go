@@ -53,6 +53,9 @@ type Rule struct {
 	Guards []string
 	// Acceptable says whether --accept may acknowledge an error.
 	Acceptable bool
+	// Elsewhere says that another document of a run may hold what the rule misses; its
+	// findings count once all documents were seen.
+	Elsewhere bool
 	// Fixable says that lint --fix can correct what the rule finds.
 	Fixable bool
 	Doc     string // one sentence for docs/rules.md

@@ -15,12 +15,14 @@ type State string
 
 // A stage is done when its result holds or a later stage supersedes it; it is
 // blocked when an error guards it. A document does not show how far a stage of
-// actions alone has come: it never counts as left to do.
+// actions alone has come: it never counts as left to do. Nor does a stage count
+// whose result may have come to the cluster without the document.
 const (
 	Done       State = "done"
 	Todo       State = "todo"
 	Blocked    State = "blocked"
 	ActionOnly State = "action"
+	NotInFile  State = "not-in-file"
 )
 
 // Plan is the stages of one cluster, applied one after another.
@@ -29,6 +31,8 @@ type Plan struct {
 	Target  Target
 	Start   *yamledit.Document
 	Steps   []Step
+
+	Part Part // in a run over several documents
 
 	deliver func(doc *yamledit.Document, file string) Delivery
 }
@@ -53,7 +57,7 @@ func (s Step) Files() ([]File, error) {
 	switch {
 	case s.result != nil:
 		stage, _ = stageOf(s.result.Stages(), s.Stage.Name)
-	case s.State != ActionOnly:
+	case s.State != ActionOnly && s.State != NotInFile:
 		return nil, nil
 	}
 	if stage.Files == nil {
@@ -77,6 +81,14 @@ func (s Step) Left() bool { return s.State == Todo || s.State == Blocked }
 
 // Left reports whether an edit is left to do.
 func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, Step.Left) }
+
+// Open reports whether an edit is left to do, or something is not in the file and
+// nobody has said that it is known.
+func (p *Plan) Open() bool { return p.Left() || slices.ContainsFunc(p.Steps, Step.unknown) }
+
+func (s Step) unknown() bool {
+	return s.State == NotInFile && slices.ContainsFunc(s.Findings, func(f Finding) bool { return !f.Accepted })
+}
 
 // Step returns the step of a stage.
 func (p *Plan) Step(stage string) (Step, bool) {
@@ -105,9 +117,10 @@ func BuildFor(d Distro, doc *yamledit.Document, target Target, choice Choice) (*
 		return nil, err
 	}
 	p := &Plan{Cluster: c.Identity(), Target: target, Start: doc, deliver: d.Deliver}
+	p.Part = partOf(d, c)
 	var way trail
 	for i := range c.Stages() {
-		step, next, err := build(d, c, i, target, way)
+		step, next, err := build(d, c, i, target, choice, way)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +140,7 @@ func BuildFor(d Distro, doc *yamledit.Document, target Target, choice Choice) (*
 // the plan of all stages tells whether that holds and why.
 func canGoOn(later []Stage) bool {
 	return !slices.ContainsFunc(later, func(s Stage) bool {
-		if s.Edit == nil {
+		if s.Edit == nil || s.NotInFile != nil && s.NotInFile() {
 			return false
 		}
 		_, err := s.Edit()
@@ -137,9 +150,17 @@ func canGoOn(later []Stage) bool {
 
 // build applies stage i to a cluster and returns the cluster behind it. way leads
 // from the file to the cluster.
-func build(d Distro, c Cluster, i int, target Target, way trail) (Step, Cluster, error) {
+func build(d Distro, c Cluster, i int, target Target, choice Choice, way trail) (Step, Cluster, error) {
 	stages := c.Stages()
 	step := Step{Stage: stages[i], State: Done, Before: c.Document(), After: c.Document()}
+	if step.Stage.NotInFile != nil && step.Stage.NotInFile() {
+		step.State = NotInFile
+		own, _ := PartOf(d, c, c.Findings(step.Stage.Name))
+		step.Findings = way.findings(own)
+		if step.Stage.Edit == nil || !choice.names(step.Stage.Name) {
+			return step, c, nil
+		}
+	}
 	if step.Stage.Edit == nil {
 		step.State = ActionOnly
 		return step, c, nil

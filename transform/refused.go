@@ -30,6 +30,9 @@ const (
 	RuleNotMigratable = "not-migratable"
 	RuleTemplated     = "templated"
 	RuleEncrypted     = "encrypted"
+	// RuleOverlaid is for documents that kustomizations or Fleet change before they
+	// reach a cluster.
+	RuleOverlaid = "changed-by-overlay"
 )
 
 // NotMigratable refuses a cluster because of a node.

@@ -12,17 +12,24 @@ import (
 // Same reports whether two values, as Node.Value returns them, mean the same.
 // Where a string holds YAML documents these are compared, in any order: that is
 // how they are applied.
-func Same(a, b any) bool {
+//
+// Documents in more than [yamledit.MaxEmbedding] strings are compared as text.
+func Same(a, b any) bool { return comparison(0).same(a, b) }
+
+// comparison is one inside of so many strings.
+type comparison int
+
+func (c comparison) same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && sameMap(a, b)
+		return ok && c.sameMap(a, b)
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, Same)
+		return ok && slices.EqualFunc(a, b, c.same)
 	case string:
 		b, ok := b.(string)
-		return ok && (a == b || sameStream(a, b))
+		return ok && (a == b || c < yamledit.MaxEmbedding && (c+1).sameStream(a, b))
 	}
 	switch b.(type) {
 	case map[string]any, []any:
@@ -31,19 +38,19 @@ func Same(a, b any) bool {
 	return a == b
 }
 
-func sameMap(a, b map[string]any) bool {
+func (c comparison) sameMap(a, b map[string]any) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for key, v := range a {
-		if other, found := b[key]; !found || !Same(v, other) {
+		if other, found := b[key]; !found || !c.same(v, other) {
 			return false
 		}
 	}
 	return true
 }
 
-func sameStream(a, b string) bool {
+func (c comparison) sameStream(a, b string) bool {
 	as, ok := objects(a)
 	if !ok {
 		return false
@@ -53,7 +60,7 @@ func sameStream(a, b string) bool {
 		return false
 	}
 	for _, v := range as {
-		i := slices.IndexFunc(bs, func(w any) bool { return Same(v, w) })
+		i := slices.IndexFunc(bs, func(w any) bool { return c.same(v, w) })
 		if i < 0 {
 			return false
 		}

@@ -45,6 +45,10 @@ type Stage struct {
 	// Early reports that the stage cannot be done yet, although nothing is left
 	// to edit: what it takes away was never there. nil stands for never.
 	Early func() bool
+	// NotInFile reports that the document neither holds what the stage makes nor
+	// shows that it is missing: it may have come to the cluster by other means. Then
+	// only a choice of this very stage edits the document. nil stands for never.
+	NotInFile func() bool
 	// Check compares the cluster with its successor: what was promised changed,
 	// for every machine class, and nothing else.
 	Check func(after Cluster) error

@@ -159,6 +159,9 @@ func (a *applyOptions) files(ctx context.Context, paths []string, target transfo
 // cluster works on a cluster, and returns what shows its findings and keeps the
 // part of the file that changes.
 func (a *applyOptions) cluster(f found, t transform.Target) (func() error, error) {
+	if err := f.refusal(t); err != nil {
+		return nil, err
+	}
 	var said, diff bytes.Buffer
 	part, note, err := a.part(f, t, &said, &diff)
 	return func() error {

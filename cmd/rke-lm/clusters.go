@@ -62,16 +62,18 @@ func (o *options) workLive(l *liveCluster, work func(found) (func() error, error
 	p := piece{chunk: l.object.Chunk(), marked: true, end: true}
 	p.source = source.FromReader(title, nil)
 	r := result{piece: p, cluster: true}
-	f, err := o.open(p.chunk)
-	switch {
-	case err != nil:
-		r.err = err
-	case f.doc == nil:
-		r.err = &failure{code: exitRefused, err: fmt.Errorf("%s: it is not %s", title, o.documents())}
-	default:
+	r.err = transform.Guard(title, func() error {
+		f, err := o.open(p.chunk)
+		switch {
+		case err != nil:
+			return err
+		case f.doc == nil:
+			return &failure{code: exitRefused, err: fmt.Errorf("%s: it is not %s", title, o.documents())}
+		}
 		f.source, f.live = p.source, l
-		r.show, r.err = work(f)
-	}
+		r.show, err = work(f)
+		return err
+	})
 	return r
 }
 

@@ -133,6 +133,24 @@ func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 	audited(t, log)
 }
 
+func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(t, "one", said(t))
+	r.Confirm = func(_ context.Context, stage string) (bool, error) {
+		if stage == transform.SwitchToExternal {
+			panic("a bug")
+		}
+		return true, nil
+	}
+	err := r.Migrate(t.Context())
+	if exitCode(err) != exitInput || !strings.Contains(fmt.Sprint(err), "report this as a bug of rke-lm") || !strings.Contains(err.Error(), "to go on: again") {
+		t.Errorf("%v", err)
+	}
+	if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
+		t.Errorf("cordoned: %v, lock: %s", left, w.rancher.Object(worldLease))
+	}
+}
+
 func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 	w := newWorld(t)
 	r := w.run(t, "one", said(t))

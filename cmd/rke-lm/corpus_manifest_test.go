@@ -103,7 +103,7 @@ func (r *manifestRun) applyingAgain(o *outcome, i int) error {
 
 // managersParts are the places that stages may change: the arguments, the volumes
 // and mounts, the image, and the annotation of a finished migration.
-var managersParts = regexp.MustCompile(`(^|\.)(command|args|volumes|volumeMounts|image|annotations|kubernetesVersion)\b|^controllerManager\.extra(Args|Volumes)\b`)
+var managersParts = regexp.MustCompile(`(^|\.)(command|args|volumes|volumeMounts|image|annotations|kubernetesVersion)\b|^controllerManager\.extra(Args|Volumes)\b|^nodeRegistration\.kubeletExtraArgs\b`)
 
 // onlyManagersPartsDiffer compares the values as another YAML reader sees them.
 func onlyManagersPartsDiffer(o *outcome, i int) error {

@@ -87,7 +87,10 @@ func exitCode(err error) int {
 	var lost *rancher.Lost
 	var refused *admission.Refused
 	var end *conduct.End
+	var fault *transform.Fault
 	switch {
+	case errors.As(err, &fault):
+		return exitInput
 	case errors.As(err, &answered) && answered.NotTaken():
 		return exitRefused
 	case errors.As(err, &end):

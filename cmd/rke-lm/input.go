@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -33,6 +35,16 @@ type found struct {
 	doc    *yamledit.Document
 	source source.Source
 	live   *liveCluster // nil for a file
+	// overlaid refuses a document that kustomizations or Fleet change; nil for others.
+	overlaid error
+}
+
+// refusal is what keeps a document from being planned, unless the operator accepts it.
+func (f found) refusal(t transform.Target) error {
+	if slices.Contains(t.Accept, transform.RuleOverlaid) {
+		return nil
+	}
+	return f.overlaid
 }
 
 // result is what came of a document, or the end of a source.
@@ -78,7 +90,7 @@ func (o *options) clusters(ctx context.Context, paths []string, work func(found)
 			}
 		}
 		if none && ctx.Err() == nil {
-			yield(failed(&failure{code: exitRefused, err: errors.New("no cluster was found; name a file that holds " + o.documents())}))
+			yield(failed(o.none(sources)))
 		}
 	}
 }
@@ -86,7 +98,7 @@ func (o *options) clusters(ctx context.Context, paths []string, work func(found)
 // use does what is left to do, and returns the error that there was.
 func (r result) use() error {
 	if r.show != nil {
-		if err := r.show(); err != nil {
+		if err := transform.Guard(r.place(), r.show); err != nil {
 			return err
 		}
 	}
@@ -142,12 +154,25 @@ func (o *options) work(p piece, work func(found) (func() error, error)) result {
 	if p.end {
 		return r
 	}
-	f, err := o.open(p.chunk)
-	if r.err = err; err == nil && f.doc != nil {
+	r.err = transform.Guard(p.place(), func() error {
+		f, err := o.open(p.chunk)
+		if err != nil || f.doc == nil {
+			return err
+		}
 		r.cluster, f.source = true, p.source
-		r.show, r.err = work(f)
-	}
+		f.overlaid = kustomize.Judge(f.doc, o.overlays.Use(p.source))
+		r.show, err = work(f)
+		return err
+	})
 	return r
+}
+
+// place names the document in messages.
+func (p piece) place() string {
+	if p.chunk.Index == 0 {
+		return p.chunk.File
+	}
+	return fmt.Sprintf("%s:%d: document %d", p.chunk.File, p.chunk.Line+1, p.chunk.Index+1)
 }
 
 // ending returns the error of a source as a whole, behind its last document.
@@ -210,11 +235,31 @@ func fragment(doc *yamledit.Document) (yamledit.Node, bool) {
 	return yamledit.Node{}, false
 }
 
+// none says that the paths hold no cluster.
+func (o *options) none(sources []source.Source) error {
+	for _, s := range sources {
+		if err := kustomization(s); err != nil {
+			return err
+		}
+	}
+	return &failure{code: exitRefused, err: errors.New("no cluster was found; name a file that holds " + o.documents())}
+}
+
+// kustomization refuses a kustomization, which makes clusters of other files.
+func kustomization(s source.Source) error {
+	if !slices.Contains(kustomize.FileNames(), filepath.Base(s.Path)) {
+		return nil
+	}
+	return &failure{code: exitRefused, err: fmt.Errorf("%s: a kustomization, and no cluster by itself; plan what it makes: kubectl kustomize %s | rke-lm plan -", s.Name, filepath.Dir(s.Path))}
+}
+
 // nothing says why a named file has no cluster to work on.
 func (o *options) nothing(in piece, first error) error {
 	switch {
 	case first != nil:
 		return first
+	case kustomization(in.source) != nil:
+		return kustomization(in.source)
 	case in.stats.Bytes == 0:
 		return &yamledit.Error{File: in.source.Name, What: "the file is empty", Do: "name a file that holds " + o.documents()}
 	case in.stats.Oversize > 0:

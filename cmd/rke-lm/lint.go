@@ -22,8 +22,10 @@ import (
 type lintOptions struct {
 	rewrite
 	tally
-	fix   bool
-	moved int // lines that fixes added to the file in work
+	fix      bool
+	moved    int // lines that fixes added to the file in work
+	together transform.Together
+	lacking  []transform.Part // documents that lack what another one may hold
 }
 
 func newLint(o *options) *cobra.Command {
@@ -78,7 +80,21 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	for _, p := range l.lacking {
+		l.add(l.together.Left(p))
+	}
 	return l.finish()
+}
+
+// take keeps what a document has to say about others, until all were read.
+func (l *lintOptions) take(p transform.Part) {
+	l.together.Add(p)
+	for i := range p.Lacks {
+		p.Lacks[i].Line += l.moved
+	}
+	if len(p.Lacks) > 0 {
+		l.lacking = append(l.lacking, p)
+	}
 }
 
 // check refuses choices that mean nothing together. Where standard output takes
@@ -108,6 +124,9 @@ func (l *lintOptions) check(paths []string) error {
 // fixes changed.
 func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error) {
 	c, err := f.distro.ForLint(f.doc, t)
+	if err == nil {
+		err = f.overlaid
+	}
 	if c == nil {
 		return nil, err
 	}
@@ -115,9 +134,10 @@ func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error)
 	if l.fix {
 		c, made = transform.Repair(f.distro, c, t)
 	}
-	findings := append(c.Findings(""), f.objections(t)...)
+	findings, inRun := transform.PartOf(f.distro, c, append(c.Findings(""), f.objections(t)...))
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
+		l.take(inRun)
 		l.show(findings)
 		if len(made) == 0 {
 			return nil
@@ -180,6 +200,11 @@ func (l *lintOptions) fail(err error, t transform.Target) bool {
 	case transform.RuleTemplated, transform.RuleEncrypted:
 		l.code = max(l.code, exitCode(err))
 		return true
+	case transform.RuleOverlaid:
+		if findings[0].Stops() {
+			l.code = max(l.code, exitCode(err))
+			return true
+		}
 	case transform.RuleNotMigratable:
 		if findings[0].Stops() {
 			l.code = max(l.code, exitCode(err))

@@ -6,6 +6,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +42,7 @@ edit. The clusters are those of files, or with --cluster or -l those of a Ranche
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, planFormats...)
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
-	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 when edits are left to do")
+	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 when edits are left to do, or ccm-not-in-file is not accepted")
 	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and what apply --plan needs (it may hold secrets)")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
 	complete(c, "stage", transform.StageNames())
@@ -67,15 +69,26 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	}
 	result := outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}}
 	left := false
+	var together transform.Together
+	lacking := map[int]transform.Part{} // by the number of the plan: what another document may hold
+	shown := 0
 	code, err := p.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
+		if err := f.refusal(t); err != nil {
+			return nil, err
+		}
 		plan, err := transform.BuildFor(f.distro, f.doc, t, p.needed())
 		if err != nil {
 			return nil, err
 		}
-		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Left()
+		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Open()
 		out.Findings = outputs.Findings(f.objections(t))
 		return func() error {
 			left = left || isLeft
+			together.Add(plan.Part)
+			if len(plan.Part.Lacks) > 0 {
+				lacking[shown] = plan.Part
+			}
+			shown++
 			if p.output == "json" || p.output == "yaml" {
 				result.Clusters = append(result.Clusters, out)
 			} else if err := p.show(out); err != nil {
@@ -86,6 +99,15 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
 	if err != nil {
 		return err
+	}
+	for _, i := range slices.Sorted(maps.Keys(lacking)) {
+		found := together.Left(lacking[i])
+		left = left || slices.ContainsFunc(found, func(f transform.Finding) bool { return !f.Accepted })
+		if p.output == "json" || p.output == "yaml" {
+			result.Clusters[i].Findings = append(result.Clusters[i].Findings, outputs.Findings(found)...)
+		} else {
+			p.showFindings(found)
+		}
 	}
 	if p.output == "json" || p.output == "yaml" {
 		if err := p.dump(result); err != nil {
@@ -115,6 +137,15 @@ func (p *planOptions) show(plan outputs.Plan) error {
 		outputs.WritePlan(b, p.palette(p.out), plan)
 	}
 	return b.Flush()
+}
+
+// showFindings writes what came out behind the plans, for people.
+func (p *planOptions) showFindings(found []transform.Finding) {
+	if p.output == "markdown" {
+		outputs.WriteMarkdownFindings(p.out, found)
+	} else {
+		outputs.WriteFindings(p.out, p.palette(p.out), found, "")
+	}
 }
 
 // dump writes a value for programs.

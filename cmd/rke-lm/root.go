@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/admission"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -44,10 +45,12 @@ type options struct {
 
 	config     string          // file with choices
 	configured map[string]bool // flags that it has set
+
+	overlays *source.Overlays // of the files that are read
 }
 
 func newRoot(s streams) *cobra.Command {
-	o := &options{streams: s}
+	o := &options{streams: s, overlays: &source.Overlays{}}
 	root := &cobra.Command{
 		Use:   "rke-lm",
 		Short: "Take a Rancher cluster off the in-tree AWS cloud provider, stage by stage",

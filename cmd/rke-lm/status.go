@@ -93,8 +93,15 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	defer cancel()
 	done := make(chan seen, 1)
 	go func() {
-		list, code := look(ctx)
-		done <- seen{list, code}
+		var s seen
+		err := transform.Guard(name, func() error {
+			s.list, s.code = look(ctx)
+			return nil
+		})
+		if err != nil {
+			s = seen{[]outputs.Status{{Name: name, Problem: err.Error()}}, exitCode(err)}
+		}
+		done <- s
 	}()
 	over := make(chan struct{})
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, func() { close(over) }) })()
@@ -154,11 +161,20 @@ func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, i
 		return failed(err)
 	}
 	var list []outputs.Status
+	code := exitDone
 	for _, o := range objects {
-		list = append(list, s.provisioned(&liveCluster{t.server, o}))
+		var one outputs.Status
+		err := transform.Guard(o.Title(), func() error {
+			one = s.provisioned(&liveCluster{t.server, o})
+			return nil
+		})
+		if err != nil {
+			one, code = outputs.Status{Name: o.Title(), Problem: err.Error()}, exitCode(err)
+		}
+		list = append(list, one)
 	}
 	if t.manages {
-		return list, exitDone
+		return list, code
 	}
 	o, err := settled(ctx, &observe.Observer{Client: t.server.Local()}, live.Choice{})
 	if err != nil {
@@ -167,7 +183,7 @@ func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, i
 	outline := live.Outlined(o)
 	itself := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
 	count(&itself, live.Judge(o, live.Choice{}).Findings)
-	return append([]outputs.Status{itself}, list...), exitDone
+	return append([]outputs.Status{itself}, list...), code
 }
 
 // provisioned reads how far a cluster has come off its object, as plan does.

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // verifyOptions are the flags of verify.
@@ -152,7 +153,7 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 // read reads the dump from its file, or from standard input as paths are.
 func (v *verifyOptions) read() (*observation.Observation, error) {
 	if v.from == "-" {
-		return observe.ReadDumpFrom("<stdin>", v.in)
+		return observe.ReadDumpFrom(yamledit.Stdin, v.in)
 	}
 	return observe.ReadDump(v.from)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // locked works under the lock, and gives it back on every way out.
@@ -43,7 +44,7 @@ func (r *Run) audited(ctx context.Context, work func(context.Context) error) (er
 			err = errors.Join(err, stillCordoned(afterwards(ctx, r.releaseAll)))
 		}
 	}()
-	return whyEnded(ctx, work(ctx))
+	return whyEnded(ctx, transform.Guard(r.Object.Title(), func() error { return work(ctx) }))
 }
 
 // stillCordoned says what it means that nodes could not be released.

@@ -16,7 +16,7 @@ import (
 // unfold.
 func WriteMarkdown(w io.Writer, plan Plan) {
 	fmt.Fprintf(w, "## %s\n\n", inline(title(plan)))
-	fmt.Fprintf(w, "%s, from %s\n\n", inline(plan.Version), code(place(plan.Source)))
+	fmt.Fprintf(w, "%s, from %s\n\n", inline(release(plan)), code(place(plan.Source)))
 	fmt.Fprint(w, "| stage | state | findings |\n|---|---|---|\n")
 	for _, s := range plan.Stages {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s.State), countFindings(s.Findings))
@@ -53,6 +53,11 @@ func markdownStage(w io.Writer, s Stage) {
 	if s.Diff != "" {
 		fmt.Fprintf(w, "<details><summary>Diff</summary>\n\n%s\n</details>\n\n", fenced("diff", s.Diff))
 	}
+}
+
+// WriteMarkdownFindings writes findings as a list.
+func WriteMarkdownFindings(w io.Writer, findings []transform.Finding) {
+	markdownFindings(w, Findings(findings))
 }
 
 func markdownFindings(w io.Writer, findings []transform.Finding) {

@@ -109,7 +109,7 @@ func newStage(s transform.Step, texts shown) Stage {
 
 // WritePlan writes a plan for people.
 func WritePlan(w io.Writer, p Palette, plan Plan) {
-	fmt.Fprintf(w, "%s  %s  %s\n\n", p.paint(bold, title(plan)), plan.Version, p.paint(dim, place(plan.Source)))
+	fmt.Fprintf(w, "%s  %s  %s\n\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, place(plan.Source)))
 	width := 0
 	for _, s := range plan.Stages {
 		width = max(width, len(s.Name))
@@ -128,6 +128,9 @@ func WritePlan(w io.Writer, p Palette, plan Plan) {
 		}
 	}
 }
+
+// release is that of the cluster; the kubelet's arguments in kubeadm's files state none.
+func release(p Plan) string { return otherwise(p.Version, "release not stated") }
 
 func title(p Plan) string {
 	name := p.Name

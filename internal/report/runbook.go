@@ -35,10 +35,10 @@ func (r Runbook) Write(w io.Writer) {
 	p := NewPlan(r.Plan, "")
 	fmt.Fprintf(w, "# Runbook: %s\n\n", inline(title(p)))
 	if r.Live != "" {
-		fmt.Fprintf(w, "Leader migration of a cluster with %s, planned from its object on Rancher. Without what the server keeps on\nit, the object had the SHA-256 %s. The commands need the flags that lead to that Rancher.\n\n", inline(p.Version), code(p.SHA256))
+		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from its object on Rancher. Without what the server keeps on\nit, the object had the SHA-256 %s. The commands need the flags that lead to that Rancher.\n\n", inline(release(p)), code(p.SHA256))
 	} else {
-		fmt.Fprintf(w, "Leader migration of a cluster with %s, planned from %s. Document %d of that file had the SHA-256\n%s.\n\n",
-			inline(p.Version), code(place(p.Source)), p.Source.Document+1, code(p.SHA256))
+		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from %s. Document %d of that file had the SHA-256\n%s.\n\n",
+			inline(release(p)), code(place(p.Source)), p.Source.Document+1, code(p.SHA256))
 	}
 	fmt.Fprint(w, `Do one stage after the other, and check each before the next one. The kubectl commands are for the
 cluster that is migrated, except where Rancher's own cluster is named. A stage that is done may be done

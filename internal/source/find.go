@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // extensions are those of the files looked for in a folder; a file that is
@@ -41,7 +43,7 @@ type finder struct {
 // path adds what was given on the command line.
 func (f *finder) path(path string) {
 	if path == "-" {
-		f.add("-", FromReader("<stdin>", f.stdin))
+		f.add("-", FromReader(yamledit.Stdin, f.stdin))
 		return
 	}
 	info, err := os.Stat(path)

@@ -56,7 +56,7 @@ func (w Way) There(p *transform.Plan, stage string, seen *observation.Observatio
 	}
 	l := Leg{Stage: stage, Why: step.Stage.Why, Before: p.Start, After: p.Start, Files: files, Check: w.Behind(stage)}
 	switch {
-	case w.folded(p, stage) || step.State == transform.Done || w.past(p, stage, files, seen):
+	case w.folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || w.past(p, stage, files, seen):
 		return l, nil
 	case step.Changes():
 		l.After, l.Findings, l.Blocked = step.After, w.findings(p, stage), step.State == transform.Blocked

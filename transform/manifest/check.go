@@ -121,6 +121,8 @@ func (m *Manifest) newFields(a *migration) error {
 		return schema.NewFields[appsv1.Deployment](m.Root, a.Root, what)
 	case kindDaemonSet:
 		return schema.NewFields[appsv1.DaemonSet](m.Root, a.Root, what)
+	case kindInit, kindJoin:
+		return schema.NewFields[nodeConfiguration](m.Root, a.Root, what)
 	}
 	return schema.NewFields[clusterConfiguration](m.Root, a.Root, what)
 }

@@ -18,8 +18,10 @@ func deliver(doc *yamledit.Document, file string) transform.Delivery {
 	switch kindOf(doc) {
 	case kindConfiguration:
 		return transform.Delivery{How: "the cluster through kubeadm:", Command: transform.KubeadmUpload{File: file}.Command()}
+	case kindInit, kindJoin:
+		return transform.Delivery{How: "where\nkubeadm reads it on new nodes. It changes no kubelet that runs."}
 	case kindPod:
-		to := podFile(programs(podOf(doc.Root(), kindPod))[0].component)
+		to := podFile(doc.File(), programs(podOf(doc.Root(), kindPod))[0].component)
 		hidden := path.Join(path.Dir(to), "."+path.Base(to))
 		return transform.Delivery{
 			How:     "one control-plane node after the\nother, with no copy of the old one in the kubelet's folder:",
@@ -29,5 +31,21 @@ func deliver(doc *yamledit.Document, file string) transform.Delivery {
 	return transform.Delivery{How: "the cluster:", Command: shell.Line("kubectl apply -f %s", shell.Path(file))}
 }
 
-// podFile is where kubeadm puts the manifest of a component.
-func podFile(component string) string { return "/etc/kubernetes/manifests/" + component + ".yaml" }
+// podFile is where the manifest of a component lies on its node: where it was read,
+// in the folder of kubeadm, or else under the name that kubeadm gives it.
+func podFile(read, component string) string {
+	const folder = "/etc/kubernetes/manifests"
+	if path.Dir(read) == folder {
+		return read
+	}
+	return path.Join(folder, component+".yaml")
+}
+
+// configurationFile is how a command names the ClusterConfiguration: the user's
+// file, and for a stream the one that KubeadmSource fetches.
+func configurationFile(read string) string {
+	if read == yamledit.Stdin {
+		return transform.KubeadmFile
+	}
+	return read
+}

@@ -21,7 +21,7 @@ func Distro() transform.Distro {
 	return transform.Distro{
 		Name:      Name,
 		Document:  "a manifest of a controller manager",
-		Markers:   []string{"controller-manager", kindConfiguration},
+		Markers:   []string{"controller-manager", kindConfiguration, kindInit, kindJoin},
 		Plausible: plausible,
 		Owns:      IsManifest,
 		Identify:  identify,
@@ -72,7 +72,7 @@ func (m *Manifest) checkProvider() error {
 	switch {
 	case m.Kind == kindPod && strings.HasSuffix(image.name, "rancher/hardened-kubernetes"):
 		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 writes this static pod by itself, and again at every start", "name the Cluster object in Rancher, or change the configuration of RKE2")
-	case name == inTree, name == external && m.Component == kubeManager:
+	case name == inTree, name == external && m.Component != cloudManager:
 		return nil
 	case name == "" && m.Component == cloudManager && image.base() == awsManager:
 		return nil
@@ -94,6 +94,9 @@ func (m *migration) Document() *yamledit.Document { return m.Doc }
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
+	if registers(m.Kind) {
+		return m.registrationStages()
+	}
 	return procedure.Set{
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
 		Cordon: m.cordonControlPlane, Switch: m.switchToExternal, Uncordon: m.uncordonControlPlane,

@@ -3,9 +3,10 @@
 
 // Package manifest plans the leader migration of controller managers that run
 // from manifests of their own: static pods of kubeadm, Deployments, DaemonSets,
-// and the ClusterConfiguration from which kubeadm writes static pods.
+// the ClusterConfiguration from which kubeadm writes static pods, and the
+// InitConfiguration and JoinConfiguration with the kubelet's arguments.
 //
-// Invariant: one document is one manager, and what an edit means is decided by
+// Invariant: one document is one component, and what an edit means is decided by
 // its arguments as the manager reads them, by the last occurrence of a flag and
 // however it is written. A stage that concerns another document says where it
 // happens and edits nothing. What comes beside a manifest never lands in the

@@ -58,7 +58,12 @@ func configuration(manager string) string {
 
 func parse(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	d, err := yamledit.ParseString("m.yaml", text)
+	return parseAs(t, "m.yaml", text)
+}
+
+func parseAs(t *testing.T, file, text string) *yamledit.Document {
+	t.Helper()
+	d, err := yamledit.ParseString(file, text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,12 @@ import (
 // installCCM lets the cloud-controller-manager of a manifest take part in the
 // migration, from its first start on.
 func (m *migration) installCCM() transform.Stage {
-	if m.Component != cloudManager {
+	switch {
+	case m.isExternal():
+		s := elsewhere(transform.InstallCCM, procedure.InstallElsewhere+"Its own manifest is a document of its own, so plan that one as well, or look.", procedure.LookForManager()...)
+		s.NotInFile = m.isExternal
+		return s
+	case m.Component != cloudManager:
 		return elsewhere(transform.InstallCCM, "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
 			transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a cloud-controller-manager must run on every control-plane node before the switch"})
 	}

@@ -28,10 +28,10 @@ type Manifest struct {
 	Root            yamledit.Node
 	Name, Namespace string
 	Kind            string
-	Component       string // kubeManager or cloudManager
-	Version         string // such as v1.26.15; of the document, or else the assumed one
+	Component       string // kubeManager, cloudManager or kubelet
+	Version         string // such as v1.26.15; of the document, or else the assumed one; "" where a kubelet's is not known
 
-	pod       yamledit.Node // spec of the pods; not there for a ClusterConfiguration
+	pod       yamledit.Node // spec of the pods; not there for what kubeadm reads
 	program   program       // likewise
 	arguments arguments
 	apiServer args.Extra // of kube-apiserver, in a ClusterConfiguration
@@ -48,8 +48,11 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 	m := &Manifest{Doc: doc, Root: doc.Root(), Kind: kindOf(doc)}
 	m.setName()
 	read := m.readPod
-	if m.Kind == kindConfiguration {
+	switch {
+	case m.Kind == kindConfiguration:
 		read = m.readConfiguration
+	case registers(m.Kind):
+		read = m.readRegistration
 	}
 	if err := read(); err != nil {
 		return nil, err
@@ -57,11 +60,15 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 	return m, m.setVersion(assumeVersion)
 }
 
-// setName reads the object's name; a ClusterConfiguration has that of its cluster.
+// setName reads the object's name; a ClusterConfiguration has that of its cluster,
+// and what registers a node that of the node.
 func (m *Manifest) setName() {
 	m.Namespace, m.Name = text(m.Root, "metadata", "namespace"), text(m.Root, "metadata", "name")
 	if m.Kind == kindConfiguration && m.Name == "" {
 		m.Name = text(m.Root, "clusterName")
+	}
+	if registers(m.Kind) && m.Name == "" {
+		m.Name = text(m.Root, "nodeRegistration", "name")
 	}
 }
 
@@ -101,8 +108,10 @@ func (m *Manifest) checkTypes() error {
 		_, at, what = schema.Read[appsv1.Deployment](m.Root)
 	case kindDaemonSet:
 		_, at, what = schema.Read[appsv1.DaemonSet](m.Root)
-	default:
+	case kindConfiguration:
 		_, at, what = schema.Read[clusterConfiguration](m.Root)
+	default:
+		_, at, what = schema.Read[nodeConfiguration](m.Root)
 	}
 	if what != "" {
 		return at.Errorf(what+", and Kubernetes refuses the whole manifest", "correct it")
@@ -110,11 +119,15 @@ func (m *Manifest) checkTypes() error {
 	return nil
 }
 
-// versionAt returns where the version stands, and how it is written.
+// versionAt returns where the version stands, and how it is written. What registers
+// a node states none.
 func (m *Manifest) versionAt() (at yamledit.Node, stated string) {
-	if m.Kind == kindConfiguration {
+	switch {
+	case m.Kind == kindConfiguration:
 		at = m.Root.Get("kubernetesVersion")
 		return at, text(at)
+	case registers(m.Kind):
+		return yamledit.Node{}, ""
 	}
 	at = m.program.container.Get("image")
 	return at, imageOf(text(at)).tag
@@ -132,6 +145,8 @@ func (m *Manifest) setVersion(assumed string) error {
 		}
 	}
 	switch {
+	case m.Version == "" && registers(m.Kind):
+		return nil
 	case m.Version == "":
 		return at.Errorf("it does not tell the release, as a tag such as v1.26.15 does", "write it, or name the release with --assume-version")
 	case !k8s.From(m.Version, k8s.FirstMigrates):
@@ -163,5 +178,5 @@ func (m *Manifest) provider() (name string, at yamledit.Node) {
 // argumentsAt returns the place to name where an argument is missing.
 func (m *Manifest) argumentsAt() yamledit.Node {
 	c := m.program.container
-	return firstOf(c.Get("args"), c.Get("command"), m.Root.Get("controllerManager"), c, m.Root)
+	return firstOf(c.Get("args"), c.Get("command"), m.Root.Get("controllerManager"), m.Root.Get("nodeRegistration"), c, m.Root)
 }

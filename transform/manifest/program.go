@@ -26,15 +26,20 @@ const (
 	kindDeployment    = "Deployment"
 	kindDaemonSet     = "DaemonSet"
 	kindConfiguration = "ClusterConfiguration"
+	kindInit          = "InitConfiguration"
+	kindJoin          = "JoinConfiguration"
 )
 
 // groups gives the API group of each kind.
-var groups = map[string]string{kindPod: "v1", kindDeployment: "apps/", kindDaemonSet: "apps/", kindConfiguration: "kubeadm.k8s.io/"}
+var groups = map[string]string{
+	kindPod: "v1", kindDeployment: "apps/", kindDaemonSet: "apps/",
+	kindConfiguration: "kubeadm.k8s.io/", kindInit: "kubeadm.k8s.io/", kindJoin: "kubeadm.k8s.io/",
+}
 
 // Outside of comments, a manifest names its kind, and that of a workload also the
 // manager: many other texts name either.
 var (
-	configurationForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?ClusterConfiguration\b`)
+	configurationForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Cluster|Init|Join)Configuration\b`)
 	workloadForm      = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Pod|Deployment|DaemonSet)\b`)
 	managerForm       = regexp.MustCompile(`(?m)^[^#\n]*controller-manager\b`)
 )
@@ -62,10 +67,11 @@ func kindOf(doc *yamledit.Document) string {
 	return kind
 }
 
-// IsManifest reports whether a document configures a controller manager.
+// IsManifest reports whether a document configures a controller manager, or gives
+// the kubelets of new nodes a cloud provider.
 func IsManifest(doc *yamledit.Document) bool {
 	kind := kindOf(doc)
-	return kind == kindConfiguration || kind != "" && len(programs(podOf(doc.Root(), kind))) > 0
+	return kind == kindConfiguration || registers(kind) && namesProvider(doc.Root()) || kind != "" && len(programs(podOf(doc.Root(), kind))) > 0
 }
 
 // podOf returns the spec of the pods that an object makes.

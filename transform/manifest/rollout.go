@@ -26,7 +26,7 @@ func (m *migration) holder(why string) []transform.Action { return procedure.Hol
 func (m *migration) rollOut() []transform.Action {
 	switch m.Kind {
 	case kindConfiguration:
-		return []transform.Action{transform.KubeadmUpload{File: "ClusterConfiguration.yaml"}}
+		return []transform.Action{transform.KubeadmUpload{File: configurationFile(m.Doc.File())}}
 	case kindDeployment, kindDaemonSet:
 		return []transform.Action{transform.WorkloadDone{Namespace: m.namespace(), Kind: strings.ToLower(m.Kind), Name: m.Name}}
 	}
@@ -93,7 +93,7 @@ func (m *migration) configurationAgain(stage string) []transform.Action {
 func (m *migration) takeDown() transform.Action {
 	const why = "take the manager out, and leave it out: without the flag it would run the cloud controllers beside kube-controller-manager"
 	if m.Kind == kindPod {
-		return transform.RemoveFile{Path: podFile(m.Component), Why: "on one control-plane node after the other, " + why}
+		return transform.RemoveFile{Path: podFile(m.Doc.File(), m.Component), Why: "on one control-plane node after the other, " + why}
 	}
 	return transform.Delete{Namespace: m.namespace(), Kinds: strings.ToLower(m.Kind), Name: m.Name, Why: why}
 }

@@ -31,6 +31,12 @@ var rules = sync.OnceValue(func() []transform.Checked[*migration] {
 	return table
 })
 
+// elsewhereRule is a rule about what another manifest may hold.
+func elsewhereRule(r transform.Rule) transform.Rule {
+	r.Elsewhere = true
+	return r
+}
+
 // argumentRules are those about what a manager is told.
 func argumentRules() []transform.Checked[*migration] {
 	return []transform.Checked[*migration]{
@@ -38,6 +44,7 @@ func argumentRules() []transform.Checked[*migration] {
 			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: cloudRuns, Acceptable: true,
 			Doc: "Routes of the cloud-controller-manager are on without --cluster-cidr, which ends it when it gains the lease.",
 		}, Check: (*migration).routesUnsafe},
+		{Rule: elsewhereRule(ruleset.CCMNotInFile(theCloud)), Check: (*migration).ccmNotInFile},
 		{Rule: transform.Rule{
 			ID: "ccm-minor-skew", Severity: transform.Error, Guards: theCloud, Acceptable: true,
 			Doc: "The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.",
@@ -98,6 +105,7 @@ func workloadRules() []transform.Checked[*migration] {
 			ID: "one-active-replica", Severity: transform.Note, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment of kube-controller-manager has several replicas, of which one works: the others wait for its lease, and make the change of the leader quick, not the work.",
 		}, Check: (*migration).oneActive},
+		{Rule: ruleset.Overlaid},
 		{Rule: ruleset.Templated},
 	}
 }

@@ -28,6 +28,22 @@ func (m *migration) backup() []transform.Finding {
 	return []transform.Finding{transform.FindingAt(m.Root, "the file is named like a backup; in the folder of a kubelet it runs a second "+m.Component, "keep copies in another folder")}
 }
 
+// ccmNotInFile is about an external kube-controller-manager; its counterpart is
+// another document.
+func (m *migration) ccmNotInFile() []transform.Finding {
+	if !m.isExternal() {
+		return nil
+	}
+	_, at := m.provider()
+	said := ruleset.SaidOfNotInFile
+	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix+"; or name its manifest beside this one")}
+}
+
+// Provides implements transform.Partial.
+func (m *migration) Provides(rule string) bool {
+	return rule == ruleset.NotInFile && m.Component == cloudManager
+}
+
 func (m *migration) withoutFlag() []transform.Finding {
 	a, found := m.flag(configFlag)
 	if !found || m.on(leaderFlag) {
@@ -66,7 +82,7 @@ func (m *migration) inTreeGone() []transform.Finding {
 		version = m.move().Reached()
 	}
 	name, at := m.provider()
-	if m.Component != kubeManager || name != inTree || !k8s.From(version, k8s.FirstWithout) {
+	if m.Component == cloudManager || name != inTree || !k8s.From(version, k8s.FirstWithout) {
 		return nil
 	}
 	return []transform.Finding{transform.FindingAt(at, ruleset.SaidOfInTreeGone.Message, ruleset.SaidOfInTreeGone.Fix)}

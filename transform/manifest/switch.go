@@ -76,7 +76,7 @@ func (m *migration) providers(from, to, when string) []transform.Action {
 	if !k8s.From(m.move().Reached(), "v1.33") {
 		list = append(list, transform.APIServerProvider{From: from, To: to})
 	}
-	return append(list, transform.KubeletProvider{From: from, To: to, When: when})
+	return append(list, transform.KubeletProvider{From: from, To: to, When: when, Also: "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for nodes to come, which rke-lm plans like this document"})
 }
 
 func (m *migration) ipamWhy() string {

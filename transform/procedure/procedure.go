@@ -11,6 +11,7 @@ package procedure
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // Why the stages are there.
@@ -22,6 +23,12 @@ const (
 	SwitchWhy  = "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
 		"The flag leaves kube-controller-manager in the same edit: an external manager that keeps it holds the lease and runs nothing. "
 	DisableWhy = "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it."
+)
+
+// What is said of stages whose result is not in the file of an external cluster.
+const (
+	InstallElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed by other means, such as a release of Helm, or there is none, and then nobody initialises nodes or serves load balancers. The file does not tell. "
+	DisableElsewhere = "No cloud-controller-manager of AWS is in the file, so whether one still has the flag does not show here."
 )
 
 // What becomes of the lease when stages are undone: no manager gives it back while
@@ -70,6 +77,14 @@ func BeforeSwitch(t transform.Target) []transform.Action {
 	return []transform.Action{
 		Rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease"),
 		transform.LeaseHolder{Why: "before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager", Lease: t.LeaseName},
+	}
+}
+
+// LookForManager shows whether a cloud-controller-manager runs, whoever installed it.
+func LookForManager() []transform.Action {
+	return []transform.Action{
+		transform.PodsRunning{Namespace: namespace, Component: leadermigration.CloudManager, Why: "a pod must run on every control-plane node, in this namespace or in the one that it was installed in; rke-lm verify looks for them, too"},
+		transform.LeaseHolder{Why: "cloud-controller-manager must have a holder, and be renewed every few seconds"},
 	}
 }
 

@@ -12,6 +12,7 @@ package redact
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,7 +58,11 @@ func Value(key string, v any) any {
 // inline redacts a string: a file in YAML as a document, all else as text.
 func inline(s string) string {
 	if strings.Contains(s, "\n") {
-		if d, err := yamledit.ParseString("", s); err == nil && d.Root().Len() > 0 {
+		d, err := yamledit.ParseString("", s)
+		switch {
+		case errors.Is(err, yamledit.ErrTooDeep): // nobody looked into it
+			return cover([]byte(s), 0, len(s)).New
+		case err == nil && d.Root().Len() > 0:
 			return string(Document(d))
 		}
 	}
@@ -201,9 +206,13 @@ func (w *walker) scalar(n yamledit.Node) {
 	}
 	in, err := n.Embedded()
 	var inner []yamledit.Splice
-	if err != nil {
+	switch {
+	case errors.Is(err, yamledit.ErrTooDeep): // nobody looked into it
+		w.hide(n)
+		return
+	case err != nil:
 		inner = covers([]byte(text), freeText([]byte(text)))
-	} else {
+	default:
 		inner = embedded(in)
 	}
 	if len(inner) == 0 {
@@ -222,8 +231,11 @@ func (w *walker) scalar(n yamledit.Node) {
 func embedded(in *yamledit.Embedded) []yamledit.Splice {
 	var all []yamledit.Splice
 	for _, d := range in.Documents() {
-		splices := append(secrets(d), covers(d.Bytes(), comments(d.Bytes()))...)
-		if !d.Root().IsMap() && !d.Root().IsList() {
+		var splices []yamledit.Splice
+		if d.Root().IsMap() || d.Root().IsList() {
+			splices = append(secrets(d), covers(d.Bytes(), comments(d.Bytes()))...)
+		} else {
+			// Never looked into as a document: a text may be its own only string.
 			splices = covers(d.Bytes(), freeText(d.Bytes()))
 		}
 		for _, s := range splices {

@@ -22,7 +22,7 @@ const (
 // charts in its file, so the stage is made of actions alone.
 func (m *migration) installCCM() transform.Stage {
 	prepare := append(m.cloudConfigActions(), m.configActions()...)
-	return transform.Stage{
+	s := transform.Stage{
 		Name: transform.InstallCCM,
 		Why: procedure.InstallWhy +
 			"Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two." +
@@ -33,8 +33,28 @@ func (m *migration) installCCM() transform.Stage {
 			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "take the chart out, once kube-controller-manager is in-tree again"},
 			transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
 		}, procedure.Holder(m.target, procedure.LeaseReturns)...),
-		Files: m.installFiles,
+		Files:     m.installFiles,
+		NotInFile: m.lacksManager,
 	}
+	if m.lacksManager() {
+		s.Why = procedure.InstallElsewhere + "RKE keeps no charts in its file. Look first; the commands behind that install the chart, and are for a cluster where none runs."
+		s.Actions = append(procedure.LookForManager(), s.Actions...)
+	}
+	return s
+}
+
+// lacksManager reports whether the cluster is external and no
+// cloud-controller-manager is in its file: the chart never is.
+func (m *migration) lacksManager() bool {
+	if !m.isExternal() {
+		return false
+	}
+	docs, err := m.bundle().Documents()
+	if err != nil {
+		return false
+	}
+	_, found := ccm.FindWorkload(docs)
+	return !found
 }
 
 func (m *migration) helm(file, why string) transform.Action {

@@ -30,6 +30,7 @@ func rules() []rule {
 			Doc: "A block awsCloudProvider stands beside external-aws: RKE chooses the provider by the block and turns it back into aws.",
 		}, Check: (*migration).awsBlockResets},
 		{Rule: ruleset.CCMFlagMissing(flagEdits), Check: (*migration).ccmFlagMissing},
+		{Rule: ruleset.CCMNotInFile([]string{transform.InstallCCM}), Check: (*migration).ccmNotInFile},
 		{Rule: transform.Rule{
 			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The provider has a configuration, which an external provider ignores. The stages carry cloud_provider to the cloud-controller-manager, a note; a file that the arguments of kube-controller-manager name is not theirs, an error.",

@@ -46,6 +46,15 @@ func (m *migration) ccmFlagMissing() []transform.Finding {
 	return ruleset.Chosen(m.target, m.bundle().SecondOwner())
 }
 
+// ccmNotInFile goes by what addons run: a release of Helm never shows.
+func (m *migration) ccmNotInFile() []transform.Finding {
+	if !m.lacksManager() {
+		return nil
+	}
+	said := ruleset.SaidOfNotInFile
+	return m.one(m.get(providerKey, nameKey), said.Message, said.Fix+"; where none runs, install the chart as the plan says")
+}
+
 // cloudConfigLost judges a file that the manager names itself: nobody but the
 // operator knows what is in it.
 func (m *migration) cloudConfigLost() []transform.Finding {

@@ -18,21 +18,29 @@ import (
 // disableLeaderMigration takes the flag off the chart and moves the image to the
 // cluster's minor. The right to the lease stays: a rollback needs it.
 func (m *migration) disableLeaderMigration() transform.Stage {
-	return transform.Stage{
-		Name:    transform.DisableLeaderMigration,
-		Why:     m.disableWhy(),
-		Edit:    m.disableEdit,
-		Early:   func() bool { return !m.isExternal() },
-		Check:   m.checkDisable,
-		Undo:    m.disableUndo,
-		Actions: []transform.Action{procedure.Rollout("after the edit, wait for the new pods")},
-		Verify:  []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
-		Restore: []transform.Action{procedure.Rollout("wait for the new pods")},
+	s := transform.Stage{
+		Name:      transform.DisableLeaderMigration,
+		Why:       m.disableWhy(),
+		Edit:      m.disableEdit,
+		Early:     func() bool { return !m.isExternal() || m.lacksManager() },
+		NotInFile: m.lacksManager,
+		Check:     m.checkDisable,
+		Undo:      m.disableUndo,
 	}
+	if m.lacksManager() {
+		return s
+	}
+	s.Actions = []transform.Action{procedure.Rollout("after the edit, wait for the new pods")}
+	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
+	s.Restore = []transform.Action{procedure.Rollout("wait for the new pods")}
+	return s
 }
 
 func (m *migration) disableWhy() string {
-	if !m.configured() {
+	switch {
+	case m.lacksManager():
+		return procedure.DisableElsewhere
+	case !m.configured():
 		return procedure.DisableWhy
 	}
 	return procedure.DisableWhy + " The configuration leaves the chart as well."

@@ -116,6 +116,7 @@ type Reason string
 // before it.
 const (
 	UnknownKey  Reason = "the release does not know the key"
+	LaterKey    Reason = "only newer metadata of Rancher lists the key for this release"
 	ServerKey   Reason = "workers do not take the key"
 	NullValue   Reason = "null is dropped"
 	NumberValue Reason = "a number is dropped"
@@ -172,6 +173,11 @@ func (r Release) reason(server bool, key string, v any) Reason {
 		return unfit(v)
 	}
 	if r.ServerOnly(key) {
+		return ServerKey
+	}
+	if later, ok := r.Later(key); ok && (server || !later.ServersOnly) {
+		return LaterKey
+	} else if ok {
 		return ServerKey
 	}
 	return UnknownKey

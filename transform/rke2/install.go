@@ -20,7 +20,7 @@ import (
 // one that is there to take part in the migration.
 func (m *migration) installCCM() transform.Stage {
 	prepare := m.cloudConfigActions()
-	return transform.Stage{
+	s := transform.Stage{
 		Name:         transform.InstallCCM,
 		Why:          procedure.InstallWhy + m.installWhat() + procedure.Overlap(m.target, "apply this stage and the switch in one change"),
 		SupersededBy: []string{transform.DisableLeaderMigration},
@@ -32,8 +32,13 @@ func (m *migration) installCCM() transform.Stage {
 		Verify:       []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
 		Restore: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
 			procedure.Holder(m.target, procedure.LeaseReturns)...),
-		Files: m.installFiles,
+		Files:     m.installFiles,
+		NotInFile: m.lacksManager,
 	}
+	if m.lacksManager() {
+		return notInFile(s)
+	}
+	return s
 }
 
 func (m *migration) installWhat() string {
@@ -74,6 +79,9 @@ func (m *migration) chartOptions() ccm.Options {
 	config, _ := m.cloudConfig()
 	o := ccm.OptionsFor(m.target, Name, m.Version, config != "")
 	o.MigrationConfig = m.configured()
+	if m.lacksManager() {
+		o.LeaderMigration, o.MigrationConfig = false, false
+	}
 	return o
 }
 
@@ -83,13 +91,15 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case found && m.isExternal() && !chart.Migrates():
+		return e, nil // it has left the migration, or never took part
 	case found:
 		if err := m.completeConfig(in, chart); err != nil {
 			return nil, err
 		}
 		return e, chart.Complete(in, m.chartOptions(), m.controlPlaneNodes())
-	case m.isExternal():
-		return e, nil // its cloud-controller-manager comes from elsewhere
+	case m.isExternal() && !m.lacksManager():
+		return e, nil // a workload of its own takes no part any more
 	}
 	if found, err := m.editWorkload(e, !m.target.NoLeaderMigration); found || err != nil {
 		return e, err
@@ -157,9 +167,9 @@ func (m *migration) checkInstall(after transform.Cluster) error {
 		return err
 	case !found:
 		return fmt.Errorf("the manifest would hold no chart %s", ccm.ChartName)
-	case chart.Migrates() == m.target.NoLeaderMigration:
+	case chart.Migrates() != m.chartOptions().LeaderMigration:
 		return fmt.Errorf("the chart would not have the right --%s", ccm.LeaderFlag)
-	case a.configured() && !chart.ConfigMounted():
+	case m.chartOptions().MigrationConfig && !chart.ConfigMounted():
 		return fmt.Errorf("the chart would not mount the manager's configuration")
 	}
 	for _, class := range a.controlPlaneNodes() {

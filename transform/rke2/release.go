@@ -134,6 +134,24 @@ var metadata = sync.OnceValue(func() tables {
 	return m
 })
 
+// TablesDate returns the day of the metadata from which the tables were made.
+func TablesDate() string { return stated(releasesTSV, "# date: ") }
+
+// stated returns what a comment of a table states.
+func stated(table, prefix string) string {
+	for line := range strings.Lines(table) {
+		if value, found := strings.CutPrefix(line, prefix); found {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// NewestRelease returns the newest release that the tables list.
+func NewestRelease() string {
+	return slices.MaxFunc(slices.Collect(maps.Keys(metadata().sets)), semver.Compare)
+}
+
 func newArgumentSet() argumentSet {
 	return argumentSet{server: map[string]ArgType{}, agent: map[string]ArgType{}}
 }

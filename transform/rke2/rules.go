@@ -63,10 +63,12 @@ func ownRules() []rule {
 			ID: "ccm-minor-skew", Severity: transform.Error, Guards: imageMoves, Acceptable: true,
 			Doc: "The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
 		}, Check: (*migration).ccmMinorSkew},
+		{Rule: ruleset.CCMNotInFile(theChart), Check: (*migration).ccmNotInFile},
 		{Rule: transform.Rule{
 			ID: "ccm-unschedulable", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
 			Doc: "The node selector or the tolerations of the chart keep the cloud-controller-manager off the nodes of a class of control planes.",
 		}, Check: (*migration).ccmUnschedulable},
+		{Rule: ruleset.Overlaid},
 		{Rule: transform.Rule{
 			ID: "chart-unpinned", Severity: transform.Error, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a release elsewhere changes the cluster.",
@@ -103,7 +105,7 @@ func ownRules() []rule {
 		}, Check: (*migration).manifestOverwritten},
 		{Rule: transform.Rule{
 			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "On this RKE2 release cloud-provider-name: aws also names the nodes. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
+			Doc: "cloud-provider-name: aws also takes the names of the nodes from the instance metadata; from RKE2 1.29.11, 1.30.7 and 1.31.3 on it does nothing else. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
 		}, Check: (*migration).nodeRename},
 		{Rule: transform.Rule{
 			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
@@ -135,12 +137,12 @@ func ownRules() []rule {
 		}, Check: (*migration).snapshotMissing},
 		{Rule: transform.Rule{
 			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The provider is external without disable-cloud-controller: true; RKE2's stub cloud controller may then register nodes as rke2://.",
+			Doc: "The provider is external without disable-cloud-controller: true, which keeps RKE2's stub cloud controller from giving nodes the provider ID rke2://. A warning up to RKE2 1.35, where any cloud-provider-name turns the stub off as well.",
 		}, Check: (*migration).stubEnabled},
 		{Rule: ruleset.Templated},
 		{Rule: transform.Rule{
 			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note.",
+			Doc: "A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note, and so is a key that only newer metadata of Rancher lists.",
 		}, Check: (*migration).unknownConfigKey, Fix: (*migration).spellKeys},
 		{Rule: transform.Rule{
 			ID: "value-dropped", Severity: transform.Error, Guards: flagEdits, Acceptable: true,

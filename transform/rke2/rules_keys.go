@@ -37,6 +37,10 @@ func (m *migration) unknownConfigKey() []transform.Finding {
 		found = append(found, m.unlistedRelease())
 	}
 	for _, n := range m.unknownKeys() {
+		if later, ok := m.Release.Later(n.Key()); ok {
+			found = append(found, m.laterKey(n, later))
+			continue
+		}
 		message := "Rancher does not hand this key to RKE2 " + m.Version + ": it is dropped"
 		if strings.HasSuffix(n.Key(), "+") {
 			message += "; keys that add to a list exist only in RKE2's own files"
@@ -45,6 +49,21 @@ func (m *migration) unknownConfigKey() []transform.Finding {
 	}
 	return found
 }
+
+// laterKey says that the release alone does not tell whether a key arrives.
+func (m *migration) laterKey(n yamledit.Node, later laterArgument) transform.Finding {
+	machines := "machines"
+	if later.ServersOnly {
+		machines = "servers (control planes and etcd), and not to workers,"
+	}
+	f := transform.FindingAt(n, "Rancher hands this key to "+machines+" of RKE2 "+m.Version+" if its metadata is newer than that of "+TablesDate()+": it depends on your Rancher",
+		"keep it, and look whether it stands in "+rancherFile+" on the machines")
+	f.Severity = transform.Note
+	return f
+}
+
+// rancherFile is what Rancher hands a machine.
+const rancherFile = "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml"
 
 func (m *migration) unlistedRelease() transform.Finding {
 	at := m.Root.Get("spec", "kubernetesVersion")
@@ -73,6 +92,9 @@ func (m *migration) keyAdvice(key string) string {
 	if place, ok := elsewhere[key]; ok {
 		return place
 	}
+	if key == nodeNameKey {
+		return m.nodeNameAdvice()
+	}
 	if right, ok := spelling.Nearest(key, m.Release.Keys()); ok {
 		return "write " + right
 	}
@@ -82,13 +104,22 @@ func (m *migration) keyAdvice(key string) string {
 	return "remove it"
 }
 
+// nodeNameAdvice never takes the key away: where it arrives, it names the nodes.
+func (m *migration) nodeNameAdvice() string {
+	const since = "newer metadata of Rancher hands it to the servers of 1.32.9, 1.33.5 and later"
+	if m.onlyNamesNodes() {
+		return "keep it, and count on it only where " + rancherFile + " holds it; RKE2 " + m.Version + " has the key, and " + since
+	}
+	return "keep it for the releases that have it: RKE2 1.29.11, 1.30.7, 1.31.3 and later; " + since
+}
+
 // spellKeys renames keys that are one slip away from a known one. A key that
 // was to add to a list keeps its name where it would replace one instead.
 func (m *migration) spellKeys() []correction {
 	var fixes []correction
 	for _, n := range m.unknownKeys() {
 		right, ok := spelling.Nearest(n.Key(), m.Release.Keys())
-		if _, other := elsewhere[n.Key()]; !ok || other || n.Parent().Get(right).Exists() || m.adds(n, right) {
+		if _, other := elsewhere[n.Key()]; !ok || other || isLater(n.Key()) || n.Parent().Get(right).Exists() || m.adds(n, right) {
 			continue
 		}
 		fixes = append(fixes, func(e *yamledit.Edit) error { e.Rename(n, right); return nil })

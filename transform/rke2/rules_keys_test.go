@@ -25,6 +25,42 @@ func TestUnknownKeys(t *testing.T) {
 	}[:6])
 }
 
+// Newer metadata lists keys that the tables do not: the release alone does not
+// tell, and nobody is told to remove what may be at work.
+func TestKeysOfNewerMetadata(t *testing.T) {
+	const key = "  node-name-from-cloud-provider-metadata: true\n"
+	judge(t, "unknown-config-key", []ruleCase{
+		{"listed later for the release", "v1.34.1+rke2r1", onAWS + key, chosen, []string{"note 9"}},
+		{"a release that is not in the tables", "v1.33.5+rke2r1", onAWS + key, chosen, []string{"note 5", "note 9"}},
+		{"RKE2 has it, and no metadata lists it", "v1.31.13+rke2r1", onAWS + key, chosen, []string{"note 5", "warning 9"}},
+		{"RKE2 does not have it", "v1.26.15+rke2r1", onAWS + key, chosen, []string{"warning 9"}},
+		{"another key of newer metadata", "v1.31.4+rke2r1", onAWS + "  ingress-controller: traefik\n", chosen, []string{"note 9"}},
+		{"one that only later releases get", "v1.28.11+rke2r1", onAWS + "  ingress-controller: traefik\n", chosen, []string{"warning 9"}},
+	})
+	for _, version := range []string{"v1.26.15+rke2r1", "v1.31.4+rke2r1", "v1.31.13+rke2r1", "v1.33.5+rke2r1", "v1.34.1+rke2r1"} {
+		for _, f := range about(judged(t, version, onAWS+key, chosen).Findings(""), "unknown-config-key") {
+			if strings.Contains(f.Fix, "remove") {
+				t.Errorf("%s: %s", version, f.Fix)
+			}
+		}
+	}
+}
+
+func TestLaterArgumentsBeginWithAReleaseOfTheirMinor(t *testing.T) {
+	for version, want := range map[string]bool{
+		"v1.28.15+rke2r1": false, "v1.31.13+rke2r1": false, "v1.32.8+rke2r1": false, "v1.32.9+rke2r1": true,
+		"v1.33.4+rke2r1": false, "v1.33.5+rke2r1": true, "v1.34.1+rke2r1": true, "v1.36.0+rke2r1": true,
+	} {
+		later, got := LookupRelease(version).Later(nodeNameKey)
+		if got != want || got && !later.ServersOnly {
+			t.Errorf("%s: %v, of servers only: %v", version, got, later.ServersOnly)
+		}
+	}
+	if _, got := LookupRelease("v1.34.1+rke2r1").Later("kubelet-arg"); got {
+		t.Error("what the tables list is not later")
+	}
+}
+
 func TestAdviceForUnknownKeys(t *testing.T) {
 	m := cluster(t, onAWS)
 	for key, want := range map[string]string{

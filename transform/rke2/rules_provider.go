@@ -50,7 +50,11 @@ func (m *migration) inTreeGone() []transform.Finding {
 	if !k8s.From(version, "v1.27") {
 		return nil
 	}
-	return eachOf(m.inTreeNodes(), func(yamledit.Node) (string, string) {
+	return eachOf(m.inTreeNodes(), func(n yamledit.Node) (string, string) {
+		if n.Key() == providerKey && m.onlyNamesNodes() {
+			return "RKE2 " + m.Version + " takes the node's name from the instance metadata here, and hands no component a cloud provider: kube-controller-manager runs no cloud controllers",
+				"the stages begin on 1.26; here, run a cloud-controller-manager, and read node-rename before the provider becomes external"
+		}
 		return ruleset.SaidOfInTreeGone.Message, ruleset.SaidOfInTreeGone.Fix
 	})
 }
@@ -73,43 +77,14 @@ func (m *migration) inTreeNodes() []yamledit.Node {
 	return nodes
 }
 
-// renamesNodes lists the first release of each minor in which aws no longer
-// names the nodes (rancher/rke2 #7336); later minors never do.
-var renamesNodes = map[string]string{"v1.29": "v1.29.11", "v1.30": "v1.30.7", "v1.31": "v1.31.3"}
-
-func (m *migration) namesNodes() bool {
-	first, listed := renamesNodes[m.minor()]
-	return semver.Compare(m.minor(), "v1.31") <= 0 && (!listed || semver.Compare(m.Version, first) < 0)
-}
-
-// nodeRename is an error of the switch. A document that is still in-tree is
-// warned of it; one that is external already says nothing about the past.
-func (m *migration) nodeRename() []transform.Finding {
-	if m.target.EndState != "" || m.isOverridden() || !m.namesNodes() {
-		return nil
-	}
-	found := m.eachWinner(providerKey, func(n yamledit.Node) (string, string) {
-		if s, _ := n.String(); s == external && m.stage == "" || s != external && s != inTree {
-			return "", ""
-		}
-		return "with aws RKE2 " + m.minor() + " also takes the node's name from the instance metadata; with external the kubelet takes the host name, and a node whose name changes registers anew, where the cloud-controller-manager cannot resolve it",
-			"make sure that every node's name equals its host name, then choose --end-state external; or choose aws-override"
-	})
-	if m.stage == "" {
-		for i := range found {
-			found[i].Severity = transform.Warning
-		}
-	}
-	return found
-}
-
-// stubEnabled judges control planes: up to 1.35 the provider's name also turns
-// the stub off, from 1.36 on only the key does.
+// stubEnabled judges control planes. Up to 1.35 any cloud-provider-name also turns
+// the stub off, from 1.36 on only the key does (rancher/rke2,
+// pkg/rke2/rke2_linux.go at v1.34.1 and v1.36.0).
 func (m *migration) stubEnabled() []transform.Finding {
 	var nodes []yamledit.Node
 	for _, class := range m.Classes {
 		config := m.Effective(class)
-		if !class.ControlPlane() || config.provider(managerArgs) != external || truthy(config[disableStub].Value) {
+		if !class.ControlPlane() || !m.wantsNoStub(config) || truthy(config[disableStub].Value) {
 			continue
 		}
 		at := config.providerOrigin(managerArgs)
@@ -120,8 +95,34 @@ func (m *migration) stubEnabled() []transform.Finding {
 			nodes = append(nodes, at)
 		}
 	}
-	return eachOf(nodes, func(yamledit.Node) (string, string) {
-		return "the provider is external, but nothing turns RKE2's own stub cloud controller off", "set " + disableStub + ": true for the same machines"
+	const fix = "set " + disableStub + ": true for the same machines"
+	found := eachOf(nodes, func(yamledit.Node) (string, string) {
+		if m.nameStopsStub() {
+			return "only " + providerKey + " keeps RKE2's own stub cloud controller off here; from RKE2 1.36 on it does not", fix
+		}
+		return "nothing turns RKE2's own stub cloud controller off, which gives nodes the provider ID rke2://", fix
+	})
+	if m.nameStopsStub() {
+		for i := range found {
+			found[i].Severity = transform.Warning
+		}
+	}
+	return found
+}
+
+// wantsNoStub reports whether RKE2's stub would meet another owner of the nodes:
+// an external provider, or none where aws only names the nodes.
+func (m *migration) wantsNoStub(config Config) bool {
+	provider := config.provider(managerArgs)
+	return provider == external || provider == inTree && m.onlyNamesNodes() && !m.nameStopsStub()
+}
+
+// nameStopsStub reports whether the provider's name turns the stub off for every
+// control plane.
+func (m *migration) nameStopsStub() bool {
+	return !k8s.From(m.move().Reached(), "v1.36") && !slices.ContainsFunc(m.Classes, func(c Class) bool {
+		name, _ := m.Effective(c)[providerKey].Value.(string)
+		return c.ControlPlane() && name == ""
 	})
 }
 

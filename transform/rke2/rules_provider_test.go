@@ -4,6 +4,8 @@
 package rke2
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -29,7 +31,9 @@ func TestNodeRenameInTheDocumentAsItIs(t *testing.T) {
 		{"with a choice", "", onAWS, chosen, nil},
 		{"external", "", globalOff, transform.Target{}, nil},
 		{"overridden", "", onAWS + kcm + toOwn + kubelet + toOwn, transform.Target{}, nil},
-		{"a release whose aws names no node", "v1.30.10+rke2r1", onAWS, transform.Target{}, nil},
+		{"a release whose aws only names nodes", "v1.31.4+rke2r1", onAWS, transform.Target{}, []string{"warning 8"}},
+		{"a key that Rancher drops keeps no name", "v1.31.4+rke2r1", onAWS + "  node-name-from-cloud-provider-metadata: true\n", transform.Target{}, []string{"warning 8"}},
+		{"external there", "v1.31.4+rke2r1", globalOff, transform.Target{}, nil},
 		{"another provider", "", "machineGlobalConfig: {cloud-provider-name: harvester}\n", transform.Target{}, nil},
 	})
 }
@@ -48,13 +52,52 @@ func TestInTreeIsGoneInTheDocumentAsItIs(t *testing.T) {
 	})
 }
 
+// Where aws only names the nodes there is no in-tree provider to speak of, and no
+// 1.26 to go back to.
+func TestInTreeIsGoneSaysWhatAWSIsThen(t *testing.T) {
+	for version, want := range map[string]string{
+		"v1.27.16+rke2r1": "do not have", "v1.29.10+rke2r1": "do not have",
+		"v1.29.11+rke2r1": "hands no component a cloud provider", "v1.34.1+rke2r1": "hands no component a cloud provider",
+	} {
+		list := about(judged(t, version, onAWS, chosen).Findings(""), "in-tree-gone")
+		if len(list) != 1 || !strings.Contains(list[0].Message, want) || strings.Contains(list[0].Fix, "before the upgrade") != (want == "do not have") {
+			t.Errorf("%s: %+v", version, list)
+		}
+	}
+}
+
+// A node whose name comes from the metadata under any provider keeps it.
+func TestNodesNamedByMetadataKeepTheirNames(t *testing.T) {
+	m := &migration{Cluster: cluster(t, split+onAWS+"  node-name-from-cloud-provider-metadata: true\n").Cluster}
+	newer := LookupRelease("v1.34.1+rke2r1")
+	newer.server = maps.Clone(newer.server)
+	newer.server[nodeNameKey] = ArgBoolean // as metadata of 2026 lists it
+	m.Cluster = m.under(newer)
+	m.Version = newer.Version
+	named := map[string]bool{}
+	for _, c := range m.Classes {
+		named[c.Name] = m.namedByMetadata(c)
+	}
+	if want := map[string]bool{"cp": true, "etcd": true, "workers": false}; !maps.Equal(named, want) {
+		t.Errorf("%v, want %v", named, want)
+	}
+	if list := m.nodeRename(); len(list) != 1 {
+		t.Errorf("workers take the host name: %+v", list)
+	}
+}
+
 func TestStubThatIsOn(t *testing.T) {
+	const late = "v1.36.0+rke2r1"
 	judge(t, "stub-ccm-enabled", []ruleCase{
 		{"off", "", globalOff, chosen, nil},
 		{"in-tree", "", onAWS, chosen, nil},
-		{"external", "", "machineGlobalConfig:\n  " + isExternal, chosen, []string{"error 8"}},
-		{"external by an argument", "", onAWS + kcm + "[v=2, cloud-provider=external]\n", chosen, []string{"error 9"}},
-		{"turned on again", "", globalOff + "machineSelectorConfig:\n- config: {disable-cloud-controller: false}\n", chosen, []string{"error 11"}},
+		{"external, and the name turns it off", "", "machineGlobalConfig:\n  " + isExternal, chosen, []string{"warning 8"}},
+		{"external at 1.36", late, "machineGlobalConfig:\n  " + isExternal, chosen, []string{"error 8"}},
+		{"external by an argument", "", onAWS + kcm + "[v=2, cloud-provider=external]\n", chosen, []string{"warning 9"}},
+		{"external by an argument without a name", "", "machineGlobalConfig:\n  cni: calico\n" + kcm + "[cloud-provider=external]\n", chosen, []string{"error 9"}},
+		{"aws is a name and turns nothing off at 1.36", late, onAWS, chosen, []string{"error 8"}},
+		{"aws at 1.35", "v1.35.1+rke2r1", onAWS, chosen, nil},
+		{"turned on again", "", globalOff + "machineSelectorConfig:\n- config: {disable-cloud-controller: false}\n", chosen, []string{"warning 11"}},
 		{"for control planes only", "", split + "machineGlobalConfig:\n  " + isExternal + "machineSelectorConfig:\n- config: {disable-cloud-controller: true}\n  " + forControlPlanes + "\n", chosen, nil},
 	})
 }

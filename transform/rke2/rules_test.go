@@ -180,23 +180,44 @@ func TestWindowsPoolsAreAWarning(t *testing.T) {
 		transform.RuleNotMigratable, "warning 9", "warning 10")
 }
 
-func TestNodesMayBeRenamed(t *testing.T) {
-	for version, want := range map[string]bool{
-		"v1.22.17": true, "v1.24.17": true, "v1.26.15": true, "v1.28.15": true,
-		"v1.29.0": true, "v1.29.10": true, "v1.29.11": false, "v1.29.12": false,
-		"v1.30.0": true, "v1.30.6": true, "v1.30.7": false, "v1.30.10": false,
-		"v1.31.0": true, "v1.31.2": true, "v1.31.3": false,
-		"v1.32.0": false, "v1.33.5": false,
+// On every release aws takes the name of a node from the instance metadata, and
+// external does not.
+func TestNodesMayBeRenamedOnEveryRelease(t *testing.T) {
+	for _, version := range []string{
+		"v1.22.17", "v1.24.17", "v1.26.15", "v1.28.15", "v1.29.10", "v1.29.11", "v1.29.12", "v1.30.6", "v1.30.7",
+		"v1.31.2", "v1.31.3", "v1.31.4", "v1.32.0", "v1.33.5", "v1.34.1", "v1.36.0",
 	} {
 		t.Run(version, func(t *testing.T) {
 			for _, target := range []transform.Target{{}, chosen} {
 				s := step(t, plan(t, version+"+rke2r1", onAWS, target), transform.SwitchToExternal)
-				got := len(about(s.Findings, "node-rename")) > 0
-				if got != (want && target.EndState == "") {
+				if got := len(about(s.Findings, "node-rename")) > 0; got != (target.EndState == "") {
 					t.Errorf("end state %q: %v", target.EndState, found(s.Findings))
 				}
 			}
 		})
+	}
+}
+
+// From some patches on aws is a name and nothing else, and the texts say so.
+func TestWhereAWSOnlyNamesNodesTheTextsSaySo(t *testing.T) {
+	const nothing = "does nothing else"
+	for version, only := range map[string]bool{
+		"v1.26.15": false, "v1.28.15": false, "v1.29.10": false, "v1.29.11": true, "v1.30.6": false, "v1.30.7": true,
+		"v1.31.2": false, "v1.31.3": true, "v1.31.3-rc1": true, "v1.32.0": true, "v1.34.1": true,
+	} {
+		s := step(t, plan(t, version+"+rke2r1", onAWS, transform.Target{}), transform.SwitchToExternal)
+		for _, f := range about(s.Findings, "node-rename") {
+			if strings.Contains(f.Message, nothing) != only || strings.Contains(f.Fix, nodeNameKey) != only {
+				t.Errorf("%s: %s; %s", version, f.Message, f.Fix)
+			}
+		}
+		if strings.Contains(s.Stage.Why, nothing) != only || strings.Contains(s.Stage.Why, "gives up the cloud controllers") == only {
+			t.Errorf("%s: %s", version, s.Stage.Why)
+		}
+	}
+	overridden := step(t, plan(t, "v1.31.4+rke2r1", onAWS, transform.Target{EndState: transform.EndStateOverride}), transform.SwitchToExternal)
+	if !strings.Contains(overridden.Stage.Why, "The provider's name stays aws") {
+		t.Error(overridden.Stage.Why)
 	}
 }
 

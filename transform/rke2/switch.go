@@ -19,7 +19,7 @@ import (
 func (m *migration) switchToExternal() transform.Stage {
 	return transform.Stage{
 		Name: transform.SwitchToExternal,
-		Why: procedure.SwitchWhy +
+		Why: m.switchWhy() +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
 		Edit:    m.switchEdit,
 		Check:   m.checkSwitch,
@@ -30,6 +30,14 @@ func (m *migration) switchToExternal() transform.Stage {
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
 		Restore: append([]transform.Action{m.settled()}, m.holder(procedure.LeaseStays)...),
 	}
+}
+
+// switchWhy tells what the switch takes away: a provider, or only a name.
+func (m *migration) switchWhy() string {
+	if m.onlyNamesNodes() && !m.isExternal() {
+		return m.nameOnlyWhy()
+	}
+	return procedure.SwitchWhy
 }
 
 func (m *migration) overrideWhy() string {

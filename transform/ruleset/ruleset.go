@@ -12,8 +12,12 @@ import "github.com/rke-lm/rke-lm/transform"
 // Said is what a rule finds and what to do.
 type Said struct{ Message, Fix string }
 
-// Encrypted and Templated refuse a document before there is a cluster.
+// Encrypted, Templated and Overlaid refuse a document before there is a cluster.
 var (
+	Overlaid = transform.Rule{
+		ID: transform.RuleOverlaid, Severity: transform.Error, Acceptable: true,
+		Doc: "Refused: a kustomization or an overlay of Fleet changes the cluster, so that the file is not what reaches it, and an edit may get lost. Plan what `kubectl kustomize` prints.",
+	}
 	Encrypted = transform.Rule{
 		ID: transform.RuleEncrypted, Severity: transform.Error,
 		Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
@@ -102,6 +106,24 @@ func CCMFlagMissing(guards []string) transform.Rule {
 		ID: "ccm-flag-missing", Severity: transform.Error, Guards: guards, Acceptable: true,
 		Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
 	}
+}
+
+// NotInFile is the id of CCMNotInFile.
+const NotInFile = "ccm-not-in-file"
+
+// CCMNotInFile is for an external cluster whose cloud-controller-manager the file
+// does not show.
+func CCMNotInFile(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: NotInFile, Severity: transform.Warning, Guards: guards, Acceptable: true,
+		Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed by other means, or there is none. Until it is accepted, plan --exit-code gives 1.",
+	}
+}
+
+// SaidOfNotInFile is what CCMNotInFile says.
+var SaidOfNotInFile = Said{
+	"the provider is external, and no cloud-controller-manager of AWS is in the file: it was installed by other means, or there is none",
+	"look with rke-lm verify whether one runs, then --accept ccm-not-in-file",
 }
 
 // TwoOwners is what CCMFlagMissing says.

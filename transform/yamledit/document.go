@@ -28,6 +28,8 @@ type Document struct {
 	lines func() *lineIndex
 	style func() *style
 	texts *texts // in its strings
+	// strings is how many strings hold the document, each in a document of its own.
+	strings int
 }
 
 // Parse reads one document. It fails with an *Error for text that is not UTF-8
@@ -44,6 +46,9 @@ func Parse(c Chunk) (*Document, error) {
 	d.lines = sync.OnceValue(func() *lineIndex { return indexLines(c.Bytes) })
 	d.style = sync.OnceValue(func() *style { return detectStyle(d) })
 	d.json = root != nil && isJSON(c.Bytes)
+	if err := d.checkNesting(); err != nil {
+		return nil, err
+	}
 	if n := duplicateKey(root); n != nil {
 		return nil, d.errorAt(n, fmt.Sprintf("the key %q stands twice in one mapping", clip(n.Value)), "remove one of the two; YAML readers disagree on which one counts")
 	}

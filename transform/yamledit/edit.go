@@ -257,7 +257,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 	if err != nil {
 		return nil, nil, e.refuse(err)
 	}
-	after.texts = e.doc.texts
+	after.texts, after.strings = e.doc.texts, e.doc.strings
 	if err := e.prove(after); err != nil {
 		return nil, nil, e.refuse(err)
 	}

@@ -37,6 +37,9 @@ func (n Node) Embedded() (*Embedded, error) {
 }
 
 func (n Node) parseEmbedded(text string) ([]*Document, error) {
+	if err := n.checkEmbedding(); err != nil {
+		return nil, err
+	}
 	var docs []*Document
 	flat := n.y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0
 	for _, c := range Split(n.doc.File(), []byte(text)) {
@@ -49,6 +52,7 @@ func (n Node) parseEmbedded(text string) ([]*Document, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.strings = n.doc.strings + 1
 		docs = append(docs, d)
 	}
 	return docs, nil

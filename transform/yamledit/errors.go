@@ -12,7 +12,11 @@ type Error struct {
 	Line int    // 1-based line in the file; 0 when no line is to blame
 	What string
 	Do   string
+
+	cause error // ErrTooDeep, or nil
 }
+
+func (e *Error) Unwrap() error { return e.cause }
 
 func (e *Error) Error() string {
 	s := e.File

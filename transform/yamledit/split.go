@@ -5,6 +5,9 @@ package yamledit
 
 import "bytes"
 
+// Stdin is the File of a chunk that was read from standard input.
+const Stdin = "<stdin>"
+
 // Chunk is the text of one document of a stream, markers and surrounding
 // comments included. The chunks of a stream, joined, are the stream.
 type Chunk struct {

@@ -1,0 +1,88 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const guardedCluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: NAME, namespace: fleet-default, annotations: {note: NOTE}}\n" +
+	"spec:\n  kubernetesVersion: v1.26.15+rke2r1\n  rkeConfig:\n    machineGlobalConfig: {cloud-provider-name: aws}\n" +
+	"    machinePools: [{name: a, controlPlaneRole: true, etcdRole: true, workerRole: true, quantity: 1}]\n"
+
+// folderOfClusters writes one cluster that is as it should be behind each of the
+// notes.
+func folderOfClusters(t *testing.T, notes ...string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for i, note := range notes {
+		for _, c := range []struct{ name, note string }{{string(rune('a'+i)) + "-odd", note}, {string(rune('a'+i)) + "-usual", "none"}} {
+			text := strings.NewReplacer("NAME", c.name, "NOTE", c.note).Replace(guardedCluster)
+			if err := os.WriteFile(filepath.Join(folder, c.name+".yaml"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return folder
+}
+
+func TestAHostileDocumentDoesNotEndTheRunOverAFolder(t *testing.T) {
+	folder := folderOfClusters(t, `"a\u2028\nb"`, strings.Repeat("[", 9998)+strings.Repeat("]", 9998))
+	for _, verb := range []string{"plan", "lint", "explain"} {
+		r := runHere(t, "", verb, folder)
+		if r.code != exitInput && r.code != exitFound {
+			t.Errorf("%s: exit %d: %s", verb, r.code, r.stderr)
+		}
+		for _, name := range []string{"a-odd", "a-usual", "b-usual"} {
+			if !strings.Contains(r.stdout, name) {
+				t.Errorf("%s says nothing about %s:\n%s%s", verb, name, r.stdout, r.stderr)
+			}
+		}
+		if !strings.Contains(r.stdout+r.stderr, "b-odd.yaml:3: more than 250 mappings and lists are nested here") {
+			t.Errorf("%s: %s", verb, r.stderr)
+		}
+	}
+}
+
+func TestAPanicInOneDocumentIsReportedAndTheOthersGoOn(t *testing.T) {
+	o := &options{streams: streams{in: strings.NewReader("")}}
+	folder := folderOfClusters(t, "none")
+	var usual []string
+	var faults []error
+	for r := range o.clusters(context.Background(), []string{folder}, func(f found) (func() error, error) {
+		name, _ := f.doc.Root().Get("metadata", "name").String()
+		if strings.HasSuffix(name, "odd") {
+			return nil, errors.New([]string{}[len(name)])
+		}
+		return func() error { usual = append(usual, name); return nil }, nil
+	}) {
+		if err := r.use(); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(usual) != 1 || len(faults) != 1 {
+		t.Fatalf("%v, %v", usual, faults)
+	}
+	if text := faults[0].Error(); exitCode(faults[0]) != exitInput || !strings.Contains(text, "a-odd.yaml: rke-lm failed (index out of range") {
+		t.Error(text)
+	}
+}
+
+func TestAPanicWhileAResultIsShownNamesItsDocument(t *testing.T) {
+	p := piece{source: source.FromReader("fleet.yaml", nil), chunk: yamledit.Chunk{File: "fleet.yaml", Index: 1, Line: 30}}
+	err := result{piece: p, show: func() error { panic("oh") }}.use()
+	var fault *transform.Fault
+	if !errors.As(err, &fault) || fault.At != "fleet.yaml:31: document 2" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,88 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// overlaid makes a repository with a base that one of two overlays patches.
+func overlaid(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		".git/HEAD":               "ref: refs/heads/main\n",
+		"base/kustomization.yaml": "resources: [cluster.yaml]\n",
+		"base/cluster.yaml": "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: harbour, namespace: fleet-default}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n" +
+			"  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n",
+		"overlays/eu/kustomization.yaml": "resources: [../../base]\npatches: [{path: patch.yaml}]\n",
+		"overlays/eu/patch.yaml": "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: harbour}\nspec:\n  rkeConfig:\n    machineGlobalConfig:\n" +
+			"      kube-controller-manager-arg: [node-monitor-grace-period=30s]\n",
+		"overlays/us/kustomization.yaml": "resources: [../../base]\nnamePrefix: us-\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
+	overlaid(t)
+	const refused = "base/cluster.yaml:1: overlays/eu/patch.yaml:7 changes spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg"
+	const advice = "kubectl kustomize overlays/eu | rke-lm plan - (likewise overlays/us)"
+	for _, c := range []struct {
+		line string
+		code int
+		want []string
+	}{
+		{"plan base/cluster.yaml", exitInput, []string{refused, advice}},
+		{"plan -o yaml base", exitInput, []string{refused, advice}},
+		{"plan -o markdown base", exitInput, []string{refused, advice}},
+		{"plan .", exitInput, []string{refused, "overlays/eu/patch.yaml:1: a patch of overlays/eu/kustomization.yaml"}},
+		{"apply --next base/cluster.yaml", exitInput, []string{refused, advice}},
+		{"apply --undo enable-leader-migration base", exitInput, []string{refused, advice}},
+		{"lint base", exitInput, []string{"error changed-by-overlay  base/cluster.yaml:1", "warning node-rename"}},
+		{"lint --fix base", exitInput, []string{"changed-by-overlay"}},
+		{"explain base", exitDone, []string{"cloud-provider-name"}},
+		{"plan --accept changed-by-overlay base/cluster.yaml", exitDone, []string{"rke2 fleet-default/harbour"}},
+		{"lint --accept changed-by-overlay base/cluster.yaml", exitDone, []string{"accepted: 1"}},
+		{"plan overlays/us", exitRefused, []string{"overlays/us/kustomization.yaml: a kustomization, and no cluster by itself; plan what it makes: kubectl kustomize overlays/us | rke-lm plan -"}},
+		{"plan overlays/us/kustomization.yaml", exitRefused, []string{"overlays/us/kustomization.yaml: a kustomization"}},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			before, err := os.ReadFile("base/cluster.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := runHere(t, "", strings.Fields(c.line)...)
+			if r.code != c.code {
+				t.Errorf("exit %d, want %d", r.code, c.code)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(r.stdout+r.stderr, want) {
+					t.Errorf("does not say %q:\n%s%s", want, r.stdout, r.stderr)
+				}
+			}
+			if after, err := os.ReadFile("base/cluster.yaml"); err != nil || string(after) != string(before) {
+				t.Errorf("the base was written: %v", err)
+			}
+		})
+	}
+}
+
+func TestABaseWhoseOverlaysOnlyNameItIsPlanned(t *testing.T) {
+	overlaid(t)
+	if err := os.RemoveAll("overlays/eu"); err != nil {
+		t.Fatal(err)
+	}
+	if r := runHere(t, "", "plan", "base/cluster.yaml"); r.code != exitDone || r.stderr != "" {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+}

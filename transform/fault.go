@@ -1,0 +1,58 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+)
+
+// Fault is a panic while one document was worked on: a bug of rke-lm.
+type Fault struct {
+	At   string // the document
+	What string // the panic, without anything of the document
+	Code string // the line of rke-lm that was at work
+}
+
+func (f *Fault) Error() string {
+	return fmt.Sprintf("%s: rke-lm failed (%s at %s); report this as a bug of rke-lm", f.At, f.What, f.Code)
+}
+
+// Guard calls work for one document, and returns a panic in it as a *Fault, so that
+// it does not end the work on other documents, nor leave a lock behind.
+func Guard(at string, work func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &Fault{At: at, What: panicText(r), Code: panickedAt()}
+		}
+	}()
+	return work()
+}
+
+// panicText says what a panic was about. A text that is not the runtime's own may
+// quote the document, and with it a secret.
+func panicText(r any) string {
+	if e, is := r.(runtime.Error); is {
+		return strings.TrimPrefix(e.Error(), "runtime error: ")
+	}
+	return fmt.Sprintf("%T", r)
+}
+
+// panickedAt returns the innermost line of this module on the way to a panic.
+func panickedAt() string {
+	var calls [64]uintptr
+	frames := runtime.CallersFrames(calls[:runtime.Callers(1, calls[:])])
+	for panicked := false; ; {
+		f, more := frames.Next()
+		if panicked && strings.Contains(f.Function, "rke-lm/") {
+			return fmt.Sprintf("%s, %s:%d", path.Base(f.Function), path.Base(f.File), f.Line)
+		}
+		panicked = panicked || strings.HasPrefix(f.Function, "runtime.")
+		if !more {
+			return "an unknown line"
+		}
+	}
+}

@@ -1,0 +1,101 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// replacement reads what copies values from one object into others.
+func (k *Kustomization) replacement(item yamledit.Node, load Load) {
+	file, targets := k.File, item.Get("targets")
+	if path := str(item, "path"); path != "" {
+		name, text, err := load(path)
+		var doc *yamledit.Document
+		if err == nil {
+			doc, err = yamledit.ParseString(name, string(text))
+		}
+		if err != nil {
+			k.unread(item, nil)
+			return
+		}
+		file, targets = name, doc.Root().Get("targets")
+	}
+	for _, target := range targets.Items() {
+		to := target.Get("select")
+		of := selector{str(to, "kind"), str(to, "name"), str(to, "namespace")}.exact()
+		for _, path := range target.Get("fieldPaths").Items() {
+			if p, _ := path.String(); !strings.HasPrefix(p, "metadata.") {
+				k.patches = append(k.patches, patch{file, path.Line(), of, p})
+			}
+		}
+	}
+}
+
+// harmless are the transformers that change metadata alone.
+var harmless = []string{"AnnotationsTransformer", "LabelTransformer", "NamespaceTransformer", "PrefixTransformer", "PrefixSuffixTransformer", "SuffixTransformer"}
+
+// transformer counts for every object, unless it is one of those that change
+// metadata alone: what it does is in its own words.
+func (k *Kustomization) transformer(item yamledit.Node, load Load) {
+	text, _ := item.String()
+	if !strings.Contains(text, "\n") {
+		_, held, err := load(text)
+		if err != nil {
+			k.unread(item, nil)
+			return
+		}
+		text = string(held)
+	}
+	for _, chunk := range yamledit.Split(k.File, []byte(text)) {
+		doc, err := yamledit.Parse(chunk)
+		if err != nil || doc.Root().Exists() && !slices.Contains(harmless, str(doc.Root(), "kind")) {
+			k.unread(item, nil)
+		}
+	}
+}
+
+// fields reads the fields that change one thing each.
+func (k *Kustomization) fields() {
+	for _, item := range k.root.Get("replicas").Items() {
+		k.patches = append(k.patches, patch{k.File, item.Line(), selector{kind: "Deployment", name: regexp.QuoteMeta(str(item, "name"))}, "spec.replicas"})
+	}
+}
+
+// image returns the entry of images that changes an image of a document.
+func (k *Kustomization) image(doc *yamledit.Document) (yamledit.Node, bool) {
+	var names []string
+	var collect func(yamledit.Node)
+	collect = func(n yamledit.Node) {
+		for _, e := range n.Entries() {
+			if image, ok := e.Value.String(); ok && e.Key == "image" {
+				names = append(names, bare(image))
+			}
+			collect(e.Value)
+		}
+		for _, item := range n.Items() {
+			collect(item)
+		}
+	}
+	collect(doc.Root().Get("spec"))
+	for _, item := range k.root.Get("images").Items() {
+		if slices.Contains(names, str(item, "name")) {
+			return item, true
+		}
+	}
+	return yamledit.Node{}, false
+}
+
+// bare is an image without its tag and its digest.
+func bare(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {
+		image = image[:i]
+	}
+	return image
+}

@@ -1,0 +1,50 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// FleetFile is the name of the file that makes a folder a bundle of Fleet.
+const FleetFile = "fleet.yaml"
+
+// FleetOverlays returns the files that Fleet lays over one of a bundle of plain
+// YAML, whose path is relative to the bundle: for each overlay that a target names,
+// overlays/NAME/FILE replaces it, and overlays/NAME/FILE_patch changes it.
+func FleetOverlays(text []byte, file string) []string {
+	doc, err := yamledit.ParseString(FleetFile, string(text))
+	if err != nil {
+		return nil
+	}
+	names := texts(doc.Root().Get("yaml", "overlays"))
+	for _, target := range doc.Root().Get("targetCustomizations").Items() {
+		names = append(names, texts(target.Get("yaml", "overlays"))...)
+	}
+	ext := path.Ext(file)
+	var files []string
+	for _, name := range names {
+		for _, f := range []string{file, strings.TrimSuffix(file, ext) + "_patch" + ext} {
+			if at := path.Join("overlays", name, f); !slices.Contains(files, at) {
+				files = append(files, at)
+			}
+		}
+	}
+	return files
+}
+
+// FleetOverlay is a file that Fleet lays over another one.
+func FleetOverlay(file string, text []byte) *Kustomization {
+	k := &Kustomization{File: file}
+	if !strings.HasSuffix(strings.TrimSuffix(file, path.Ext(file)), "_patch") {
+		k.patches = []patch{{file: file, line: 1, path: whole}}
+		return k
+	}
+	k.read(file, 0, nil, string(text))
+	return k
+}

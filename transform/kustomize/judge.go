@@ -1,0 +1,123 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Use is what overlays make of a file.
+type Use struct {
+	// Layers are the kustomizations that take the file over, directly or through
+	// others, the nearest first.
+	Layers []*Kustomization
+	// Built are those of Layers that no other takes over: what is built of them
+	// reaches clusters.
+	Built []*Kustomization
+	// PatchOf is the kustomization that has the file for a patch, or nil.
+	PatchOf *Kustomization
+}
+
+// Judge refuses a document that overlays change: the plan would not be for what
+// reaches the cluster, and its edits may get lost on the way.
+func Judge(doc *yamledit.Document, use Use) error {
+	if k := use.PatchOf; k != nil {
+		return transform.Refuse(transform.RuleOverlaid, doc.Root(), "a patch of "+k.File+", and no cluster by itself", k.instead())
+	}
+	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{str(doc.Root(), "metadata", "namespace")}}
+	for _, k := range use.Layers {
+		if p, found := k.changing(doc, names); found {
+			return transform.Refuse(transform.RuleOverlaid, doc.Root(), p.said()+", so this is not what reaches the cluster, and an edit of a list here may be replaced there", use.instead(k))
+		}
+		names = k.rename(names)
+	}
+	return nil
+}
+
+// said says what a patch does.
+func (p patch) said() string {
+	at := fmt.Sprintf("%s:%d", p.file, p.line)
+	switch p.path {
+	case "":
+		return at + " may change it (it cannot be read)"
+	case whole:
+		return at + " replaces or deletes it"
+	}
+	return at + " changes " + p.path
+}
+
+// object is what patches call the object of a document: kustomize also goes by the
+// names that it had before.
+type object struct {
+	kind              string
+	names, namespaces []string
+}
+
+func (k *Kustomization) rename(o object) object {
+	if k.prefix != "" || k.suffix != "" {
+		for _, name := range slices.Clone(o.names) {
+			o.names = append(o.names, k.prefix+name+k.suffix)
+		}
+	}
+	if k.namespace != "" {
+		o.namespaces = append(slices.Clone(o.namespaces), k.namespace)
+	}
+	return o
+}
+
+// changing returns the first patch that changes an object.
+func (k *Kustomization) changing(doc *yamledit.Document, o object) (patch, bool) {
+	for _, p := range k.patches {
+		if matches(p.to.kind, o.kind) && matches(p.to.name, k.rename(o).names...) && matches(p.to.namespace, k.rename(o).namespaces...) {
+			return p, true
+		}
+	}
+	if item, found := k.image(doc); found {
+		return patch{file: k.File, line: item.Line(), path: "the image"}, true
+	}
+	return patch{}, false
+}
+
+// matches reports whether an expression stands for one of the words as a whole. One
+// that cannot be read may stand for any.
+func matches(expression string, words ...string) bool {
+	if expression == "" {
+		return true
+	}
+	form, err := regexp.Compile("^(?:" + expression + ")$")
+	return err != nil || slices.ContainsFunc(words, form.MatchString)
+}
+
+// instead says what to do: the edits belong where the list is written last.
+func (u Use) instead(k *Kustomization) string {
+	if k.Folder == "" || len(u.Built) == 0 {
+		return k.instead()
+	}
+	do := u.Built[0].instead()
+	if n := len(u.Built); n > 1 {
+		var others []string
+		for _, b := range u.Built[1:min(n, 4)] {
+			others = append(others, b.Folder)
+		}
+		do += " (likewise " + strings.Join(others, ", ")
+		if n > 4 {
+			do += fmt.Sprintf(" and %d more", n-4)
+		}
+		do += ")"
+	}
+	return do + "; write the edits into its patches, or here where no patch replaces them"
+}
+
+func (k *Kustomization) instead() string {
+	if k.Folder == "" {
+		return "write the cluster of each Fleet target into a file of its own, and plan those"
+	}
+	return "plan what it makes: kubectl kustomize " + k.Folder + " | rke-lm plan -"
+}

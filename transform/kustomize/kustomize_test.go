@@ -1,0 +1,180 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const cluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:\n  name: harbour\n  namespace: fleet-default\nspec: {kubernetesVersion: v1.26.15+rke2r1}\n"
+
+// layer reads a kustomization with the files beside it.
+func layer(t *testing.T, text string, beside map[string]string) *Kustomization {
+	t.Helper()
+	k, ok := Parse("eu/kustomization.yaml", "eu", []byte(text))
+	if !ok {
+		t.Fatalf("no kustomization: %s", text)
+	}
+	k.Resolve(func(path string) (string, []byte, error) {
+		if text, found := beside[path]; found {
+			return "eu/" + path, []byte(text), nil
+		}
+		return "", nil, os.ErrNotExist
+	})
+	return k
+}
+
+// judged returns what is said of a document below some layers.
+func judged(t *testing.T, text string, layers ...*Kustomization) string {
+	t.Helper()
+	doc, err := yamledit.ParseString("base/cluster.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Judge(doc, Use{Layers: layers, Built: layers[len(layers)-1:]})
+	if err == nil {
+		return ""
+	}
+	var r *transform.Refused
+	if !errors.As(err, &r) || r.Rule != transform.RuleOverlaid {
+		t.Errorf("%v is no refusal of its rule", err)
+	}
+	return err.Error()
+}
+
+func TestAnOverlayThatChangesTheSpecIsNamed(t *testing.T) {
+	const merge = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: harbour}\nspec:\n  rkeConfig:\n    machineGlobalConfig:\n      kube-controller-manager-arg: [a=b]\n"
+	const change = "eu/patch.yaml:7 changes spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg"
+	inline := func(text string) string {
+		return "|\n" + strings.ReplaceAll("\n"+strings.TrimSuffix(text, "\n"), "\n", "\n      ")[1:] + "\n"
+	}
+	for _, c := range []struct {
+		name, in, want string
+		beside         map[string]string
+	}{
+		{"a merge patch in a file", "patches: [{path: patch.yaml}]\n", change, map[string]string{"patch.yaml": merge}},
+		{"an older spelling", "patchesStrategicMerge: [patch.yaml]\n", change, map[string]string{"patch.yaml": merge}},
+		{"an older spelling inside", "patchesStrategicMerge:\n  - " + inline(merge), "eu/kustomization.yaml:2 changes spec.rkeConfig", nil},
+		{"a merge patch inside", "patches:\n  - patch: " + inline(merge), "eu/kustomization.yaml:2 changes spec.rkeConfig", nil},
+		{"the second document of a patch", "patches: [{path: patch.yaml}]\n", "changes spec.rkeConfig", map[string]string{"patch.yaml": "kind: Other\nspec: {}\n---\n" + merge}},
+		{"a JSON patch", "patches:\n  - target: {kind: Cluster}\n    patch: " + inline("- op: replace\n  path: /spec/kubernetesVersion\n  value: v1.25.16+rke2r1\n"), "eu/kustomization.yaml:3 changes spec.kubernetesVersion", nil},
+		{"a JSON patch as JSON", "patchesJson6902: [{path: p.json, target: {kind: Cluster, name: harbour}}]\n", "eu/p.json:1 changes spec.a/b", map[string]string{"p.json": `[{"op":"remove","path":"/spec/a~1b"}]`}},
+		{"a move out of the spec", "patches:\n  - target: {kind: Cluster}\n    patch: " + inline("- {op: move, from: /spec/x, path: /metadata/y}\n"), "changes spec.x", nil},
+		{"a target by expressions", "patches:\n  - target: {kind: C.*, name: har.*}\n    patch: " + inline("- {op: remove, path: /spec/x}\n"), "changes spec.x", nil},
+		{"a target without a kind", "patches:\n  - target: {name: harbour}\n    patch: " + inline("- {op: remove, path: /spec/x}\n"), "changes spec.x", nil},
+		{"an expression that is none", "patches:\n  - target: {name: '['}\n    patch: " + inline("- {op: remove, path: /spec/x}\n"), "changes spec.x", nil},
+		{"the object as a whole", "patches:\n  - target: {kind: Cluster}\n    patch: " + inline("- {op: replace, path: '', value: {}}\n"), "replaces or deletes it", nil},
+		{"the object deleted", "patches: [{path: patch.yaml}]\n", "eu/patch.yaml:4 replaces or deletes it", map[string]string{"patch.yaml": "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: harbour}\n$patch: delete\n"}},
+		{"a patch that is not there", "patches: [{path: gone.yaml}]\n", "eu/kustomization.yaml:1 may change it (it cannot be read)", nil},
+		{"a patch that is no YAML", "patches: [{path: patch.yaml}]\n", "eu/patch.yaml:1 may change it", map[string]string{"patch.yaml": "a: [\n"}},
+		{"a name with the prefix", "namePrefix: eu-\npatches: [{path: patch.yaml}]\n", "changes spec.x", map[string]string{"patch.yaml": "kind: Cluster\nmetadata: {name: eu-harbour}\nspec: {x: 1}\n"}},
+		{"a replacement", "replacements:\n  - source: {kind: ConfigMap}\n    targets:\n      - select: {kind: Cluster}\n        fieldPaths: [spec.kubernetesVersion]\n", "eu/kustomization.yaml:5 changes spec.kubernetesVersion", nil},
+		{"a replacement in a file", "replacements: [{path: r.yaml}]\n", "eu/r.yaml:3 changes spec.x", map[string]string{"r.yaml": "targets:\n  - select: {kind: Cluster}\n    fieldPaths: [spec.x]\n"}},
+		{"a replacement that is not there", "replacements: [{path: r.yaml}]\n", "may change it", nil},
+		{"a transformer", "transformers: [t.yaml]\n", "may change it", map[string]string{"t.yaml": "kind: PatchTransformer\n"}},
+		{"a transformer that is not there", "transformers: [t.yaml]\n", "may change it", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := judged(t, cluster, layer(t, c.in, c.beside))
+			if !strings.HasPrefix(got, "base/cluster.yaml:1: ") || !strings.Contains(got, c.want) || !strings.Contains(got, "kubectl kustomize eu | rke-lm plan -") {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAnOverlayThatLeavesTheSpecAloneDoesNotBlock(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		beside   map[string]string
+	}{
+		{"resources alone", "resources: [../base]\n", nil},
+		{"names, labels and annotations", "resources: [../base]\nnamePrefix: eu-\nnamespace: x\ncommonLabels: {a: b}\ncommonAnnotations: {a: b}\nlabels: [{pairs: {a: b}}]\n", nil},
+		{"a patch of the metadata", "patches:\n  - target: {kind: Cluster}\n    patch: |\n      - {op: add, path: /metadata/labels/a, value: b}\n", nil},
+		{"a merge patch of the metadata", "patches: [{path: p.yaml}]\n", map[string]string{"p.yaml": "kind: Cluster\nmetadata: {name: harbour, labels: {a: b}}\n"}},
+		{"a patch of another kind", "patches: [{path: p.yaml}]\n", map[string]string{"p.yaml": "kind: Deployment\nmetadata: {name: harbour}\nspec: {replicas: 2}\n"}},
+		{"a patch of another cluster", "patches: [{path: p.yaml}]\n", map[string]string{"p.yaml": "kind: Cluster\nmetadata: {name: orchard}\nspec: {x: 1}\n"}},
+		{"a name that is one's beginning", "patches:\n  - target: {kind: Cluster, name: harb}\n    patch: |\n      - {op: remove, path: /spec/x}\n", nil},
+		{"another namespace", "patches: [{path: p.yaml}]\n", map[string]string{"p.yaml": "kind: Cluster\nmetadata: {name: harbour, namespace: other}\nspec: {x: 1}\n"}},
+		{"a test of the spec", "patches:\n  - target: {kind: Cluster}\n    patch: |\n      - {op: test, path: /spec/x, value: 1}\n", nil},
+		{"a replacement of the metadata", "replacements: [{targets: [{select: {kind: Cluster}, fieldPaths: [metadata.name]}]}]\n", nil},
+		{"a transformer of labels", "transformers: [t.yaml]\n", map[string]string{"t.yaml": "kind: LabelTransformer\n"}},
+		{"an image of others", "images: [{name: nginx, newTag: '1'}]\nreplicas: [{name: web, count: 2}]\n", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := judged(t, cluster, layer(t, c.in, c.beside)); got != "" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestImagesAndReplicasOfWorkloadsCount(t *testing.T) {
+	const workload = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: kcm}\nspec:\n  template:\n    spec:\n      containers: [{image: 'registry.example.com:5000/kube-controller-manager:v1.26.15@sha256:0f'}]\n"
+	for in, want := range map[string]string{
+		"images: [{name: 'registry.example.com:5000/kube-controller-manager', newTag: v1.27.1}]\n": "changes the image",
+		"replicas: [{name: kcm, count: 3}]\n":                                                      "changes spec.replicas",
+		"replicas: [{name: other, count: 3}]\n":                                                    "",
+	} {
+		if got := judged(t, workload, layer(t, in, nil)); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A name that one layer gives is known to those behind it.
+func TestLayersBuildOnEachOther(t *testing.T) {
+	first := layer(t, "resources: [../base]\nnameSuffix: -eu\n", nil)
+	second := layer(t, "patches:\n  - target: {name: harbour-eu}\n    patch: |\n      - {op: remove, path: /spec/x}\n", nil)
+	if got := judged(t, cluster, first, second); !strings.Contains(got, "changes spec.x") {
+		t.Error(got)
+	}
+}
+
+func TestAPatchIsNoCluster(t *testing.T) {
+	doc, err := yamledit.ParseString("eu/patch.yaml", cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := layer(t, "patches: [{path: patch.yaml}]\n", nil)
+	if err := Judge(doc, Use{PatchOf: k}); err == nil || !strings.Contains(err.Error(), "a patch of eu/kustomization.yaml") {
+		t.Error(err)
+	}
+}
+
+func TestOtherFilesAreNoKustomizations(t *testing.T) {
+	for _, text := range []string{
+		"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: {path: ./x}\n", "- a\n", "", "a: [\n",
+	} {
+		if _, ok := Parse("k.yaml", ".", []byte(text)); ok {
+			t.Errorf("taken for a kustomization: %q", text)
+		}
+	}
+}
+
+func TestOverlaysOfFleet(t *testing.T) {
+	got := FleetOverlays([]byte("yaml: {overlays: [all]}\ntargetCustomizations:\n- name: eu\n  yaml: {overlays: [eu, all]}\n"), "clusters/a.yaml")
+	want := "overlays/all/clusters/a.yaml overlays/all/clusters/a_patch.yaml overlays/eu/clusters/a.yaml overlays/eu/clusters/a_patch.yaml"
+	if strings.Join(got, " ") != want {
+		t.Errorf("got %v", got)
+	}
+	if FleetOverlays([]byte("a: ["), "a.yaml") != nil {
+		t.Error("read from what is no YAML")
+	}
+	const patch = "kind: Cluster\nmetadata: {name: harbour}\nspec: {x: 1}\n"
+	for file, want := range map[string]string{"overlays/eu/a.yaml": "overlays/eu/a.yaml:1 replaces or deletes it", "overlays/eu/a_patch.yaml": "overlays/eu/a_patch.yaml:3 changes spec.x"} {
+		if got := judged(t, cluster, FleetOverlay(file, []byte(patch))); !strings.Contains(got, want) || !strings.Contains(got, "each Fleet target") {
+			t.Errorf("%s: %s", file, got)
+		}
+	}
+	if got := judged(t, cluster, FleetOverlay("overlays/eu/a_patch.yaml", []byte("kind: Cluster\nmetadata: {name: harbour, labels: {a: b}}\n"))); got != "" {
+		t.Error(got)
+	}
+}

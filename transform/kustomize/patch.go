@@ -1,0 +1,168 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// patch is one change that a kustomization makes.
+type patch struct {
+	file string
+	line int
+	to   selector
+	path string // of the first field that it changes; "" for what cannot be read
+}
+
+// selector says which objects a patch changes; "" matches all.
+type selector struct{ kind, name, namespace string }
+
+// Resolve reads the patches of the kustomization, and the files that hold them.
+func (k *Kustomization) Resolve(load Load) {
+	k.patches = nil
+	for _, key := range []string{"patches", "patchesJson6902"} {
+		for _, item := range k.root.Get(key).Items() {
+			k.patch(item, load)
+		}
+	}
+	for _, item := range k.root.Get("patchesStrategicMerge").Items() {
+		if text, _ := item.String(); strings.Contains(text, "\n") {
+			k.read(k.File, item.Line(), nil, text)
+		} else {
+			k.open(item, text, nil, load)
+		}
+	}
+	for _, item := range k.root.Get("replacements").Items() {
+		k.replacement(item, load)
+	}
+	for _, item := range k.root.Get("transformers").Items() {
+		k.transformer(item, load)
+	}
+	k.fields()
+}
+
+// patch reads an entry of patches: with a target, or by the object that it names.
+func (k *Kustomization) patch(item yamledit.Node, load Load) {
+	var to *selector
+	if target := item.Get("target"); target.IsMap() {
+		to = &selector{str(target, "kind"), str(target, "name"), str(target, "namespace")}
+	}
+	if path := str(item, "path"); path != "" {
+		k.open(item, path, to, load)
+		return
+	}
+	k.read(k.File, item.Get("patch").Line(), to, str(item, "patch"))
+}
+
+// open reads a file of patches. One that cannot be read may change anything.
+func (k *Kustomization) open(at yamledit.Node, path string, to *selector, load Load) {
+	file, text, err := load(path)
+	if err != nil {
+		k.unread(at, to)
+		return
+	}
+	k.read(file, 0, to, string(text))
+}
+
+func (k *Kustomization) unread(at yamledit.Node, to *selector) {
+	if to == nil {
+		to = &selector{}
+	}
+	k.patches = append(k.patches, patch{file: k.File, line: at.Line(), to: *to})
+}
+
+// read reads the documents of a patch. line is that of a text inside of the
+// kustomization, and 0 for a file of its own.
+func (k *Kustomization) read(file string, line int, to *selector, text string) {
+	for _, chunk := range yamledit.Split(file, []byte(text)) {
+		doc, err := yamledit.Parse(chunk)
+		if err != nil {
+			p := patch{file: file, line: max(line, chunk.Line+1)}
+			if to != nil {
+				p.to = *to
+			}
+			k.patches = append(k.patches, p)
+			continue
+		}
+		root, at := doc.Root(), line
+		if !root.Exists() {
+			continue
+		}
+		of := selector{str(root, "kind"), str(root, "metadata", "name"), str(root, "metadata", "namespace")}.exact()
+		if to != nil {
+			of = *to
+		}
+		for _, c := range changes(root) {
+			if line == 0 {
+				at = c.line
+			}
+			k.patches = append(k.patches, patch{file, at, of, c.path})
+		}
+	}
+}
+
+// exact is a selector for these very words; those of a target are expressions.
+func (s selector) exact() selector {
+	return selector{regexp.QuoteMeta(s.kind), regexp.QuoteMeta(s.name), regexp.QuoteMeta(s.namespace)}
+}
+
+// change is a field that a patch changes.
+type change struct {
+	path string
+	line int
+}
+
+// whole stands for an object that is replaced or deleted.
+const whole = "the whole object"
+
+// changes returns what a patch changes outside of the metadata: of a JSON patch its
+// paths, of a merge patch its fields.
+func changes(root yamledit.Node) []change {
+	var list []change
+	for _, op := range root.Items() {
+		for _, key := range []string{"path", "from"} {
+			if str(op, "op") == "test" || key == "from" && str(op, "op") != "move" || !op.Get(key).Exists() {
+				continue
+			}
+			if path, counts := pointed(str(op, key)); counts {
+				list = append(list, change{path, op.Line()})
+			}
+		}
+	}
+	for _, e := range root.Entries() {
+		switch e.Key {
+		case "apiVersion", "kind", "metadata":
+		case "$patch":
+			list = append(list, change{whole, e.Value.Line()})
+		default:
+			list = append(list, leaf(e.Key, e.Value))
+		}
+	}
+	return list
+}
+
+// pointed reads a JSON pointer as a path, and reports whether it leads outside of
+// the metadata.
+func pointed(pointer string) (path string, counts bool) {
+	words := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	if words[0] == "" {
+		return whole, true
+	}
+	for i, w := range words {
+		words[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(w)
+	}
+	return strings.Join(words, "."), words[0] != "metadata"
+}
+
+// leaf follows the first field of each mapping, as far as one leads to the next.
+func leaf(path string, n yamledit.Node) change {
+	for n.IsMap() && len(n.Entries()) > 0 {
+		e := n.Entries()[0]
+		path, n = path+"."+e.Key, e.Value
+	}
+	return change{path, n.Line()}
+}

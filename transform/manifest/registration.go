@@ -1,0 +1,116 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// kubelet is the component of an InitConfiguration or a JoinConfiguration.
+const kubelet = "kubelet"
+
+// nodeConfiguration is as much of an InitConfiguration or a JoinConfiguration as
+// is read (k8s.io/kubernetes cmd/kubeadm/app/apis/kubeadm, v1beta2 to v1beta4).
+type nodeConfiguration struct {
+	NodeRegistration struct {
+		Name string `json:"name"`
+	} `json:"nodeRegistration"`
+}
+
+// registers reports whether documents of a kind hold the kubelet's arguments of a
+// new node.
+func registers(kind string) bool { return kind == kindInit || kind == kindJoin }
+
+// kubeletArgs is where an InitConfiguration or a JoinConfiguration has the
+// arguments of the kubelet.
+func kubeletArgs(root yamledit.Node) yamledit.Node {
+	return root.Get("nodeRegistration", "kubeletExtraArgs")
+}
+
+// namesProvider reports whether the kubelet of a new node gets a provider.
+func namesProvider(root yamledit.Node) bool {
+	at := kubeletArgs(root)
+	return at.Get(providerFlag).Exists() || slices.ContainsFunc(at.Items(), func(n yamledit.Node) bool {
+		return text(n, "name") == providerFlag
+	})
+}
+
+// readRegistration reads the kubelet's arguments.
+func (m *Manifest) readRegistration() error {
+	m.Component = kubelet
+	if err := m.Root.Get("nodeRegistration").Shared(); err != nil {
+		return err
+	}
+	if err := m.checkTypes(); err != nil {
+		return err
+	}
+	var err error
+	m.arguments, err = args.ReadExtra(kubeletArgs(m.Root))
+	return err
+}
+
+// registrationStages are those of a document for new nodes: the switch alone
+// changes it.
+func (m *migration) registrationStages() []transform.Stage {
+	const others = "This document is for the kubelets of nodes to come; the plans of the managers have this stage."
+	not := func(name string) func() transform.Stage {
+		return func() transform.Stage { return elsewhere(name, others) }
+	}
+	return procedure.Set{
+		Grant: not(transform.GrantMigrationLease), Enable: not(transform.EnableLeaderMigration), Install: not(transform.InstallCCM),
+		Cordon: not(transform.CordonControlPlane), Switch: m.registrationSwitch, Uncordon: not(transform.UncordonControlPlane),
+		Disable: not(transform.DisableLeaderMigration),
+	}.InOrder(m.target)
+}
+
+// registrationSwitch makes the kubelets of nodes to come external. Those that run
+// are changed on their machines, after the managers; back they go first.
+func (m *migration) registrationSwitch() transform.Stage {
+	return transform.Stage{
+		Name: transform.SwitchToExternal,
+		Why: "kubeadm gives these arguments to the kubelet of a node that it initialises or joins: the edit is for nodes to come, and changes none that runs. " +
+			"An external kubelet waits for a cloud-controller-manager that initialises its node, so use this file for new nodes only after the managers have switched.",
+		Edit:    func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
+		Check:   m.checkRegistration,
+		Undo:    m.registrationUndo,
+		Actions: []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
+		Verify:  []transform.Action{transform.ProviderIDs{}},
+		Restore: []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
+		Retreat: 1,
+	}
+}
+
+// moveKubelets queues another provider, where the one that is expected is there.
+func (m *migration) moveKubelets(from, to string) *yamledit.Edit {
+	e := m.Doc.Edit()
+	if name, _ := m.provider(); name == from {
+		m.arguments.Apply(e, args.Update{Set: []args.Arg{args.With(providerFlag, to)}})
+	}
+	return e
+}
+
+func (m *migration) registrationUndo() (*yamledit.Edit, error) {
+	name, at := m.provider()
+	if name == external && k8s.From(m.move().Reached(), k8s.FirstWithout) {
+		return nil, k8s.WayBack(m.move().Reached(), at)
+	}
+	return m.moveKubelets(external, inTree), nil
+}
+
+func (m *migration) checkRegistration(after transform.Cluster) error {
+	if err := m.check(after, promise{flags: []string{providerFlag}}); err != nil {
+		return err
+	}
+	if name, _ := after.(*migration).provider(); name != external {
+		return fmt.Errorf("the kubelets of new nodes would not be external")
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// registration returns what registers a node, with these arguments of its kubelet.
+func registration(kind, version, kubeletArgs string) string {
+	return "apiVersion: kubeadm.k8s.io/" + version + "\nkind: " + kind + "\nnodeRegistration:\n  name: cp-1\n" + kubeletArgs
+}
+
+const (
+	mapped = "  kubeletExtraArgs:\n    cloud-provider: aws # of the machine\n    v: \"2\"\n"
+	listed = "  kubeletExtraArgs:\n  - name: v\n    value: \"2\"\n  - name: cloud-provider\n    value: aws\n"
+)
+
+func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
+	for name, in := range map[string]string{
+		"an InitConfiguration":             registration(kindInit, "v1beta3", mapped),
+		"a JoinConfiguration":              registration(kindJoin, "v1beta3", mapped),
+		"an old one":                       registration(kindJoin, "v1beta2", mapped),
+		"arguments as a list":              registration(kindInit, "v1beta4", listed),
+		"a list in a JoinConfiguration":    registration(kindJoin, "v1beta4", listed),
+		"a mapping in one line":            registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws}\n"),
+		"one whose release is not assumed": registration(kindJoin, "v1beta3", mapped),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := plan(t, in, transform.Target{})
+			if got := states(p); got != "switch-to-external todo" {
+				t.Error(got)
+			}
+			want := strings.NewReplacer("cloud-provider: aws", "cloud-provider: external", "value: aws", "value: external").Replace(in)
+			got := after(t, p, transform.SwitchToExternal)
+			if got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+			if again := plan(t, got, transform.Target{}); again.Left() {
+				t.Errorf("planned again, something is left: %s", states(again))
+			}
+			steps, err := transform.Undo(Distro(), parse(t, got), transform.Target{}, transform.SwitchToExternal, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if back := string(steps[len(steps)-1].After.Bytes()); back != in {
+				t.Errorf("undone:\n%s\nwant:\n%s", back, in)
+			}
+		})
+	}
+}
+
+func TestNothingElseOfANewNodeIsPlanned(t *testing.T) {
+	for name, in := range map[string]string{
+		"a node without arguments":    registration(kindInit, "v1beta3", ""),
+		"a node without a provider":   registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {v: \"2\"}\n"),
+		"a list without a provider":   registration(kindJoin, "v1beta4", "  kubeletExtraArgs: [{name: v, value: \"2\"}]\n"),
+		"a KubeletConfiguration":      "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n",
+		"another group's JoinConfig.": "apiVersion: example.com/v1\nkind: JoinConfiguration\nnodeRegistration: {kubeletExtraArgs: {cloud-provider: aws}}\n",
+	} {
+		if Distro().Owns(parse(t, in)) {
+			t.Errorf("%s is taken for one of a cluster on AWS", name)
+		}
+	}
+}
+
+func TestNewNodesOfOtherCloudsAndWrongTypesAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"another provider", registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: gce}\n"), "m.yaml:5: nodeRegistration.kubeletExtraArgs.cloud-provider: the cloud provider is not aws"},
+		{"a number", registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws, v: 2}\n"), "m.yaml:5: nodeRegistration.kubeletExtraArgs.v: not a flag with a string"},
+		{"a name that is none", strings.Replace(registration(kindInit, "v1beta3", mapped), "cp-1", "[a]", 1), "m.yaml:4: nodeRegistration.name: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Distro().Open(parse(t, c.in), transform.Target{})
+			fails(t, err, c.want)
+		})
+	}
+}
+
+func TestKubeletsOfNewNodesAreJudgedForTheirRelease(t *testing.T) {
+	in := registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws, feature-gates: CSIMigrationAWS=false}\n")
+	for _, c := range []struct {
+		rule, want string
+		target     transform.Target
+	}{
+		{"in-tree-gone", "", transform.Target{}},
+		{"in-tree-gone", "5 error", transform.Target{Version: "v1.27.16"}},
+		{"in-tree-gone", "5 error", transform.Target{AssumeVersion: "v1.28.1"}},
+		{"csi-gate-stale", "5 error", transform.Target{AssumeVersion: "v1.25.1"}},
+		{"csi-gate-stale", "", transform.Target{}},
+		{"leader-election-off", "", transform.Target{}},
+	} {
+		if got := found(t, "m.yaml", in, c.rule, c.target); got != c.want {
+			t.Errorf("%s with %+v: got %q, want %q", c.rule, c.target, got, c.want)
+		}
+	}
+}
+
+func TestKubeletsDoNotGoBackToAProviderThatIsGone(t *testing.T) {
+	in := registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: external}\n")
+	_, err := transform.Undo(Distro(), parse(t, in), transform.Target{AssumeVersion: "v1.27.1"}, transform.SwitchToExternal, false)
+	fails(t, err, "have no in-tree provider to go back to")
+}
+
+// The kubelets that run are changed last, and go back first.
+func TestKubeletsThatRunComeLast(t *testing.T) {
+	p := plan(t, registration(kindJoin, "v1beta3", mapped), transform.Target{})
+	s, _ := p.Step(transform.SwitchToExternal)
+	last := s.Stage.Actions[len(s.Stage.Actions)-1]
+	if s.Stage.Ahead != 0 || !strings.HasPrefix(last.Purpose(), "last of all") || !strings.Contains(last.Command(), "--cloud-provider=aws/--cloud-provider=external") {
+		t.Errorf("%d actions come before the edit; the last one: %s: %s", s.Stage.Ahead, last.Purpose(), last.Command())
+	}
+	if first := s.Stage.Restore[0]; s.Stage.Retreat != 1 || !strings.HasPrefix(first.Purpose(), "first") {
+		t.Errorf("%d actions come before the undo; the first one: %s", s.Stage.Retreat, first.Purpose())
+	}
+}
+
+func TestCommandsNameTheFileThatWasRead(t *testing.T) {
+	upload := func(file string) string {
+		doc := parseAs(t, file, configuration("  extraArgs: {cloud-provider: aws}\n"))
+		p, err := transform.Build(Distro(), doc, transform.Target{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _ := p.Step(transform.EnableLeaderMigration)
+		return s.Stage.Actions[0].Command()
+	}
+	for file, want := range map[string]string{
+		"clusters/kubeadm.yaml": "kubeadm init phase upload-config kubeadm --config clusters/kubeadm.yaml",
+		"<stdin>":               "kubeadm init phase upload-config kubeadm --config ClusterConfiguration.yaml",
+	} {
+		if got := upload(file); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	for file, want := range map[string]string{
+		"/etc/kubernetes/manifests/kcm.yaml": "/etc/kubernetes/manifests/kcm.yaml",
+		"manifests/kcm.yaml":                 "/etc/kubernetes/manifests/kube-controller-manager.yaml",
+	} {
+		if by := deliver(parseAs(t, file, static(onAWS)), "new.yaml"); !strings.HasSuffix(by.Command, " "+want) {
+			t.Errorf("%s is brought there by %s, want %s", file, by.Command, want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// FuzzDocument: whatever a document holds, redaction comes to an end, and its lines
+// stay one by one.
+func FuzzDocument(f *testing.F) {
+	seeds, err := filepath.Glob("../yamledit/testdata/seeds/*")
+	if err != nil || len(seeds) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, name := range seeds {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	for _, text := range ownStrings {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		Text(string(text))
+		d, err := yamledit.Parse(yamledit.Chunk{File: "in.yaml", Bytes: text})
+		if err != nil {
+			return
+		}
+		out := Document(d)
+		if got, want := bytes.Count(out, []byte("\n")), bytes.Count(text, []byte("\n")); got != want {
+			t.Fatalf("%d lines instead of %d:\n%s", got, want, out)
+		}
+		if d.Root().Exists() {
+			Value("key", d.Root().Value())
+		}
+	})
+}

@@ -1,0 +1,72 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// nodeNameKey takes the name of a node from the instance metadata, whatever the
+// provider.
+const nodeNameKey = "node-name-from-cloud-provider-metadata"
+
+// ownNodeName lists the first releases whose RKE2 has nodeNameKey. On every
+// release cloud-provider-name: aws takes the name of a node from the instance
+// metadata; from these on that is all that it does: RKE2 sets nodeNameKey, empties
+// the provider and hands none to any component (rancher/rke2,
+// pkg/rke2/rke2_linux.go at v1.24.17, v1.26.15, v1.28.9, v1.29.11, v1.30.7,
+// v1.31.4, v1.34.1 and v1.36.0).
+var ownNodeName = []string{"v1.29.11", "v1.30.7", "v1.31.3"}
+
+// onlyNamesNodes reports whether aws is no cloud provider any more.
+func (m *migration) onlyNamesNodes() bool { return reached(m.Version, ownNodeName) }
+
+// namedByMetadata reports whether machines of a class take their name from the
+// instance metadata whatever their provider is.
+func (m *migration) namedByMetadata(c Class) bool {
+	return m.onlyNamesNodes() && truthy(m.Effective(c)[nodeNameKey].Value)
+}
+
+// nodeRename is an error of the switch. A document that is still in-tree is
+// warned of it; one that is external already says nothing about the past.
+func (m *migration) nodeRename() []transform.Finding {
+	if m.target.EndState != "" || m.isOverridden() {
+		return nil
+	}
+	renamed := func(c Class) bool { return !m.namedByMetadata(c) }
+	found := eachOf(m.winners(providerKey, renamed), func(n yamledit.Node) (string, string) {
+		if s, _ := n.String(); s == external && m.stage == "" || s != external && s != inTree {
+			return "", ""
+		}
+		return m.renames(), m.keepsNames()
+	})
+	if m.stage == "" {
+		for i := range found {
+			found[i].Severity = transform.Warning
+		}
+	}
+	return found
+}
+
+func (m *migration) renames() string {
+	const then = "with external the kubelet takes the host name, and a node whose name changes registers anew, where the cloud-controller-manager cannot resolve it"
+	if m.onlyNamesNodes() {
+		return "with aws RKE2 " + m.Version + " takes the node's name from the instance metadata, and does nothing else; " + then
+	}
+	return "with aws RKE2 " + m.minor() + " also takes the node's name from the instance metadata; " + then
+}
+
+func (m *migration) keepsNames() string {
+	if m.onlyNamesNodes() {
+		return "make sure that every node's name equals its host name, or that every machine gets " + nodeNameKey + ": true, then choose --end-state external; or choose aws-override"
+	}
+	return "make sure that every node's name equals its host name, then choose --end-state external; or choose aws-override"
+}
+
+// nameOnlyWhy tells what the switch does on a release where aws was only a name.
+func (m *migration) nameOnlyWhy() string {
+	return "On RKE2 " + m.Version + " cloud-provider-name: aws takes the node's name from the instance metadata and does nothing else: no component has a cloud provider, and kube-controller-manager runs no cloud controllers. " +
+		"With external the kubelet takes the host name, registers tainted where that is another name, and waits for the cloud-controller-manager. "
+}

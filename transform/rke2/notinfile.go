@@ -1,0 +1,46 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
+
+// An external cluster needs a cloud-controller-manager, and its file need not hold
+// one: somebody may have installed it with Helm or Fleet. So nothing is added
+// unasked.
+
+// lacksManager reports whether the cluster is external and no
+// cloud-controller-manager is in its file.
+func (m *migration) lacksManager() bool {
+	if !m.isExternal() || !m.switching() {
+		return false // or no control plane is in the file
+	}
+	_, chart, err := m.chart()
+	return err == nil && !chart && !m.hasWorkload()
+}
+
+// notInFile makes the stage look for the manager instead of waiting for it.
+func notInFile(s transform.Stage) transform.Stage {
+	s.Why = procedure.InstallElsewhere + "If none runs, rke-lm apply --stage " + transform.InstallCCM + " adds the chart, without leader migration: no other manager is left to migrate from."
+	s.Actions, s.Ahead, s.Verify, s.Restore = procedure.LookForManager(), 0, nil, nil
+	return s
+}
+
+func (m *migration) ccmNotInFile() []transform.Finding {
+	if !m.lacksManager() {
+		return nil
+	}
+	at := m.RKEConfig()
+	for _, c := range m.Classes {
+		if c.ControlPlane() {
+			at = m.Effective(c).providerOrigin(managerArgs)
+			break
+		}
+	}
+	said := ruleset.SaidOfNotInFile
+	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix+"; or add the chart with rke-lm apply --stage "+transform.InstallCCM)}
+}

@@ -1,0 +1,95 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
+
+const (
+	aManager   = "additionalManifest: |\n  kind: DaemonSet\n  metadata: {name: x}\n  spec: {template: {spec: {containers: [{image: r.example.com/aws-cloud-controller-manager:v1.26.1}]}}}\n"
+	overridden = "machineGlobalConfig:\n  cloud-provider-name: aws\n  disable-cloud-controller: true\n  kubelet-arg: [cloud-provider=external]\n  kube-apiserver-arg: [cloud-provider=external]\n  kube-controller-manager-arg: [cloud-provider=external]\n"
+)
+
+func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		name, config string
+		want         transform.State
+		open         bool
+	}{
+		{"nothing in the file", globalOff, transform.NotInFile, true},
+		{"external by the arguments", overridden, transform.NotInFile, true},
+		{"other manifests", "additionalManifest: |\n  kind: ConfigMap\n  metadata: {name: x}\n" + globalOff, transform.NotInFile, true},
+		{"a workload", aManager + globalOff, transform.Done, false},
+		{"in-tree", onAWS, transform.Todo, true},
+		{"one pool in-tree", twoZones + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n", transform.Todo, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := plan(t, release, c.config, transform.Target{})
+			s := step(t, p, transform.InstallCCM)
+			if s.State != c.want || p.Open() != c.open {
+				t.Errorf("%s, open %t", s.State, p.Open())
+			}
+			if last := step(t, p, transform.DisableLeaderMigration); (last.State == transform.NotInFile) != (c.want == transform.NotInFile) {
+				t.Errorf("the end is %s", last.State)
+			}
+			known := transform.Target{}
+			known.Accept = []string{ruleset.NotInFile}
+			if c.want == transform.NotInFile && plan(t, release, c.config, known).Open() {
+				t.Error("what is known stays open")
+			}
+		})
+	}
+}
+
+func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
+	doc := parse(t, document(release, globalOff))
+	for _, c := range []transform.Choice{{Next: true}, {Stage: transform.InstallCCM, Through: true}, {Stage: transform.DisableLeaderMigration, Through: true}, {Stage: transform.DisableLeaderMigration}} {
+		p, err := transform.BuildFor(Distro(), doc, chosen, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if steps, err := p.Choose(c); err != nil || len(steps) > 0 {
+			t.Errorf("%+v: %v, %v", c, steps, err)
+		}
+	}
+	c := transform.Choice{Stage: transform.InstallCCM}
+	p, err := transform.BuildFor(Distro(), doc, chosen, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := p.Choose(c)
+	if err != nil || len(steps) != 1 {
+		t.Fatal(steps, err)
+	}
+	text := string(steps[0].After.Bytes())
+	if !strings.Contains(text, "chart: aws-cloud-controller-manager") || strings.Contains(text, leaderFlag) {
+		t.Errorf("no one is left to migrate from:\n%s", text)
+	}
+	again, err := transform.Build(Distro(), steps[0].After, chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Open() {
+		t.Errorf("something is left: %+v", again.Steps)
+	}
+}
+
+// The image of a finished migration moves with the cluster; the flag does not come
+// back for that.
+func TestNoStagePutsTheFlagOnAChartThatHasLeftTheMigration(t *testing.T) {
+	p := plan(t, "v1.27.16+rke2r2", globalOff+"additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec:\n    chart: aws-cloud-controller-manager\n    version: 0.0.8\n    valuesContent: |-\n      image: {tag: v1.26.6}\n      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", chosen)
+	for _, s := range p.Steps {
+		if strings.Contains(string(s.After.Bytes()), leaderFlag) {
+			t.Fatalf("%s puts the flag there", s.Stage.Name)
+		}
+	}
+	if step(t, p, transform.InstallCCM).State != transform.Done || step(t, p, transform.DisableLeaderMigration).State != transform.Todo {
+		t.Errorf("%+v", p.Steps)
+	}
+}

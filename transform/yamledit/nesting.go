@@ -1,0 +1,64 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Everything that walks a document recurses once per level, so these two bounds
+// keep every walk short. The YAML library allows 10,000 levels.
+const (
+	// MaxNesting is how many mappings and lists may be inside of each other. The
+	// deepest schemas of CustomResourceDefinitions have about 100.
+	MaxNesting = 250
+	// MaxEmbedding is how many strings with documents may be inside of each other:
+	// a file in a ConfigMap in a chart's values in a cluster's manifest is three.
+	MaxEmbedding = 16
+)
+
+// ErrTooDeep is in the chain of every error about one of the two bounds.
+var ErrTooDeep = errors.New("nested too deeply")
+
+const deepAdvice = "no cluster is that deep; check how the file was made"
+
+func (e *Error) because(cause error) *Error {
+	e.cause = cause
+	return e
+}
+
+// tooDeep returns the first collection that is inside of more than so many others.
+func tooDeep(n *yaml.Node, levels int) *yaml.Node {
+	if n == nil || len(n.Content) == 0 {
+		return nil
+	}
+	if levels == 0 {
+		return n
+	}
+	for _, c := range n.Content {
+		if deep := tooDeep(c, levels-1); deep != nil {
+			return deep
+		}
+	}
+	return nil
+}
+
+// checkNesting refuses a tree that is too deep to be walked.
+func (d *Document) checkNesting() error {
+	if n := tooDeep(d.root, MaxNesting); n != nil {
+		return d.errorAt(n, fmt.Sprintf("more than %d mappings and lists are nested here", MaxNesting), deepAdvice).because(ErrTooDeep)
+	}
+	return nil
+}
+
+// checkEmbedding refuses to read a string that is inside of too many others.
+func (n Node) checkEmbedding() error {
+	if n.doc.strings < MaxEmbedding {
+		return nil
+	}
+	return n.Errorf(fmt.Sprintf("more than %d documents are nested here, each in a string of another", MaxEmbedding), deepAdvice).because(ErrTooDeep)
+}
