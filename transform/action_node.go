@@ -44,7 +44,7 @@ func (KubeadmSource) Purpose() string {
 
 // Command implements Action.
 func (KubeadmSource) Command() string {
-	return "kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > " + KubeadmFile
+	return shell.Line("kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > %s", KubeadmFile)
 }
 
 // KubeadmUpload stores a ClusterConfiguration in the cluster.

@@ -4,6 +4,7 @@
 package observe
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -19,7 +20,8 @@ func (d *dump) take(h head, raw json.RawMessage) error {
 	o := d.out
 	switch h.kind() {
 	case "Node":
-		return one(d, h, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
+		err := one(d, h, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
+		return cmp.Or(err, named(o.Nodes[max(0, len(o.Nodes)-1):]))
 	case "Lease.coordination.k8s.io":
 		return one(d, h, raw, func(l *coordinationv1.Lease) {
 			o.Leases = keepLeases(&coordinationv1.LeaseList{Items: []coordinationv1.Lease{*l}}, o.Leases)

@@ -47,6 +47,9 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 	}
 	m := &Manifest{Doc: doc, Root: doc.Root(), Kind: kindOf(doc)}
 	m.setName()
+	if err := k8s.CheckNames(m.Root.Get("metadata")); err != nil {
+		return nil, err
+	}
 	read := m.readPod
 	switch {
 	case m.Kind == kindConfiguration:

@@ -50,6 +50,11 @@ func load(doc *yamledit.Document) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Wrapped {
+		if err := k8s.CheckNames(doc.Root().Get("metadata")); err != nil {
+			return nil, err
+		}
+	}
 	c.Read, err = read(c.Config, c.spelling)
 	return c, err
 }
