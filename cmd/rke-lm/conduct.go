@@ -158,7 +158,7 @@ func (c *conductOptions) sayer() func(outputs.RunEvent) {
 	if c.output == "json" {
 		return func(e outputs.RunEvent) { outputs.WriteRunEvent(c.out, e) } // c.out keeps its errors
 	}
-	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(c.err)}
+	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(underneath(c.err))}
 	return text.Write
 }
 
@@ -172,7 +172,7 @@ func (c *conductOptions) heard(say func(outputs.RunEvent), end context.CancelCau
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return func(e outputs.RunEvent) {
 		say(e)
-		if out, is := c.out.(*standardOutput); is && out.err != nil {
+		if c.unheard() {
 			end(errUnheard)
 		}
 	}

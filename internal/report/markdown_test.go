@@ -47,7 +47,7 @@ v1.26.15+rke2r1, from a\|b.yaml:3
 
 ### switch-to-external
 
-takes &lt;both> \'managers\' \| and\_more
+takes &lt;both&gt; \'managers\' \| and\_more
 
 - **error** 'node-rename' 'c.yaml:5': renames → choose
 - **note** 'other' (accepted) 'c.yaml:6': m

@@ -37,9 +37,13 @@ func plain(value string) bool {
 
 func single(value string) string { return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'" }
 
-// hidden reports what a terminal does not show as a character of its own.
-func hidden(r rune) bool {
-	return r == utf8.RuneError || r != ' ' && !unicode.IsGraphic(r) || unicode.IsSpace(r) && r != ' '
+// hidden reports what a command does not hold as it is.
+func hidden(r rune) bool { return r == utf8.RuneError || Hidden(r) }
+
+// Hidden reports whether a terminal does not show a character as one of its own:
+// control characters, those that turn the direction of text, those without width.
+func Hidden(r rune) bool {
+	return !unicode.IsGraphic(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
 // printed has printf write a value. The shell cuts line breaks off the end of what a
