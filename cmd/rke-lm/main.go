@@ -18,12 +18,15 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 )
 
-// streams are the standard streams of one run.
+// streams are what one run reads and writes: the standard streams, and the network.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	network  kubeapi.Dial // nil for the network of this machine
 }
 
 func main() {
@@ -32,7 +35,7 @@ func main() {
 		time.Sleep(patienceOfUsers)
 		stop()
 	})
-	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
 }
