@@ -15,6 +15,9 @@ type Choice struct {
 	Stage   string
 	Through bool
 	Next    bool
+	// ByHand names stages that somebody has done by hand: what comes behind them is
+	// applied by Through and Next as well.
+	ByHand []string
 }
 
 // names reports whether the choice is this very stage and no other.
@@ -27,8 +30,20 @@ func (c Choice) ends(s Step) bool {
 
 // Choose returns the steps that a choice applies, in their order; none when
 // nothing is left to do. It fails with *Conflict when another stage comes first,
-// and for a stage that the plan does not have.
+// with *ManualFirst when that is one to be done by hand, and for a stage that the
+// plan does not have.
 func (p *Plan) Choose(c Choice) ([]Step, error) {
+	steps, err := p.choose(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.manuals().first(p.Start.File(), namesOf(steps), c); err != nil {
+		return nil, err
+	}
+	return steps, nil
+}
+
+func (p *Plan) choose(c Choice) ([]Step, error) {
 	if _, err := p.Named(c.Stage); err != nil && !c.Next {
 		return nil, err
 	}

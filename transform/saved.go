@@ -50,6 +50,11 @@ type SavedStage struct {
 	Splices  []yamledit.Splice `json:"splices"`
 	Reverse  []yamledit.Splice `json:"reverse"`
 	Findings []Finding         `json:"findings"`
+	// AfterByHand are the stages that somebody does by hand before this one; Steps and
+	// Check are what is done by hand for a stage of actions alone.
+	AfterByHand []string      `json:"afterByHand,omitempty"`
+	Steps       []Instruction `json:"steps,omitempty"`
+	Check       []Instruction `json:"check,omitempty"`
 }
 
 // Save returns the plan as it is kept. path is the absolute path of its file.
@@ -60,12 +65,11 @@ func (p *Plan) Save(path string) Saved {
 	}
 	s.Source.Around = p.around()
 	for _, step := range p.Steps {
-		s.Stages = append(s.Stages, SavedStage{
-			Name: step.Stage.Name, State: step.State,
-			Before: sum(step.Before.Bytes()), After: sum(step.After.Bytes()),
-			Splices: append([]yamledit.Splice{}, step.Splices...), Reverse: append([]yamledit.Splice{}, step.Reverse...),
-			Findings: append([]Finding{}, step.Findings...),
-		})
+		kept := step.manual()
+		kept.Before, kept.After = sum(step.Before.Bytes()), sum(step.After.Bytes())
+		kept.Splices, kept.Reverse = append([]yamledit.Splice{}, step.Splices...), append([]yamledit.Splice{}, step.Reverse...)
+		kept.Findings = append([]Finding{}, step.Findings...)
+		s.Stages = append(s.Stages, kept)
 	}
 	return s
 }
@@ -77,11 +81,19 @@ func (p *Plan) around() *Around {
 	start, end := p.Start.Content()
 	a := &Around{Front: string(text[:start]), Behind: string(text[end:])}
 	for _, step := range p.Steps {
-		if _, ok := a.cut(step.After.Bytes()); !ok {
+		if !a.fits(step.After) {
 			return nil
 		}
 	}
 	return a
+}
+
+// fits reports whether the same stands around a document's content. A comment of
+// what went at its end stands behind the content.
+func (a *Around) fits(doc *yamledit.Document) bool {
+	text := doc.Bytes()
+	start, end := doc.Content()
+	return string(text[:start]) == a.Front && string(text[end:]) == a.Behind
 }
 
 // cut takes away what stands around a content.
@@ -124,12 +136,25 @@ type Move struct {
 
 // Forward returns the moves that apply a choice of stages to a document; none
 // when nothing is left to do. It fails with *Conflict for a document that the
-// plan does not know, and when another stage comes first.
+// plan does not know, and when another stage comes first; with *ManualFirst when
+// that is one to be done by hand.
 func (s Saved) Forward(doc *yamledit.Document, c Choice) ([]Move, error) {
 	m, err := s.meet(doc)
 	if err != nil {
 		return nil, err
 	}
+	moves, err := m.choose(c)
+	if err == nil {
+		err = manuals(s.Stages).first(doc.File(), moved(moves), c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return moves, nil
+}
+
+// choose makes the moves of a choice.
+func (m meeting) choose(c Choice) ([]Move, error) {
 	if c.Next {
 		return m.forward(min(m.made+1, len(m.edits)))
 	}
@@ -140,7 +165,7 @@ func (s Saved) Forward(doc *yamledit.Document, c Choice) ([]Move, error) {
 	case at < m.made:
 		return nil, nil
 	case at > m.made && !c.Through:
-		return nil, comesBefore(doc.File(), m.edits[m.made].Name, c.Stage)
+		return nil, comesBefore(m.doc.File(), m.edits[m.made].Name, c.Stage)
 	}
 	return m.forward(at + 1)
 }

@@ -49,6 +49,9 @@ type Stage struct {
 	// shows that it is missing: it may have come to the cluster by other means. Then
 	// only a choice of this very stage edits the document. nil stands for never.
 	NotInFile func() bool
+	// AfterByHand names the earlier stages that have to be done before the edit, and
+	// that somebody does by hand: no document shows whether they were.
+	AfterByHand []string
 	// Check compares the cluster with its successor: what was promised changed,
 	// for every machine class, and nothing else.
 	Check func(after Cluster) error

@@ -71,6 +71,9 @@ func undo(d Distro, c Cluster, name string, target Target) (Step, Cluster, error
 	if err != nil {
 		return step, nil, err
 	}
+	if err := uncommented(edit, target); err != nil {
+		return step, nil, err
+	}
 	if step.After, step.Splices, err = edit.Apply(); err != nil {
 		return step, nil, err
 	}

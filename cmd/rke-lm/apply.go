@@ -41,6 +41,11 @@ the one that was planned. --undo then gives back the same bytes. Without --plan 
 takes away what the stage writes, and refuses where the file does not tell what
 was there before.
 
+--next and --through stop before an edit whose order depends on a stage that is done
+by hand and does not show in the file: the chart of an RKE cluster before its switch,
+the kubelets before a manifest leaves the migration. They print what to do and to
+check, and go on with --by-hand.
+
 With --cluster or -l the objects of a Rancher are patched instead. The server
 refuses the patch where somebody else changed the object meanwhile; --dry-run=server
 lets it check all and keep nothing. Clusters are refused that another program
@@ -71,6 +76,7 @@ manages, that are paused, or whose last change has not arrived.`,
 	c.Flags().StringVar(&a.saved.dir, "plan", "", "apply or take back what plan --out saved in this folder")
 	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "with --undo: where the file does not tell how something was written before, take the usual form")
 	a.flags(c)
+	byHandFlag(c, &a.choice.ByHand)
 	complete(c, "stage", transform.EditStageNames())
 	complete(c, "undo", transform.EditStageNames())
 	c.MarkFlagsMutuallyExclusive("stage", "next", "undo")
@@ -88,6 +94,9 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		if err := checkOneOf(flag, stage, transform.EditStageNames()...); err != nil {
 			return err
 		}
+	}
+	if err := checkByHand(a.choice.ByHand); err != nil {
+		return err
 	}
 	switch {
 	case a.choice.Through && a.choice.Next:
@@ -183,25 +192,26 @@ type turn struct {
 	after    *yamledit.Document
 }
 
-// turns returns what is to be done to a cluster; nothing is left to do where it
-// returns none.
-func (a *applyOptions) turns(f found, t transform.Target) ([]turn, error) {
+// turns returns what is to be done to a cluster, and what somebody does by hand
+// around it; nothing is left to do where it returns none.
+func (a *applyOptions) turns(f found, t transform.Target) ([]turn, []transform.Manual, error) {
 	switch {
 	case a.saved.given():
 		return a.savedTurns(f)
 	case a.undo != "":
-		return undoTurns(f, t, a.undo, a.choice.Through)
+		turns, err := undoTurns(f, t, a.undo, a.choice.Through)
+		return turns, nil, err
 	}
 	p, err := transform.BuildFor(f.distro, f.doc, t, a.choice)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	steps, err := p.Choose(a.choice)
 	var turns []turn
 	for _, s := range steps {
 		turns = append(turns, turn{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After})
 	}
-	return turns, err
+	return turns, p.Passed(steps, a.choice), err
 }
 
 // part returns the part of the file that changes and what to say of it, or nil.
@@ -220,12 +230,16 @@ func (a *applyOptions) part(f found, t transform.Target, said, diff io.Writer) (
 // next returns the document that a cluster is to have, and what to say of it; none
 // where nothing is to be done.
 func (a *applyOptions) next(f found, t transform.Target, said io.Writer) (*yamledit.Document, string, error) {
-	turns, err := a.turns(f, t)
+	turns, manual, err := a.turns(f, t)
 	name := f.doc.File() + ": " + f.distro.Identify(f.doc).Title() + ": "
 	if f.live != nil {
 		name = f.doc.File() + ": "
 	}
+	var first *transform.ManualFirst
 	switch {
+	case errors.As(err, &first):
+		outputs.WriteManual(said, a.palette(a.err), first.Manual)
+		return nil, "", &failure{code: exitFound, err: err}
 	case errors.Is(err, errNotPlanned):
 		fmt.Fprintln(said, name+err.Error())
 		return nil, "", nil
@@ -242,6 +256,9 @@ func (a *applyOptions) next(f found, t transform.Target, said io.Writer) (*yamle
 			return nil, "", &failure{code: exitFound, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock())}
 		}
 		stages = append(stages, s.stage)
+	}
+	for _, m := range manual {
+		outputs.WriteManual(said, a.palette(a.err), m)
 	}
 	return turns[len(turns)-1].after, name + strings.Join(stages, ", ") + a.direction(), nil
 }

@@ -158,7 +158,7 @@ func BenchmarkRun(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var errs bytes.Buffer
-				if code := run(context.Background(), strings.Fields(line), streams{bytes.NewReader(stream), io.Discard, &errs}); code != exitDone {
+				if code := run(context.Background(), strings.Fields(line), streams{in: bytes.NewReader(stream), out: io.Discard, err: &errs}); code != exitDone {
 					b.Fatal(code, errs.String())
 				}
 			}

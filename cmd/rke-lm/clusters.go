@@ -35,7 +35,7 @@ func (l *liveCluster) name() string {
 // as clusters does for those of files.
 func (o *options) liveClusters(ctx context.Context, work func(found) (func() error, error)) iter.Seq[result] {
 	return func(yield func(result) bool) {
-		server, err := o.connect(o.err, defaultPatience)
+		server, err := o.connect(o.streams, defaultPatience)
 		var objects []rancher.Object
 		if err == nil {
 			objects, err = server.Find(ctx, o.query())

@@ -49,8 +49,7 @@ func (c *conductOptions) flags(cmd *cobra.Command) {
 	f.BoolVarP(&c.yes, "yes", "y", false, "ask nothing; needed where there is no terminal")
 	f.DurationVar(&c.run.Timeout, "timeout", time.Hour, "for how long each thing is waited for")
 	f.StringVar(&c.run.AuditLog, "audit-log", "", "append what is done to this file, as JSON lines")
-	f.StringArrayVar(&c.run.ByHand, "by-hand", nil, "a stage whose commands for machines were run by hand (repeatable)")
-	complete(cmd, "by-hand", transform.StageNames())
+	byHandFlag(cmd, &c.run.ByHand)
 }
 
 // check refuses choices that mean nothing, before anything is looked at.
@@ -58,10 +57,8 @@ func (c *conductOptions) check() error {
 	if err := checkOneOf("output", c.output, "text", "json"); err != nil {
 		return err
 	}
-	for _, s := range c.run.ByHand {
-		if err := checkOneOf("by-hand", s, transform.StageNames()...); err != nil {
-			return err
-		}
+	if err := checkByHand(c.run.ByHand); err != nil {
+		return err
 	}
 	if c.cluster == "" {
 		return errors.New("no cluster is named; add --cluster NAMESPACE/NAME, or its ID")
@@ -101,7 +98,7 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 		return err
 	}
 	r := &c.run
-	if r.Server, err = c.connect(c.err, defaultPatience); err != nil {
+	if r.Server, err = c.connect(c.streams, defaultPatience); err != nil {
 		return err
 	}
 	objects, err := r.Server.Find(ctx, c.query())
@@ -165,11 +162,14 @@ func (c *conductOptions) sayer() func(outputs.RunEvent) {
 // errUnheard ends a run whose output nobody takes any more.
 var errUnheard = errors.New("standard output is closed, and nobody hears the run any more")
 
+// brokenPipes takes the signals that would end the process in place of an error.
+var brokenPipes = make(chan os.Signal, 1)
+
 // heard ends a run that nobody hears any more, as an interrupt does. The signal that
 // comes with it would end the process in the middle, with nodes cordoned, unless
 // somebody takes it; a helm that is started does not inherit that.
 func (c *conductOptions) heard(say func(outputs.RunEvent), end context.CancelCauseFunc) func(outputs.RunEvent) {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signal.Notify(brokenPipes, syscall.SIGPIPE)
 	return func(e outputs.RunEvent) {
 		say(e)
 		if c.unheard() {

@@ -8,88 +8,101 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/transform"
 )
 
 func TestThereIsNoRollbackFrom127(t *testing.T) {
-	w := newWorld(t)
-	if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.rancher.Edit(worldPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.27.16+rke2r1" })
-	w.follow()
-	w.writes = nil
-	err := w.run(t, "two", said(t)).Rollback(t.Context())
-	if !strings.Contains(fmt.Sprint(err), "no in-tree provider to go back to") || exitCode(err) != exitRefused || len(w.writes) > 0 {
-		t.Errorf("%v %d %v", err, exitCode(err), w.writes)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.rancher.Edit(worldPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.27.16+rke2r1" })
+		w.follow()
+		w.writes = nil
+		err := w.run(t, "two", said(t)).Rollback(t.Context())
+		if !strings.Contains(fmt.Sprint(err), "no in-tree provider to go back to") || exitCode(err) != exitRefused || len(w.writes) > 0 {
+			t.Errorf("%v %d %v", err, exitCode(err), w.writes)
+		}
+	})
 }
 
 func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
-	w := newWorld(t)
-	w.rancher.Denied["patch nodes"] = true
-	err := w.run(t, "one", said(t)).Migrate(t.Context())
-	if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "patch nodes") || len(w.writes) > 0 {
-		t.Errorf("%v %v", err, w.writes)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.rancher.Denied["patch nodes"] = true
+		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "patch nodes") || len(w.writes) > 0 {
+			t.Errorf("%v %v", err, w.writes)
+		}
+	})
 }
 
 func TestAMigrationDoesNotBeginOnAClusterThatIsOnItsWay(t *testing.T) {
-	w := newWorld(t)
-	w.mu.Lock()
-	w.stuck = true
-	w.mu.Unlock()
-	w.rancher.Edit(worldPath, func(o map[string]any) {
-		o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["cloud-provider-name"] = "aws"
-		o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1"
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.mu.Lock()
+		w.stuck = true
+		w.mu.Unlock()
+		w.rancher.Edit(worldPath, func(o map[string]any) {
+			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["cloud-provider-name"] = "aws"
+			o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1"
+		})
+		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "cluster-not-settled") || len(w.writes) > 0 {
+			t.Errorf("%v %v", err, w.writes)
+		}
 	})
-	err := w.run(t, "one", said(t)).Migrate(t.Context())
-	if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "cluster-not-settled") || len(w.writes) > 0 {
-		t.Errorf("%v %v", err, w.writes)
-	}
 }
 
 func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
-	w := newWorld(t)
-	w.api.Do(func() { w.api.Nodes[2].Spec.ProviderID = "" })
-	err := w.run(t, "one", said(t)).Migrate(t.Context())
-	if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "provider ID") || len(w.writes) > 0 {
-		t.Errorf("%v %v", err, w.writes)
-	}
-	r := w.run(t, "two", said(t))
-	r.Accept = []string{"provider-id-missing"}
-	r.Until = transform.GrantMigrationLease
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.api.Do(func() { w.api.Nodes[2].Spec.ProviderID = "" })
+		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "provider ID") || len(w.writes) > 0 {
+			t.Errorf("%v %v", err, w.writes)
+		}
+		r := w.run(t, "two", said(t))
+		r.Accept = []string{"provider-id-missing"}
+		r.Until = transform.GrantMigrationLease
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	r.Way.Target.EndState = ""
-	err := r.Migrate(t.Context())
-	if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.writes) > 0 {
-		t.Errorf("%v %v", err, w.writes)
-	}
-	r = w.run(t, "two", said(t))
-	r.Way.Target.EndState = ""
-	r.Until = transform.InstallCCM
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Errorf("stages before it: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		r.Way.Target.EndState = ""
+		err := r.Migrate(t.Context())
+		if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.writes) > 0 {
+			t.Errorf("%v %v", err, w.writes)
+		}
+		r = w.run(t, "two", said(t))
+		r.Way.Target.EndState = ""
+		r.Until = transform.InstallCCM
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Errorf("stages before it: %v", err)
+		}
+	})
 }
 
 func TestWhoDeclinesAStageIsToldWhereTheClusterStands(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != transform.SwitchToExternal, nil }
-	err := r.Migrate(t.Context())
-	if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the cloud-controller-manager waits for the migration lease") {
-		t.Errorf("%v", err)
-	}
-	if left := w.cordoned(); len(left) > 0 {
-		t.Errorf("cordoned: %v", left)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != transform.SwitchToExternal, nil }
+		err := r.Migrate(t.Context())
+		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the cloud-controller-manager waits for the migration lease") {
+			t.Errorf("%v", err)
+		}
+		if left := w.cordoned(); len(left) > 0 {
+			t.Errorf("cordoned: %v", left)
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,114 +24,126 @@ import (
 )
 
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	w.stuck = true
-	r.Say = func(e outputs.RunEvent) {
-		said(t)(e)
-		if e.Type == outputs.Written && e.Stage == transform.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
-			w.rancher.Edit(worldPath, func(o map[string]any) {
-				config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
-				config["profile"] = "cis"
-			})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		w.stuck = true
+		r.Say = func(e outputs.RunEvent) {
+			said(t)(e)
+			if e.Type == outputs.Written && e.Stage == transform.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
+				w.rancher.Edit(worldPath, func(o map[string]any) {
+					config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
+					config["profile"] = "cis"
+				})
+			}
 		}
-	}
-	err := r.Migrate(t.Context())
-	if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "to go on: again") {
-		t.Fatalf("%v", err)
-	}
-	w.stuck = false
-	w.follow()
-	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s := w.spec(t); !strings.Contains(s, `"profile":"cis"`) || !strings.Contains(s, `"external"`) {
-		t.Errorf("%s", s)
-	}
+		err := r.Migrate(t.Context())
+		if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "to go on: again") {
+			t.Fatalf("%v", err)
+		}
+		w.stuck = false
+		w.follow()
+		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.spec(t); !strings.Contains(s, `"profile":"cis"`) || !strings.Contains(s, `"external"`) {
+			t.Errorf("%s", s)
+		}
+	})
 }
 
 func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	r.Confirm = func(_ context.Context, stage string) (bool, error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.stuck = stage == transform.SwitchToExternal; w.stuck {
-			r.Timeout = 100 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		r.Confirm = func(_ context.Context, stage string) (bool, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.stuck = stage == transform.SwitchToExternal; w.stuck {
+				r.Timeout = 10 * time.Second
+			}
+			return true, nil
 		}
-		return true, nil
-	}
-	err := r.Migrate(t.Context())
-	if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name") {
-		t.Fatalf("%v", err)
-	}
-	for _, want := range []string{"stopped at switch-to-external", "done: grant-migration-lease, enable-leader-migration, install-ccm, cordon-control-plane\n", "the change of switch-to-external is in the cluster's object", "to go on: again", "to go back: back"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\nlacks %s", err, want)
+		err := r.Migrate(t.Context())
+		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name") {
+			t.Fatalf("%v", err)
 		}
-	}
-	if left := w.cordoned(); len(left) > 0 {
-		t.Errorf("cordoned: %v", left)
-	}
-	w.stuck = false
-	w.follow()
-	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.finished(t, undisturbed(t))
+		for _, want := range []string{"stopped at switch-to-external", "done: grant-migration-lease, enable-leader-migration, install-ccm, cordon-control-plane\n", "the change of switch-to-external is in the cluster's object", "to go on: again", "to go back: back"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v\nlacks %s", err, want)
+			}
+		}
+		if left := w.cordoned(); len(left) > 0 {
+			t.Errorf("cordoned: %v", left)
+		}
+		w.stuck = false
+		w.follow()
+		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, undisturbed(t))
+	})
 }
 
 func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
-	w := newWorld(t)
-	follow := w.follow
-	w.follow = func() {
-		follow()
-		w.api.Do(func() { // somebody runs the cloud-controller-manager without the flag
-			alone := func(args []string) []string {
-				return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.Contains(a, "leader-migration") })
-			}
-			for i, p := range w.api.Pods {
-				if c := &p.Spec.Containers[0]; c.Name != "kube-controller-manager" {
-					w.api.Pods[i].Spec.Containers = []corev1.Container{{Name: c.Name, Image: c.Image, Args: alone(c.Args)}}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		follow := w.follow
+		w.follow = func() {
+			follow()
+			w.api.Do(func() { // somebody runs the cloud-controller-manager without the flag
+				alone := func(args []string) []string {
+					return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.Contains(a, "leader-migration") })
 				}
-			}
-		})
-	}
-	r := w.run(t, "one", said(t))
-	r.Timeout, r.Owners = time.Hour, 50*time.Millisecond
-	err := r.Migrate(t.Context())
-	if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so waiting does harm") {
-		t.Fatalf("%v", err)
-	}
-	if !strings.Contains(err.Error(), "stopped at install-ccm") || len(w.cordoned()) > 0 {
-		t.Errorf("%v", err)
-	}
+				for i, p := range w.api.Pods {
+					if c := &p.Spec.Containers[0]; c.Name != "kube-controller-manager" {
+						w.api.Pods[i].Spec.Containers = []corev1.Container{{Name: c.Name, Image: c.Image, Args: alone(c.Args)}}
+					}
+				}
+			})
+		}
+		r := w.run(t, "one", said(t))
+		r.Timeout = time.Hour
+		begun := time.Now()
+		err := r.Migrate(t.Context())
+		if took := time.Since(begun); took > 5*time.Minute {
+			t.Errorf("it took %s", took)
+		}
+		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so waiting does harm") {
+			t.Fatalf("%v", err)
+		}
+		if !strings.Contains(err.Error(), "stopped at install-ccm") || len(w.cordoned()) > 0 {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
-	w := newWorld(t)
-	ctx, interrupt := context.WithCancel(t.Context())
-	log := filepath.Join(t.TempDir(), "audit.jsonl")
-	r := w.run(t, "one", said(t))
-	r.AuditLog = log
-	r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-		if stage == transform.SwitchToExternal {
-			if len(w.cordoned()) != 3 {
-				t.Errorf("cordoned: %v", w.cordoned())
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, interrupt := context.WithCancel(t.Context())
+		log := filepath.Join(t.TempDir(), "audit.jsonl")
+		r := w.run(t, "one", said(t))
+		r.AuditLog = log
+		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
+			if stage == transform.SwitchToExternal {
+				if len(w.cordoned()) != 3 {
+					t.Errorf("cordoned: %v", w.cordoned())
+				}
+				interrupt()
+				return false, context.Cause(ctx)
 			}
-			interrupt()
-			return false, context.Cause(ctx)
+			return true, nil
 		}
-		return true, nil
-	}
-	err := r.Migrate(ctx)
-	if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "interrupted") {
-		t.Errorf("%v", err)
-	}
-	if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
-		t.Errorf("cordoned: %v", left)
-	}
-	audited(t, log)
+		err := r.Migrate(ctx)
+		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "interrupted") {
+			t.Errorf("%v", err)
+		}
+		if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
+			t.Errorf("cordoned: %v", left)
+		}
+		audited(t, log)
+	})
 }
 
 func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
@@ -152,27 +165,29 @@ func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
 }
 
 func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	var down time.Time
-	w.rancher.Do(func() {
-		w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
-			if time.Now().Before(down) {
-				f.Status = http.StatusServiceUnavailable
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		var down time.Time
+		w.rancher.Do(func() {
+			w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
+				if time.Now().Before(down) {
+					f.Status = http.StatusServiceUnavailable
+				}
+				return f
 			}
-			return f
+		})
+		r.Say = func(e outputs.RunEvent) {
+			said(t)(e)
+			if e.Type == outputs.Written && strings.HasPrefix(e.Message, "patch") {
+				w.rancher.Do(func() { down = time.Now().Add(2 * defaultPatience) }) // longer than a request has patience
+			}
+		}
+		r.Until = transform.EnableLeaderMigration
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	})
-	r.Say = func(e outputs.RunEvent) {
-		said(t)(e)
-		if e.Type == outputs.Written && strings.HasPrefix(e.Message, "patch") {
-			w.rancher.Do(func() { down = time.Now().Add(1500 * time.Millisecond) }) // longer than a request has patience
-		}
-	}
-	r.Until = transform.EnableLeaderMigration
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // expire lets the token expire, or be good again.
@@ -188,89 +203,97 @@ func (w *world) expire(is bool) {
 }
 
 func TestATokenThatExpiresStopsTheRun(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	r.Confirm = func(_ context.Context, stage string) (bool, error) {
-		w.expire(stage == transform.SwitchToExternal)
-		return true, nil
-	}
-	err := r.Migrate(t.Context())
-	var denied *kubeapi.Denied
-	if !errors.As(err, &denied) || exitCode(err) != exitRefused {
-		t.Fatalf("%v", err)
-	}
-	if !strings.Contains(err.Error(), "nodes that were cordoned for the switch stay so, until the next run releases them") {
-		t.Errorf("%v", err)
-	}
-	w.expire(false)
-	if len(w.cordoned()) != 3 {
-		t.Error("the test does not leave cordoned nodes behind")
-	}
-	w.rancher.Remove(worldLease)
-	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.finished(t, undisturbed(t))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		r.Confirm = func(_ context.Context, stage string) (bool, error) {
+			w.expire(stage == transform.SwitchToExternal)
+			return true, nil
+		}
+		err := r.Migrate(t.Context())
+		var denied *kubeapi.Denied
+		if !errors.As(err, &denied) || exitCode(err) != exitRefused {
+			t.Fatalf("%v", err)
+		}
+		if !strings.Contains(err.Error(), "nodes that were cordoned for the switch stay so, until the next run releases them") {
+			t.Errorf("%v", err)
+		}
+		w.expire(false)
+		if len(w.cordoned()) != 3 {
+			t.Error("the test does not leave cordoned nodes behind")
+		}
+		w.rancher.Remove(worldLease)
+		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, undisturbed(t))
+	})
 }
 
 func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
-	w := newWorld(t)
-	ctx, interrupt := context.WithCancel(t.Context())
-	r := w.run(t, "one", said(t))
-	r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-		if stage == transform.SwitchToExternal {
-			w.expire(true)
-			interrupt()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, interrupt := context.WithCancel(t.Context())
+		r := w.run(t, "one", said(t))
+		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
+			if stage == transform.SwitchToExternal {
+				w.expire(true)
+				interrupt()
+			}
+			return true, context.Cause(ctx)
 		}
-		return true, context.Cause(ctx)
-	}
-	err := r.Migrate(ctx)
-	for _, want := range []string{"stopped at switch-to-external: interrupted", "stay so, until the next run releases them"} {
-		if !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%v\nlacks %s", err, want)
+		err := r.Migrate(ctx)
+		for _, want := range []string{"stopped at switch-to-external: interrupted", "stay so, until the next run releases them"} {
+			if !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("%v\nlacks %s", err, want)
+			}
 		}
-	}
+	})
 }
 
 func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	broken := false
-	w.rancher.Do(func() {
-		w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
-			if broken && q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+w.api.Nodes[0].Name) {
-				f.Status = http.StatusForbidden
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		broken := false
+		w.rancher.Do(func() {
+			w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
+				if broken && q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+w.api.Nodes[0].Name) {
+					f.Status = http.StatusForbidden
+				}
+				return f
 			}
-			return f
+		})
+		r.Confirm = func(_ context.Context, stage string) (bool, error) {
+			w.rancher.Do(func() { broken = stage == transform.SwitchToExternal })
+			return stage != transform.SwitchToExternal, nil
+		}
+		err := r.Migrate(t.Context())
+		if left := w.cordoned(); len(left) != 1 || left[0] != w.api.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
+			t.Errorf("cordoned: %v, %v", left, err)
 		}
 	})
-	r.Confirm = func(_ context.Context, stage string) (bool, error) {
-		w.rancher.Do(func() { broken = stage == transform.SwitchToExternal })
-		return stage != transform.SwitchToExternal, nil
-	}
-	err := r.Migrate(t.Context())
-	if left := w.cordoned(); len(left) != 1 || left[0] != w.api.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
-		t.Errorf("cordoned: %v, %v", left, err)
-	}
 }
 
 func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
-	w := newWorld(t)
-	name := w.api.Nodes[1].Name
-	w.rancher.Do(func() {
-		w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
-			if q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+name) {
-				f.Status = http.StatusNotFound
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		name := w.api.Nodes[1].Name
+		w.rancher.Do(func() {
+			w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
+				if q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+name) {
+					f.Status = http.StatusNotFound
+				}
+				return f
 			}
-			return f
+		})
+		r := w.run(t, "one", said(t))
+		r.Until = transform.CordonControlPlane
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left := w.cordoned(); len(left) > 0 {
+			t.Errorf("cordoned: %v", left)
 		}
 	})
-	r := w.run(t, "one", said(t))
-	r.Until = transform.CordonControlPlane
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if left := w.cordoned(); len(left) > 0 {
-		t.Errorf("cordoned: %v", left)
-	}
 }

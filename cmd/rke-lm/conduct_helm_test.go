@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -34,7 +34,7 @@ func (w *world) left(revision string) bool {
 func (w *world) killedWithHelm(t *testing.T, record string) {
 	w.rancher.Put(t, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"rke-lm-c-x7k2p","namespace":"c-x7k2p","uid":"u-lease",
  "annotations":{"rke-lm.io/helm":"kube-system/sh.helm.release.v1.aws-cloud-controller-manager.`+record+`"}},
- "spec":{"holderIdentity":"dead/1/x","leaseDurationSeconds":1}}`)
+ "spec":{"holderIdentity":"dead/1/x","leaseDurationSeconds":15}}`)
 }
 
 // toChart migrates up to the chart.
@@ -50,102 +50,103 @@ func (w *world) helmRan() bool {
 }
 
 func TestTheRecordOfAHelmThatDiedWithItsRunIsTakenAway(t *testing.T) {
-	w := engineWorld(t)
-	w.unfinished("v1", "pending-install")
-	w.killedWithHelm(t, "v1")
-	if err := w.toChart(t, "one"); err != nil {
-		t.Fatal(err)
-	}
-	if w.left("v1") || !w.helmRan() {
-		t.Errorf("left: %t, helm ran: %t", w.left("v1"), w.helmRan())
-	}
-	if w.rancher.Object(engineLease) != "" {
-		t.Error("the lock was not released")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := engineWorld(t)
+		w.unfinished("v1", "pending-install")
+		w.killedWithHelm(t, "v1")
+		if err := w.toChart(t, "one"); err != nil {
+			t.Fatal(err)
+		}
+		if w.left("v1") || !w.helmRan() {
+			t.Errorf("left: %t, helm ran: %t", w.left("v1"), w.helmRan())
+		}
+		if w.rancher.Object(engineLease) != "" {
+			t.Error("the lock was not released")
+		}
+	})
 }
 
 func TestTheRecordOfSomebodyElsesHelmStopsTheRun(t *testing.T) {
-	for _, status := range []string{"pending-install", "pending-upgrade", "pending-rollback", "uninstalling"} {
-		for name, lock := range map[string]func(*world){
-			"nobody ran":     func(*world) {},
-			"a run died":     func(w *world) { w.killedWithHelm(t, "v1") },
-			"without a helm": func(w *world) { w.killedWithHelm(t, "") },
-		} {
-			w := engineWorld(t)
-			w.unfinished("v2", status)
-			lock(w)
-			err := w.toChart(t, "one")
-			if exitCode(err) != exitRefused || !w.left("v2") || w.helmRan() {
-				t.Errorf("%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitCode(err), w.left("v2"), w.helmRan(), err)
-			}
-			for _, want := range []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to go on"} {
-				if !strings.Contains(fmt.Sprint(err), want) {
-					t.Errorf("%v\nlacks %s", err, want)
+	synctest.Test(t, func(t *testing.T) {
+		for _, status := range []string{"pending-install", "pending-upgrade", "pending-rollback", "uninstalling"} {
+			for name, lock := range map[string]func(*world){
+				"nobody ran":     func(*world) {},
+				"a run died":     func(w *world) { w.killedWithHelm(t, "v1") },
+				"without a helm": func(w *world) { w.killedWithHelm(t, "") },
+			} {
+				w := engineWorld(t)
+				w.unfinished("v2", status)
+				lock(w)
+				err := w.toChart(t, "one")
+				if exitCode(err) != exitRefused || !w.left("v2") || w.helmRan() {
+					t.Errorf("%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitCode(err), w.left("v2"), w.helmRan(), err)
+				}
+				for _, want := range []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to go on"} {
+					if !strings.Contains(fmt.Sprint(err), want) {
+						t.Errorf("%v\nlacks %s", err, want)
+					}
 				}
 			}
 		}
-	}
+	})
 }
 
 func TestAReleaseThatSomebodyElseChangesIsNotTakenOut(t *testing.T) {
-	w := engineWorld(t)
-	if err := w.toChart(t, "one"); err != nil {
-		t.Fatal(err)
-	}
-	w.unfinished("v2", "pending-upgrade")
-	r := w.run(t, "two", said(t))
-	r.Way.Target.Canonical = true
-	if err := r.Rollback(t.Context()); exitCode(err) != exitRefused || !w.left("v2") {
-		t.Errorf("exit code %d, left: %t, %v", exitCode(err), w.left("v2"), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := engineWorld(t)
+		if err := w.toChart(t, "one"); err != nil {
+			t.Fatal(err)
+		}
+		w.unfinished("v2", "pending-upgrade")
+		r := w.run(t, "two", said(t))
+		r.Way.Target.Canonical = true
+		if err := r.Rollback(t.Context()); exitCode(err) != exitRefused || !w.left("v2") {
+			t.Errorf("exit code %d, left: %t, %v", exitCode(err), w.left("v2"), err)
+		}
+	})
 }
 
-// helmFails puts a helm on the PATH that waits until meanwhile has happened, and fails.
-func (w *world) helmFails(t *testing.T, says string, meanwhile func()) {
+// helmFails puts a helm on the PATH that leaves the record of an install, and fails.
+func (w *world) helmFails(t *testing.T, says string) {
+	t.Helper()
 	folder := t.TempDir()
-	started, proceed := filepath.Join(folder, "started"), filepath.Join(folder, "go-on")
-	script := "#!/bin/sh\n: > " + started + "\nwhile [ ! -e " + proceed + " ]; do sleep 0.01; done\necho '" + says + "' >&2\nexit 1\n"
+	left := w.helm + leftSuffix
+	script := "#!/bin/sh\necho pending-install > " + left + ".new\nmv " + left + ".new " + left + "\necho '" + says + "' >&2\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
-	go func() {
-		for t.Context().Err() == nil {
-			if _, err := os.Stat(started); err == nil {
-				meanwhile()
-				os.WriteFile(proceed, nil, 0o600)
-				return
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
 }
 
 func TestAHelmThatLeftItsRecordIsGoneOnWith(t *testing.T) {
-	w := engineWorld(t)
-	path := os.Getenv("PATH")
-	w.helmFails(t, "Error: client connection lost", func() { w.unfinished("v1", "pending-install") })
-	if err := w.toChart(t, "one"); exitCode(err) != exitFailed {
-		t.Fatalf("%v", err)
-	}
-	if lease := w.rancher.Object(engineLease); !strings.Contains(lease, "aws-cloud-controller-manager.v1") || strings.Contains(lease, "one/") {
-		t.Errorf("the lock is held, or does not say which record was left: %s", lease)
-	}
-	t.Setenv("PATH", path)
-	if err := w.toChart(t, "two"); err != nil || w.left("v1") || w.rancher.Object(engineLease) != "" {
-		t.Errorf("left: %t, lock %s, %v", w.left("v1"), w.rancher.Object(engineLease), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := engineWorld(t)
+		path := os.Getenv("PATH")
+		w.helmFails(t, "Error: client connection lost")
+		if err := w.toChart(t, "one"); exitCode(err) != exitFailed {
+			t.Fatalf("%v", err)
+		}
+		if lease := w.rancher.Object(engineLease); !strings.Contains(lease, "aws-cloud-controller-manager.v1") || strings.Contains(lease, "one/") {
+			t.Errorf("the lock is held, or does not say which record was left: %s", lease)
+		}
+		t.Setenv("PATH", path)
+		if err := w.toChart(t, "two"); err != nil || w.left("v1") || w.rancher.Object(engineLease) != "" {
+			t.Errorf("left: %t, lock %s, %v", w.left("v1"), w.rancher.Object(engineLease), err)
+		}
+	})
 }
 
 func TestAHelmThatFoundAnotherOneAtWorkClaimsNothing(t *testing.T) {
-	w := engineWorld(t)
-	path := os.Getenv("PATH")
-	w.helmFails(t, "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress", func() { w.unfinished("v1", "pending-install") })
-	if err := w.toChart(t, "one"); exitCode(err) != exitFailed || w.rancher.Object(engineLease) != "" {
-		t.Fatalf("lock %s, %v", w.rancher.Object(engineLease), err)
-	}
-	t.Setenv("PATH", path)
-	if err := w.toChart(t, "two"); exitCode(err) != exitRefused || !w.left("v1") {
-		t.Errorf("left: %t, %v", w.left("v1"), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := engineWorld(t)
+		path := os.Getenv("PATH")
+		w.helmFails(t, "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress")
+		if err := w.toChart(t, "one"); exitCode(err) != exitFailed || w.rancher.Object(engineLease) != "" {
+			t.Fatalf("lock %s, %v", w.rancher.Object(engineLease), err)
+		}
+		t.Setenv("PATH", path)
+		if err := w.toChart(t, "two"); exitCode(err) != exitRefused || !w.left("v1") {
+			t.Errorf("left: %t, %v", w.left("v1"), err)
+		}
+	})
 }

@@ -9,22 +9,25 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/conduct"
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
 // TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and behind each
 // write, and lets another one go on.
 func TestARunThatIsKilledAtAnyWriteIsResumed(t *testing.T) {
-	want := undisturbed(t)
-	start := newWorld(t).spec(t)
+	var want, start string
+	synctest.Test(t, func(t *testing.T) { want, start = undisturbed(t), newWorld(t).spec(t) })
 	for _, after := range []bool{false, true} {
-		killedAtEach(t, after, 10, func(*world) {}, (*conduct.Run).Migrate, want)
-		killedAtEach(t, after, 5, func(w *world) {
+		killedAtEach(t, after, 10, func(*testing.T, *world) {}, (*conduct.Run).Migrate, want)
+		killedAtEach(t, after, 5, func(t *testing.T, w *world) {
 			if err := w.run(t, "before", nil).Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -36,28 +39,29 @@ type work = func(*conduct.Run, context.Context) error
 
 // killedAtEach kills a run at each of its writes, of which there are a few at least,
 // and lets another one come to the end.
-func killedAtEach(t *testing.T, after bool, few int, prepare func(*world), work work, want string) {
+func killedAtEach(t *testing.T, after bool, few int, prepare func(*testing.T, *world), work work, want string) {
 	t.Helper()
-	for at := 1; at < 100; at++ {
-		w := newWorld(t)
-		prepare(w)
-		w.writes, w.killAt, w.after = nil, at, after
-		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		if !w.killedRun(t, log, work) {
-			if at <= few {
-				t.Errorf("only %d writes", at-1)
-			}
-			return
-		}
-		w.rancher.Remove(worldLease) // its time is over
-		r := w.run(t, "next", said(t))
-		r.AuditLog = log
-		if err := work(r, t.Context()); err != nil {
-			t.Fatalf("killed at write %d, after it: %t: %v", at, after, err)
-		}
+	for at, killed := 1, true; killed && at < 100; at++ {
 		t.Run(fmt.Sprintf("killed at write %d, after it: %t", at, after), func(t *testing.T) {
-			w.finished(t, want)
-			patched(t, audited(t, log))
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				prepare(t, w)
+				w.writes, w.killAt, w.after = nil, at, after
+				log := filepath.Join(t.TempDir(), "audit.jsonl")
+				if killed = w.killedRun(t, log, work); !killed {
+					if at <= few {
+						t.Errorf("only %d writes", at-1)
+					}
+					return
+				}
+				r := w.run(t, "next", said(t))
+				r.AuditLog = log
+				if err := work(r, t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				w.finished(t, want)
+				patched(t, audited(t, log))
+			})
 		})
 	}
 }
@@ -82,8 +86,7 @@ func patched(t *testing.T, log []conduct.Entry) {
 func (w *world) killedRun(t *testing.T, log string, work work) bool {
 	r := w.run(t, "killed", nil)
 	r.AuditLog = log
-	ended := make(chan error, 1)
-	go func() { ended <- work(r, context.Background()) }()
+	ended := w.start(t, r, work)
 	select {
 	case <-w.killed:
 		return true
@@ -95,86 +98,105 @@ func (w *world) killedRun(t *testing.T, log string, work work) bool {
 	}
 }
 
+// start lets a run work beside the test. One that was killed is never answered again,
+// so it ends behind the test.
+func (w *world) start(t *testing.T, r *conduct.Run, work work) <-chan error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var over sync.WaitGroup
+	t.Cleanup(func() { cancel(); over.Wait() })
+	ended := make(chan error, 1)
+	over.Go(func() { ended <- work(r, ctx) })
+	return ended
+}
+
 func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
-	w := newWorld(t)
-	w.killAt = 5
-	dead := w.run(t, "killed", nil)
-	dead.Lock = time.Second
-	go dead.Migrate(context.Background())
-	<-w.killed
-	begun := time.Now()
-	r := w.run(t, "next", said(t))
-	r.Lock = time.Second
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(begun); took < time.Second {
-		t.Errorf("it was taken over after %s", took)
-	}
-	w.finished(t, undisturbed(t))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.killAt = 5
+		w.start(t, w.run(t, "killed", nil), (*conduct.Run).Migrate)
+		<-w.killed
+		begun, took := time.Now(), time.Duration(0)
+		r := w.run(t, "next", func(e outputs.RunEvent) {
+			said(t)(e)
+			if e.Type == outputs.Began {
+				took = time.Since(begun)
+			}
+		})
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took < 15*time.Second || took > 20*time.Second {
+			t.Errorf("it was taken over after %s", took)
+		}
+		w.finished(t, undisturbed(t))
+	})
 }
 
 func TestOfTwoRunsOneIsRefused(t *testing.T) {
-	w := newWorld(t)
-	held, done := make(chan struct{}), make(chan struct{})
-	first := w.run(t, "one", nil)
-	first.Confirm = func(context.Context, string) (bool, error) {
-		select {
-		case <-held:
-		default:
-			close(held)
-			<-done
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		held, done := make(chan struct{}), make(chan struct{})
+		first := w.run(t, "one", nil)
+		first.Confirm = func(context.Context, string) (bool, error) {
+			select {
+			case <-held:
+			default:
+				close(held)
+				<-done
+			}
+			return true, nil
 		}
-		return true, nil
-	}
-	ended := make(chan error)
-	go func() { ended <- first.Migrate(context.Background()) }()
-	<-held
-	second := w.run(t, "two", said(t))
-	second.Lock = time.Second // so that it looks often
-	err := second.Migrate(t.Context())
-	var by *conduct.Held
-	if !errors.As(err, &by) || exitCode(err) != exitRefused || !strings.Contains(by.Holder, "one/") {
-		t.Errorf("%v", err)
-	}
-	close(done)
-	if err := <-ended; err != nil {
-		t.Errorf("the first: %v", err)
-	}
-	w.finished(t, undisturbed(t))
+		ended := w.start(t, first, (*conduct.Run).Migrate)
+		<-held
+		second := w.run(t, "two", said(t))
+		err := second.Migrate(t.Context())
+		var by *conduct.Held
+		if !errors.As(err, &by) || exitCode(err) != exitRefused || !strings.Contains(by.Holder, "one/") {
+			t.Errorf("%v", err)
+		}
+		close(done)
+		if err := <-ended; err != nil {
+			t.Errorf("the first: %v", err)
+		}
+		w.finished(t, undisturbed(t))
+	})
 }
 
 func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	r.Confirm = func(_ context.Context, stage string) (bool, error) {
-		if stage == transform.InstallCCM {
-			w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
-			w.writes = nil
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		r.Confirm = func(_ context.Context, stage string) (bool, error) {
+			if stage == transform.InstallCCM {
+				w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
+				w.writes = nil
+			}
+			return true, nil
 		}
-		return true, nil
-	}
-	err := r.Migrate(t.Context())
-	var by *conduct.Held
-	if !errors.As(err, &by) || exitCode(err) != exitRefused || len(w.writes) > 0 || !strings.Contains(w.rancher.Object(worldLease), "another/1/x") {
-		t.Errorf("%v %v %s", err, w.writes, w.rancher.Object(worldLease))
-	}
+		err := r.Migrate(t.Context())
+		var by *conduct.Held
+		if !errors.As(err, &by) || exitCode(err) != exitRefused || len(w.writes) > 0 || !strings.Contains(w.rancher.Object(worldLease), "another/1/x") {
+			t.Errorf("%v %v %s", err, w.writes, w.rancher.Object(worldLease))
+		}
+	})
 }
 
 func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	r.Lock = time.Second
-	r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-		if stage != transform.InstallCCM {
-			return true, nil
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
+			if stage != transform.InstallCCM {
+				return true, nil
+			}
+			w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
+			<-ctx.Done()
+			return false, &kubeapi.Unreached{What: "list nodes", Err: ctx.Err()}
 		}
-		w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
-		<-ctx.Done()
-		return false, &kubeapi.Unreached{What: "list nodes", Err: ctx.Err()}
-	}
-	err := r.Migrate(t.Context())
-	if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "another run is at work on it: another/1/x") {
-		t.Errorf("%d %v", exitCode(err), err)
-	}
+		err := r.Migrate(t.Context())
+		if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "another run is at work on it: another/1/x") {
+			t.Errorf("%d %v", exitCode(err), err)
+		}
+	})
 }

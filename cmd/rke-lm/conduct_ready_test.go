@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,30 +42,31 @@ func (w *world) patches() int {
 func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 	for name, work := range map[string]work{"migrate": (*conduct.Run).Migrate, "rollback": (*conduct.Run).Rollback} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			want := undisturbed(t)
-			if name == "rollback" {
-				want = w.spec(t)
-				if err := w.run(t, "before", said(t)).Migrate(t.Context()); err != nil {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				want := undisturbed(t)
+				if name == "rollback" {
+					want = w.spec(t)
+					if err := w.run(t, "before", said(t)).Migrate(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r := w.run(t, "one", nil)
+				r.Confirm = func(_ context.Context, stage string) (bool, error) {
+					if stage == transform.SwitchToExternal {
+						w.ready(1, corev1.ConditionFalse)
+					}
+					return true, nil
+				}
+				waited := held(t, w, r, 1)
+				if err := work(r, t.Context()); err != nil {
 					t.Fatal(err)
 				}
-			}
-			r := w.run(t, "one", nil)
-			r.Timeout = time.Minute
-			r.Confirm = func(_ context.Context, stage string) (bool, error) {
-				if stage == transform.SwitchToExternal {
-					w.ready(1, corev1.ConditionFalse)
+				if !waited.Load() {
+					t.Error("the run did not wait for the control plane")
 				}
-				return true, nil
-			}
-			waited := held(t, w, r, 1)
-			if err := work(r, t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if !waited.Load() {
-				t.Error("the run did not wait for the control plane")
-			}
-			w.finished(t, want)
+				w.finished(t, want)
+			})
 		})
 	}
 }
@@ -94,70 +96,77 @@ func held(t *testing.T, w *world, r *conduct.Run, node int) *atomic.Bool {
 }
 
 func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", nil)
-	r.Timeout = time.Minute
-	waited := false
-	r.Say = func(e outputs.RunEvent) {
-		said(t)(e)
-		switch {
-		case e.Type == outputs.Written && e.Stage == transform.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
-			w.ready(2, corev1.ConditionUnknown)
-		case e.Type == outputs.Awaited && e.Stage == transform.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
-			waited = true
-			w.ready(2, corev1.ConditionTrue)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", nil)
+		waited := false
+		r.Say = func(e outputs.RunEvent) {
+			said(t)(e)
+			switch {
+			case e.Type == outputs.Written && e.Stage == transform.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
+				w.ready(2, corev1.ConditionUnknown)
+			case e.Type == outputs.Awaited && e.Stage == transform.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
+				waited = true
+				w.ready(2, corev1.ConditionTrue)
+			}
 		}
-	}
-	if err := r.Migrate(t.Context()); err != nil || !waited {
-		t.Fatalf("waited: %t, %v", waited, err)
-	}
-	w.finished(t, undisturbed(t))
+		if err := r.Migrate(t.Context()); err != nil || !waited {
+			t.Fatalf("waited: %t, %v", waited, err)
+		}
+		w.finished(t, undisturbed(t))
+	})
 }
 
 func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	before := 0
-	r.Confirm = func(_ context.Context, stage string) (bool, error) {
-		if stage == transform.SwitchToExternal {
-			w.ready(0, corev1.ConditionFalse)
-			before, r.Timeout = w.patches(), 100*time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		before := 0
+		r.Confirm = func(_ context.Context, stage string) (bool, error) {
+			if stage == transform.SwitchToExternal {
+				w.ready(0, corev1.ConditionFalse)
+				before, r.Timeout = w.patches(), 10*time.Second
+			}
+			return true, nil
 		}
-		return true, nil
-	}
-	err := r.Migrate(t.Context())
-	if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
-		t.Fatalf("%d %v", exitCode(err), err)
-	}
-	if w.patches() != before || len(w.cordoned()) > 0 {
-		t.Errorf("the stage was begun: %v, cordoned %v", w.writes, w.cordoned())
-	}
-	r = w.run(t, "two", said(t))
-	r.Accept = []string{"node-not-ready"}
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Errorf("it is accepted: %v", err)
-	}
+		err := r.Migrate(t.Context())
+		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
+			t.Fatalf("%d %v", exitCode(err), err)
+		}
+		if w.patches() != before || len(w.cordoned()) > 0 {
+			t.Errorf("the stage was begun: %v, cordoned %v", w.writes, w.cordoned())
+		}
+		r = w.run(t, "two", said(t))
+		r.Accept = []string{"node-not-ready"}
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Errorf("it is accepted: %v", err)
+		}
+	})
 }
 
 func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
-	w := newWorld(t)
-	w.ready(1, corev1.ConditionUnknown)
-	err := w.run(t, "one", said(t)).Migrate(t.Context())
-	if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.writes) > 0 {
-		t.Errorf("%d %v %v", exitCode(err), err, w.writes)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.ready(1, corev1.ConditionUnknown)
+		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.writes) > 0 {
+			t.Errorf("%d %v %v", exitCode(err), err, w.writes)
+		}
+	})
 }
 
 func TestAWorkerThatWasNeverReadyKeepsNothingBack(t *testing.T) {
-	w := newWorld(t)
-	w.api.Do(func() {
-		delete(w.api.Nodes[2].Labels, "node-role.kubernetes.io/control-plane")
-		w.api.DaemonSets = nil
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.api.Do(func() {
+			delete(w.api.Nodes[2].Labels, "node-role.kubernetes.io/control-plane")
+			w.api.DaemonSets = nil
+		})
+		w.ready(2, corev1.ConditionFalse)
+		r := w.run(t, "one", said(t))
+		r.Until = transform.EnableLeaderMigration
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	})
-	w.ready(2, corev1.ConditionFalse)
-	r := w.run(t, "one", said(t))
-	r.Until = transform.EnableLeaderMigration
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 }

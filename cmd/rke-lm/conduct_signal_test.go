@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -28,9 +29,11 @@ func (w *world) process(t *testing.T) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := httptest.NewTLSServer(w) // of another process
+	t.Cleanup(func() { w.end(); server.Close() })
 	c := exec.Command(self)
 	c.Args = []string{"rke-lm", "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json",
-		"--rancher-url", w.server.URL, "--token-file", w.rancher.TokenFile(t), "--insecure-skip-tls-verify"}
+		"--rancher-url", server.URL, "--token-file", w.rancher.TokenFile(t), "--insecure-skip-tls-verify"}
 	p := &process{Cmd: c}
 	c.Stderr = &p.said
 	if p.out, err = c.StdoutPipe(); err == nil {
@@ -108,11 +111,17 @@ func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
 	p := w.process(t)
 	go io.Copy(io.Discard, p.out)
 	<-w.killed
-	for range 2 {
+	ended := make(chan error)
+	go func() { ended <- p.Wait() }()
+	err := errors.New("it does not end")
+	for over := false; !over; {
 		p.Process.Signal(os.Interrupt)
-		time.Sleep(2 * patienceOfUsers)
+		select {
+		case err = <-ended:
+			over = true
+		case <-time.After(patienceOfUsers / 10): // until one counts as the second
+		}
 	}
-	err := p.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
 		t.Errorf("%v %s", err, &p.said)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/conduct"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
@@ -79,139 +80,153 @@ func audited(t *testing.T, file string) []conduct.Entry {
 }
 
 func TestASecondMigrateChangesNothing(t *testing.T) {
-	w := newWorld(t)
-	if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	before := w.rancher.Objects()
-	w.writes = nil
-	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if len(w.writes) > 0 {
-		t.Errorf("writes: %v", w.writes)
-	}
-	for path, text := range w.rancher.Objects() {
-		if before[path] != text {
-			t.Errorf("%s changed", path)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-	}
+		before := w.rancher.Objects()
+		w.writes = nil
+		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.writes) > 0 {
+			t.Errorf("writes: %v", w.writes)
+		}
+		for path, text := range w.rancher.Objects() {
+			if before[path] != text {
+				t.Errorf("%s changed", path)
+			}
+		}
+	})
 }
 
 func TestAStageMayBeTheLast(t *testing.T) {
-	w := newWorld(t)
-	r := w.run(t, "one", said(t))
-	r.Until = transform.InstallCCM
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
-		t.Errorf("%s", s)
-	}
-	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.finished(t, undisturbed(t))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := w.run(t, "one", said(t))
+		r.Until = transform.InstallCCM
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
+			t.Errorf("%s", s)
+		}
+		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, undisturbed(t))
+	})
 }
 
 func TestRollbackBringsTheClusterBack(t *testing.T) {
-	w := newWorld(t)
-	before := w.spec(t)
-	if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.run(t, "two", said(t)).Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.finished(t, before)
-	w.writes = nil
-	if err := w.run(t, "three", said(t)).Rollback(t.Context()); err != nil || len(w.writes) > 0 {
-		t.Errorf("a second rollback: %v %v", err, w.writes)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		before := w.spec(t)
+		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.run(t, "two", said(t)).Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, before)
+		w.writes = nil
+		if err := w.run(t, "three", said(t)).Rollback(t.Context()); err != nil || len(w.writes) > 0 {
+			t.Errorf("a second rollback: %v %v", err, w.writes)
+		}
+	})
 }
 
 func TestRollbackStopsBehindAStage(t *testing.T) {
-	w := newWorld(t)
-	if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	r := w.run(t, "two", said(t))
-	r.Way.To = transform.InstallCCM
-	if err := r.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) || !strings.Contains(s, `"enable-leader-migration"`) {
-		t.Errorf("%s", s)
-	}
-	if err := w.run(t, "three", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.finished(t, undisturbed(t))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r := w.run(t, "two", said(t))
+		r.Way.To = transform.InstallCCM
+		if err := r.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) || !strings.Contains(s, `"enable-leader-migration"`) {
+			t.Errorf("%s", s)
+		}
+		if err := w.run(t, "three", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, undisturbed(t))
+	})
 }
 
 func TestNodesThatSomebodyElseCordonedStayCordoned(t *testing.T) {
-	w := newWorld(t)
-	w.api.Do(func() { w.api.Nodes[1].Spec.Unschedulable = true })
-	if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if left := w.cordoned(); len(left) != 1 || left[0] != w.api.Nodes[1].Name || len(w.api.Nodes[1].Annotations) > 0 {
-		t.Errorf("cordoned: %v", left)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.api.Do(func() { w.api.Nodes[1].Spec.Unschedulable = true })
+		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left := w.cordoned(); len(left) != 1 || left[0] != w.api.Nodes[1].Name || len(w.api.Nodes[1].Annotations) > 0 {
+			t.Errorf("cordoned: %v", left)
+		}
+	})
 }
 
 func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
-	w := newWorld(t)
-	log := filepath.Join(t.TempDir(), "audit.jsonl")
-	r := w.run(t, "one", said(t))
-	r.Etcd, r.AuditLog = true, log
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var order []string
-	for _, e := range audited(t, log) {
-		if e.Phase == "intent" && (e.Act == "etcd-snapshot" || e.Act == "patch") {
-			order = append(order, e.Act+" "+e.Stage)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		log := filepath.Join(t.TempDir(), "audit.jsonl")
+		r := w.run(t, "one", said(t))
+		r.Etcd, r.AuditLog = true, log
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-	}
-	want := []string{
-		"etcd-snapshot grant-migration-lease", "patch grant-migration-lease", "patch enable-leader-migration", "patch install-ccm",
-		"etcd-snapshot switch-to-external", "patch switch-to-external", "patch disable-leader-migration",
-	}
-	if !slices.Equal(order, want) {
-		t.Errorf("%v", order)
-	}
+		var order []string
+		for _, e := range audited(t, log) {
+			if e.Phase == "intent" && (e.Act == "etcd-snapshot" || e.Act == "patch") {
+				order = append(order, e.Act+" "+e.Stage)
+			}
+		}
+		want := []string{
+			"etcd-snapshot grant-migration-lease", "patch grant-migration-lease", "patch enable-leader-migration", "patch install-ccm",
+			"etcd-snapshot switch-to-external", "patch switch-to-external", "patch disable-leader-migration",
+		}
+		if !slices.Equal(order, want) {
+			t.Errorf("%v", order)
+		}
+	})
 }
 
 // TestTheAuditLogNamesNoSecret also holds for Events and for what is shown.
 func TestTheAuditLogNamesNoSecret(t *testing.T) {
-	const secret = "AKIAIOSFODNN7EXAMPLE"
-	w := newWorld(t)
-	w.rancher.Edit(worldPath, func(o map[string]any) {
-		o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["token"] = secret
-	})
-	w.follow()
-	var shown bytes.Buffer
-	log := filepath.Join(t.TempDir(), "audit.jsonl")
-	r := w.run(t, "one", func(e outputs.RunEvent) { outputs.WriteRunEvent(&shown, e) })
-	r.AuditLog = log
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(log)
-	if err != nil || bytes.Contains(text, []byte(secret)) || strings.Contains(shown.String(), secret) {
-		t.Errorf("%v %s %s", err, text, &shown)
-	}
-	events := 0
-	for path, o := range w.rancher.Objects() {
-		if strings.Contains(path, "/events/") {
-			events++
-			if strings.Contains(o, secret) {
-				t.Error(o)
+	synctest.Test(t, func(t *testing.T) {
+		const secret = "AKIAIOSFODNN7EXAMPLE"
+		w := newWorld(t)
+		w.rancher.Edit(worldPath, func(o map[string]any) {
+			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["token"] = secret
+		})
+		w.follow()
+		var shown bytes.Buffer
+		log := filepath.Join(t.TempDir(), "audit.jsonl")
+		r := w.run(t, "one", func(e outputs.RunEvent) { outputs.WriteRunEvent(&shown, e) })
+		r.AuditLog = log
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(log)
+		if err != nil || bytes.Contains(text, []byte(secret)) || strings.Contains(shown.String(), secret) {
+			t.Errorf("%v %s %s", err, text, &shown)
+		}
+		events := 0
+		for path, o := range w.rancher.Objects() {
+			if strings.Contains(path, "/events/") {
+				events++
+				if strings.Contains(o, secret) {
+					t.Error(o)
+				}
 			}
 		}
-	}
-	if results := len(audited(t, log)) / 2; events != results {
-		t.Errorf("%d Events for %d acts", events, results)
-	}
+		if results := len(audited(t, log)) / 2; events != results {
+			t.Errorf("%d Events for %d acts", events, results)
+		}
+	})
 }

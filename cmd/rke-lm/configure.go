@@ -43,6 +43,7 @@ func choiceKinds() map[string]config.Kind {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.inputFlags(flags)
 	o.targetFlags(flags)
+	defineByHand(flags, new([]string))
 	known := map[string]config.Kind{}
 	flags.VisitAll(func(f *pflag.Flag) {
 		switch f.Value.Type() {

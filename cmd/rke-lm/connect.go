@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -104,21 +103,21 @@ func (c *connection) named(context string, patience time.Duration) kubeapi.Conne
 }
 
 // connect finds the server that the flags name.
-func (c *connection) connect(said io.Writer, patience time.Duration) (*rancher.Server, error) {
-	return c.connectTo(said, c.context, patience)
+func (c *connection) connect(s streams, patience time.Duration) (*rancher.Server, error) {
+	return c.connectTo(s, c.context, patience)
 }
 
-func (c *connection) connectTo(said io.Writer, context string, patience time.Duration) (*rancher.Server, error) {
+func (c *connection) connectTo(s streams, context string, patience time.Duration) (*rancher.Server, error) {
 	if c.tokenFile != "" && c.rancher == "" {
 		return nil, errors.New("--token-file goes with --rancher-url; add it, or leave the file out")
 	}
 	if c.insecure && !c.warned {
 		c.warned = true
-		fmt.Fprintln(said, "WARNING: --insecure-skip-tls-verify takes any certificate: whoever answers at this address can read the token and everything else, and answer what they like; use --cacert")
+		fmt.Fprintln(s.err, "WARNING: --insecure-skip-tls-verify takes any certificate: whoever answers at this address can read the token and everything else, and answer what they like; use --cacert")
 	}
 	return rancher.Open(rancher.Source{
 		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandLine, Kubeconfig: c.kubeconfig, Context: context,
-		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), Patience: patience,
+		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), Patience: patience, Dial: s.network,
 	})
 }
 
@@ -128,8 +127,8 @@ func (c *connection) query() rancher.Query {
 }
 
 // dial connects to one cluster: a cluster behind a Rancher, or the server itself.
-func (c *connection) dial(ctx context.Context, said io.Writer, patience time.Duration) (*observe.Observer, error) {
-	server, err := c.connect(said, patience)
+func (c *connection) dial(ctx context.Context, s streams, patience time.Duration) (*observe.Observer, error) {
+	server, err := c.connect(s, patience)
 	if err != nil {
 		return nil, err
 	}

@@ -12,17 +12,14 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// commentsAreKept lets only those comments go that stand inside of a removed
-// key or entry.
+// commentsAreKept lets no comment go. What looks like one in a text that is no
+// YAML, such as the configuration of a provider, goes with the text.
 func commentsAreKept(o *outcome, i int) error {
 	s := o.Steps[i]
 	left := commentsOf(s.After.Bytes())
 	for _, d := range o.changes[i] {
-		if d.after == absent || isFlag(d.before) && !isFlag(d.after) {
+		if _, isText := d.before.(string); isText && d.after == absent && !isFlag(d.before) {
 			addTo(left, commentsOf(linesOf(s.Before, d.was)))
-		}
-		if d.path == manifestPath && len(commentsOnFlag(s.After.Bytes())) < len(commentsOnFlag(s.Before.Bytes())) {
-			addTo(left, commentsOnFlag(s.Before.Bytes())) // the flag leaves the chart
 		}
 	}
 	for comment, n := range commentsOf(s.Before.Bytes()) {
@@ -101,15 +98,4 @@ func commentOf(line string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// commentsOnFlag counts the comments on lines that hold the flag.
-func commentsOnFlag(text []byte) map[string]int {
-	found := map[string]int{}
-	for line := range linesIn(text) {
-		if c, has := commentOf(line); has && strings.Contains(line, "enable-leader-migration") {
-			found[c]++
-		}
-	}
-	return found
 }

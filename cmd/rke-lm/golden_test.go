@@ -16,6 +16,7 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -31,7 +32,7 @@ type ran struct {
 func runHere(t *testing.T, stdin string, args ...string) ran {
 	t.Helper()
 	var out, err bytes.Buffer
-	code := run(context.Background(), args, streams{strings.NewReader(stdin), &out, &err})
+	code := run(context.Background(), args, streams{in: strings.NewReader(stdin), out: &out, err: &err, network: memnet.Dial})
 	return ran{out.String(), err.String(), code}
 }
 
@@ -63,6 +64,10 @@ func outputsOf(t *testing.T, folder string) map[string]string {
 		return liveOutputs(t, folder)
 	}
 	input, flags := caseOf(t, folder)
+	var known []string // what is done by hand
+	if !strings.HasPrefix(filepath.Base(folder), "rke2-") {
+		known = []string{"--by-hand", transform.InstallCCM, "--by-hand", transform.SwitchToExternal}
+	}
 	files := map[string]string{}
 	var transcript strings.Builder
 	record := func(file string, args ...string) {
@@ -92,7 +97,7 @@ func outputsOf(t *testing.T, folder string) map[string]string {
 				continue
 			}
 			name := fmt.Sprintf("%02d-%s%s", i+1, stage, filepath.Ext(input))
-			record(name, "apply", "--stdout", "--through", "--end-state", "external", "--stage", stage)
+			record(name, append([]string{"apply", "--stdout", "--through", "--end-state", "external", "--stage", stage}, known...)...)
 		}
 	}
 	files["transcript.txt"] = transcript.String()

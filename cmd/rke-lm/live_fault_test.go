@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -26,17 +27,15 @@ func wrong(s *apitest.Server, node int) (right func(*apitest.Server)) {
 // The cluster becomes right while it cannot be seen; that is found out afterwards.
 func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 	t.Parallel()
-	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
+	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		var right func(*apitest.Server)
 		said := &notes{}
 		b := befall(t, c, said.judged, func(s *apitest.Server) { right(s) }, 4*time.Second)
 		b.Do(func() { right = wrong(b.Server, 510) })
 		r := said.verify(b.config, "5m")
 		b.end()
-		return func(t *testing.T) {
-			if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") {
-				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-			}
+		if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
 }
@@ -45,32 +44,28 @@ func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 // verdict.
 func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
 	t.Parallel()
-	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
+	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		said := &notes{}
 		b := befall(t, c, said.judged, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
 		b.Do(func() { wrong(b.Server, 7) })
 		r := said.verify(b.config, "45s")
 		b.end()
-		return func(t *testing.T) {
-			if r.code != exitFound || !strings.Contains(r.stdout, apitest.NodeName(510)) || !strings.Contains(r.stdout, "518 of 520") {
-				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-			}
+		if r.code != exitFound || !strings.Contains(r.stdout, apitest.NodeName(510)) || !strings.Contains(r.stdout, "518 of 520") {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
 }
 
 func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
 	t.Parallel()
-	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
+	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		said := &notes{}
 		b := befall(t, c, said.judged, func(*apitest.Server) {}, 0)
 		b.Do(func() { wrong(b.Server, 510) })
 		r := said.verify(b.config, "25s", "-o", "json")
 		b.end()
-		return func(t *testing.T) {
-			if r.code != c.code || r.stdout != "" || !strings.Contains(r.stderr, c.message) {
-				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-			}
+		if r.code != c.code || r.stdout != "" || !strings.Contains(r.stderr, c.message) {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
 }
@@ -82,15 +77,13 @@ func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
 		fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, exitDone, ""),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
-	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
+	each(t, list, func(t *testing.T, c trouble) {
 		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 8*time.Second)
 		o, r := owners(t, b.config, "30s")
 		b.end()
-		return func(t *testing.T) {
-			last := o.Intervals[len(o.Intervals)-1]
-			if r.code != exitDone || o.Intervals[0].Count != "1" || last.Count != "1" || o.Seconds["unknown"] < 4 || o.Seconds["0"]+o.Seconds["2"] > 0 {
-				t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-			}
+		last := o.Intervals[len(o.Intervals)-1]
+		if r.code != exitDone || o.Intervals[0].Count != "1" || last.Count != "1" || o.Seconds["unknown"] < 4 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 		}
 	})
 }
@@ -99,18 +92,16 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 	t.Parallel()
 	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
-	atOnce(t, list, func(t *testing.T, c trouble) func(*testing.T) {
+	each(t, list, func(t *testing.T, c trouble) {
 		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		o, r := owners(t, b.config, "20s")
 		b.end()
-		return func(t *testing.T) {
-			last := o.Intervals[len(o.Intervals)-1]
-			if r.code != c.code || o.Seconds["1"] < 1 || last.Count != "unknown" || o.Seconds["unknown"] < 5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
-				t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-			}
-			if !strings.Contains(r.stderr, c.message) {
-				t.Error(r.stderr)
-			}
+		last := o.Intervals[len(o.Intervals)-1]
+		if r.code != c.code || o.Seconds["1"] < 1 || last.Count != "unknown" || o.Seconds["unknown"] < 5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+		}
+		if !strings.Contains(r.stderr, c.message) {
+			t.Error(r.stderr)
 		}
 	})
 }
@@ -119,15 +110,17 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 // it is seen to be dead is nobody's, and not its own.
 func TestOwnersDoesNotCountTheDeadForAliveBehindTrouble(t *testing.T) {
 	t.Parallel()
-	cut := fails("", "", apitest.Fault{Reset: true}, 0, "")
-	b := befall(t, cut, looks(aFew), func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
-	start := time.Now()
-	o, r := owners(t, b.config, "50s")
-	b.end()
-	alive := b.struck.Sub(start).Seconds() + 1 // the look that was under way may have been good
-	if last := o.Intervals[len(o.Intervals)-1]; r.code != exitDone || last.Count != "0" || o.Seconds["1"] > alive || o.Seconds["unknown"] < 15 || o.Seconds["2"] > 0 {
-		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		cut := fails("", "", apitest.Fault{Reset: true}, 0, "")
+		b := befall(t, cut, looks(aFew), func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
+		start := time.Now()
+		o, r := owners(t, b.config, "50s")
+		b.end()
+		alive := b.struck.Sub(start).Seconds() + 1 // the look that was under way may have been good
+		if last := o.Intervals[len(o.Intervals)-1]; r.code != exitDone || last.Count != "0" || o.Seconds["1"] > alive || o.Seconds["unknown"] < 15 || o.Seconds["2"] > 0 {
+			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+		}
+	})
 }
 
 // accepts lets a server accept one token only.
@@ -154,27 +147,29 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 	} {
 		t.Run(strings.Join(c.verb, " "), func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join(t.TempDir(), "token")
-			write := func(token string) {
-				if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
-					t.Error(err)
+			synctest.Test(t, func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "token")
+				write := func(token string) {
+					if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+						t.Error(err)
+					}
 				}
-			}
-			write("the-first-one")
-			expire := trouble{strike: func(_ *testing.T, s *apitest.Server) { s.Do(func() { s.Fault = accepts("the-second-one") }) }, heal: func(*testing.T, *apitest.Server) { write("the-second-one") }}
-			b := befall(t, expire, looks(1), func(*apitest.Server) {}, 1500*time.Millisecond)
-			b.Do(func() { b.Fault = accepts("the-first-one") })
-			r := runHere(t, "", append(c.verb, "--kubeconfig", b.KubeconfigOf(t, "{tokenFile: "+file+"}"))...)
-			if b.end(); r.code != c.code || !strings.Contains(r.stdout, c.want) {
-				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-			}
+				write("the-first-one")
+				expire := trouble{strike: func(_ *testing.T, s *apitest.Server) { s.Do(func() { s.Fault = accepts("the-second-one") }) }, heal: func(*testing.T, *apitest.Server) { write("the-second-one") }}
+				b := befall(t, expire, looks(1), func(*apitest.Server) {}, 1500*time.Millisecond)
+				b.Do(func() { b.Fault = accepts("the-first-one") })
+				r := runHere(t, "", append(c.verb, "--kubeconfig", b.KubeconfigOf(t, "{tokenFile: "+file+"}"))...)
+				if b.end(); r.code != c.code || !strings.Contains(r.stdout, c.want) {
+					t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+				}
+			})
 		})
 	}
 }
 
 func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
 	t.Parallel()
-	atOnce(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) func(*testing.T) {
+	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		runHere(t, "", "verify", "--kubeconfig", b.config)
 		for b.Count("/leases") < aFew {
@@ -182,11 +177,9 @@ func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
 		}
 		b.end()
 		r := runHere(t, "", "status", "--kubeconfig", b.config, "-o", "json")
-		return func(t *testing.T) {
-			var list outputs.Statuses
-			if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != c.code || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, c.message) || list.Clusters[0].Reached != "" {
-				t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
-			}
+		var list outputs.Statuses
+		if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != c.code || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, c.message) || list.Clusters[0].Reached != "" {
+			t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
 		}
 	})
 }

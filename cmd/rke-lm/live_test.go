@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
@@ -28,15 +30,17 @@ func cluster(t *testing.T) (*apitest.Server, string) {
 
 func TestVerifyFollowsTheLeaseUntilItMoves(t *testing.T) {
 	t.Parallel()
-	_, config := cluster(t)
-	r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "-o", "json")
-	var v outputs.Verification
-	if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
-		t.Fatal(err, r.stderr)
-	}
-	if r.code != exitDone || !v.OK || len(v.Nodes) != 520 || v.Lease.Owner != "kube-controller-manager" || v.Lease.Life != "live" || len(v.Findings) > 0 {
-		t.Errorf("exit %d, %d nodes, %+v %+v", r.code, len(v.Nodes), v.Lease, v.Findings)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		_, config := cluster(t)
+		r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "-o", "json")
+		var v outputs.Verification
+		if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
+			t.Fatal(err, r.stderr)
+		}
+		if r.code != exitDone || !v.OK || len(v.Nodes) != 520 || v.Lease.Owner != "kube-controller-manager" || v.Lease.Life != "live" || len(v.Findings) > 0 {
+			t.Errorf("exit %d, %d nodes, %+v %+v", r.code, len(v.Nodes), v.Lease, v.Findings)
+		}
+	})
 }
 
 func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
@@ -59,15 +63,17 @@ func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s, config := cluster(t)
-			c.change(s)
-			r := runHere(t, "", append([]string{"verify", "--kubeconfig", config}, c.args...)...)
-			if r.code != c.code || !strings.Contains(r.stdout+r.stderr, c.want) {
-				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-			}
-			if c.code >= exitInput && r.stdout != "" {
-				t.Errorf("a verdict although nothing was seen:\n%s", r.stdout)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s, config := cluster(t)
+				c.change(s)
+				r := runHere(t, "", append([]string{"verify", "--kubeconfig", config}, c.args...)...)
+				if r.code != c.code || !strings.Contains(r.stdout+r.stderr, c.want) {
+					t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+				}
+				if c.code >= exitInput && r.stdout != "" {
+					t.Errorf("a verdict although nothing was seen:\n%s", r.stdout)
+				}
+			})
 		})
 	}
 }
@@ -84,17 +90,19 @@ func on(part string, f apitest.Fault) func(*http.Request) apitest.Fault {
 // A policy that denies a write is no right that somebody could ask for.
 func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	s.Fault = func(r *http.Request) apitest.Fault {
-		if r.Method != http.MethodPost || !strings.Contains(r.URL.Path, "/configmaps") {
-			return apitest.Fault{}
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		s.Fault = func(r *http.Request) apitest.Fault {
+			if r.Method != http.MethodPost || !strings.Contains(r.URL.Path, "/configmaps") {
+				return apitest.Fault{}
+			}
+			return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"w\" denied the request: labels cannot be empty"}`}
 		}
-		return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"w\" denied the request: labels cannot be empty"}`}
-	}
-	r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
-	if r.code != exitRefused || !strings.Contains(r.stderr, "labels cannot be empty") || strings.Contains(r.stderr, "rights are missing") {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+		r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
+		if r.code != exitRefused || !strings.Contains(r.stderr, "labels cannot be empty") || strings.Contains(r.stderr, "rights are missing") {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+	})
 }
 
 // expireLater lets the first look pass and refuses what comes behind it.
@@ -113,70 +121,72 @@ func expireLater(s *apitest.Server) {
 
 func TestVerifyWaitsThroughAStorm(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	start := time.Now()
-	tainted := s.Nodes[3].Spec.ProviderID
-	s.Nodes[3].Spec.ProviderID = ""
-	s.Fault = func(r *http.Request) apitest.Fault {
-		since := time.Since(start)
-		if since > 3*time.Second {
-			s.Nodes[3].Spec.ProviderID = tainted
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		start := time.Now()
+		tainted := s.Nodes[3].Spec.ProviderID
+		s.Nodes[3].Spec.ProviderID = ""
+		s.Fault = func(r *http.Request) apitest.Fault {
+			since := time.Since(start)
+			if since > 3*time.Second {
+				s.Nodes[3].Spec.ProviderID = tainted
+			}
+			switch n := len(s.Requests) % 5; {
+			case since < time.Second || since > 4*time.Second:
+				return apitest.Fault{}
+			case n < 2:
+				return apitest.Fault{Status: 429, RetryAfter: "1"}
+			case n < 4:
+				return apitest.Fault{Cut: true}
+			}
+			return apitest.Fault{Status: 500}
 		}
-		switch n := len(s.Requests) % 5; {
-		case since < time.Second || since > 4*time.Second:
-			return apitest.Fault{}
-		case n < 2:
-			return apitest.Fault{Status: 429, RetryAfter: "1"}
-		case n < 4:
-			return apitest.Fault{Cut: true}
+		r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", "3m")
+		if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
-		return apitest.Fault{Status: 500}
-	}
-	r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", "3m")
-	if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	})
 }
 
 func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitDone || !strings.Contains(r.stderr, "snapshot of 520 nodes") {
-		t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	file, dump := filepath.Join(t.TempDir(), "before.yaml"), filepath.Join(t.TempDir(), "dump.yaml")
-	if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot="+file, "--dump", dump); r.code != exitDone {
-		t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	s.Do(func() { s.Nodes[9].UID = "another" })
-	if r := runHere(t, "", "verify", "--kubeconfig", config); r.code != exitFound || !strings.Contains(r.stdout, "error node-renamed  nodes/"+apitest.NodeName(9)) {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitRefused {
-		t.Errorf("the snapshot was overwritten: exit %d\n%s", r.code, r.stderr)
-	}
-	if r := runHere(t, "", "verify", "--from", dump, "--against", file); r.code != exitDone {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitDone || !strings.Contains(r.stderr, "snapshot of 520 nodes") {
+			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+		file, dump := filepath.Join(t.TempDir(), "before.yaml"), filepath.Join(t.TempDir(), "dump.yaml")
+		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot="+file, "--dump", dump); r.code != exitDone {
+			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+		s.Do(func() { s.Nodes[9].UID = "another" })
+		if r := runHere(t, "", "verify", "--kubeconfig", config); r.code != exitFound || !strings.Contains(r.stdout, "error node-renamed  nodes/"+apitest.NodeName(9)) {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitRefused {
+			t.Errorf("the snapshot was overwritten: exit %d\n%s", r.code, r.stderr)
+		}
+		if r := runHere(t, "", "verify", "--from", dump, "--against", file); r.code != exitDone {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+	})
 }
 
 func TestOwnersTellsTheTimeline(t *testing.T) {
 	t.Parallel()
-	_, config := cluster(t)
-	var o outputs.Ownership
-	var r ran
-	steadily(t, func() { o, r = owners(t, config, "4s") })
-	if r.code != exitDone || len(o.Intervals) != 1 || o.Intervals[0].Count != "1" || o.Seconds["1"] < 3 || o.Seconds["0"]+o.Seconds["2"]+o.Seconds["unknown"] > 0 {
-		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		_, config := cluster(t)
+		o, r := owners(t, config, "4s")
+		if r.code != exitDone || len(o.Intervals) != 1 || o.Intervals[0].Count != "1" || o.Seconds["1"] < 3 || o.Seconds["0"]+o.Seconds["2"]+o.Seconds["unknown"] > 0 {
+			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+		}
+	})
 }
 
 // A cut is unknown, neither nobody nor the last one seen.
 func TestOwnersSaysUnknownForACut(t *testing.T) {
 	t.Parallel()
-	var o outputs.Ownership
-	var r ran
-	steadily(t, func() {
+	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		var begun time.Time
 		s.Fault = aFewLooks(s, func() apitest.Fault {
@@ -188,46 +198,52 @@ func TestOwnersSaysUnknownForACut(t *testing.T) {
 			}
 			return [...]apitest.Fault{{Cut: true}, {Status: 500}, {Status: 429}}[len(s.Requests)%3]
 		})
-		o, r = owners(t, config, "16s")
+		o, r := owners(t, config, "16s")
+		if r.code != exitDone || len(o.Intervals) != 3 || o.Intervals[1].Count != "unknown" || o.Seconds["unknown"] < 6.5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+		}
+		if !strings.Contains(r.stderr, "trying again") || !strings.Contains(r.stderr, "seen again") {
+			t.Error(r.stderr)
+		}
 	})
-	if r.code != exitDone || len(o.Intervals) != 3 || o.Intervals[1].Count != "unknown" || o.Seconds["unknown"] < 6.5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
-		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-	}
-	if !strings.Contains(r.stderr, "trying again") || !strings.Contains(r.stderr, "seen again") {
-		t.Error(r.stderr)
-	}
 }
 
 func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	start := time.Now()
-	s.Fault = aFewLooks(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
-	o, r := owners(t, config, "1h")
-	if r.code != exitRefused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > 20*time.Minute {
-		t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		start := time.Now()
+		s.Fault = aFewLooks(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
+		o, r := owners(t, config, "1h")
+		if r.code != exitRefused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > 20*time.Minute {
+			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+		}
+	})
 }
 
 func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	s.Fault = on("/", apitest.Fault{Status: 503})
-	if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "2s"); r.code != exitFailed || r.stdout != "" {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		s.Fault = on("/", apitest.Fault{Status: 503})
+		if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "2s"); r.code != exitFailed || r.stdout != "" {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+	})
 }
 
 // A time that is over before the first look has shown nothing, and that is no
 // success.
 func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	s.Fault = on("/", apitest.Fault{Hang: time.Minute})
-	r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "500ms", "-o", "json")
-	if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, "the first look did not end in time") {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		s.Fault = on("/", apitest.Fault{Hang: time.Minute})
+		r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "500ms", "-o", "json")
+		if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, "the first look did not end in time") {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+	})
 }
 
 func TestTimesThatAreNoneAreRefused(t *testing.T) {
@@ -251,15 +267,17 @@ func owners(t *testing.T, config, length string) (outputs.Ownership, ran) {
 // An interrupt ends the timeline as --for does.
 func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	s.Fault = aFewLooks(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
-	var out, errs bytes.Buffer
-	code := run(ctx, []string{"owners", "--kubeconfig", config}, streams{strings.NewReader(""), &out, &errs})
-	if code != exitDone || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no owner: 0.0, one: ") {
-		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.Fault = aFewLooks(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
+		var out, errs bytes.Buffer
+		code := run(ctx, []string{"owners", "--kubeconfig", config}, streams{in: strings.NewReader(""), out: &out, err: &errs, network: memnet.Dial})
+		if code != exitDone || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no owner: 0.0, one: ") {
+			t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
+		}
+	})
 }
 
 const rancherClusters = `{"apiVersion":"provisioning.cattle.io/v1","kind":"ClusterList","metadata":{},"items":[
@@ -269,36 +287,42 @@ const rancherClusters = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Clust
 
 func TestStatusHasALineForEachCluster(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	s.Do(func() { s.Clusters = rancherClusters })
-	r := runHere(t, "", "status", "--kubeconfig", config)
-	const want = `CLUSTER                 DISTRO   VERSION           PROVIDER   REACHED       FINDINGS
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		s.Do(func() { s.Clusters = rancherClusters })
+		r := runHere(t, "", "status", "--kubeconfig", config)
+		const want = `CLUSTER                 DISTRO   VERSION           PROVIDER   REACHED       FINDINGS
 orchard                 rke2     v1.26.15+rke2r1   aws        install-ccm   errors: 0, warnings: 0
 fleet-default/orchard   rke2     v1.26.15+rke2r1   aws        -             errors: 1, warnings: `
-	if r.code != exitDone || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-local/local       rke2     -                 -          -             fleet-local/local:") {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+		if r.code != exitDone || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-local/local       rke2     -                 -          -             fleet-local/local:") {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+	})
 }
 
 // Who may not list what a cluster does not have is refused all the same.
 func TestStatusOfAClusterThatIsNoRanchersNeedsNoRightsOfRancher(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	s.Fault = on("/clusters", apitest.Fault{Status: 403})
-	if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitDone || !strings.Contains(r.stdout, "install-ccm") {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		s.Fault = on("/clusters", apitest.Fault{Status: 403})
+		if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitDone || !strings.Contains(r.stdout, "install-ccm") {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+	})
 }
 
 func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	s, config := cluster(t)
-	s.Fault = on("/nodes", apitest.Fault{Status: 403})
-	r := runHere(t, "", "status", "--kubeconfig", config, "-o", "json")
-	var list outputs.Statuses
-	if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != exitRefused || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, "list nodes") {
-		t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		s.Fault = on("/nodes", apitest.Fault{Status: 403})
+		r := runHere(t, "", "status", "--kubeconfig", config, "-o", "json")
+		var list outputs.Statuses
+		if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != exitRefused || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, "list nodes") {
+			t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
+		}
+	})
 }
 
 func TestATokenIsSentOverTLSAlone(t *testing.T) {

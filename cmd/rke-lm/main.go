@@ -19,20 +19,23 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 )
 
-// streams are the standard streams of one run. What is written to out and err is text
-// for people, or JSON.
+// streams are what one run reads and writes: the standard streams, and the network.
+// What is written to out and err is text for people, or JSON.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	network  kubeapi.Dial // nil for the network of this machine
 }
 
 // forPeople puts escapes into what is written to the streams, until it is flushed.
 func (s streams) forPeople() (people streams, flush func()) {
 	out, err := outputs.NewLegible(s.out), outputs.NewLegible(s.err)
-	return streams{s.in, out, err}, func() {
+	people, people.out, people.err = s, out, err
+	return people, func() {
 		out.Flush() // standardOutput keeps its errors
 		err.Flush()
 	}
@@ -64,7 +67,7 @@ func main() {
 		time.Sleep(patienceOfUsers)
 		stop()
 	})
-	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
 }

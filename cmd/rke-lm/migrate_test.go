@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -20,121 +22,131 @@ func (w *world) command(t *testing.T, words ...string) (code int, out, said stri
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	line := append(words, "--rancher-url", w.server.URL, "--token-file", w.rancher.TokenFile(t), "--insecure-skip-tls-verify")
-	code = run(t.Context(), line, streams{strings.NewReader(""), &stdout, &stderr})
+	code = run(t.Context(), line, streams{in: strings.NewReader(""), out: &stdout, err: &stderr, network: memnet.Dial})
 	return code, stdout.String(), stderr.String()
 }
 
 func TestTheStreamOfARunIsJSONLines(t *testing.T) {
-	w := newWorld(t)
-	code, out, said := w.command(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json", "--until", "enable-leader-migration")
-	if code != exitDone {
-		t.Fatalf("%d %s", code, said)
-	}
-	var types, stages []string
-	var last outputs.RunEvent
-	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
-		last = outputs.RunEvent{}
-		if err := json.Unmarshal(lines.Bytes(), &last); err != nil || last.Kind != "RunEvent" || last.APIVersion != "rke-lm/v1" || last.Cluster != "fleet-default/orchard" || last.Time.IsZero() {
-			t.Fatalf("%v %s", err, lines.Bytes())
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		code, out, said := w.command(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json", "--until", "enable-leader-migration")
+		if code != exitDone {
+			t.Fatalf("%d %s", code, said)
 		}
-		types, stages = append(types, last.Type), append(stages, last.Stage)
-	}
-	for _, want := range []string{outputs.Began, outputs.Staged, outputs.Written, outputs.Checked, outputs.Finished} {
-		if !slices.Contains(types, want) {
-			t.Errorf("no %s among %v", want, types)
+		var types, stages []string
+		var last outputs.RunEvent
+		for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
+			last = outputs.RunEvent{}
+			if err := json.Unmarshal(lines.Bytes(), &last); err != nil || last.Kind != "RunEvent" || last.APIVersion != "rke-lm/v1" || last.Cluster != "fleet-default/orchard" || last.Time.IsZero() {
+				t.Fatalf("%v %s", err, lines.Bytes())
+			}
+			types, stages = append(types, last.Type), append(stages, last.Stage)
 		}
-	}
-	if last.Type != outputs.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{transform.GrantMigrationLease, transform.EnableLeaderMigration}) {
-		t.Errorf("%+v", last)
-	}
-	if slices.Contains(stages, transform.InstallCCM) {
-		t.Errorf("%v", stages)
-	}
+		for _, want := range []string{outputs.Began, outputs.Staged, outputs.Written, outputs.Checked, outputs.Finished} {
+			if !slices.Contains(types, want) {
+				t.Errorf("no %s among %v", want, types)
+			}
+		}
+		if last.Type != outputs.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{transform.GrantMigrationLease, transform.EnableLeaderMigration}) {
+			t.Errorf("%+v", last)
+		}
+		if slices.Contains(stages, transform.InstallCCM) {
+			t.Errorf("%v", stages)
+		}
+	})
 }
 
 func TestARunThatStopsSaysTheCommandsToGoOnAndBack(t *testing.T) {
-	w := newWorld(t)
-	w.rancher.Edit(worldPath, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{"a": "b"} })
-	w.mu.Lock()
-	w.stuck = true
-	w.mu.Unlock()
-	code, out, said := w.command(t, "migrate", "--cluster", "fleet-default/orchard", "--end-state", "external", "--yes", "--timeout", "100ms", "--until", "enable-leader-migration", "--accept", "address-flapping")
-	if code != exitFailed || !strings.Contains(said, "stopped at enable-leader-migration") {
-		t.Fatalf("%d %s %s", code, out, said)
-	}
-	for _, want := range []string{
-		"to go on: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --end-state=external --insecure-skip-tls-verify=true --rancher-url=" + w.server.URL,
-		" --until=enable-leader-migration --yes=true\n", "to go back: rke-lm rollback --accept=address-flapping",
-	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%s\nlacks %s", said, want)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.rancher.Edit(worldPath, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{"a": "b"} })
+		w.mu.Lock()
+		w.stuck = true
+		w.mu.Unlock()
+		code, out, said := w.command(t, "migrate", "--cluster", "fleet-default/orchard", "--end-state", "external", "--yes", "--timeout", "100ms", "--until", "enable-leader-migration", "--accept", "address-flapping")
+		if code != exitFailed || !strings.Contains(said, "stopped at enable-leader-migration") {
+			t.Fatalf("%d %s %s", code, out, said)
 		}
-	}
-	if _, back, _ := strings.Cut(said, "to go back"); strings.Contains(back, "until") {
-		t.Errorf("%s", back)
-	}
+		for _, want := range []string{
+			"to go on: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --end-state=external --insecure-skip-tls-verify=true --rancher-url=" + w.server.URL,
+			" --until=enable-leader-migration --yes=true\n", "to go back: rke-lm rollback --accept=address-flapping",
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s\nlacks %s", said, want)
+			}
+		}
+		if _, back, _ := strings.Cut(said, "to go back"); strings.Contains(back, "until") {
+			t.Errorf("%s", back)
+		}
+	})
 }
 
 func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
-	w := newWorld(t)
-	for _, c := range []struct {
-		words []string
-		code  int
-		want  string
-	}{
-		{[]string{"migrate", "--cluster", "orchard"}, exitInput, "there is no terminal to ask on; add --yes"},
-		{[]string{"migrate", "--yes"}, exitInput, "no cluster is named"},
-		{[]string{"migrate", "--yes", "--cluster", "orchard", "--until", "x"}, exitInput, "--until x is not known"},
-		{[]string{"rollback", "--yes", "--cluster", "orchard", "--to", "x"}, exitInput, "--to x is not known"},
-		{[]string{"migrate", "--yes", "--cluster", "orchard", "--by-hand", "x"}, exitInput, "--by-hand x is not known"},
-		{[]string{"migrate", "--yes", "--cluster", "orchard", "-o", "yaml"}, exitInput, "--output yaml is not known"},
-		{[]string{"migrate", "--yes", "--cluster", "nobody"}, exitInput, "no such cluster"},
-		{[]string{"migrate", "--yes", "--cluster", "orchard", "--accept", "no-rule"}, exitInput, "--accept no-rule: no such rule"},
-		{[]string{"migrate", "--yes", "--cluster", "orchard", "--no-leader-migration", "--until", "grant-migration-lease"}, exitInput, "there is no stage grant-migration-lease with these choices"},
-	} {
-		if code, _, said := w.command(t, c.words...); code != c.code || !strings.Contains(said, c.want) {
-			t.Errorf("%v: %d %s", c.words, code, said)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for _, c := range []struct {
+			words []string
+			code  int
+			want  string
+		}{
+			{[]string{"migrate", "--cluster", "orchard"}, exitInput, "there is no terminal to ask on; add --yes"},
+			{[]string{"migrate", "--yes"}, exitInput, "no cluster is named"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--until", "x"}, exitInput, "--until x is not known"},
+			{[]string{"rollback", "--yes", "--cluster", "orchard", "--to", "x"}, exitInput, "--to x is not known"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--by-hand", "x"}, exitInput, "--by-hand x is not known"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "-o", "yaml"}, exitInput, "--output yaml is not known"},
+			{[]string{"migrate", "--yes", "--cluster", "nobody"}, exitInput, "no such cluster"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--accept", "no-rule"}, exitInput, "--accept no-rule: no such rule"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--no-leader-migration", "--until", "grant-migration-lease"}, exitInput, "there is no stage grant-migration-lease with these choices"},
+		} {
+			if code, _, said := w.command(t, c.words...); code != c.code || !strings.Contains(said, c.want) {
+				t.Errorf("%v: %d %s", c.words, code, said)
+			}
 		}
-	}
+	})
 }
 
 func TestRulesOfLiveClustersCanBeAcknowledged(t *testing.T) {
-	w := newWorld(t)
-	code, _, said := w.command(t, "rollback", "--yes", "--cluster", "orchard", "--end-state", "external", "--accept", "node-new")
-	if code != exitDone {
-		t.Errorf("%d %s", code, said)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		code, _, said := w.command(t, "rollback", "--yes", "--cluster", "orchard", "--end-state", "external", "--accept", "node-new")
+		if code != exitDone {
+			t.Errorf("%d %s", code, said)
+		}
+	})
 }
 
 func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
-	w := newWorld(t)
-	before := w.spec(t)
-	r := w.run(t, "one", said(t))
-	r.Way.Target.NoLeaderMigration = true
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	patches := 0
-	for _, at := range w.writes {
-		if strings.HasPrefix(at, "PATCH") && strings.HasSuffix(at, worldPath) {
-			patches++
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		before := w.spec(t)
+		r := w.run(t, "one", said(t))
+		r.Way.Target.NoLeaderMigration = true
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if s := w.spec(t); patches != 1 || !strings.Contains(s, "HelmChart") || !strings.Contains(s, `"external"`) {
-		t.Errorf("%d patches, %s", patches, s)
-	}
-	r = w.run(t, "half", said(t))
-	r.Way.Target.NoLeaderMigration, r.Way.To = true, transform.InstallCCM
-	if err := r.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
-		t.Errorf("the chart stays and the switch goes: %s", s)
-	}
-	r = w.run(t, "two", said(t))
-	r.Way.Target.NoLeaderMigration = true
-	if err := r.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.finished(t, before)
+		patches := 0
+		for _, at := range w.writes {
+			if strings.HasPrefix(at, "PATCH") && strings.HasSuffix(at, worldPath) {
+				patches++
+			}
+		}
+		if s := w.spec(t); patches != 1 || !strings.Contains(s, "HelmChart") || !strings.Contains(s, `"external"`) {
+			t.Errorf("%d patches, %s", patches, s)
+		}
+		r = w.run(t, "half", said(t))
+		r.Way.Target.NoLeaderMigration, r.Way.To = true, transform.InstallCCM
+		if err := r.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
+			t.Errorf("the chart stays and the switch goes: %s", s)
+		}
+		r = w.run(t, "two", said(t))
+		r.Way.Target.NoLeaderMigration = true
+		if err := r.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, before)
+	})
 }

@@ -70,7 +70,7 @@ func (w *ownersOptions) run(ctx context.Context) error {
 	if w.length <= 0 && w.limited() {
 		return fmt.Errorf("--for %s is no time to look in; give a longer one, or leave it out", w.length)
 	}
-	observer, err := w.dial(ctx, w.err, 0)
+	observer, err := w.dial(ctx, w.streams, 0)
 	if err != nil {
 		return err
 	}

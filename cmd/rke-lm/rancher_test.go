@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -85,79 +86,89 @@ func runAt(t *testing.T, flags []string, args ...string) ran {
 
 func TestPlanShowsTheStagesOfALiveCluster(t *testing.T) {
 	t.Parallel()
-	r, flags := managing(t)
-	out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external")
-	for _, want := range []string{"rke2 fleet-default/harbour  v1.26.15+rke2r1", "grant-migration-lease   ", "+++ b/fleet-default/harbour", "+        kind: RoleBinding\n", "enable-leader-migration"} {
-		if !strings.Contains(out.stdout, want) {
-			t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external")
+		for _, want := range []string{"rke2 fleet-default/harbour  v1.26.15+rke2r1", "grant-migration-lease   ", "+++ b/fleet-default/harbour", "+        kind: RoleBinding\n", "enable-leader-migration"} {
+			if !strings.Contains(out.stdout, want) {
+				t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
+			}
 		}
-	}
-	for _, never := range []string{"hunter2", "managedFields", "resourceVersion", "observedGeneration"} {
-		if strings.Contains(out.stdout+out.stderr, never) {
-			t.Errorf("%q in\n%s%s", never, out.stdout, out.stderr)
+		for _, never := range []string{"hunter2", "managedFields", "resourceVersion", "observedGeneration"} {
+			if strings.Contains(out.stdout+out.stderr, never) {
+				t.Errorf("%q in\n%s%s", never, out.stdout, out.stderr)
+			}
 		}
-	}
-	if out.code != exitDone || r.Count("PATCH") > 0 || r.Count("/secrets") > 0 {
-		t.Errorf("exit %d, %v", out.code, r.Requests)
-	}
+		if out.code != exitDone || r.Count("PATCH") > 0 || r.Count("/secrets") > 0 {
+			t.Errorf("exit %d, %v", out.code, r.Requests)
+		}
+	})
 }
 
 func TestPlanTakesAllClustersOfASelector(t *testing.T) {
 	t.Parallel()
-	_, flags := managing(t)
-	out := runAt(t, flags, "plan", "-l", "env=prod", "-o", "json")
-	var plans outputs.Plans
-	if err := json.Unmarshal([]byte(out.stdout), &plans); err != nil || out.code != exitDone || len(plans.Clusters) != 2 {
-		t.Fatalf("%v, exit %d\n%s", err, out.code, out.stderr)
-	}
-	if one, two := plans.Clusters[0], plans.Clusters[1]; one.Distro != "rke1" || one.Source.File != "c-x7k2p (curlew)" || two.Distro != "rke2" || two.Name != "harbour" {
-		t.Errorf("%+v %+v", one.Source, two.Source)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		_, flags := managing(t)
+		out := runAt(t, flags, "plan", "-l", "env=prod", "-o", "json")
+		var plans outputs.Plans
+		if err := json.Unmarshal([]byte(out.stdout), &plans); err != nil || out.code != exitDone || len(plans.Clusters) != 2 {
+			t.Fatalf("%v, exit %d\n%s", err, out.code, out.stderr)
+		}
+		if one, two := plans.Clusters[0], plans.Clusters[1]; one.Distro != "rke1" || one.Source.File != "c-x7k2p (curlew)" || two.Distro != "rke2" || two.Name != "harbour" {
+			t.Errorf("%+v %+v", one.Source, two.Source)
+		}
+	})
 }
 
 func TestExplainAndLintTakeALiveCluster(t *testing.T) {
 	t.Parallel()
-	_, flags := managing(t)
-	if out := runAt(t, flags, "explain", "--cluster", "c-m-8kqlhbsd", "--key", "cloud-provider-name"); out.code != exitDone || !strings.Contains(out.stdout, "aws") {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
-	if out := runAt(t, flags, "lint", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stdout, "node-rename") {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		_, flags := managing(t)
+		if out := runAt(t, flags, "explain", "--cluster", "c-m-8kqlhbsd", "--key", "cloud-provider-name"); out.code != exitDone || !strings.Contains(out.stdout, "aws") {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+		if out := runAt(t, flags, "lint", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stdout, "node-rename") {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+	})
 }
 
 func TestApplyPatchesALiveCluster(t *testing.T) {
 	t.Parallel()
-	r, flags := managing(t)
-	r.Do(func() { r.Warning = "spec.rkeConfig.x is deprecated" })
-	out := runAt(t, flags, "apply", "--next", "--cluster", "fleet-default/harbour")
-	if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "additionalManifest") || !strings.Contains(out.stderr, "grant-migration-lease applied; Rancher now brings it") || !strings.Contains(out.stderr, "the server warns: spec.rkeConfig.x is deprecated") {
-		t.Fatalf("exit %d\n%s%s\n%s", out.code, out.stdout, out.stderr, r.Object(harbourPath))
-	}
-	if out := runAt(t, flags, "apply", "--stage", "grant-migration-lease", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stderr, "nothing to do") || r.Count("PATCH") != 1 {
-		t.Errorf("exit %d\n%s", out.code, out.stderr)
-	}
-	out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
-	if out.code != exitRefused || !strings.Contains(out.stderr, "cluster-not-settled") || r.Count("PATCH") != 1 {
-		t.Errorf("the change before has not arrived: exit %d\n%s", out.code, out.stderr)
-	}
-	settle(t, r, `{"cloud-provider-name":"aws"}`)
-	out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
-	if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "enable-leader-migration") {
-		t.Errorf("exit %d\n%s", out.code, out.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		r.Do(func() { r.Warning = "spec.rkeConfig.x is deprecated" })
+		out := runAt(t, flags, "apply", "--next", "--cluster", "fleet-default/harbour")
+		if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "additionalManifest") || !strings.Contains(out.stderr, "grant-migration-lease applied; Rancher now brings it") || !strings.Contains(out.stderr, "the server warns: spec.rkeConfig.x is deprecated") {
+			t.Fatalf("exit %d\n%s%s\n%s", out.code, out.stdout, out.stderr, r.Object(harbourPath))
+		}
+		if out := runAt(t, flags, "apply", "--stage", "grant-migration-lease", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stderr, "nothing to do") || r.Count("PATCH") != 1 {
+			t.Errorf("exit %d\n%s", out.code, out.stderr)
+		}
+		out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
+		if out.code != exitRefused || !strings.Contains(out.stderr, "cluster-not-settled") || r.Count("PATCH") != 1 {
+			t.Errorf("the change before has not arrived: exit %d\n%s", out.code, out.stderr)
+		}
+		settle(t, r, `{"cloud-provider-name":"aws"}`)
+		out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
+		if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "enable-leader-migration") {
+			t.Errorf("exit %d\n%s", out.code, out.stderr)
+		}
+	})
 }
 
 func TestApplyTakesAStageBackOfALiveCluster(t *testing.T) {
 	t.Parallel()
-	r, flags := managing(t)
-	before := r.Object(harbourPath)
-	runAt(t, flags, "apply", "--next", "--cluster", "harbour")
-	settle(t, r, `{"cloud-provider-name":"aws"}`)
-	out := runAt(t, flags, "apply", "--undo", "grant-migration-lease", "--canonical", "--cluster", "harbour")
-	if out.code != exitDone || !strings.Contains(out.stderr, "undone, applied") || specOf(t, r.Object(harbourPath)) != specOf(t, before) {
-		t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(harbourPath))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		before := r.Object(harbourPath)
+		runAt(t, flags, "apply", "--next", "--cluster", "harbour")
+		settle(t, r, `{"cloud-provider-name":"aws"}`)
+		out := runAt(t, flags, "apply", "--undo", "grant-migration-lease", "--canonical", "--cluster", "harbour")
+		if out.code != exitDone || !strings.Contains(out.stderr, "undone, applied") || specOf(t, r.Object(harbourPath)) != specOf(t, before) {
+			t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(harbourPath))
+		}
+	})
 }
 
 func specOf(t *testing.T, object string) string {
@@ -173,28 +184,32 @@ func specOf(t *testing.T, object string) string {
 
 func TestApplyPatchesAnEngine(t *testing.T) {
 	t.Parallel()
-	r, flags := managing(t)
-	out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", "--cluster", "curlew")
-	if out.code != exitDone || !strings.Contains(r.Object(curlewPath), `"enable-leader-migration":"true"`) || !strings.Contains(r.Object(curlewPath), `"v":"2"`) {
-		t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(curlewPath))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", "--cluster", "curlew")
+		if out.code != exitDone || !strings.Contains(r.Object(curlewPath), `"enable-leader-migration":"true"`) || !strings.Contains(r.Object(curlewPath), `"v":"2"`) {
+			t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(curlewPath))
+		}
+	})
 }
 
 func TestADryRunOfALiveClusterKeepsNothing(t *testing.T) {
 	t.Parallel()
-	for flag, want := range map[string]string{"--dry-run": "would be applied\n", "--dry-run=server": "the server has checked it and kept nothing"} {
-		for path, name := range map[string]string{harbourPath: "fleet-default/harbour", curlewPath: "c-x7k2p"} {
-			r, flags := managing(t)
-			before := r.Object(path)
-			out := runAt(t, flags, "apply", "--next", flag, "--cluster", name)
-			if out.code != exitDone || r.Object(path) != before || !strings.Contains(out.stdout, "+++ b/"+name) || !strings.Contains(out.stderr, want) || strings.Contains(out.stdout, "hunter2") {
-				t.Errorf("%s %s: exit %d\n%s%s", flag, name, out.code, out.stdout, out.stderr)
-			}
-			if patches := r.Count("dryRun=All"); (patches == 1) != (flag == "--dry-run=server") || r.Count("PATCH") != patches {
-				t.Errorf("%s %s: %v", flag, name, r.Requests)
+	synctest.Test(t, func(t *testing.T) {
+		for flag, want := range map[string]string{"--dry-run": "would be applied\n", "--dry-run=server": "the server has checked it and kept nothing"} {
+			for path, name := range map[string]string{harbourPath: "fleet-default/harbour", curlewPath: "c-x7k2p"} {
+				r, flags := managing(t)
+				before := r.Object(path)
+				out := runAt(t, flags, "apply", "--next", flag, "--cluster", name)
+				if out.code != exitDone || r.Object(path) != before || !strings.Contains(out.stdout, "+++ b/"+name) || !strings.Contains(out.stderr, want) || strings.Contains(out.stdout, "hunter2") {
+					t.Errorf("%s %s: exit %d\n%s%s", flag, name, out.code, out.stdout, out.stderr)
+				}
+				if patches := r.Count("dryRun=All"); (patches == 1) != (flag == "--dry-run=server") || r.Count("PATCH") != patches {
+					t.Errorf("%s %s: %v", flag, name, r.Requests)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
@@ -226,19 +241,21 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, flags := managing(t)
-			c.change(r)
-			args := append([]string{"apply"}, c.args...)
-			if len(c.args) == 0 {
-				args = append(args, "--cluster", "harbour")
-			}
-			if !strings.Contains(strings.Join(args, " "), "--stage") {
-				args = append(args, "--next")
-			}
-			out := runAt(t, flags, args...)
-			if out.code != exitRefused || !strings.Contains(out.stderr, c.want) || strings.Contains(r.Object(harbourPath), "RoleBinding") {
-				t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r, flags := managing(t)
+				c.change(r)
+				args := append([]string{"apply"}, c.args...)
+				if len(c.args) == 0 {
+					args = append(args, "--cluster", "harbour")
+				}
+				if !strings.Contains(strings.Join(args, " "), "--stage") {
+					args = append(args, "--next")
+				}
+				out := runAt(t, flags, args...)
+				if out.code != exitRefused || !strings.Contains(out.stderr, c.want) || strings.Contains(r.Object(harbourPath), "RoleBinding") {
+					t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+				}
+			})
 		})
 	}
 }
@@ -251,93 +268,105 @@ func annotate(key, value string) func(*ranchertest.Server) {
 
 func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 	t.Parallel()
-	r, flags := managing(t)
-	annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
-	r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
-	r.Do(func() { r.Denied["list secrets"] = true })
-	out := runAt(t, flags, "apply", "--next", "--cluster", "harbour", "--accept", "managed-elsewhere", "--accept", "cluster-not-settled")
-	if out.code != exitDone || !strings.Contains(out.stderr, "error managed-elsewhere, accepted") || !strings.Contains(r.Object(harbourPath), "RoleBinding") || r.Count("/secrets") > 0 {
-		t.Errorf("exit %d\n%s", out.code, out.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
+		r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
+		r.Do(func() { r.Denied["list secrets"] = true })
+		out := runAt(t, flags, "apply", "--next", "--cluster", "harbour", "--accept", "managed-elsewhere", "--accept", "cluster-not-settled")
+		if out.code != exitDone || !strings.Contains(out.stderr, "error managed-elsewhere, accepted") || !strings.Contains(r.Object(harbourPath), "RoleBinding") || r.Count("/secrets") > 0 {
+			t.Errorf("exit %d\n%s", out.code, out.stderr)
+		}
+	})
 }
 
 func TestWhoManagesAClusterIsShownBeforeItIsChanged(t *testing.T) {
 	t.Parallel()
-	r, flags := managing(t)
-	annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
-	if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stdout, "error managed-elsewhere  fleet-default/harbour metadata") {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
-	if out := runAt(t, flags, "lint", "--cluster", "harbour", "-o", "json"); out.code != exitFound || !strings.Contains(out.stdout, `"managed-elsewhere"`) {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
-	if out := runAt(t, flags, "status", "-o", "json"); out.code != exitDone || !strings.Contains(out.stdout, `"errors": 2`) {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
+		if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stdout, "error managed-elsewhere  fleet-default/harbour metadata") {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+		if out := runAt(t, flags, "lint", "--cluster", "harbour", "-o", "json"); out.code != exitFound || !strings.Contains(out.stdout, `"managed-elsewhere"`) {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+		if out := runAt(t, flags, "status", "-o", "json"); out.code != exitDone || !strings.Contains(out.stdout, `"errors": 2`) {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+	})
 }
 
 // What Rancher writes into the status does not make a saved plan stale; what others
 // write into the specification does.
 func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
-	r, flags := managing(t)
-	t.Chdir(t.TempDir())
-	if out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external", "--out", "plans"); out.code != exitDone {
-		t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
-	book, err := os.ReadFile(filepath.Join("plans", "fleet-default", "harbour", "runbook.md"))
-	if err != nil || !strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour\n") || strings.Contains(string(book), "By hand") {
-		t.Errorf("%v\n%s", err, book)
-	}
-	r.Edit(harbourPath, func(o map[string]any) { o["status"].(map[string]any)["ready"] = false })
-	out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour")
-	if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "RoleBinding") {
-		t.Errorf("exit %d\n%s", out.code, out.stderr)
-	}
-	r.Edit(harbourPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1" })
-	if out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour"); out.code != exitRefused {
-		t.Errorf("a stale plan is applied: exit %d\n%s", out.code, out.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		t.Chdir(t.TempDir())
+		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external", "--out", "plans"); out.code != exitDone {
+			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+		book, err := os.ReadFile(filepath.Join("plans", "fleet-default", "harbour", "runbook.md"))
+		if err != nil || !strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour\n") || strings.Contains(string(book), "By hand") {
+			t.Errorf("%v\n%s", err, book)
+		}
+		r.Edit(harbourPath, func(o map[string]any) { o["status"].(map[string]any)["ready"] = false })
+		out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour")
+		if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "RoleBinding") {
+			t.Errorf("exit %d\n%s", out.code, out.stderr)
+		}
+		r.Edit(harbourPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1" })
+		if out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour"); out.code != exitRefused {
+			t.Errorf("a stale plan is applied: exit %d\n%s", out.code, out.stderr)
+		}
+	})
 }
 
 func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 	t.Parallel()
-	r, flags := managing(t)
-	behind := apitest.Start(t)
-	behind.Fill(5)
-	r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = behind })
-	if out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm"); out.code != exitDone || !strings.Contains(out.stdout, "5 of 5") {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
-	if out := runAt(t, flags, "owners", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json"); out.code != exitDone || !strings.Contains(out.stdout, `"kube-controller-manager"`) {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		behind := apitest.Start(t)
+		behind.Fill(5)
+		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = behind })
+		if out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm"); out.code != exitDone || !strings.Contains(out.stdout, "5 of 5") {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+		if out := runAt(t, flags, "owners", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json"); out.code != exitDone || !strings.Contains(out.stdout, `"kube-controller-manager"`) {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+	})
 }
 
 func TestStatusListsTheClustersOfARancher(t *testing.T) {
 	t.Parallel()
-	_, flags := managing(t)
-	out := runAt(t, flags, "status")
-	for _, want := range []string{"c-x7k2p (curlew)        rke1     v1.26.15-rancher1-1   aws ", "fleet-default/harbour   rke2     v1.26.15+rke2r1       aws "} {
-		if !strings.Contains(out.stdout, want) {
-			t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
+	synctest.Test(t, func(t *testing.T) {
+		_, flags := managing(t)
+		out := runAt(t, flags, "status")
+		for _, want := range []string{"c-x7k2p (curlew)        rke1     v1.26.15-rancher1-1   aws ", "fleet-default/harbour   rke2     v1.26.15+rke2r1       aws "} {
+			if !strings.Contains(out.stdout, want) {
+				t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
+			}
 		}
-	}
-	if out := runAt(t, flags, "status", "-l", "env=prod", "-o", "json"); strings.Count(out.stdout, `"name"`) != 2 {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
+		if out := runAt(t, flags, "status", "-l", "env=prod", "-o", "json"); strings.Count(out.stdout, `"name"`) != 2 {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+	})
 }
 
 func TestARancherThatDoesNotAnswerIsAFailure(t *testing.T) {
 	t.Parallel()
-	r, flags := managing(t)
-	r.Do(func() {
-		r.Fault = func(*http.Request) ranchertest.Fault {
-			return ranchertest.Fault{Status: 302, Location: "https://login.example.com/?token=abcdefghijkl"}
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		r.Do(func() {
+			r.Fault = func(*http.Request) ranchertest.Fault {
+				return ranchertest.Fault{Status: 302, Location: "https://login.example.com/?token=abcdefghijkl"}
+			}
+		})
+		if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitFailed || strings.Contains(out.stderr, "abcdefghijkl") || out.stdout != "" {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 	})
-	if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitFailed || strings.Contains(out.stderr, "abcdefghijkl") || out.stdout != "" {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
 }
 
 func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
@@ -367,32 +396,36 @@ func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
 // the cluster of the kubeconfig, and not Rancher's own.
 func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
 	t.Parallel()
-	r, flags := managing(t)
-	for _, args := range [][]string{
-		{"verify", "--cluster", ""}, {"owners", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
-		{"plan", "--cluster", "harbour", "--rancher-cli="},
-	} {
-		if out := runAt(t, flags, args...); out.code != exitInput || !strings.Contains(out.stderr, " is empty; ") {
-			t.Errorf("%q: exit %d\n%s%s", args, out.code, out.stdout, out.stderr)
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		for _, args := range [][]string{
+			{"verify", "--cluster", ""}, {"owners", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
+			{"plan", "--cluster", "harbour", "--rancher-cli="},
+		} {
+			if out := runAt(t, flags, args...); out.code != exitInput || !strings.Contains(out.stderr, " is empty; ") {
+				t.Errorf("%q: exit %d\n%s%s", args, out.code, out.stdout, out.stderr)
+			}
 		}
-	}
-	if len(r.Requests) > 0 {
-		t.Errorf("%v", r.Requests)
-	}
-	if out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", ""); out.code != exitInput || !strings.Contains(out.stderr, "--rancher-url is empty; ") {
-		t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	}
-	// The last one counts, as for every flag.
-	if out := runAt(t, flags, "explain", "--cluster", "", "--cluster", "harbour"); out.code != exitDone {
-		t.Errorf("exit %d\n%s", out.code, out.stderr)
-	}
+		if len(r.Requests) > 0 {
+			t.Errorf("%v", r.Requests)
+		}
+		if out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", ""); out.code != exitInput || !strings.Contains(out.stderr, "--rancher-url is empty; ") {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+		// The last one counts, as for every flag.
+		if out := runAt(t, flags, "explain", "--cluster", "", "--cluster", "harbour"); out.code != exitDone {
+			t.Errorf("exit %d\n%s", out.code, out.stderr)
+		}
+	})
 }
 
 func TestTakingAnyCertificateIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	r, _ := managing(t)
-	out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", r.URL(), "--token-file", r.TokenFile(t), "--insecure-skip-tls-verify")
-	if out.code != exitDone || strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify") != 1 {
-		t.Errorf("exit %d\n%s", out.code, out.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := managing(t)
+		out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", r.URL(), "--token-file", r.TokenFile(t), "--insecure-skip-tls-verify")
+		if out.code != exitDone || strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify") != 1 {
+			t.Errorf("exit %d\n%s", out.code, out.stderr)
+		}
+	})
 }

@@ -127,7 +127,7 @@ func (s *terminal) execute(words []string) string {
 	switch {
 	case words[0] == "rke-lm":
 		var out bytes.Buffer // for both, so that the lines come in their order
-		s.code = run(context.Background(), words[1:], streams{strings.NewReader(""), &out, &out})
+		s.code = run(context.Background(), words[1:], streams{in: strings.NewReader(""), out: &out, err: &out})
 		return out.String()
 	case words[0] == "cp" && len(words) == 3:
 		text, err := os.ReadFile(words[1])

@@ -57,15 +57,15 @@ func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
 }
 
 // savedTurns takes the document of a cluster as far as its saved plan says.
-func (a *applyOptions) savedTurns(f found) ([]turn, error) {
+func (a *applyOptions) savedTurns(f found) ([]turn, []transform.Manual, error) {
 	plan, ok := transform.Pick(a.saved.plans, f.distro.Identify(f.doc), f.doc)
 	if !ok {
-		return nil, errNotPlanned
+		return nil, nil, errNotPlanned
 	}
 	a.saved.used.Store(true)
 	moves, err := a.moves(plan, f.doc)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var turns []turn
 	chunk := f.doc.Chunk()
@@ -73,7 +73,7 @@ func (a *applyOptions) savedTurns(f found) ([]turn, error) {
 		chunk.Bytes = m.After
 		after, err := yamledit.Parse(chunk)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		t := turn{stage: m.Stage.Name, after: after}
 		if a.undo == "" {
@@ -81,7 +81,10 @@ func (a *applyOptions) savedTurns(f found) ([]turn, error) {
 		}
 		turns = append(turns, t)
 	}
-	return turns, nil
+	if a.undo != "" {
+		return turns, nil, nil
+	}
+	return turns, plan.Passed(moves, a.choice), nil
 }
 
 func (a *applyOptions) moves(plan transform.Saved, doc *yamledit.Document) ([]transform.Move, error) {

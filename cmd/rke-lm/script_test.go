@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,6 +31,10 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "rke-lm" {
 		main()
 	}
+	// The first of a process starts a goroutine that stays, which must not be in the bubble of a test.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	signal.Stop(signals)
 	os.Exit(m.Run())
 }
 
@@ -101,7 +106,7 @@ func requireExit(ts *testscript.TestScript, want int, args []string) {
 	if n := len(args); n > 0 && strings.HasPrefix(args[n-1], "<") {
 		stdin, args = ts.ReadFile(args[n-1][1:]), args[:n-1]
 	}
-	if got := runIn(ts, args, streams{strings.NewReader(stdin), ts.Stdout(), ts.Stderr()}); got != want {
+	if got := runIn(ts, args, streams{in: strings.NewReader(stdin), out: ts.Stdout(), err: ts.Stderr()}); got != want {
 		ts.Fatalf("exit %d, not %d", got, want)
 	}
 }
@@ -308,7 +313,7 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 					t.Error(err)
 				}
 			}}
-			code := run(t.Context(), []string{"apply", "--next", first, file, "-"}, streams{in, &out, heldBack{&errs, changed}})
+			code := run(t.Context(), []string{"apply", "--next", first, file, "-"}, streams{in: in, out: &out, err: heldBack{&errs, changed}})
 			if code != exitRefused || !strings.Contains(errs.String(), "fen.yaml") {
 				t.Errorf("exit %d: %s", code, errs.String())
 			}
@@ -338,7 +343,7 @@ func TestAStoppedRunWritesNothing(t *testing.T) {
 	for _, args := range [][]string{{"apply", "--stage", transform.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {
 		var out, errs bytes.Buffer
 		in := &meanwhile{strings.NewReader(text), cancel} // one that is stopped may go on reading
-		if code := run(ctx, args, streams{in, &out, &errs}); code == exitDone || out.Len() > 0 {
+		if code := run(ctx, args, streams{in: in, out: &out, err: &errs}); code == exitDone || out.Len() > 0 {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out.String(), errs.String())
 		}
 	}

@@ -57,14 +57,14 @@ func TestSecretsOfRKEStayInTheFile(t *testing.T) {
 	planted := strings.Count(clusterWithSecrets, "pl4nted")
 	for _, line := range []string{
 		"plan", "plan -o json", "plan -o yaml", "plan -o markdown", "lint", "lint -o json", "explain", "lint --fix --dry-run",
-		"apply --dry-run --through --stage switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
+		"apply --dry-run --through --stage switch-to-external --by-hand install-ccm", "apply --dry-run --through --stage switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
 	} {
 		r := runHere(t, "", append(strings.Fields(line), file)...)
 		if at := strings.Index(r.stdout+r.stderr, "pl4nted"); at >= 0 {
 			t.Errorf("%s shows %.60s", line, (r.stdout + r.stderr)[at:])
 		}
 	}
-	r := runHere(t, "", "apply", "--stdout", "--through", "--stage", "switch-to-external", file)
+	r := runHere(t, "", "apply", "--stdout", "--through", "--by-hand", "install-ccm", "--stage", "switch-to-external", file)
 	if got := strings.Count(r.stdout, "pl4nted"); got != planted {
 		t.Errorf("%d of %d secrets are left in the file: %s", got, planted, r.stderr)
 	}

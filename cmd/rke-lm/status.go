@@ -126,7 +126,7 @@ type target struct {
 // kubeconfig.
 func (s *statusOptions) targets() ([]target, error) {
 	if s.rancher != "" || s.commandLine != "" {
-		server, err := s.connect(s.err, statusPatience)
+		server, err := s.connect(s.streams, statusPatience)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (s *statusOptions) targets() ([]target, error) {
 	}
 	var list []target
 	for _, name := range contexts {
-		server, err := s.connectTo(s.err, name, statusPatience)
+		server, err := s.connectTo(s.streams, name, statusPatience)
 		list = append(list, target{cmp.Or(name, "(current context)"), server, err, s.live()})
 	}
 	return list, nil

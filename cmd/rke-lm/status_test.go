@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -39,50 +40,56 @@ func contexts(t *testing.T, usual *apitest.Server, count int, others map[int]str
 
 func TestStatusOfManyClustersBearsOneThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	s := apitest.Start(t)
-	s.Fill(3)
-	silent := apitest.Start(t)
-	silent.Fault = on("/", apitest.Fault{Hang: 10 * time.Minute})
-	config := contexts(t, s, 12, map[int]string{3: silent.URL(), 7: "http://127.0.0.1:1"})
-	r := runHere(t, "", "status", "--kubeconfig", config)
-	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-	if r.code != exitFailed || len(lines) != 13 || strings.Count(r.stdout, "install-ccm") != 10 {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	for i, line := range lines[1:] {
-		if wrong := i == 3 || i == 7; !strings.HasPrefix(line, fmt.Sprintf("c%02d ", i)) || wrong != strings.Contains(line, "run the command again") {
-			t.Error(line)
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		silent := apitest.Start(t)
+		silent.Fault = on("/", apitest.Fault{Hang: 10 * time.Minute})
+		config := contexts(t, s, 12, map[int]string{3: silent.URL(), 7: "http://127.0.0.1:1"})
+		r := runHere(t, "", "status", "--kubeconfig", config)
+		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+		if r.code != exitFailed || len(lines) != 13 || strings.Count(r.stdout, "install-ccm") != 10 {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
-	}
+		for i, line := range lines[1:] {
+			if wrong := i == 3 || i == 7; !strings.HasPrefix(line, fmt.Sprintf("c%02d ", i)) || wrong != strings.Contains(line, "run the command again") {
+				t.Error(line)
+			}
+		}
+	})
 }
 
 // A program for credentials says over several lines how it is installed.
 func TestStatusHasOneLineForAProblemOfSeveral(t *testing.T) {
 	t.Parallel()
-	s := apitest.StartTLS(t)
-	s.Fill(3)
-	config := s.KubeconfigOf(t, "{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-program-of-anybody, interactiveMode: Never}}")
-	r := runHere(t, "", "status", "--kubeconfig", config)
-	if r.code != exitFailed || strings.Count(r.stdout, "\n") != 2 || !strings.Contains(r.stdout, "log in again") {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.StartTLS(t)
+		s.Fill(3)
+		config := s.KubeconfigOf(t, "{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-program-of-anybody, interactiveMode: Never}}")
+		r := runHere(t, "", "status", "--kubeconfig", config)
+		if r.code != exitFailed || strings.Count(r.stdout, "\n") != 2 || !strings.Contains(r.stdout, "log in again") {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+	})
 }
 
 func TestALookWithoutAnEndIsLeftBehind(t *testing.T) {
-	forever := make(chan struct{})
-	defer close(forever)
-	list, code := bounded(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) ([]outputs.Status, int) {
-		<-forever
-		return nil, exitDone
+	synctest.Test(t, func(t *testing.T) {
+		forever := make(chan struct{})
+		defer close(forever)
+		list, code := bounded(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) ([]outputs.Status, int) {
+			<-forever
+			return nil, exitDone
+		})
+		if code != exitFailed || len(list) != 1 || list[0].Name != "orchard" || !strings.Contains(list[0].Problem, "without an end") {
+			t.Errorf("%d, %+v", code, list)
+		}
+		list, code = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) ([]outputs.Status, int) {
+			<-ctx.Done()
+			return []outputs.Status{{Name: "orchard", Problem: "its own"}}, exitRefused
+		})
+		if code != exitRefused || list[0].Problem != "its own" {
+			t.Errorf("%d, %+v", code, list)
+		}
 	})
-	if code != exitFailed || len(list) != 1 || list[0].Name != "orchard" || !strings.Contains(list[0].Problem, "without an end") {
-		t.Errorf("%d, %+v", code, list)
-	}
-	list, code = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) ([]outputs.Status, int) {
-		<-ctx.Done()
-		return []outputs.Status{{Name: "orchard", Problem: "its own"}}, exitRefused
-	})
-	if code != exitRefused || list[0].Problem != "its own" {
-		t.Errorf("%d, %+v", code, list)
-	}
 }

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
 
@@ -100,7 +102,7 @@ func (n *notes) judged(*apitest.Server) bool { return strings.Contains(n.String(
 func (n *notes) verify(config, wait string, more ...string) ran {
 	var out bytes.Buffer
 	args := append([]string{"verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", wait}, more...)
-	code := run(context.Background(), args, streams{strings.NewReader(""), &out, n})
+	code := run(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: n, network: memnet.Dial})
 	return ran{out.String(), n.String(), code}
 }
 
@@ -119,10 +121,11 @@ func befall(t *testing.T, c trouble, seen func(*apitest.Server) bool, during fun
 	s := apitest.StartTLS(t)
 	s.Fill(520)
 	for i := range s.Nodes {
-		s.Nodes[i].Status.Images = nil // many such clusters are looked at together
+		s.Nodes[i].Status.Images = nil // they only take time
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &befallen{Server: s, config: s.Kubeconfig(t), over: cancel}
+	t.Cleanup(b.end)
 	b.ended.Go(func() {
 		for !seen(s) {
 			if !kubeapi.Pause(ctx, 10*time.Millisecond) && !seen(s) {
@@ -146,17 +149,14 @@ func (b *befallen) end() {
 	b.ended.Wait()
 }
 
-// atOnce runs something for all troubles at the same time: all they do is wait.
-func atOnce(t *testing.T, list []trouble, run func(*testing.T, trouble) func(*testing.T)) {
+// each runs something for every trouble, with a clock of its own.
+func each(t *testing.T, list []trouble, run func(*testing.T, trouble)) {
 	t.Helper()
-	checks := make([]func(*testing.T), len(list))
-	var all sync.WaitGroup
-	for i, c := range list {
-		all.Go(func() { checks[i] = run(t, c) })
-	}
-	all.Wait()
-	for i, c := range list {
-		t.Run(c.name, checks[i])
+	for _, c := range list {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { run(t, c) })
+		})
 	}
 }
 
@@ -172,28 +172,4 @@ func aFewLooks(s *apitest.Server, trouble func() apitest.Fault) func(*http.Reque
 		}
 		return trouble()
 	}
-}
-
-// steadily does something that a machine which stands still for a while shows in another way, and again where
-// the machine did.
-func steadily(t *testing.T, do func()) {
-	t.Helper()
-	const beat, late = 20 * time.Millisecond, time.Second
-	for range 5 {
-		ctx, end := context.WithCancel(t.Context())
-		longest := make(chan time.Duration)
-		go func() {
-			most, last := time.Duration(0), time.Now()
-			for kubeapi.Pause(ctx, beat) {
-				most, last = max(most, time.Since(last)), time.Now()
-			}
-			longest <- most
-		}()
-		do()
-		end()
-		if <-longest < late {
-			return
-		}
-	}
-	t.Skip("the machine never ran for as long as it takes without standing still for a second")
 }

@@ -147,10 +147,18 @@ func savedAndRead(t *testing.T, p *transform.Plan) transform.Saved {
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Source.Around == nil {
+	if last := p.Steps[len(p.Steps)-1].After; s.Source.Around == nil && !endsInKeptComment(p.Start, last) {
 		t.Error("a neighbour would make the plan stale")
 	}
 	return s
+}
+
+// endsInKeptComment reports whether a stage left a comment behind the content of a
+// document, where a neighbour's could stand as well.
+func endsInKeptComment(before, after *yamledit.Document) bool {
+	_, was := before.Content()
+	_, is := after.Content()
+	return string(before.Bytes()[was:]) != string(after.Bytes()[is:])
 }
 
 // moved goes forward and expects so many stages and a document.

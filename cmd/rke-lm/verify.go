@@ -141,7 +141,7 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 		}
 		return o, nil, err
 	}
-	observer, err := v.dial(ctx, v.err, v.patience())
+	observer, err := v.dial(ctx, v.streams, v.patience())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,6 +97,10 @@ func (w *world) engineLocked() {
 	if err := json.Unmarshal([]byte(w.rancher.Object(w.path)), &o); err != nil {
 		panic(err)
 	}
+	if left, err := os.ReadFile(w.helm + leftSuffix); err == nil {
+		w.objects[recordPath+"v1"] = strings.TrimSpace(string(left))
+		os.Remove(w.helm + leftSuffix)
+	}
 	var cloud []args.Arg
 	tag := ""
 	text, err := os.ReadFile(w.helm)
@@ -128,6 +133,10 @@ func (w *world) engineLocked() {
 // object behind it is the status.
 const recordPath = "/api/v1/namespaces/kube-system/secrets/sh.helm.release.v1.aws-cloud-controller-manager."
 
+// leftSuffix ends the name of the file in which a helm that fails says which record
+// it leaves.
+const leftSuffix = ".left"
+
 // record is what helm keeps of a release.
 func record(revision, status string) corev1.Secret {
 	return corev1.Secret{ObjectMeta: metav1.ObjectMeta{
@@ -137,92 +146,100 @@ func record(revision, status string) corev1.Secret {
 }
 
 func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
-	w := engineWorld(t)
-	folder := t.TempDir()
-	script := "#!/bin/sh\necho 'Error: chart not found, password=hunter2' >&2\nexit 1\n"
-	if err := os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
-	err := w.run(t, "one", said(t)).Migrate(t.Context())
-	if err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := engineWorld(t)
+		folder := t.TempDir()
+		script := "#!/bin/sh\necho 'Error: chart not found, password=hunter2' >&2\nexit 1\n"
+		if err := os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		if err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 func TestNodesThatRKEReleasedAreSaid(t *testing.T) {
-	w := engineWorld(t)
-	w.api.Do(func() { w.api.Nodes[1].Spec.Unschedulable = true })
-	var notes []string
-	r := w.run(t, "one", func(e outputs.RunEvent) { notes = append(notes, e.Message) })
-	r.Until = transform.GrantMigrationLease
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if said := strings.Join(notes, "\n"); strings.Count(said, "was cordoned before the run") != 1 || !strings.Contains(said, w.api.Nodes[1].Name) {
-		t.Errorf("%s", said)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := engineWorld(t)
+		w.api.Do(func() { w.api.Nodes[1].Spec.Unschedulable = true })
+		var notes []string
+		r := w.run(t, "one", func(e outputs.RunEvent) { notes = append(notes, e.Message) })
+		r.Until = transform.GrantMigrationLease
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(notes, "\n"); strings.Count(said, "was cordoned before the run") != 1 || !strings.Contains(said, w.api.Nodes[1].Name) {
+			t.Errorf("%s", said)
+		}
+	})
 }
 
 func TestMigrateTakesAClusterOfRKEThereAndBack(t *testing.T) {
 	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
-	w := engineWorld(t)
-	before := w.spec(t)
-	if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s := w.spec(t)
-	if !strings.Contains(s, `"external-aws"`) || strings.Contains(s, "enable-leader-migration") {
-		t.Errorf("%s", s)
-	}
-	text, err := os.ReadFile(w.helm)
-	if err != nil || !strings.Contains(string(text), "--values aws-ccm-values-final.yaml") || strings.Contains(string(text), "enable-leader-migration") {
-		t.Errorf("%v %s", err, text)
-	}
-	folder, err := os.ReadFile(w.helm + ".folder")
-	if _, gone := os.Stat(strings.TrimSpace(string(folder))); err != nil || !os.IsNotExist(gone) {
-		t.Errorf("the folder of helm is left: %v %v", err, gone)
-	}
-	if config, err := os.ReadFile(w.helm + ".kubeconfig"); err != nil || !strings.Contains(string(config), "/k8s/clusters/"+engineID) {
-		t.Errorf("%v %s", err, config)
-	}
-	w.writes = nil
-	if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil || len(w.writes) > 0 {
-		t.Errorf("a second one: %v %v", err, w.writes)
-	}
-	r := w.run(t, "three", said(t))
-	r.Way.Target.Canonical = true
-	if err := r.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if after := w.spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") || strings.Contains(after, "RoleBinding") {
-		t.Errorf("%s\n%s", before, after)
-	}
-	if left := w.cordoned(); len(left) > 0 {
-		t.Errorf("cordoned: %v", left)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := engineWorld(t)
+		before := w.spec(t)
+		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s := w.spec(t)
+		if !strings.Contains(s, `"external-aws"`) || strings.Contains(s, "enable-leader-migration") {
+			t.Errorf("%s", s)
+		}
+		text, err := os.ReadFile(w.helm)
+		if err != nil || !strings.Contains(string(text), "--values aws-ccm-values-final.yaml") || strings.Contains(string(text), "enable-leader-migration") {
+			t.Errorf("%v %s", err, text)
+		}
+		folder, err := os.ReadFile(w.helm + ".folder")
+		if _, gone := os.Stat(strings.TrimSpace(string(folder))); err != nil || !os.IsNotExist(gone) {
+			t.Errorf("the folder of helm is left: %v %v", err, gone)
+		}
+		if config, err := os.ReadFile(w.helm + ".kubeconfig"); err != nil || !strings.Contains(string(config), "/k8s/clusters/"+engineID) {
+			t.Errorf("%v %s", err, config)
+		}
+		w.writes = nil
+		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil || len(w.writes) > 0 {
+			t.Errorf("a second one: %v %v", err, w.writes)
+		}
+		r := w.run(t, "three", said(t))
+		r.Way.Target.Canonical = true
+		if err := r.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if after := w.spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") || strings.Contains(after, "RoleBinding") {
+			t.Errorf("%s\n%s", before, after)
+		}
+		if left := w.cordoned(); len(left) > 0 {
+			t.Errorf("cordoned: %v", left)
+		}
+	})
 }
 
 func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
-	w := engineWorld(t)
-	t.Setenv("PATH", t.TempDir())
-	err := w.run(t, "one", said(t)).Migrate(t.Context())
-	if err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
-		t.Fatalf("%v", err)
-	}
-	// Somebody runs it.
-	if err := os.WriteFile(w.helm, []byte("upgrade by hand\n"+valuesOf(t, w)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.follow()
-	r := w.run(t, "two", said(t))
-	r.Until = transform.UncordonControlPlane
-	if err := r.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(w.spec(t), `"external-aws"`) {
-		t.Error(w.spec(t))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := engineWorld(t)
+		t.Setenv("PATH", t.TempDir())
+		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		if err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
+			t.Fatalf("%v", err)
+		}
+		// Somebody runs it.
+		if err := os.WriteFile(w.helm, []byte("upgrade by hand\n"+valuesOf(t, w)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.follow()
+		r := w.run(t, "two", said(t))
+		r.Until = transform.UncordonControlPlane
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(w.spec(t), `"external-aws"`) {
+			t.Error(w.spec(t))
+		}
+	})
 }
 
 // valuesOf are the chart's values of the plan.
@@ -245,16 +262,18 @@ func valuesOf(t *testing.T, w *world) string {
 }
 
 func TestTheShortWayOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
-	w := engineWorld(t)
-	for _, work := range []func(*conduct.Run, context.Context) error{(*conduct.Run).Migrate, (*conduct.Run).Rollback} {
-		r := w.run(t, "run", said(t))
-		r.Way.Target.NoLeaderMigration, r.Way.Target.Canonical = true, true
-		if err := work(r, t.Context()); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		w := engineWorld(t)
+		for _, work := range []func(*conduct.Run, context.Context) error{(*conduct.Run).Migrate, (*conduct.Run).Rollback} {
+			r := w.run(t, "run", said(t))
+			r.Way.Target.NoLeaderMigration, r.Way.Target.Canonical = true, true
+			if err := work(r, t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	text, err := os.ReadFile(w.helm)
-	if s := w.spec(t); err != nil || strings.Contains(s, "external-aws") || !strings.HasPrefix(string(text), "uninstall") {
-		t.Errorf("%v %s %s", err, text, s)
-	}
+		text, err := os.ReadFile(w.helm)
+		if s := w.spec(t); err != nil || strings.Contains(s, "external-aws") || !strings.HasPrefix(string(text), "uninstall") {
+			t.Errorf("%v %s %s", err, text, s)
+		}
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -38,7 +38,6 @@ type world struct {
 	api     *apitest.Server
 	server  *httptest.Server
 
-	mark   string // ends the user agents of its runs
 	path   string // of the cluster's object
 	follow func() // lets Rancher and the machines follow it
 	distro transform.Distro
@@ -52,23 +51,22 @@ type world struct {
 	after   bool            // behind the write, and not before it
 	killed  chan struct{}
 	ended   chan struct{}
+	end     func()            // lets requests go that nobody answers
 	objects map[string]string // of the cluster, by their paths: those that were applied
 }
 
-// worlds counts them, so that each can be told from the other ones.
-var worlds atomic.Int64
-
 func bareWorld(t *testing.T, id string) *world {
 	t.Helper()
-	w := &world{mark: fmt.Sprintf("@world-%d", worlds.Add(1)), rancher: ranchertest.Start(t), api: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
+	w := &world{rancher: ranchertest.Start(t), api: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
 	w.rancher.Downstream[id] = http.HandlerFunc(w.downstream)
 	w.api.Fill(3)
 	w.api.Leases, w.api.Renews = nil, map[string]bool{}
 	for i := range w.api.Nodes {
 		w.api.Nodes[i].ResourceVersion, w.api.Nodes[i].UID = "1", "u-node"
 	}
-	w.server = httptest.NewTLSServer(w)
-	t.Cleanup(func() { close(w.ended); w.server.Close() })
+	w.server = memnet.Serve(t, w)
+	w.end = sync.OnceFunc(func() { close(w.ended) })
+	t.Cleanup(w.end)
 	return w
 }
 
@@ -76,7 +74,6 @@ func bareWorld(t *testing.T, id string) *world {
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	agent := r.UserAgent()
 	w.mu.Lock()
-	w.dead[agent] = w.dead[agent] || w.stray(agent)
 	writes := r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "accessreviews") && !strings.Contains(r.URL.Path, "/leases") && !strings.Contains(r.URL.Path, "/events")
 	if writes && !w.dead[agent] {
 		w.writes = append(w.writes, r.Method+" "+r.URL.Path)
@@ -114,12 +111,6 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stray reports whether a request is of a run over another world, whose address this
-// one has now: a run that was killed tries again for a while when its own is gone.
-func (w *world) stray(agent string) bool {
-	return strings.Contains(agent, "@world-") && !strings.HasSuffix(agent, w.mark)
-}
-
 // lead gives the leases to those that take them.
 func (w *world) lead(inTree, migrates, installed, joins bool) {
 	const migration = "cloud-provider-extraction-migration"
@@ -138,16 +129,8 @@ func (w *world) lead(inTree, migrates, installed, joins bool) {
 	}
 }
 
-// hold lets somebody hold a lease, which is short: the dead are waited for.
-func (w *world) hold(lease, holder string) {
-	w.api.Do(func() {
-		w.api.Hold(lease, holder)
-		for i := range w.api.Leases {
-			second := int32(1)
-			w.api.Leases[i].Spec.LeaseDurationSeconds = &second
-		}
-	})
-}
+// hold lets somebody hold a lease.
+func (w *world) hold(lease, holder string) { w.api.Do(func() { w.api.Hold(lease, holder) }) }
 
 func (w *world) holder(lease string) (name string) {
 	w.api.Do(func() {
@@ -257,7 +240,7 @@ func (w *world) node(rw http.ResponseWriter, r *http.Request, name string) {
 // run is a run over the cluster, as the command line makes it.
 func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *conduct.Run {
 	t.Helper()
-	server, err := rancher.Open(rancher.Source{URL: w.server.URL, TokenFile: w.rancher.TokenFile(t), Insecure: true, UserAgent: agent + w.mark, Patience: time.Second})
+	server, err := rancher.Open(rancher.Source{URL: w.server.URL, TokenFile: w.rancher.TokenFile(t), Insecure: true, UserAgent: agent, Patience: defaultPatience, Dial: memnet.Dial})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +250,7 @@ func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *con
 	}
 	return &conduct.Run{
 		Server: server, Object: objects[0], Way: course.Way{Distro: w.distro, Target: transform.Target{EndState: transform.EndStateExternal}},
-		Timeout: time.Minute, Pause: 2 * time.Millisecond, Who: conduct.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
+		Timeout: 10 * time.Minute, Pause: lookAgain, Who: conduct.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
 	}
 }
 

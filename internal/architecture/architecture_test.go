@@ -80,6 +80,17 @@ func TestGoCmpIsImportedByTestsOnly(t *testing.T) {
 		func(imported string) bool { return in(imported, "github.com/google/go-cmp") })
 }
 
+// Servers for tests are packages of their own, so that several packages can use them.
+func TestOnlyTestsAndTheirServersUseTheNetworkInMemory(t *testing.T) {
+	forbid(t, "production code speaks over the network of the machine",
+		func(f file) bool {
+			return !f.test && !in(f.folder, "internal/memnet", "internal/observe/apitest", "internal/rancher/ranchertest")
+		},
+		func(imported string) bool {
+			return ours(imported, "internal/memnet", "internal/observe/apitest", "internal/rancher/ranchertest")
+		})
+}
+
 // The tests above would also pass over files they never found.
 func TestEveryLayerIsFound(t *testing.T) {
 	for _, layer := range []string{"cmd", "internal", "transform", "transform/yamledit"} {

@@ -39,9 +39,11 @@ func withHelm(annotations map[string]string, record string) map[string]string {
 
 // mark says on the lock which record a helm is about to make; "" for none.
 func (l *lock) mark(ctx context.Context, record string) error {
-	l.mu.Lock()
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
 	l.helm = record
-	l.mu.Unlock()
+	l.leave()
 	return l.confirm(ctx)
 }
 

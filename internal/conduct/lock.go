@@ -4,7 +4,6 @@
 package conduct
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,17 +38,18 @@ type lock struct {
 	path     string // of the namespace's leases
 	title    string // of the cluster
 	identity string
-	lives    time.Duration
 
-	mu    sync.Mutex
+	// turn is held by who reads or writes what follows. Requests are made meanwhile,
+	// so whoever waits for it can be told to stop.
+	turn  chan struct{}
 	lease *coordinationv1.Lease // as the server had it last
 	helm  string                // the record of a helm that was started and is not known to have ended
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 }
 
-func newLock(c *kubeapi.Client, o rancher.Object, identity string, lives time.Duration) *lock {
-	l := &lock{lives: cmp.Or(lives, lockTime), client: c, path: "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(o.Home()) + "/leases", title: o.Title(), identity: identity}
+func newLock(c *kubeapi.Client, o rancher.Object, identity string) *lock {
+	l := &lock{turn: make(chan struct{}, 1), client: c, path: "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(o.Home()) + "/leases", title: o.Title(), identity: identity}
 	l.lease = &coordinationv1.Lease{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: o.Home(), Name: "rke-lm-" + o.Name},
@@ -86,11 +86,23 @@ func (l *lock) take(ctx context.Context, said func(string)) error {
 			}
 		}
 		seen = found.ResourceVersion
-		if !kubeapi.Pause(ctx, l.lives/15) {
+		if !kubeapi.Pause(ctx, lockTime/15) {
 			return context.Cause(ctx)
 		}
 	}
 }
+
+// enter waits for the turn, or fails with why the context ended.
+func (l *lock) enter(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *lock) leave() { <-l.turn }
 
 func holder(l *coordinationv1.Lease) string {
 	if l.Spec.HolderIdentity == nil {
@@ -119,8 +131,10 @@ func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
 
 // put writes the lock with a new time, over the lease that was found.
 func (l *lock) put(ctx context.Context, found *coordinationv1.Lease) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
+	defer l.leave()
 	return l.putLocked(ctx, found)
 }
 
@@ -129,7 +143,7 @@ func (l *lock) putLocked(ctx context.Context, found *coordinationv1.Lease) error
 	if found != nil {
 		next.ObjectMeta, method, path = found.ObjectMeta, http.MethodPut, l.path+"/"+url.PathEscape(found.Name)
 	}
-	seconds, now := int32(max(l.lives, time.Second)/time.Second), metav1.NewMicroTime(time.Now())
+	seconds, now := int32(lockTime/time.Second), metav1.NewMicroTime(time.Now())
 	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = &l.identity, &seconds, &now
 	if next.Spec.AcquireTime == nil {
 		next.Spec.AcquireTime = &now
@@ -152,8 +166,10 @@ func (l *lock) putLocked(ctx context.Context, found *coordinationv1.Lease) error
 // confirm renews the lock, which proves that it is still ours. A renewal whose
 // answer got lost fails the next time, although it was ours: the lease shows it.
 func (l *lock) confirm(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
+	defer l.leave()
 	err := l.putLocked(ctx, l.lease)
 	if !kubeapi.HasStatus(err, http.StatusConflict, http.StatusNotFound) {
 		return kubeapi.Refusal(err)
@@ -175,7 +191,7 @@ func (l *lock) confirm(ctx context.Context) error {
 func (l *lock) keep(ctx context.Context, lost func(error)) {
 	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	l.ended.Go(func() {
-		for kubeapi.Pause(ctx, l.lives/5) {
+		for kubeapi.Pause(ctx, lockTime/5) {
 			var held *Held
 			if err := l.confirm(ctx); errors.As(err, &held) {
 				lost(err)
@@ -192,8 +208,10 @@ func (l *lock) release(ctx context.Context) error {
 		l.stop()
 		l.ended.Wait()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
+	defer l.leave()
 	if l.helm != "" {
 		l.identity = ""
 		return l.mine(l.putLocked(ctx, l.lease))

@@ -19,7 +19,7 @@ import (
 func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.lock = newLock(r.Server.Local(), r.Object, r.identity(), r.Lock)
+	r.lock = newLock(r.Server.Local(), r.Object, r.identity())
 	if err := r.lock.take(ctx, r.note); err != nil {
 		return whyEnded(ctx, err)
 	}

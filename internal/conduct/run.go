@@ -26,8 +26,6 @@ type Run struct {
 
 	Timeout time.Duration // of each wait
 	Pause   time.Duration // between two looks
-	Owners  time.Duration // for which two owners may be seen; 0 for 30 seconds
-	Lock    time.Duration // for which a lock lives after its last renewal; 0 for 15 seconds
 
 	AuditLog string // a file; "" for none
 	Who      Who

@@ -25,7 +25,6 @@ type Client struct {
 	http     *http.Client
 	base     string // URL without a slash at its end
 	patience time.Duration
-	silence  time.Duration // for how long an answer may stand still
 	tokens   credentials
 	pace     pace
 	config   *rest.Config
@@ -115,7 +114,7 @@ func earlier(a, b time.Time) time.Time {
 func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	ctx, heard := listen(ctx, c.silence)
+	ctx, heard := listen(ctx)
 	defer heard.stop()
 	target := c.base + r.Path
 	if len(r.Query) > 0 {

@@ -4,9 +4,10 @@
 package kubeapi
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,10 +38,12 @@ type Connection struct {
 	Insecure bool
 	// Patience is for how long a request is tried again.
 	Patience time.Duration
-	// Silence is for how long an answer may stand still, before it counts as lost;
-	// 20 seconds, unless set.
-	Silence time.Duration
+	// Dial opens the connections to the server; nil for the network of this machine.
+	Dial Dial
 }
+
+// Dial opens a network connection.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // ErrConfig says that the configuration names no cluster.
 var ErrConfig = errors.New("no cluster to connect to")
@@ -96,6 +99,9 @@ func Contexts(c Connection) ([]string, error) {
 
 // newClient turns a configuration into a client.
 func newClient(config *rest.Config, c Connection) (*Client, error) {
+	if c.Dial != nil {
+		config.Dial = c.Dial
+	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil { // its text quotes the address, which may hold a password
 		return nil, fmt.Errorf("%w: the server's address is no URL; correct it", ErrConfig)
@@ -108,7 +114,7 @@ func newClient(config *rest.Config, c Connection) (*Client, error) {
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
 		http: &h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
-		silence: cmp.Or(c.Silence, silentTime), tokens: credentialsOf(config, c), config: config,
+		tokens: credentialsOf(config, c), config: config,
 	}, nil
 }
 
@@ -125,7 +131,7 @@ func (c *Client) Through(id string) (*Client, bool) {
 	}
 	return &Client{
 		http: c.http, base: before + clusterRoute + url.PathEscape(id), patience: c.patience,
-		silence: c.silence, tokens: c.tokens, config: c.config,
+		tokens: c.tokens, config: c.config,
 	}, true
 }
 

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
 func TestWhoDeniedARequestIsReadOffTheMessage(t *testing.T) {
@@ -60,14 +62,22 @@ func refusing(t *testing.T, code int, message string) (*Client, *int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return answering(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked++
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
 		w.Write(body)
-	}))
-	t.Cleanup(server.Close)
-	return &Client{http: server.Client(), base: server.URL, patience: time.Second, silence: time.Minute}, &asked
+	}), &asked
+}
+
+// answering is a client of a server that answers in one way.
+func answering(t *testing.T, answer http.HandlerFunc) *Client {
+	t.Helper()
+	c, err := Connect(Connection{Rancher: memnet.Serve(t, answer).URL, Token: "a-token-for-tests", Insecure: true, Patience: time.Second, Dial: memnet.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // A denial is tried again where it passes by itself, and nowhere else.
@@ -95,12 +105,14 @@ func TestADenialIsTriedAgainWhereItPasses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			client, asked := refusing(t, c.code, c.message)
-			client.reviewed, client.tokens.renewed = c.reviewed, c.renewed
-			_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
-			if again := *asked > 1; again != c.again || !errors.As(err, new(*Failure)) {
-				t.Errorf("asked %d times: %v", *asked, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				client, asked := refusing(t, c.code, c.message)
+				client.reviewed, client.tokens.renewed = c.reviewed, c.renewed
+				_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
+				if again := *asked > 1; again != c.again || !errors.As(err, new(*Failure)) {
+					t.Errorf("asked %d times: %v", *asked, err)
+				}
+			})
 		})
 	}
 }
@@ -111,15 +123,17 @@ func TestWhatIsDeniedIsNotTakenForSomethingElse(t *testing.T) {
 	for _, code := range []int{400, 401, 403, 404, 409, 410, 422, 500} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
 			t.Parallel()
-			client, _ := refusing(t, code, `admission webhook "w" denied the request: it is frozen`)
-			_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
-			var f *Failure
-			if !errors.As(err, &f) || !f.NotTaken() || HasStatus(err, code) {
-				t.Errorf("%T %v", err, err)
-			}
-			if errors.As(err, new(*Unreached)) || errors.As(Refusal(err), new(*Denied)) || Refusal(err) == nil {
-				t.Errorf("%T %v", Refusal(err), Refusal(err))
-			}
+			synctest.Test(t, func(t *testing.T) {
+				client, _ := refusing(t, code, `admission webhook "w" denied the request: it is frozen`)
+				_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
+				var f *Failure
+				if !errors.As(err, &f) || !f.NotTaken() || HasStatus(err, code) {
+					t.Errorf("%T %v", err, err)
+				}
+				if errors.As(err, new(*Unreached)) || errors.As(Refusal(err), new(*Denied)) || Refusal(err) == nil {
+					t.Errorf("%T %v", Refusal(err), Refusal(err))
+				}
+			})
 		})
 	}
 }
@@ -134,34 +148,34 @@ func TestOnlyAStatusOfKubernetesSaysThatSomethingIsGone(t *testing.T) {
 		`{"type":"error","status":"404","code":"NotFound","message":"No cluster available"}`: false,
 		`<html>`: false,
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusNotFound)
-			w.Write([]byte(body))
-		}))
-		client := &Client{http: server.Client(), base: server.URL, silence: time.Minute}
-		_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
-		if HasStatus(err, http.StatusNotFound) != gone || errors.As(err, new(*Unreached)) == gone {
-			t.Errorf("%s: %v", body, err)
-		}
-		server.Close()
+		synctest.Test(t, func(t *testing.T) {
+			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusNotFound)
+				w.Write([]byte(body))
+			})
+			_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
+			if HasStatus(err, http.StatusNotFound) != gone || errors.As(err, new(*Unreached)) == gone {
+				t.Errorf("%s: %v", body, err)
+			}
+		})
 	}
 }
 
 // A gateway that wants a login of its own knows nothing of rights, nor of the token.
 func TestThePageOfAProxyIsNoMissingRight(t *testing.T) {
 	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden} {
-		asked := 0
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			asked++
-			w.WriteHeader(code)
-			w.Write([]byte("\n<!doctype html><title>Sign in</title>"))
-		}))
-		client := &Client{http: server.Client(), base: server.URL, patience: time.Second, silence: time.Minute}
-		_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
-		if errors.As(Refusal(err), new(*Denied)) || !errors.As(err, new(*Unreached)) || !strings.Contains(err.Error(), "a proxy before the API server") || asked != 1 {
-			t.Errorf("%d, asked %d times: %v", code, asked, err)
-		}
-		server.Close()
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				asked++
+				w.WriteHeader(code)
+				w.Write([]byte("\n<!doctype html><title>Sign in</title>"))
+			})
+			_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
+			if errors.As(Refusal(err), new(*Denied)) || !errors.As(err, new(*Unreached)) || !strings.Contains(err.Error(), "a proxy before the API server") || asked != 1 {
+				t.Errorf("%d, asked %d times: %v", code, asked, err)
+			}
+		})
 	}
 }

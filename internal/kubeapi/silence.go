@@ -17,13 +17,12 @@ var errSilent = errors.New("the API server went silent in the middle")
 // listener ends a request when nothing has come of its answer for a while.
 type listener struct {
 	timer  *time.Timer
-	limit  time.Duration
 	cancel context.CancelCauseFunc
 }
 
-func listen(ctx context.Context, limit time.Duration) (context.Context, listener) {
+func listen(ctx context.Context) (context.Context, listener) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, listener{time.AfterFunc(limit, func() { cancel(errSilent) }), limit, cancel}
+	return ctx, listener{time.AfterFunc(silentTime, func() { cancel(errSilent) }), cancel}
 }
 
 func (l listener) stop() {
@@ -42,7 +41,7 @@ type heard struct {
 func (h heard) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
 	if n > 0 {
-		h.timer.Reset(h.limit)
+		h.timer.Reset(silentTime)
 	}
 	return n, err
 }

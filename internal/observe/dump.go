@@ -176,6 +176,9 @@ func (d *dump) object(raw json.RawMessage, listed metav1.TypeMeta) error {
 		h.TypeMeta = listed
 	}
 	if of, isList := strings.CutSuffix(h.Kind, "List"); isList {
+		if of != "" && len(h.Items) == 0 { // the one way in which kubectl says that there are none
+			d.looked(head{TypeMeta: metav1.TypeMeta{Kind: of, APIVersion: h.APIVersion}}.kind(), managersNamespace)
+		}
 		for _, item := range h.Items {
 			if err := d.object(item, metav1.TypeMeta{Kind: of, APIVersion: h.APIVersion}); err != nil {
 				return err

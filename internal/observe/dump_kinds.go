@@ -7,36 +7,40 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
 // take adds an object of a kind; others are passed over, also those of other groups
 // whose kinds have the same names.
 func (d *dump) take(h head, raw json.RawMessage) error {
+	d.looked(h.kind(), h.Metadata.Namespace)
 	o := d.out
 	switch h.kind() {
-	case "Node":
+	case observation.Nodes:
 		err := one(d, h, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
 		return cmp.Or(err, named(o.Nodes[max(0, len(o.Nodes)-1):]))
-	case "Lease.coordination.k8s.io":
+	case observation.Leases:
 		return one(d, h, raw, func(l *coordinationv1.Lease) {
 			o.Leases = keepLeases(&coordinationv1.LeaseList{Items: []coordinationv1.Lease{*l}}, o.Leases)
 		})
-	case "DaemonSet.apps":
+	case observation.DaemonSets:
 		return one(d, h, raw, func(s *appsv1.DaemonSet) {
 			if kept, is := keepDaemonSet(s); is {
 				o.DaemonSets = append(o.DaemonSets, kept)
 			}
 		})
-	case "Pod":
+	case observation.Pods:
 		return one(d, h, raw, d.pod)
 	case "ConfigMap":
 		return one(d, h, raw, d.configMap)
-	case "Service":
+	case observation.Services:
 		return one(d, h, raw, func(s *corev1.Service) {
 			o.Services = keepServices(&corev1.ServiceList{Items: []corev1.Service{*s}}, o.Services)
 		})
@@ -44,18 +48,35 @@ func (d *dump) take(h head, raw json.RawMessage) error {
 	return d.storage(h, raw)
 }
 
+// looked keeps that a kind was asked for. Managers run in one namespace, and what
+// is in others says nothing about that one.
+func (d *dump) looked(kind, namespace string) {
+	switch kind {
+	case observation.Leases, observation.DaemonSets, observation.Pods:
+		if namespace != managersNamespace {
+			return
+		}
+	case observation.Nodes, observation.Services, observation.Volumes, observation.StorageClasses, observation.CSINodes:
+	default:
+		return
+	}
+	if !slices.Contains(d.out.Kinds, kind) {
+		d.out.Kinds = append(d.out.Kinds, kind)
+	}
+}
+
 func (d *dump) storage(h head, raw json.RawMessage) error {
 	o := d.out
 	switch h.kind() {
-	case "PersistentVolume":
+	case observation.Volumes:
 		return one(d, h, raw, func(v *corev1.PersistentVolume) {
 			o.Volumes = keepVolumes(&corev1.PersistentVolumeList{Items: []corev1.PersistentVolume{*v}}, o.Volumes)
 		})
-	case "StorageClass.storage.k8s.io":
+	case observation.StorageClasses:
 		return one(d, h, raw, func(c *storagev1.StorageClass) {
 			o.StorageClasses = keepClasses(&storagev1.StorageClassList{Items: []storagev1.StorageClass{*c}}, o.StorageClasses)
 		})
-	case "CSINode.storage.k8s.io":
+	case observation.CSINodes:
 		return one(d, h, raw, func(n *storagev1.CSINode) {
 			o.Drivers = keepDrivers(&storagev1.CSINodeList{Items: []storagev1.CSINode{*n}}, o.Drivers)
 		})

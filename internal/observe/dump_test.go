@@ -6,12 +6,35 @@ package observe_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform/observation"
 )
+
+// kubectl prints no list of a kind without objects among several, and an empty one of
+// a single kind.
+func TestADumpTellsWhatWasLookedAt(t *testing.T) {
+	const node, lease = "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n", "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: x, namespace: "
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"nodes":                    {node, []string{observation.Nodes}},
+		"a lease":                  {node + "---\n" + lease + "kube-system}\n", []string{observation.Nodes, observation.Leases}},
+		"a lease of somebody else": {node + "---\n" + lease + "team}\n", []string{observation.Nodes}},
+		"an empty list":            {node + "---\napiVersion: coordination.k8s.io/v1\nkind: LeaseList\nitems: []\n", []string{observation.Nodes, observation.Leases}},
+		"a pod of another program": {node + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n", []string{observation.Nodes, observation.Pods}},
+		"a kind of another group":  {node + "---\napiVersion: example.com/v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n", []string{observation.Nodes}},
+	} {
+		o, err := observe.ReadDumpFrom("d.yaml", strings.NewReader(c.text))
+		if err != nil || !slices.Equal(o.Kinds, c.want) {
+			t.Errorf("%s: %v, %v", name, o, err)
+		}
+	}
+}
 
 func dumped(t *testing.T, text string) (*observation.Observation, error) {
 	t.Helper()

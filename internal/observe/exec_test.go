@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
@@ -34,7 +36,7 @@ func execUser(command string) string {
 
 func asUser(t *testing.T, s *apitest.Server, user string) *observe.Observer {
 	t.Helper()
-	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: s.KubeconfigOf(t, user), Patience: time.Minute})
+	c, err := kubeapi.Connect(kubeapi.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, user), Patience: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,45 +46,51 @@ func asUser(t *testing.T, s *apitest.Server, user string) *observe.Observer {
 const login = `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"one-for-tests"}}'`
 
 func TestAProgramGivesTheCredentials(t *testing.T) {
-	s := apitest.StartTLS(t)
-	s.Fill(3)
-	user, ran := program(t, login)
-	if _, err := asUser(t, s, user).Look(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
-		t.Errorf("%q, %v", text, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.StartTLS(t)
+		s.Fill(3)
+		user, ran := program(t, login)
+		if _, err := asUser(t, s, user).Look(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
 }
 
 // A program that fails is not asked again: it may open a window each time.
 func TestAProgramWithoutCredentialsIsAskedOnce(t *testing.T) {
-	s := apitest.StartTLS(t)
-	s.Fill(3)
-	user, ran := program(t, "exit 1")
-	_, err := asUser(t, s, user).Look(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "log in again, or look at the program") || s.Count("") > 0 {
-		t.Errorf("%v after %d requests", err, s.Count(""))
-	}
-	if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
-		t.Errorf("%q, %v", text, err)
-	}
-	_, err = asUser(t, s, execUser("no-such-program-of-anybody")).Look(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "log in again, or look at the program") {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.StartTLS(t)
+		s.Fill(3)
+		user, ran := program(t, "exit 1")
+		_, err := asUser(t, s, user).Look(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "log in again, or look at the program") || s.Count("") > 0 {
+			t.Errorf("%v after %d requests", err, s.Count(""))
+		}
+		if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
+			t.Errorf("%q, %v", text, err)
+		}
+		_, err = asUser(t, s, execUser("no-such-program-of-anybody")).Look(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "log in again, or look at the program") {
+			t.Error(err)
+		}
+	})
 }
 
 // One that gave some before is asked again: what it asks may be away for a moment.
 func TestAProgramThatFailsOnTheWayIsAskedAgain(t *testing.T) {
-	s := apitest.StartTLS(t)
-	s.Fill(3)
-	expired := strings.Replace(login, `"token"`, `"expirationTimestamp":"2025-03-11T10:02:44Z","token"`, 1)
-	user, ran := program(t, `[ "$(wc -l < "${0%login}ran")" -eq 2 ] && exit 1`+"\n"+expired)
-	if _, err := asUser(t, s, user).Look(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") < 3 {
-		t.Errorf("%q, %v", text, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.StartTLS(t)
+		s.Fill(3)
+		expired := strings.Replace(login, `"token"`, `"expirationTimestamp":"1999-03-11T10:02:44Z","token"`, 1)
+		user, ran := program(t, `[ "$(wc -l < "${0%login}ran")" -eq 2 ] && exit 1`+"\n"+expired)
+		if _, err := asUser(t, s, user).Look(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") < 3 {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
 }

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
 
@@ -27,16 +27,6 @@ func often(times int, part string, f apitest.Fault) func(*http.Request) apitest.
 		times--
 		return f
 	}
-}
-
-// silent gives an answer up that stands still for so long.
-func silent(t *testing.T, s *apitest.Server, patience, silence time.Duration) *observe.Observer {
-	t.Helper()
-	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: s.Kubeconfig(t), Patience: patience, Silence: silence})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &observe.Observer{Client: c}
 }
 
 func TestWhatPassesIsTriedAgain(t *testing.T) {
@@ -61,20 +51,21 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := large(t)
-			s.Fault = c.fault
-			// No good answer stands still for so long, on any machine.
-			o, err := silent(t, s, 5*time.Minute, 5*time.Second).Look(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			seen := map[string]bool{}
-			for _, n := range o.Nodes {
-				seen[n.Name] = true
-			}
-			if len(o.Nodes) != 700 || len(seen) != 700 || len(o.Leases) != 3 || len(o.Managers) != 6 {
-				t.Errorf("%d nodes, %d of them different, %d leases, %d managers", len(o.Nodes), len(seen), len(o.Leases), len(o.Managers))
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := large(t)
+				s.Fault = c.fault
+				o, err := observer(t, s, 5*time.Minute).Look(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen := map[string]bool{}
+				for _, n := range o.Nodes {
+					seen[n.Name] = true
+				}
+				if len(o.Nodes) != 700 || len(seen) != 700 || len(o.Leases) != 3 || len(o.Managers) != 6 {
+					t.Errorf("%d nodes, %d of them different, %d leases, %d managers", len(o.Nodes), len(seen), len(o.Leases), len(o.Managers))
+				}
+			})
 		})
 	}
 }
@@ -105,13 +96,15 @@ func large(t *testing.T) *apitest.Server {
 }
 
 func TestARetryWaitsAsTheServerSays(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.Fault = often(1, "/nodes", apitest.Fault{Status: 429, RetryAfter: "2"})
-	start := time.Now()
-	if _, err := observer(t, s, 5*time.Minute).Look(t.Context()); err != nil || time.Since(start) < 2*time.Second {
-		t.Errorf("%v after %s", err, time.Since(start))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.Fault = often(1, "/nodes", apitest.Fault{Status: 429, RetryAfter: "2"})
+		start := time.Now()
+		if _, err := observer(t, s, 5*time.Minute).Look(t.Context()); err != nil || time.Since(start) != 2*time.Second {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+	})
 }
 
 // There is no Observation of a part of a cluster, whatever goes wrong.
@@ -143,17 +136,18 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := large(t)
-			s.Fault = c.fault
-			o, err := observer(t, s, time.Second).Look(t.Context())
-			if o != nil || err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v", err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := large(t)
+				s.Fault = c.fault
+				o, err := observer(t, s, time.Second).Look(t.Context())
+				if o != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%v", err)
+				}
+			})
 		})
 	}
 }
 
-// On a busy machine it may be any answer that stands still.
 func TestAServerThatGoesSilentIsSaid(t *testing.T) {
 	for name, f := range map[string]apitest.Fault{
 		"a page that never comes":                {Hang: time.Minute},
@@ -161,12 +155,14 @@ func TestAServerThatGoesSilentIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := large(t)
-			s.Fault = often(1<<30, "continue=500", f)
-			o, err := silent(t, s, time.Second, 2*time.Second).Look(t.Context())
-			if o != nil || err == nil || !strings.Contains(err.Error(), ": the API server went silent in the middle; check the network") {
-				t.Errorf("%v", err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := large(t)
+				s.Fault = often(1<<30, "continue=500", f)
+				o, err := observer(t, s, time.Second).Look(t.Context())
+				if o != nil || err == nil || !strings.Contains(err.Error(), ": the API server went silent in the middle; check the network") {
+					t.Errorf("%v", err)
+				}
+			})
 		})
 	}
 }
@@ -182,59 +178,67 @@ func podList(t *testing.T) string {
 }
 
 func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(700)
-	s.Fault = func(r *http.Request) apitest.Fault {
-		for _, part := range []string{"/nodes", "subjectaccessreviews", "csinodes"} {
-			if strings.Contains(r.URL.Path, part) && !strings.HasSuffix(r.URL.Path, "/services") {
-				return apitest.Fault{Status: 403}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(700)
+		s.Fault = func(r *http.Request) apitest.Fault {
+			for _, part := range []string{"/nodes", "subjectaccessreviews", "csinodes"} {
+				if strings.Contains(r.URL.Path, part) && !strings.HasSuffix(r.URL.Path, "/services") {
+					return apitest.Fault{Status: 403}
+				}
 			}
+			return apitest.Fault{}
 		}
-		return apitest.Fault{}
-	}
-	start := time.Now()
-	_, err := observer(t, s, 30*time.Minute).Look(t.Context())
-	const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/permissions.md has the roles"
-	var denied *kubeapi.Denied
-	if !errors.As(err, &denied) || err.Error() != want || time.Since(start) > 10*time.Minute {
-		t.Errorf("%v after %s", err, time.Since(start))
-	}
+		start := time.Now()
+		_, err := observer(t, s, 30*time.Minute).Look(t.Context())
+		const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/permissions.md has the roles"
+		var denied *kubeapi.Denied
+		if !errors.As(err, &denied) || err.Error() != want || time.Since(start) > 0 {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+	})
 }
 
 // Servers and proxies put what they were sent into what they answer.
 func TestAnErrorShowsNoSecret(t *testing.T) {
-	const secret = "token-abcde:k7m2x9w4q8z3v6b1n5c7f2h4j6t8p3s9"
-	s := apitest.Start(t)
-	s.Fill(3)
-	for _, code := range []int{400, 500} {
-		s.Fault = often(1<<30, "/nodes", apitest.Fault{Status: code, Body: `{"kind":"Status","apiVersion":"v1","message":"invalid bearer ` + secret + `"}`})
-		if _, err := observer(t, s, 0).Look(t.Context()); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "invalid bearer") {
-			t.Errorf("%d: %v", code, err)
+	synctest.Test(t, func(t *testing.T) {
+		const secret = "token-abcde:k7m2x9w4q8z3v6b1n5c7f2h4j6t8p3s9"
+		s := apitest.Start(t)
+		s.Fill(3)
+		for _, code := range []int{400, 500} {
+			s.Fault = often(1<<30, "/nodes", apitest.Fault{Status: code, Body: `{"kind":"Status","apiVersion":"v1","message":"invalid bearer ` + secret + `"}`})
+			if _, err := observer(t, s, 0).Look(t.Context()); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "invalid bearer") {
+				t.Errorf("%d: %v", code, err)
+			}
 		}
-	}
+	})
 }
 
 func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(700)
-	s.Fault = often(1<<30, "continue=500", apitest.Fault{Status: 401})
-	o, err := observer(t, s, time.Minute).Look(t.Context())
-	var denied *kubeapi.Denied
-	if o != nil || !errors.As(err, &denied) || !denied.Expired {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(700)
+		s.Fault = often(1<<30, "continue=500", apitest.Fault{Status: 401})
+		o, err := observer(t, s, time.Minute).Look(t.Context())
+		var denied *kubeapi.Denied
+		if o != nil || !errors.As(err, &denied) || !denied.Expired {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 func TestAnInterruptEndsALook(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.Fault = often(1<<30, "/nodes", apitest.Fault{Status: 500})
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	start := time.Now()
-	if _, err := observer(t, s, 30*time.Minute).Look(ctx); err == nil || time.Since(start) > 10*time.Minute {
-		t.Errorf("%v after %s", err, time.Since(start))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.Fault = often(1<<30, "/nodes", apitest.Fault{Status: 500})
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		if _, err := observer(t, s, 30*time.Minute).Look(ctx); err == nil || time.Since(start) != 300*time.Millisecond {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+	})
 }
 
 func TestAServerThatIsNotThereIsSaid(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/live"
@@ -26,7 +28,7 @@ import (
 
 func observer(t testing.TB, s *apitest.Server, patience time.Duration) *observe.Observer {
 	t.Helper()
-	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: s.Kubeconfig(t), Patience: patience})
+	c, err := kubeapi.Connect(kubeapi.Connection{Dial: memnet.Dial, Kubeconfig: s.Kubeconfig(t), Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,128 +45,138 @@ func look(t testing.TB, s *apitest.Server) *observation.Observation {
 }
 
 func TestALookReadsTheWholeCluster(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(1203)
-	o := look(t, s)
-	if len(o.Nodes) != 1203 || len(o.Managers) != 6 || len(o.DaemonSets) != 1 || len(o.Leases) != 3 || len(o.Reviews) != 6 || o.Version != "v1.26.15+rke2r1" {
-		t.Errorf("%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
-	}
-	if got := s.Count("/nodes"); got != 3 {
-		t.Errorf("%d requests for nodes", got)
-	}
-	if live.Reached(o) != "install-ccm" {
-		t.Errorf("it shows %q", live.Reached(o))
-	}
-	for _, n := range []int{0, 499, 500, 1202} {
-		if o.Nodes[n].Name != apitest.NodeName(n) {
-			t.Errorf("node %d is %s", n, o.Nodes[n].Name)
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(1203)
+		o := look(t, s)
+		if len(o.Nodes) != 1203 || len(o.Managers) != 6 || len(o.DaemonSets) != 1 || len(o.Leases) != 3 || len(o.Reviews) != 6 || o.Version != "v1.26.15+rke2r1" {
+			t.Errorf("%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
 		}
-	}
+		if got := s.Count("/nodes"); got != 3 {
+			t.Errorf("%d requests for nodes", got)
+		}
+		if live.Reached(o) != "install-ccm" {
+			t.Errorf("it shows %q", live.Reached(o))
+		}
+		for _, n := range []int{0, 499, 500, 1202} {
+			if o.Nodes[n].Name != apitest.NodeName(n) {
+				t.Errorf("node %d is %s", n, o.Nodes[n].Name)
+			}
+		}
+	})
 }
 
 func TestWhatIsKeptOfObjects(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(3)
-	n := &s.Nodes[2]
-	n.Spec.ProviderID, n.Spec.Unschedulable = "", true
-	n.Annotations = map[string]string{"rke-lm.io/cordoned": "leader-migration-orchard", "field.example.org/token": "not to be kept"}
-	n.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/aws-ebs/aws://eu-west-1a/vol-1", "kubernetes.io/csi/ebs.csi.aws.com^vol-2"}
-	n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/aws-ebs/aws://eu-west-1a/vol-1"}}
-	n.Status.Images = []corev1.ContainerImage{{Names: []string{"419306528174.dkr.ecr.eu-west-1.amazonaws.com/shop/cart:v3", "public.ecr.aws/docker/library/nginx:1.25"}}, {Names: []string{"419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov/shop/cart:v3"}}, {Names: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com/shop/cart:v3"}}}
-	s.Services = []corev1.Service{
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "inner"}},
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "outer"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}, Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}}}},
-	}
-	s.Volumes = []corev1.PersistentVolume{{ObjectMeta: metav1.ObjectMeta{Name: "old"}, Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-1"}}}}, {ObjectMeta: metav1.ObjectMeta{Name: "new"}}}
-	s.Classes = []storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "gp2"}, Provisioner: "kubernetes.io/aws-ebs"}, {ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com"}}
-	s.CSINodes = []storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com"}}}}}
-	o := look(t, s)
-	want := observation.Node{
-		Name: n.Name, UID: string(n.UID), Unschedulable: true, Cordoned: "leader-migration-orchard", InTreeVolumes: 1,
-		Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
-		Ready: &observation.Condition{Status: "True", Reason: "KubeletReady"},
-	}
-	for _, diff := range []string{
-		cmp.Diff(want, o.Nodes[2]),
-		cmp.Diff([]observation.Service{{Namespace: "shop", Name: "outer", Hosts: []string{"a.elb.amazonaws.com"}}}, o.Services),
-		cmp.Diff([]observation.Volume{{Kind: "PersistentVolume", Name: "old"}}, o.Volumes),
-		cmp.Diff([]string{"gp2"}, o.StorageClasses),
-		cmp.Diff([]observation.NodeDrivers{{Node: "one", Drivers: []string{"ebs.csi.aws.com"}}}, o.Drivers),
-	} {
-		if diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		n := &s.Nodes[2]
+		n.Spec.ProviderID, n.Spec.Unschedulable = "", true
+		n.Annotations = map[string]string{"rke-lm.io/cordoned": "leader-migration-orchard", "field.example.org/token": "not to be kept"}
+		n.Status.VolumesInUse = []corev1.UniqueVolumeName{"kubernetes.io/aws-ebs/aws://eu-west-1a/vol-1", "kubernetes.io/csi/ebs.csi.aws.com^vol-2"}
+		n.Status.VolumesAttached = []corev1.AttachedVolume{{Name: "kubernetes.io/aws-ebs/aws://eu-west-1a/vol-1"}}
+		n.Status.Images = []corev1.ContainerImage{{Names: []string{"419306528174.dkr.ecr.eu-west-1.amazonaws.com/shop/cart:v3", "public.ecr.aws/docker/library/nginx:1.25"}}, {Names: []string{"419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov/shop/cart:v3"}}, {Names: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com/shop/cart:v3"}}}
+		s.Services = []corev1.Service{
+			{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "inner"}},
+			{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "outer"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}, Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}}}},
 		}
-	}
+		s.Volumes = []corev1.PersistentVolume{{ObjectMeta: metav1.ObjectMeta{Name: "old"}, Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-1"}}}}, {ObjectMeta: metav1.ObjectMeta{Name: "new"}}}
+		s.Classes = []storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "gp2"}, Provisioner: "kubernetes.io/aws-ebs"}, {ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com"}}
+		s.CSINodes = []storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com"}}}}}
+		o := look(t, s)
+		want := observation.Node{
+			Name: n.Name, UID: string(n.UID), Unschedulable: true, Cordoned: "leader-migration-orchard", InTreeVolumes: 1,
+			Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
+			Ready: &observation.Condition{Status: "True", Reason: "KubeletReady"},
+		}
+		for _, diff := range []string{
+			cmp.Diff(want, o.Nodes[2]),
+			cmp.Diff([]observation.Service{{Namespace: "shop", Name: "outer", Hosts: []string{"a.elb.amazonaws.com"}}}, o.Services),
+			cmp.Diff([]observation.Volume{{Kind: "PersistentVolume", Name: "old"}}, o.Volumes),
+			cmp.Diff([]string{"gp2"}, o.StorageClasses),
+			cmp.Diff([]observation.NodeDrivers{{Node: "one", Drivers: []string{"ebs.csi.aws.com"}}}, o.Drivers),
+		} {
+			if diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+	})
 }
 
 // The authorizer is asked as the API server asks it: with the groups of the user,
 // and without a name for what is not there yet.
 func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(4)
-	since := metav1.NewTime(time.Date(2025, 3, 11, 9, 58, 7, 0, time.UTC))
-	ready := func(status corev1.ConditionStatus, reason string) []corev1.NodeCondition {
-		return []corev1.NodeCondition{
-			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse},
-			{Type: corev1.NodeReady, Status: status, Reason: reason, Message: "token=hunter2", LastTransitionTime: since},
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(4)
+		since := metav1.NewTime(time.Date(2025, 3, 11, 9, 58, 7, 0, time.UTC))
+		ready := func(status corev1.ConditionStatus, reason string) []corev1.NodeCondition {
+			return []corev1.NodeCondition{
+				{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse},
+				{Type: corev1.NodeReady, Status: status, Reason: reason, Message: "token=hunter2", LastTransitionTime: since},
+			}
 		}
-	}
-	s.Nodes[0].Status.Conditions = ready(corev1.ConditionFalse, "KubeletNotReady")
-	s.Nodes[1].Status.Conditions = ready(corev1.ConditionUnknown, "password=hunter2 is wrong")
-	s.Nodes[2].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")[:1]
-	s.Nodes[3].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")
-	file := filepath.Join(t.TempDir(), "dump.yaml")
-	if err := observe.WriteDump(file, look(t, s)); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "AKIAIOSFODNN7EXAMPLE") {
-		t.Errorf("%v\n%s", err, text)
-	}
-	o, err := observe.ReadDump(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []*observation.Condition{{Status: "False", Reason: "KubeletNotReady", Since: since.Time}, {Status: "Unknown", Since: since.Time}, nil, {Status: "True", Reason: o.Nodes[3].Ready.Reason, Since: since.Time}}
-	var got []*observation.Condition
-	for _, n := range o.Nodes {
-		got = append(got, n.Ready)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+		s.Nodes[0].Status.Conditions = ready(corev1.ConditionFalse, "KubeletNotReady")
+		s.Nodes[1].Status.Conditions = ready(corev1.ConditionUnknown, "password=hunter2 is wrong")
+		s.Nodes[2].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")[:1]
+		s.Nodes[3].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")
+		file := filepath.Join(t.TempDir(), "dump.yaml")
+		if err := observe.WriteDump(file, look(t, s)); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "AKIAIOSFODNN7EXAMPLE") {
+			t.Errorf("%v\n%s", err, text)
+		}
+		o, err := observe.ReadDump(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []*observation.Condition{{Status: "False", Reason: "KubeletNotReady", Since: since.Time}, {Status: "Unknown", Since: since.Time}, nil, {Status: "True", Reason: o.Nodes[3].Ready.Reason, Since: since.Time}}
+		var got []*observation.Condition
+		for _, n := range o.Nodes {
+			got = append(got, n.Ready)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestRightsAreAskedForAsTheManagersUseThem(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(3)
-	look(t, s)
-	for _, r := range s.Reviews {
-		about := r.ResourceAttributes
-		named := about.Name == "cloud-provider-extraction-migration"
-		account := slices.Contains(r.Groups, "system:serviceaccounts:kube-system")
-		if about.Namespace != "kube-system" || about.Resource != "leases" || named == (about.Verb == "create") || account != strings.HasPrefix(r.User, "system:serviceaccount:") || !slices.Contains(r.Groups, "system:authenticated") {
-			t.Errorf("%+v %+v", r, about)
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		look(t, s)
+		for _, r := range s.Reviews {
+			about := r.ResourceAttributes
+			named := about.Name == "cloud-provider-extraction-migration"
+			account := slices.Contains(r.Groups, "system:serviceaccounts:kube-system")
+			if about.Namespace != "kube-system" || about.Resource != "leases" || named == (about.Verb == "create") || account != strings.HasPrefix(r.User, "system:serviceaccount:") || !slices.Contains(r.Groups, "system:authenticated") {
+				t.Errorf("%+v %+v", r, about)
+			}
 		}
-	}
-	if len(s.Reviews) != 6 {
-		t.Errorf("%d questions", len(s.Reviews))
-	}
+		if len(s.Reviews) != 6 {
+			t.Errorf("%d questions", len(s.Reviews))
+		}
+	})
 }
 
 func TestPodsOfAllNamespacesAreReadWhenAskedFor(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.Pods = append(s.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}}}}}})
-	if o := look(t, s); len(o.Volumes) != 0 {
-		t.Errorf("%v", o.Volumes)
-	}
-	ob := observer(t, s, time.Minute)
-	ob.AllPods = true
-	o, err := ob.Look(t.Context())
-	if err != nil || len(o.Volumes) != 1 || o.Volumes[0].Name != "shop/cart" {
-		t.Errorf("%+v, %v", o, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.Pods = append(s.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}}}}}})
+		if o := look(t, s); len(o.Volumes) != 0 {
+			t.Errorf("%v", o.Volumes)
+		}
+		ob := observer(t, s, time.Minute)
+		ob.AllPods = true
+		o, err := ob.Look(t.Context())
+		if err != nil || len(o.Volumes) != 1 || o.Volumes[0].Name != "shop/cart" {
+			t.Errorf("%+v, %v", o, err)
+		}
+	})
 }
 
 // A configuration in a ConfigMap decides what the manager runs; one that hangs
@@ -180,22 +192,24 @@ func TestConfigurationsAreReadFromConfigMaps(t *testing.T) {
 		{"a key by another name", corev1.VolumeMount{Name: "conf", MountPath: "/etc/lm"}, []corev1.KeyToPath{{Key: "lm", Path: "migration.conf"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := apitest.Start(t)
-			s.Fill(3)
-			data := map[string]string{"migration.conf": "leaderName: other\n"}
-			if c.items != nil {
-				data = map[string]string{"lm": "leaderName: other\n"}
-			}
-			s.ConfigMaps["lm"] = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "lm"}, Data: data}
-			spec := &s.Pods[1].Spec
-			spec.Containers[0].Args = append(spec.Containers[0].Args, "--leader-migration-config=/etc/lm/migration.conf")
-			spec.Containers[0].VolumeMounts = []corev1.VolumeMount{c.mount}
-			spec.Volumes = []corev1.Volume{{Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "lm"}, Items: c.items}}}}
-			for _, m := range look(t, s).Managers {
-				if m.Pod == s.Pods[1].Name && (m.Config == nil || *m.Config != "leaderName: other\n") {
-					t.Errorf("%+v", m)
+			synctest.Test(t, func(t *testing.T) {
+				s := apitest.Start(t)
+				s.Fill(3)
+				data := map[string]string{"migration.conf": "leaderName: other\n"}
+				if c.items != nil {
+					data = map[string]string{"lm": "leaderName: other\n"}
 				}
-			}
+				s.ConfigMaps["lm"] = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "lm"}, Data: data}
+				spec := &s.Pods[1].Spec
+				spec.Containers[0].Args = append(spec.Containers[0].Args, "--leader-migration-config=/etc/lm/migration.conf")
+				spec.Containers[0].VolumeMounts = []corev1.VolumeMount{c.mount}
+				spec.Volumes = []corev1.Volume{{Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "lm"}, Items: c.items}}}}
+				for _, m := range look(t, s).Managers {
+					if m.Pod == s.Pods[1].Name && (m.Config == nil || *m.Config != "leaderName: other\n") {
+						t.Errorf("%+v", m)
+					}
+				}
+			})
 		})
 	}
 }
@@ -207,87 +221,93 @@ const rancherList = `{"apiVersion":"rke.cattle.io/v1","kind":"RKEControlPlaneLis
  "status":{"observedGeneration":4,"appliedSpec":{"a":1},"conditions":[{"type":"Ready","status":"True"},{"type":"Reconciled","status":"Unknown"}]}}]}`
 
 func TestRanchersOwnClusterTellsWhatSettled(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.ControlPlanes = rancherList
-	plan := func(name, plan, applied string) corev1.Secret {
-		return corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: name}, Type: "rke.cattle.io/machine-plan", Data: map[string][]byte{"plan": []byte(plan), "appliedPlan": []byte(applied)}}
-	}
-	s.Secrets = []corev1.Secret{plan("one", "new", "new"), plan("two", "new-and-confidential", "old"), {ObjectMeta: metav1.ObjectMeta{Name: "other"}, Type: "Opaque"}}
-	o := look(t, s)
-	want := []observation.ControlPlane{
-		{Namespace: "fleet-default", Name: "orchard", Observed: true, Applied: true},
-		{Namespace: "fleet-default", Name: "meadow", NotTrue: []string{"Reconciled"}},
-	}
-	if diff := cmp.Diff(want, o.ControlPlanes); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]observation.MachinePlan{{Namespace: "fleet-default", Name: "one", Applied: true}, {Namespace: "fleet-default", Name: "two"}}, o.MachinePlans); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.ControlPlanes = rancherList
+		plan := func(name, plan, applied string) corev1.Secret {
+			return corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: name}, Type: "rke.cattle.io/machine-plan", Data: map[string][]byte{"plan": []byte(plan), "appliedPlan": []byte(applied)}}
+		}
+		s.Secrets = []corev1.Secret{plan("one", "new", "new"), plan("two", "new-and-confidential", "old"), {ObjectMeta: metav1.ObjectMeta{Name: "other"}, Type: "Opaque"}}
+		o := look(t, s)
+		want := []observation.ControlPlane{
+			{Namespace: "fleet-default", Name: "orchard", Observed: true, Applied: true},
+			{Namespace: "fleet-default", Name: "meadow", NotTrue: []string{"Reconciled"}},
+		}
+		if diff := cmp.Diff(want, o.ControlPlanes); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]observation.MachinePlan{{Namespace: "fleet-default", Name: "one", Applied: true}, {Namespace: "fleet-default", Name: "two"}}, o.MachinePlans); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
-	const secret = "wJalrXUtnFEMI7MDENGbPxRfiCYzzzKEY0123456"
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.ControlPlanes = rancherList
-	s.Secrets = []corev1.Secret{{ObjectMeta: metav1.ObjectMeta{Name: "plan"}, Type: "rke.cattle.io/machine-plan", Data: map[string][]byte{"plan": []byte(secret)}}}
-	s.Nodes[0].Annotations = map[string]string{"example.org/password": secret}
-	for i := range s.Pods {
-		c := &s.Pods[i].Spec.Containers[0]
-		c.Args = append(c.Args, "--service-account-token="+secret, "--aws-secret-key", "short-one", "--v=3")
-		c.Env = []corev1.EnvVar{{Name: "AWS_SECRET_ACCESS_KEY", Value: secret}}
-	}
-	o := look(t, s)
-	file := filepath.Join(t.TempDir(), "dump.yaml")
-	if err := observe.WriteDump(file, o); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(text), secret) || strings.Contains(string(text), "short-one") || !strings.Contains(string(text), "--v=3") {
-		t.Errorf("%v\n%s", err, text)
-	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	again, err := observe.ReadDump(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(o, again); diff != "" {
-		t.Errorf("(-seen +read):\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const secret = "wJalrXUtnFEMI7MDENGbPxRfiCYzzzKEY0123456"
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.ControlPlanes = rancherList
+		s.Secrets = []corev1.Secret{{ObjectMeta: metav1.ObjectMeta{Name: "plan"}, Type: "rke.cattle.io/machine-plan", Data: map[string][]byte{"plan": []byte(secret)}}}
+		s.Nodes[0].Annotations = map[string]string{"example.org/password": secret}
+		for i := range s.Pods {
+			c := &s.Pods[i].Spec.Containers[0]
+			c.Args = append(c.Args, "--service-account-token="+secret, "--aws-secret-key", "short-one", "--v=3")
+			c.Env = []corev1.EnvVar{{Name: "AWS_SECRET_ACCESS_KEY", Value: secret}}
+		}
+		o := look(t, s)
+		file := filepath.Join(t.TempDir(), "dump.yaml")
+		if err := observe.WriteDump(file, o); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || strings.Contains(string(text), secret) || strings.Contains(string(text), "short-one") || !strings.Contains(string(text), "--v=3") {
+			t.Errorf("%v\n%s", err, text)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+		again, err := observe.ReadDump(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(o, again); diff != "" {
+			t.Errorf("(-seen +read):\n%s", diff)
+		}
+	})
 }
 
 func TestSnapshotsAreNeverOverwritten(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(1500)
-	ob := observer(t, s, time.Minute)
-	o := look(t, s)
-	first := o.Snapshot("install-ccm")
-	if err := ob.KeepSnapshot(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
-	if err := ob.KeepSnapshot(t.Context(), first); err != nil {
-		t.Errorf("the same again, as after a lost answer: %v", err)
-	}
-	second := first
-	second.Reached = "switch-to-external"
-	if err := ob.KeepSnapshot(t.Context(), second); !errors.Is(err, observe.ErrKept) {
-		t.Errorf("%v", err)
-	}
-	if before := look(t, s).Before; before == nil || before.Reached != "install-ccm" || len(before.Nodes) != 1500 {
-		t.Errorf("%+v", before)
-	}
-	file := filepath.Join(t.TempDir(), "snapshot.yaml")
-	if err := observe.WriteSnapshot(file, first); err != nil {
-		t.Fatal(err)
-	}
-	if err := observe.WriteSnapshot(file, second); !errors.Is(err, observe.ErrKept) {
-		t.Errorf("%v", err)
-	}
-	if got, err := observe.ReadSnapshot(file); err != nil || cmp.Diff(first.Nodes, got.Nodes) != "" {
-		t.Errorf("%v, %+v", err, got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(1500)
+		ob := observer(t, s, time.Minute)
+		o := look(t, s)
+		first := o.Snapshot("install-ccm")
+		if err := ob.KeepSnapshot(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		if err := ob.KeepSnapshot(t.Context(), first); err != nil {
+			t.Errorf("the same again, as after a lost answer: %v", err)
+		}
+		second := first
+		second.Reached = "switch-to-external"
+		if err := ob.KeepSnapshot(t.Context(), second); !errors.Is(err, observe.ErrKept) {
+			t.Errorf("%v", err)
+		}
+		if before := look(t, s).Before; before == nil || before.Reached != "install-ccm" || len(before.Nodes) != 1500 {
+			t.Errorf("%+v", before)
+		}
+		file := filepath.Join(t.TempDir(), "snapshot.yaml")
+		if err := observe.WriteSnapshot(file, first); err != nil {
+			t.Fatal(err)
+		}
+		if err := observe.WriteSnapshot(file, second); !errors.Is(err, observe.ErrKept) {
+			t.Errorf("%v", err)
+		}
+		if got, err := observe.ReadSnapshot(file); err != nil || cmp.Diff(first.Nodes, got.Nodes) != "" {
+			t.Errorf("%v, %+v", err, got)
+		}
+	})
 }

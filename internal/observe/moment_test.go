@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -16,20 +17,20 @@ import (
 // look took so long that both are old.
 func TestWhatMovesIsOfOneMoment(t *testing.T) {
 	t.Parallel()
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.Fault = changing(s, often(1, "/nodes", apitest.Fault{Hang: 6 * time.Second}))
-	ob := observer(t, s, time.Minute)
-	ob.Moment = 5 * time.Second // a busy machine needs less for the managers and the leases
-	o, err := ob.Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range o.Leases {
-		if l.Name == "kube-controller-manager" && l.Holder != "somebody-else" {
-			t.Errorf("held by %s", l.Holder)
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.Fault = changing(s, often(1, "/nodes", apitest.Fault{Hang: 11 * time.Second}))
+		o, err := observer(t, s, time.Minute).Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		for _, l := range o.Leases {
+			if l.Name == "kube-controller-manager" && l.Holder != "somebody-else" {
+				t.Errorf("held by %s", l.Holder)
+			}
+		}
+	})
 }
 
 // changing lets the holder of a lease change once the nodes were asked for and the
@@ -49,17 +50,17 @@ func changing(s *apitest.Server, fault func(*http.Request) apitest.Fault) func(*
 // Answers that all take long are never of one moment, and give no verdict.
 func TestAnswersThatAreNeverOfOneMomentAreSaid(t *testing.T) {
 	t.Parallel()
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.Fault = func(r *http.Request) apitest.Fault {
-		if strings.Contains(r.URL.Path, "/daemonsets") {
-			return apitest.Fault{Hang: 1500 * time.Millisecond}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.Fault = func(r *http.Request) apitest.Fault {
+			if strings.Contains(r.URL.Path, "/daemonsets") {
+				return apitest.Fault{Hang: 11 * time.Second}
+			}
+			return apitest.Fault{}
 		}
-		return apitest.Fault{}
-	}
-	ob := observer(t, s, time.Minute)
-	ob.Moment = time.Second
-	if o, err := ob.Look(t.Context()); o != nil || err == nil || !strings.Contains(err.Error(), "take too long to be of one moment") {
-		t.Errorf("%v", err)
-	}
+		if o, err := observer(t, s, time.Minute).Look(t.Context()); o != nil || err == nil || !strings.Contains(err.Error(), "take too long to be of one moment") {
+			t.Errorf("%v", err)
+		}
+	})
 }

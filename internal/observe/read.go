@@ -4,7 +4,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -26,9 +25,6 @@ type Observer struct {
 	*kubeapi.Client
 	// AllPods also reads the pods of all namespaces, for volumes that they name.
 	AllPods bool
-	// Moment is the longest time in which managers and leases are seen together; 10
-	// seconds, unless set.
-	Moment time.Duration
 	// Before is compared with in place of the snapshot that the cluster keeps.
 	Before *observation.Snapshot
 
@@ -38,7 +34,8 @@ type Observer struct {
 // part reads one part of an observation; parts write different fields.
 type part func(context.Context, *observation.Observation) error
 
-// moment is shorter than a lease, which no manager gives back: who is seen to run
+// moment is the longest time in which managers and leases are seen together. It is
+// shorter than a lease, which no manager gives back: who is seen to run
 // is who was seen to lead.
 const moment = 10 * time.Second
 
@@ -60,7 +57,7 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 	}
 	start := time.Now()
 	err = together(ctx, out, o.Leases, o.readNodes, o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
-	if err == nil && time.Since(start) > o.moment() {
+	if err == nil && time.Since(start) > moment {
 		err = o.Again(ctx, out)
 	}
 	if err != nil {
@@ -94,14 +91,12 @@ func atOnce(asks ...func() error) error {
 func (o *Observer) Again(ctx context.Context, out *observation.Observation) error {
 	for range 3 {
 		start := time.Now()
-		if err := together(ctx, out, o.Managers, o.Leases); err != nil || time.Since(start) <= o.moment() {
+		if err := together(ctx, out, o.Managers, o.Leases); err != nil || time.Since(start) <= moment {
 			return err
 		}
 	}
 	return &kubeapi.Unreached{What: "look at the managers and the leases", Err: errSlow}
 }
-
-func (o *Observer) moment() time.Duration { return cmp.Or(o.Moment, moment) }
 
 // Leases looks at the leases again.
 func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {

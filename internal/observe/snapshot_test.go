@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,19 +48,21 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 		"one of a later rke-lm": {map[string][]byte{"snapshot.json.gz": packed(strings.Replace(snapshotText, "rke-lm/v1", "rke-lm/v2", 1))}, "it is no Snapshot of rke-lm/v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := apitest.Start(t)
-			s.Fill(3)
-			s.ConfigMaps[observe.SnapshotName] = corev1.ConfigMap{BinaryData: c.data}
-			ob := observer(t, s, time.Second)
-			_, err := ob.Look(t.Context())
-			var lost *kubeapi.Unreached
-			if err == nil || errors.As(err, &lost) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--against FILE, or delete the ConfigMap") {
-				t.Error(err)
-			}
-			ob.Before = &observation.Snapshot{Reached: "install-ccm"}
-			if o, err := ob.Look(t.Context()); err != nil || o.Before != ob.Before {
-				t.Error(err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := apitest.Start(t)
+				s.Fill(3)
+				s.ConfigMaps[observe.SnapshotName] = corev1.ConfigMap{BinaryData: c.data}
+				ob := observer(t, s, time.Second)
+				_, err := ob.Look(t.Context())
+				var lost *kubeapi.Unreached
+				if err == nil || errors.As(err, &lost) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--against FILE, or delete the ConfigMap") {
+					t.Error(err)
+				}
+				ob.Before = &observation.Snapshot{Reached: "install-ccm"}
+				if o, err := ob.Look(t.Context()); err != nil || o.Before != ob.Before {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
@@ -95,17 +98,19 @@ func big(nodes int) observation.Snapshot {
 }
 
 func TestASnapshotOfFiveThousandNodesFitsIntoAConfigMap(t *testing.T) {
-	s := apitest.Start(t)
-	s.Fill(3)
-	ob := observer(t, s, time.Second)
-	if err := ob.KeepSnapshot(t.Context(), big(5000)); err != nil {
-		t.Error(err)
-	}
-	if got := len(s.ConfigMaps[observe.SnapshotName].BinaryData["snapshot.json.gz"]); got > 1<<19 {
-		t.Errorf("%d bytes", got)
-	}
-	s.Do(func() { clear(s.ConfigMaps) })
-	if err := ob.KeepSnapshot(t.Context(), big(40000)); err == nil || !strings.Contains(err.Error(), "--snapshot=FILE") || len(s.ConfigMaps) > 0 {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		ob := observer(t, s, time.Second)
+		if err := ob.KeepSnapshot(t.Context(), big(5000)); err != nil {
+			t.Error(err)
+		}
+		if got := len(s.ConfigMaps[observe.SnapshotName].BinaryData["snapshot.json.gz"]); got > 1<<19 {
+			t.Errorf("%d bytes", got)
+		}
+		s.Do(func() { clear(s.ConfigMaps) })
+		if err := ob.KeepSnapshot(t.Context(), big(40000)); err == nil || !strings.Contains(err.Error(), "--snapshot=FILE") || len(s.ConfigMaps) > 0 {
+			t.Error(err)
+		}
+	})
 }

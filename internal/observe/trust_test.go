@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
@@ -21,32 +23,34 @@ import (
 // A token in a file is read for every request, and one that was refused may have
 // been renewed meanwhile.
 func TestATokenInAFileIsReadAgain(t *testing.T) {
-	s := apitest.StartTLS(t) // a token is sent over TLS alone
-	s.Fill(700)
-	file := filepath.Join(t.TempDir(), "token")
-	write := func(token string) {
-		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.StartTLS(t) // a token is sent over TLS alone
+		s.Fill(700)
+		file := filepath.Join(t.TempDir(), "token")
+		write := func(token string) {
+			if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+				t.Error(err)
+			}
 		}
-	}
-	write("the-first-one")
-	asked := 0
-	s.Fault = func(r *http.Request) apitest.Fault {
-		if !strings.Contains(r.URL.String(), "continue=500") || r.Header.Get("Authorization") == "Bearer the-second-one" {
-			return apitest.Fault{}
+		write("the-first-one")
+		asked := 0
+		s.Fault = func(r *http.Request) apitest.Fault {
+			if !strings.Contains(r.URL.String(), "continue=500") || r.Header.Get("Authorization") == "Bearer the-second-one" {
+				return apitest.Fault{}
+			}
+			if asked++; asked == 2 {
+				write("the-second-one\n")
+			}
+			return apitest.Fault{Status: 401}
 		}
-		if asked++; asked == 2 {
-			write("the-second-one\n")
+		c, err := kubeapi.Connect(kubeapi.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), Patience: 5 * time.Minute})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return apitest.Fault{Status: 401}
-	}
-	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), Patience: 5 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if o, err := (&observe.Observer{Client: c}).Look(t.Context()); err != nil || len(o.Nodes) != 700 || asked != 2 {
-		t.Errorf("%v after %d refusals", err, asked)
-	}
+		if o, err := (&observe.Observer{Client: c}).Look(t.Context()); err != nil || len(o.Nodes) != 700 || asked != 2 {
+			t.Errorf("%v after %d refusals", err, asked)
+		}
+	})
 }
 
 // forbidden is what an API server says that has not read its rules yet.
@@ -62,38 +66,42 @@ func forbidden(times int) func(*http.Request) apitest.Fault {
 }
 
 func TestARightThatWasReviewedIsAskedForAgain(t *testing.T) {
-	s := apitest.StartTLS(t)
-	s.Fill(3)
-	ob := observer(t, s, 5*time.Minute)
-	s.Fault = forbidden(1)
-	var denied *kubeapi.Denied
-	if _, err := ob.Look(t.Context()); !errors.As(err, &denied) {
-		t.Errorf("without a review: %v", err)
-	}
-	s.Do(func() { s.Fault = forbidden(2) })
-	ob.Reviewed()
-	if _, err := ob.Look(t.Context()); err != nil {
-		t.Errorf("with one: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.StartTLS(t)
+		s.Fill(3)
+		ob := observer(t, s, 5*time.Minute)
+		s.Fault = forbidden(1)
+		var denied *kubeapi.Denied
+		if _, err := ob.Look(t.Context()); !errors.As(err, &denied) {
+			t.Errorf("without a review: %v", err)
+		}
+		s.Do(func() { s.Fault = forbidden(2) })
+		ob.Reviewed()
+		if _, err := ob.Look(t.Context()); err != nil {
+			t.Errorf("with one: %v", err)
+		}
+	})
 }
 
 // The answer of a server with another name is never read, nor is it sent a token.
 func TestAServerOfAnotherNameIsSaidAtOnce(t *testing.T) {
-	s := apitest.StartTLS(t)
-	s.Fill(3)
-	ob := observer(t, s, 30*time.Minute)
-	if _, err := ob.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	before := s.Count("")
-	s.Rename(true)
-	start := time.Now()
-	_, err := ob.Look(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "check the address and the certificate authority") || time.Since(start) > 10*time.Minute || s.Count("") != before {
-		t.Errorf("%v after %s and %d requests", err, time.Since(start), s.Count("")-before)
-	}
-	s.Rename(false)
-	if _, err := ob.Look(t.Context()); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.StartTLS(t)
+		s.Fill(3)
+		ob := observer(t, s, 30*time.Minute)
+		if _, err := ob.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := s.Count("")
+		s.Rename(true)
+		start := time.Now()
+		_, err := ob.Look(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "check the address and the certificate authority") || time.Since(start) > 0 || s.Count("") != before {
+			t.Errorf("%v after %s and %d requests", err, time.Since(start), s.Count("")-before)
+		}
+		s.Rename(false)
+		if _, err := ob.Look(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }

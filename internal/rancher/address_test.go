@@ -6,6 +6,7 @@ package rancher
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 func TestAnAddressIsTakenUpToTheRancher(t *testing.T) {
@@ -27,37 +28,41 @@ func TestAnAddressIsTakenUpToTheRancher(t *testing.T) {
 
 // A Rancher may stand below a path, beside others.
 func TestARancherBelowAPathIsReached(t *testing.T) {
-	r, _ := open(t)
-	r.Do(func() { r.Prefix = "/tools/rancher" })
-	from := source(t, r)
-	from.URL += "/tools/rancher/dashboard/"
-	s, err := Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	find(t, s, "orchard")
-	c, err := s.Downstream("c-m-8kqlhbsd")
-	if err != nil || c.Address() != r.URL()+"/tools/rancher/k8s/clusters/c-m-8kqlhbsd" {
-		t.Errorf("%v %s", err, c.Address())
-	}
-	from.Authority = ""
-	if s, err = Open(from); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Find(t.Context(), Query{}); err == nil || !strings.Contains(err.Error(), r.URL()+"/tools/rancher/v3/settings/cacerts") {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := open(t)
+		r.Do(func() { r.Prefix = "/tools/rancher" })
+		from := source(t, r)
+		from.URL += "/tools/rancher/dashboard/"
+		s, err := Open(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		find(t, s, "orchard")
+		c, err := s.Downstream("c-m-8kqlhbsd")
+		if err != nil || c.Address() != r.URL()+"/tools/rancher/k8s/clusters/c-m-8kqlhbsd" {
+			t.Errorf("%v %s", err, c.Address())
+		}
+		from.Authority = ""
+		if s, err = Open(from); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Find(t.Context(), Query{}); err == nil || !strings.Contains(err.Error(), r.URL()+"/tools/rancher/v3/settings/cacerts") {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 func TestAnAddressIsShownWithoutCredentials(t *testing.T) {
-	s, err := Open(Source{Kubeconfig: kubeconfig(t, "https://u-abcde:hunter2@127.0.0.1:1/k8s/clusters/local")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if at, is := s.local.Rancher(); !is || at != "https://127.0.0.1:1" || s.local.Address() != at+"/k8s/clusters/local" {
-		t.Errorf("%s %s", at, s.local.Address())
-	}
-	if _, err := s.Find(t.Context(), Query{}); err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(Source{Kubeconfig: kubeconfig(t, "https://u-abcde:hunter2@127.0.0.1:1/k8s/clusters/local")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, is := s.local.Rancher(); !is || at != "https://127.0.0.1:1" || s.local.Address() != at+"/k8s/clusters/local" {
+			t.Errorf("%s %s", at, s.local.Address())
+		}
+		if _, err := s.Find(t.Context(), Query{}); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v", err)
+		}
+	})
 }

@@ -5,40 +5,47 @@ package rancher
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
 func TestARefusalComesWithTheWarningsOfTheServer(t *testing.T) {
-	r, s := open(t)
-	o := find(t, s, "orchard")
-	r.Do(func() {
-		r.Warning = "unknown field spec.rkeConfig.x"
-		r.Refuse = func(map[string]any) string { return "spec: Invalid value" }
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		r.Do(func() {
+			r.Warning = "unknown field spec.rkeConfig.x"
+			r.Refuse = func(map[string]any) string { return "spec: Invalid value" }
+		})
+		if _, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), false); !rejected(err) || len(warnings) != 1 || warnings[0] != r.Warning {
+			t.Errorf("%q %v", warnings, err)
+		}
 	})
-	if _, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), false); !rejected(err) || len(warnings) != 1 || warnings[0] != r.Warning {
-		t.Errorf("%q %v", warnings, err)
-	}
 }
 
 // Nothing is kept of a dry run, so there is nothing that is not known.
 func TestADryRunIsNeverLost(t *testing.T) {
-	for _, f := range []ranchertest.Fault{{Status: 502}, {Status: 302, Location: "https://login.example.com"}, {Status: 200, Body: "<html>"}} {
-		r, s := open(t)
-		o := find(t, s, "orchard")
-		r.Do(func() { patchFault(f)(r) })
-		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), true); err == nil || lostAnswer(err) || !unreached(err) && !failed(err) {
-			t.Errorf("%d: %T %v", f.Status, err, err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, f := range []ranchertest.Fault{{Status: 502}, {Status: 302, Location: "https://login.example.com"}, {Status: 200, Body: "<html>"}} {
+			r, s := open(t)
+			o := find(t, s, "orchard")
+			r.Do(func() { patchFault(f)(r) })
+			if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), true); err == nil || lostAnswer(err) || !unreached(err) && !failed(err) {
+				t.Errorf("%d: %T %v", f.Status, err, err)
+			}
 		}
-	}
+	})
 }
 
 // A proxy whose server starts anew has a page for that.
 func TestAPageInThePlaceOfAnAnswerIsTriedAgain(t *testing.T) {
-	r, s := open(t)
-	o := find(t, s, "orchard")
-	r.Do(func() { patchFault(ranchertest.Fault{Status: 200, Body: "<html>starting</html>", Lost: true})(r) })
-	if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); err != nil || r.Count("PATCH") != 2 {
-		t.Errorf("%v %v", err, r.Requests)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		r.Do(func() { patchFault(ranchertest.Fault{Status: 200, Body: "<html>starting</html>", Lost: true})(r) })
+		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); err != nil || r.Count("PATCH") != 2 {
+			t.Errorf("%v %v", err, r.Requests)
+		}
+	})
 }

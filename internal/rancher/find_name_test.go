@@ -8,99 +8,112 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
 func TestANameThatIsNoneAsksNobody(t *testing.T) {
-	r, s := open(t)
-	for _, name := range []string{"/", "fleet-default/", "/orchard", "fleet-default/orchard/x", "fleet-default/..", "./orchard", "fleet-default/a%2fb"} {
-		if _, err := s.Find(t.Context(), Query{Name: name}); err == nil || !strings.Contains(err.Error(), "NAMESPACE/NAME") {
-			t.Errorf("%s: %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		for _, name := range []string{"/", "fleet-default/", "/orchard", "fleet-default/orchard/x", "fleet-default/..", "./orchard", "fleet-default/a%2fb"} {
+			if _, err := s.Find(t.Context(), Query{Name: name}); err == nil || !strings.Contains(err.Error(), "NAMESPACE/NAME") {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
-	}
-	if len(r.Requests) > 0 {
-		t.Errorf("%v", r.Requests)
-	}
+		if len(r.Requests) > 0 {
+			t.Errorf("%v", r.Requests)
+		}
+	})
 }
 
 // People know a cluster by its name on the pages, whoever makes it.
 func TestAnyClusterIsFoundByTheNameOnThePages(t *testing.T) {
-	r, s := open(t)
-	for _, text := range []string{
-		`{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"local","namespace":"fleet-local"},"spec":{},"status":{"clusterName":"local"}}`,
-		`{"apiVersion":"management.cattle.io/v3","kind":"Cluster","metadata":{"name":"local"},"spec":{"displayName":"headquarters","internal":true}}`,
-		`{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"c-9q4tz","namespace":"fleet-default"},"spec":{},"status":{"clusterName":"c-9q4tz"}}`,
-		`{"apiVersion":"management.cattle.io/v3","kind":"Cluster","metadata":{"name":"c-9q4tz"},"spec":{"displayName":"Möwe & Söhne (EKS)","eksConfig":{"region":"eu-west-1"}}}`,
-		strings.NewReplacer("c-x7k2p", "c-b5n8w", "curlew", "Grüne Wiese").Replace(curlewText),
-	} {
-		r.Put(t, text)
-	}
-	for name, want := range map[string]string{
-		"local": "fleet-local/local", "headquarters": "fleet-local/local", "c-9q4tz": "fleet-default/c-9q4tz", "Möwe & Söhne (EKS)": "fleet-default/c-9q4tz",
-		"Grüne Wiese": "c-b5n8w (Grüne Wiese)",
-	} {
-		if o := find(t, s, name); o.Title() != want {
-			t.Errorf("%s is %s, not %s", name, o.Title(), want)
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		for _, text := range []string{
+			`{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"local","namespace":"fleet-local"},"spec":{},"status":{"clusterName":"local"}}`,
+			`{"apiVersion":"management.cattle.io/v3","kind":"Cluster","metadata":{"name":"local"},"spec":{"displayName":"headquarters","internal":true}}`,
+			`{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"c-9q4tz","namespace":"fleet-default"},"spec":{},"status":{"clusterName":"c-9q4tz"}}`,
+			`{"apiVersion":"management.cattle.io/v3","kind":"Cluster","metadata":{"name":"c-9q4tz"},"spec":{"displayName":"Möwe & Söhne (EKS)","eksConfig":{"region":"eu-west-1"}}}`,
+			strings.NewReplacer("c-x7k2p", "c-b5n8w", "curlew", "Grüne Wiese").Replace(curlewText),
+		} {
+			r.Put(t, text)
 		}
-	}
+		for name, want := range map[string]string{
+			"local": "fleet-local/local", "headquarters": "fleet-local/local", "c-9q4tz": "fleet-default/c-9q4tz", "Möwe & Söhne (EKS)": "fleet-default/c-9q4tz",
+			"Grüne Wiese": "c-b5n8w (Grüne Wiese)",
+		} {
+			if o := find(t, s, name); o.Title() != want {
+				t.Errorf("%s is %s, not %s", name, o.Title(), want)
+			}
+		}
+	})
 }
 
 func TestANameOfTwoKindsOfClustersIsRefused(t *testing.T) {
-	r, s := open(t)
-	r.Put(t, strings.NewReplacer("u-orchard", "u-curlew", "orchard", "curlew", "c-m-8kqlhbsd", "c-m-9lrmictf").Replace(orchardText))
-	if _, err := s.Find(t.Context(), Query{Name: "curlew"}); err == nil || !strings.Contains(err.Error(), "c-x7k2p (curlew), fleet-default/curlew; name one by") {
-		t.Errorf("%v", err)
-	}
-	for name, distro := range map[string]string{"c-x7k2p": RKE1, "fleet-default/curlew": RKE2, "c-m-9lrmictf": RKE2} {
-		if o := find(t, s, name); o.Distro != distro {
-			t.Errorf("%s is %s", name, o.Title())
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		r.Put(t, strings.NewReplacer("u-orchard", "u-curlew", "orchard", "curlew", "c-m-8kqlhbsd", "c-m-9lrmictf").Replace(orchardText))
+		if _, err := s.Find(t.Context(), Query{Name: "curlew"}); err == nil || !strings.Contains(err.Error(), "c-x7k2p (curlew), fleet-default/curlew; name one by") {
+			t.Errorf("%v", err)
 		}
-	}
+		for name, distro := range map[string]string{"c-x7k2p": RKE1, "fleet-default/curlew": RKE2, "c-m-9lrmictf": RKE2} {
+			if o := find(t, s, name); o.Distro != distro {
+				t.Errorf("%s is %s", name, o.Title())
+			}
+		}
+	})
 }
 
 // A cluster of RKE has two objects, and people label the one or the other.
 func TestAClusterOfRKEIsFoundByTheLabelsOfEither(t *testing.T) {
-	r, s := open(t)
-	r.Edit("/apis/provisioning.cattle.io/v1/namespaces/fleet-default/clusters/c-x7k2p", func(o map[string]any) {
-		o["metadata"].(map[string]any)["labels"] = map[string]any{"team": "birds"}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		r.Edit("/apis/provisioning.cattle.io/v1/namespaces/fleet-default/clusters/c-x7k2p", func(o map[string]any) {
+			o["metadata"].(map[string]any)["labels"] = map[string]any{"team": "birds"}
+		})
+		list, err := s.Find(t.Context(), Query{Selector: "team=birds"})
+		if err != nil || len(list) != 1 || list[0].Distro != RKE1 || list[0].Title() != "c-x7k2p (curlew)" {
+			t.Errorf("%v %v", list, err)
+		}
 	})
-	list, err := s.Find(t.Context(), Query{Selector: "team=birds"})
-	if err != nil || len(list) != 1 || list[0].Distro != RKE1 || list[0].Title() != "c-x7k2p (curlew)" {
-		t.Errorf("%v %v", list, err)
-	}
 }
 
 func TestTheServerOfAnotherClusterIsNotTakenForARancher(t *testing.T) {
-	for _, status := range []int{403, 404} {
-		r, s := open(t)
-		r.Do(func() {
-			r.Fault = func(req *http.Request) ranchertest.Fault {
-				if strings.HasSuffix(req.URL.Path, "/apis/provisioning.cattle.io/v1") {
-					return ranchertest.Fault{Status: 404}
+	synctest.Test(t, func(t *testing.T) {
+		for _, status := range []int{403, 404} {
+			r, s := open(t)
+			r.Do(func() {
+				r.Fault = func(req *http.Request) ranchertest.Fault {
+					if strings.HasSuffix(req.URL.Path, "/apis/provisioning.cattle.io/v1") {
+						return ranchertest.Fault{Status: 404}
+					}
+					return ranchertest.Fault{Status: status}
 				}
-				return ranchertest.Fault{Status: status}
-			}
-		})
-		for _, name := range []string{"fleet-default/orchard", "orchard", ""} {
-			if _, err := s.Find(t.Context(), Query{Name: name}); !errors.Is(err, ErrNoRancher) {
-				t.Errorf("%d, %q: %v", status, name, err)
+			})
+			for _, name := range []string{"fleet-default/orchard", "orchard", ""} {
+				if _, err := s.Find(t.Context(), Query{Name: name}); !errors.Is(err, ErrNoRancher) {
+					t.Errorf("%d, %q: %v", status, name, err)
+				}
 			}
 		}
-	}
+	})
 }
 
 // A cut says nothing about what kind of a cluster it is.
 func TestACutIsNoAnswerAboutAClusterOfRKE(t *testing.T) {
-	for _, name := range []string{"fleet-default/c-x7k2p", "c-x7k2p"} {
-		r, s := open(t)
-		r.Do(func() {
-			r.Fault = func(req *http.Request) ranchertest.Fault {
-				return ranchertest.Fault{Lost: strings.HasSuffix(req.URL.Path, "/v3/clusters/c-x7k2p")}
+	synctest.Test(t, func(t *testing.T) {
+		for _, name := range []string{"fleet-default/c-x7k2p", "c-x7k2p"} {
+			r, s := open(t)
+			r.Do(func() {
+				r.Fault = func(req *http.Request) ranchertest.Fault {
+					return ranchertest.Fault{Lost: strings.HasSuffix(req.URL.Path, "/v3/clusters/c-x7k2p")}
+				}
+			})
+			if list, err := s.Find(t.Context(), Query{Name: name}); !unreached(err) {
+				t.Errorf("%s: %v %v", name, list, err)
 			}
-		})
-		if list, err := s.Find(t.Context(), Query{Name: name}); !unreached(err) {
-			t.Errorf("%s: %v %v", name, list, err)
 		}
-	}
+	})
 }

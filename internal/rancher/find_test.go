@@ -9,122 +9,135 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
 func TestAClusterIsFoundByWhateverPeopleCallIt(t *testing.T) {
-	_, s := open(t)
-	for name, want := range map[string]string{
-		"fleet-default/orchard": "fleet-default/orchard", "orchard": "fleet-default/orchard", "c-m-8kqlhbsd": "fleet-default/orchard",
-		"curlew": "c-x7k2p (curlew)", "c-x7k2p": "c-x7k2p (curlew)", "fleet-default/c-x7k2p": "c-x7k2p (curlew)",
-		"guest": "fleet-default/guest",
-	} {
-		if o := find(t, s, name); o.Title() != want || o.UID == "" || o.ID == "" {
-			t.Errorf("%s is %s, not %s: %+v", name, o.Title(), want, o)
+	synctest.Test(t, func(t *testing.T) {
+		_, s := open(t)
+		for name, want := range map[string]string{
+			"fleet-default/orchard": "fleet-default/orchard", "orchard": "fleet-default/orchard", "c-m-8kqlhbsd": "fleet-default/orchard",
+			"curlew": "c-x7k2p (curlew)", "c-x7k2p": "c-x7k2p (curlew)", "fleet-default/c-x7k2p": "c-x7k2p (curlew)",
+			"guest": "fleet-default/guest",
+		} {
+			if o := find(t, s, name); o.Title() != want || o.UID == "" || o.ID == "" {
+				t.Errorf("%s is %s, not %s: %+v", name, o.Title(), want, o)
+			}
 		}
-	}
+	})
 }
 
 func TestClustersAreListedOnceEach(t *testing.T) {
-	_, s := open(t)
-	for selector, want := range map[string]string{
-		"":                     "c-x7k2p (curlew), fleet-default/guest, fleet-default/orchard",
-		"env=prod":             "c-x7k2p (curlew), fleet-default/orchard",
-		"env notin (prod,dev)": "fleet-default/guest",
-		"env=nowhere":          "",
-	} {
-		list, err := s.Find(t.Context(), Query{Selector: selector})
-		var titles []string
-		for _, o := range list {
-			titles = append(titles, o.Title())
+	synctest.Test(t, func(t *testing.T) {
+		_, s := open(t)
+		for selector, want := range map[string]string{
+			"":                     "c-x7k2p (curlew), fleet-default/guest, fleet-default/orchard",
+			"env=prod":             "c-x7k2p (curlew), fleet-default/orchard",
+			"env notin (prod,dev)": "fleet-default/guest",
+			"env=nowhere":          "",
+		} {
+			list, err := s.Find(t.Context(), Query{Selector: selector})
+			var titles []string
+			for _, o := range list {
+				titles = append(titles, o.Title())
+			}
+			if got := strings.Join(titles, ", "); err != nil || got != want {
+				t.Errorf("%q: %v %s, not %s", selector, err, got, want)
+			}
 		}
-		if got := strings.Join(titles, ", "); err != nil || got != want {
-			t.Errorf("%q: %v %s, not %s", selector, err, got, want)
+		if _, err := s.Find(t.Context(), Query{Selector: "env in"}); err == nil {
+			t.Error("half of a selector is taken")
 		}
-	}
-	if _, err := s.Find(t.Context(), Query{Selector: "env in"}); err == nil {
-		t.Error("half of a selector is taken")
-	}
+	})
 }
 
 // A list comes in pages, and begins anew where it expires between two.
 func TestManyClustersAreAllFoundOnceEach(t *testing.T) {
-	r, s := open(t)
-	const more = 1100
-	for i := range more {
-		name := fmt.Sprintf("flock-%04d", i)
-		r.Put(t, strings.NewReplacer("u-orchard", "u-"+name, "orchard", name, "c-m-8kqlhbsd", fmt.Sprintf("c-m-%08d", i)).Replace(orchardText))
-	}
-	expired := false
-	r.Do(func() {
-		r.Fault = func(req *http.Request) ranchertest.Fault {
-			if expired || !strings.Contains(req.URL.RawQuery, "continue=1000") {
-				return ranchertest.Fault{}
-			}
-			expired = true
-			return ranchertest.Fault{Status: http.StatusGone}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		const more = 1100
+		for i := range more {
+			name := fmt.Sprintf("flock-%04d", i)
+			r.Put(t, strings.NewReplacer("u-orchard", "u-"+name, "orchard", name, "c-m-8kqlhbsd", fmt.Sprintf("c-m-%08d", i)).Replace(orchardText))
 		}
+		expired := false
+		r.Do(func() {
+			r.Fault = func(req *http.Request) ranchertest.Fault {
+				if expired || !strings.Contains(req.URL.RawQuery, "continue=1000") {
+					return ranchertest.Fault{}
+				}
+				expired = true
+				return ranchertest.Fault{Status: http.StatusGone}
+			}
+		})
+		list, err := s.Find(t.Context(), Query{})
+		titles := map[string]bool{}
+		for _, o := range list {
+			titles[o.Title()] = true
+		}
+		if err != nil || !expired || len(list) != more+3 || len(titles) != more+3 {
+			t.Errorf("%v, %d clusters, %d of them different", err, len(list), len(titles))
+		}
+		find(t, s, "flock-1099")
 	})
-	list, err := s.Find(t.Context(), Query{})
-	titles := map[string]bool{}
-	for _, o := range list {
-		titles[o.Title()] = true
-	}
-	if err != nil || !expired || len(list) != more+3 || len(titles) != more+3 {
-		t.Errorf("%v, %d clusters, %d of them different", err, len(list), len(titles))
-	}
-	find(t, s, "flock-1099")
 }
 
 // The role of a verb allows to get one object; it needs no list.
 func TestAClusterIsReadWithoutAList(t *testing.T) {
-	for _, name := range []string{"fleet-default/orchard", "c-x7k2p"} {
-		r, s := open(t)
-		r.Do(func() {
-			r.Fault = func(req *http.Request) ranchertest.Fault {
-				if strings.HasSuffix(req.URL.Path, "/clusters") {
-					return ranchertest.Fault{Status: 403}
+	synctest.Test(t, func(t *testing.T) {
+		for _, name := range []string{"fleet-default/orchard", "c-x7k2p"} {
+			r, s := open(t)
+			r.Do(func() {
+				r.Fault = func(req *http.Request) ranchertest.Fault {
+					if strings.HasSuffix(req.URL.Path, "/clusters") {
+						return ranchertest.Fault{Status: 403}
+					}
+					return ranchertest.Fault{}
 				}
-				return ranchertest.Fault{}
-			}
-		})
-		find(t, s, name)
-	}
+			})
+			find(t, s, name)
+		}
+	})
 }
 
 func TestANameThatMeansNoneOrSeveralIsRefused(t *testing.T) {
-	r, s := open(t)
-	for _, name := range []string{"heron", "fleet-default/heron"} {
-		if _, err := s.Find(t.Context(), Query{Name: name}); !errors.Is(err, ErrNone) {
-			t.Errorf("%s: %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		for _, name := range []string{"heron", "fleet-default/heron"} {
+			if _, err := s.Find(t.Context(), Query{Name: name}); !errors.Is(err, ErrNone) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
-	}
-	r.Put(t, strings.Replace(orchardText, "fleet-default", "other", 1))
-	if _, err := s.Find(t.Context(), Query{Name: "orchard"}); err == nil || !strings.Contains(err.Error(), "fleet-default/orchard, other/orchard") {
-		t.Errorf("%v", err)
-	}
+		r.Put(t, strings.Replace(orchardText, "fleet-default", "other", 1))
+		if _, err := s.Find(t.Context(), Query{Name: "orchard"}); err == nil || !strings.Contains(err.Error(), "fleet-default/orchard, other/orchard") {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 // The text of an object is what people write: what the server keeps changes all the
 // time, and would make every saved plan stale.
 func TestTheTextIsWithoutWhatTheServerKeeps(t *testing.T) {
-	r, s := open(t)
-	before := find(t, s, "fleet-default/orchard")
-	for _, part := range []string{"managedFields", "resourceVersion", "status", `"generation"`} {
-		if strings.Contains(string(before.Text), part) {
-			t.Errorf("the text has %s:\n%s", part, before.Text)
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		before := find(t, s, "fleet-default/orchard")
+		for _, part := range []string{"managedFields", "resourceVersion", "status", `"generation"`} {
+			if strings.Contains(string(before.Text), part) {
+				t.Errorf("the text has %s:\n%s", part, before.Text)
+			}
 		}
-	}
-	if !strings.Contains(string(before.Text), `"additionalManifest": "a: \u003cb\u003e \u0026 c\n"`) {
-		t.Errorf("a value is not the text that the server wrote:\n%s", before.Text)
-	}
-	r.Edit(orchard, func(o map[string]any) { o["status"] = map[string]any{"ready": false} })
-	after := find(t, s, "fleet-default/orchard")
-	if string(after.Text) != string(before.Text) || after.ResourceVersion == before.ResourceVersion {
-		t.Errorf("a status makes it another text:\n%s", after.Text)
-	}
+		if !strings.Contains(string(before.Text), `"additionalManifest": "a: \u003cb\u003e \u0026 c\n"`) {
+			t.Errorf("a value is not the text that the server wrote:\n%s", before.Text)
+		}
+		r.Edit(orchard, func(o map[string]any) { o["status"] = map[string]any{"ready": false} })
+		after := find(t, s, "fleet-default/orchard")
+		if string(after.Text) != string(before.Text) || after.ResourceVersion == before.ResourceVersion {
+			t.Errorf("a status makes it another text:\n%s", after.Text)
+		}
+	})
 }
 
 func TestWhatAnswersIsARancherOrAnError(t *testing.T) {
@@ -145,12 +158,14 @@ func TestWhatAnswersIsARancherOrAnError(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, s := open(t)
-			r.Do(func() { r.Fault = func(*http.Request) ranchertest.Fault { return c.fault } })
-			_, err := s.Find(t.Context(), Query{})
-			if err == nil || !strings.Contains(err.Error(), c.want) || !c.is(err) || strings.Contains(err.Error(), "abcdefgh") {
-				t.Errorf("%T %v", err, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r, s := open(t)
+				r.Do(func() { r.Fault = func(*http.Request) ranchertest.Fault { return c.fault } })
+				_, err := s.Find(t.Context(), Query{})
+				if err == nil || !strings.Contains(err.Error(), c.want) || !c.is(err) || strings.Contains(err.Error(), "abcdefgh") {
+					t.Errorf("%T %v", err, err)
+				}
+			})
 		})
 	}
 }
@@ -160,22 +175,24 @@ func failed(err error) bool    { return errors.As(err, new(*kubeapi.Failure)) }
 func unreached(err error) bool { return errors.As(err, new(*kubeapi.Unreached)) }
 
 func TestAnotherClusterIsReachedThroughRancherAlone(t *testing.T) {
-	r, s := open(t)
-	r.Do(func() {
-		r.Downstream["c-m-8kqlhbsd"] = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			w.Write([]byte(`{"kind":"Path","path":"` + req.URL.Path + `"}`))
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		r.Do(func() {
+			r.Downstream["c-m-8kqlhbsd"] = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				w.Write([]byte(`{"kind":"Path","path":"` + req.URL.Path + `"}`))
+			})
 		})
+		c, err := s.Downstream("c-m-8kqlhbsd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := c.Do(t.Context(), kubeapi.Request{What: "get the version", Method: http.MethodGet, Path: "/version"})
+		if err != nil || !strings.Contains(string(a.Body), `"/version"`) {
+			t.Errorf("%v %s", err, a.Body)
+		}
+		direct := &Server{local: &kubeapi.Client{}}
+		if _, err := direct.Downstream("c-m-8kqlhbsd"); err == nil || !strings.Contains(err.Error(), "--rancher-url") {
+			t.Errorf("%v", err)
+		}
 	})
-	c, err := s.Downstream("c-m-8kqlhbsd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := c.Do(t.Context(), kubeapi.Request{What: "get the version", Method: http.MethodGet, Path: "/version"})
-	if err != nil || !strings.Contains(string(a.Body), `"/version"`) {
-		t.Errorf("%v %s", err, a.Body)
-	}
-	direct := &Server{local: &kubeapi.Client{}}
-	if _, err := direct.Downstream("c-m-8kqlhbsd"); err == nil || !strings.Contains(err.Error(), "--rancher-url") {
-		t.Errorf("%v", err)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/rights"
@@ -31,124 +32,138 @@ const controlPlaneText = `{"apiVersion":"rke.cattle.io/v1","kind":"RKEControlPla
  "spec":{"kubernetesVersion":"v1.26.15+rke2r1"},"status":{"observedGeneration":4,"appliedSpec":{"kubernetesVersion":"v1.26.15+rke2r1"},"conditions":[{"type":"Ready","status":"True"},{"type":"Reconciled","status":"Unknown","message":"waiting"}]}}`
 
 func TestARolloutIsSeenAsRancherShowsIt(t *testing.T) {
-	r, s := open(t)
-	for _, text := range []string{
-		controlPlaneText, machine("m-2", "orchard"), machine("m-1", "orchard"), machine("m-9", "another"),
-		plan("m-1", `{"cloud-provider-name":"aws"}`, ""), plan("m-2", `{"cloud-provider-name":"external"}`, "b2xk"), plan("m-9", `{}`, ""),
-	} {
-		r.Put(t, text)
-	}
-	seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := seen.ControlPlane
-	if c == nil || c.Generation != 4 || c.Observed != 4 || c.Conditions["Reconciled"].Status != "Unknown" || len(seen.Machines) != 2 {
-		t.Fatalf("%+v %+v", c, seen.Machines)
-	}
-	one, two := seen.Machines[0], seen.Machines[1]
-	if one.Name != "m-1" || one.Node != "ip-m-1" || one.Plan == nil || !one.Plan.Applied || one.Plan.Config["cloud-provider-name"] != "aws" {
-		t.Errorf("%+v %+v", one, one.Plan)
-	}
-	if two.Plan == nil || two.Plan.Applied || two.Plan.Config["cloud-provider-name"] != "external" {
-		t.Errorf("%+v", two.Plan)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		for _, text := range []string{
+			controlPlaneText, machine("m-2", "orchard"), machine("m-1", "orchard"), machine("m-9", "another"),
+			plan("m-1", `{"cloud-provider-name":"aws"}`, ""), plan("m-2", `{"cloud-provider-name":"external"}`, "b2xk"), plan("m-9", `{}`, ""),
+		} {
+			r.Put(t, text)
+		}
+		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := seen.ControlPlane
+		if c == nil || c.Generation != 4 || c.Observed != 4 || c.Conditions["Reconciled"].Status != "Unknown" || len(seen.Machines) != 2 {
+			t.Fatalf("%+v %+v", c, seen.Machines)
+		}
+		one, two := seen.Machines[0], seen.Machines[1]
+		if one.Name != "m-1" || one.Node != "ip-m-1" || one.Plan == nil || !one.Plan.Applied || one.Plan.Config["cloud-provider-name"] != "aws" {
+			t.Errorf("%+v %+v", one, one.Plan)
+		}
+		if two.Plan == nil || two.Plan.Applied || two.Plan.Config["cloud-provider-name"] != "external" {
+			t.Errorf("%+v", two.Plan)
+		}
+	})
 }
 
 func TestManyMachinesArePlannedFor(t *testing.T) {
-	r, s := open(t)
-	for i := range 2*namesAtOnce + 1 {
-		name := fmt.Sprintf("m-%03d", i)
-		r.Put(t, machine(name, "orchard"))
-		r.Put(t, plan(name, `{}`, ""))
-	}
-	seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
-	if err != nil || len(seen.Machines) != 2*namesAtOnce+1 || seen.ControlPlane != nil || r.Count("/secrets?") != 3 {
-		t.Fatalf("%v, %d machines, %d requests", err, len(seen.Machines), r.Count("/secrets?"))
-	}
-	for _, m := range seen.Machines {
-		if m.Plan == nil {
-			t.Errorf("%s has no plan", m.Name)
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		for i := range 2*namesAtOnce + 1 {
+			name := fmt.Sprintf("m-%03d", i)
+			r.Put(t, machine(name, "orchard"))
+			r.Put(t, plan(name, `{}`, ""))
 		}
-	}
+		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
+		if err != nil || len(seen.Machines) != 2*namesAtOnce+1 || seen.ControlPlane != nil || r.Count("/secrets?") != 3 {
+			t.Fatalf("%v, %d machines, %d requests", err, len(seen.Machines), r.Count("/secrets?"))
+		}
+		for _, m := range seen.Machines {
+			if m.Plan == nil {
+				t.Errorf("%s has no plan", m.Name)
+			}
+		}
+	})
 }
 
 func TestTheRolloutOfAnEngineIsInItsObject(t *testing.T) {
-	_, s := open(t)
-	seen, err := s.Rollout(t.Context(), find(t, s, "curlew"))
-	if err != nil || seen.Engine == nil || seen.Engine.Conditions["Ready"].Status != "True" || seen.Engine.Spec["kubernetesVersion"] != "v1.26.15-rancher1-1" {
-		t.Errorf("%v %+v", err, seen.Engine)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		_, s := open(t)
+		seen, err := s.Rollout(t.Context(), find(t, s, "curlew"))
+		if err != nil || seen.Engine == nil || seen.Engine.Conditions["Ready"].Status != "True" || seen.Engine.Spec["kubernetesVersion"] != "v1.26.15-rancher1-1" {
+			t.Errorf("%v %+v", err, seen.Engine)
+		}
+	})
 }
 
 func TestARolloutThatIsNotSeenWholeIsAnError(t *testing.T) {
-	for _, part := range []string{"/rkecontrolplanes/", "/machines?", "/secrets?"} {
-		r, s := open(t)
-		r.Put(t, machine("m-1", "orchard"))
-		o := find(t, s, "orchard")
-		r.Do(func() {
-			r.Fault = func(req *http.Request) ranchertest.Fault {
-				if strings.Contains(req.URL.String(), part) {
-					return ranchertest.Fault{Status: 403}
+	synctest.Test(t, func(t *testing.T) {
+		for _, part := range []string{"/rkecontrolplanes/", "/machines?", "/secrets?"} {
+			r, s := open(t)
+			r.Put(t, machine("m-1", "orchard"))
+			o := find(t, s, "orchard")
+			r.Do(func() {
+				r.Fault = func(req *http.Request) ranchertest.Fault {
+					if strings.Contains(req.URL.String(), part) {
+						return ranchertest.Fault{Status: 403}
+					}
+					return ranchertest.Fault{}
 				}
-				return ranchertest.Fault{}
+			})
+			if _, err := s.Rollout(t.Context(), o); !denied(err) {
+				t.Errorf("%s: %v", part, err)
 			}
-		})
-		if _, err := s.Rollout(t.Context(), o); !denied(err) {
-			t.Errorf("%s: %v", part, err)
 		}
-	}
+	})
 }
 
 func TestWhatIsAroundAClusterIsRead(t *testing.T) {
-	r, s := open(t)
-	r.Put(t, controlPlaneText)
-	r.Put(t, `{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default"},"spec":{"paused":true}}`)
-	seen, err := s.Around(t.Context(), find(t, s, "orchard"))
-	if err != nil || !strings.Contains(string(seen.ControlPlane), "RKEControlPlane") || !strings.Contains(string(seen.Infrastructure), `"paused":true`) || !strings.Contains(string(seen.Object), "managedFields") {
-		t.Errorf("%v %s %s", err, seen.ControlPlane, seen.Infrastructure)
-	}
-	if seen, err := s.Around(t.Context(), find(t, s, "curlew")); err != nil || seen.ControlPlane != nil || seen.Object == nil {
-		t.Errorf("%v %s", err, seen.ControlPlane)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		r.Put(t, controlPlaneText)
+		r.Put(t, `{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default"},"spec":{"paused":true}}`)
+		seen, err := s.Around(t.Context(), find(t, s, "orchard"))
+		if err != nil || !strings.Contains(string(seen.ControlPlane), "RKEControlPlane") || !strings.Contains(string(seen.Infrastructure), `"paused":true`) || !strings.Contains(string(seen.Object), "managedFields") {
+			t.Errorf("%v %s %s", err, seen.ControlPlane, seen.Infrastructure)
+		}
+		if seen, err := s.Around(t.Context(), find(t, s, "curlew")); err != nil || seen.ControlPlane != nil || seen.Object == nil {
+			t.Errorf("%v %s", err, seen.ControlPlane)
+		}
+	})
 }
 
 // A page in the place of an object does not tell that nothing is paused.
 func TestAPageIsNothingAroundACluster(t *testing.T) {
-	for _, part := range []string{"/rkecontrolplanes/", "/cluster.x-k8s.io/"} {
-		r, s := open(t)
-		o := find(t, s, "orchard")
-		pages := 0
-		page := func(most int) func(*http.Request) ranchertest.Fault {
-			return func(req *http.Request) ranchertest.Fault {
-				if !strings.Contains(req.URL.Path, part) || pages == most {
-					return ranchertest.Fault{}
+	synctest.Test(t, func(t *testing.T) {
+		for _, part := range []string{"/rkecontrolplanes/", "/cluster.x-k8s.io/"} {
+			r, s := open(t)
+			o := find(t, s, "orchard")
+			pages := 0
+			page := func(most int) func(*http.Request) ranchertest.Fault {
+				return func(req *http.Request) ranchertest.Fault {
+					if !strings.Contains(req.URL.Path, part) || pages == most {
+						return ranchertest.Fault{}
+					}
+					pages++
+					return ranchertest.Fault{Status: 200, Body: "<html>starting</html>"}
 				}
-				pages++
-				return ranchertest.Fault{Status: 200, Body: "<html>starting</html>"}
+			}
+			r.Do(func() { r.Fault = page(2) })
+			if seen, err := s.Around(t.Context(), o); err != nil || seen.ControlPlane != nil || seen.Infrastructure != nil {
+				t.Errorf("%s: %v %s%s", part, err, seen.ControlPlane, seen.Infrastructure)
+			}
+			r.Do(func() { r.Fault = page(-1) })
+			if _, err := s.Around(t.Context(), o); !unreached(err) {
+				t.Errorf("%s: %v", part, err)
 			}
 		}
-		r.Do(func() { r.Fault = page(2) })
-		if seen, err := s.Around(t.Context(), o); err != nil || seen.ControlPlane != nil || seen.Infrastructure != nil {
-			t.Errorf("%s: %v %s%s", part, err, seen.ControlPlane, seen.Infrastructure)
-		}
-		r.Do(func() { r.Fault = page(-1) })
-		if _, err := s.Around(t.Context(), o); !unreached(err) {
-			t.Errorf("%s: %v", part, err)
-		}
-	}
+	})
 }
 
 func TestRightsThatAreMissingAreListedInTheirOrder(t *testing.T) {
-	r, s := open(t)
-	o := find(t, s, "orchard")
-	r.Do(func() { r.Denied["patch nodes"], r.Denied["list machines"] = true, true })
-	needed := rights.Needed("migrate", rights.Subject{Distro: o.Distro, Home: o.Home(), Name: o.Name, ID: o.ID})
-	missing, err := s.Rights(t.Context(), needed)
-	if err != nil || fmt.Sprint(missing) != "[list machines.cluster.x-k8s.io in fleet-default patch nodes of the cluster c-m-8kqlhbsd]" {
-		t.Error(err, missing)
-	}
-	if n := r.Count("POST /k8s/clusters/c-m-8kqlhbsd/apis/authorization.k8s.io"); n == 0 || r.Count("PATCH") > 0 {
-		t.Errorf("%d reviews on the cluster, %v", n, r.Requests)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		r.Do(func() { r.Denied["patch nodes"], r.Denied["list machines"] = true, true })
+		needed := rights.Needed("migrate", rights.Subject{Distro: o.Distro, Home: o.Home(), Name: o.Name, ID: o.ID})
+		missing, err := s.Rights(t.Context(), needed)
+		if err != nil || fmt.Sprint(missing) != "[list machines.cluster.x-k8s.io in fleet-default patch nodes of the cluster c-m-8kqlhbsd]" {
+			t.Error(err, missing)
+		}
+		if n := r.Count("POST /k8s/clusters/c-m-8kqlhbsd/apis/authorization.k8s.io"); n == 0 || r.Count("PATCH") > 0 {
+			t.Errorf("%d reviews on the cluster, %v", n, r.Requests)
+		}
+	})
 }

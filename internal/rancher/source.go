@@ -27,6 +27,7 @@ type Source struct {
 	Insecure  bool
 	UserAgent string
 	Patience  time.Duration // for how long a request is tried again
+	Dial      kubeapi.Dial  // nil for the network of this machine
 }
 
 // TokenVariable holds the token of a Rancher.
@@ -39,7 +40,7 @@ type Server struct{ local *kubeapi.Client }
 func Open(s Source) (*Server, error) {
 	c := kubeapi.Connection{
 		Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: s.UserAgent, Patience: s.Patience,
-		Authority: s.Authority, Insecure: s.Insecure,
+		Authority: s.Authority, Insecure: s.Insecure, Dial: s.Dial,
 	}
 	var err error
 	switch {

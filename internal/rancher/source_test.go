@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
@@ -48,42 +50,52 @@ func kubeconfig(t *testing.T, server string, more ...string) string {
 }
 
 func TestEverySourceLeadsToTheRancher(t *testing.T) {
-	r, _ := open(t)
 	key, secret, _ := strings.Cut(ranchertest.Token, ":")
-	config := kubeconfig(t, r.URL()+"/k8s/clusters/local", "certificate-authority: "+r.Authority(t))
-	for name, make := range map[string]func() Source{
-		"a file with the token": func() Source { return source(t, r) },
-		"the variable": func() Source {
+	config := func(t *testing.T, r *ranchertest.Server) string {
+		return kubeconfig(t, r.URL()+"/k8s/clusters/local", "certificate-authority: "+r.Authority(t))
+	}
+	for name, make := range map[string]func(*testing.T, *ranchertest.Server) Source{
+		"a file with the token": func(t *testing.T, r *ranchertest.Server) Source { return source(t, r) },
+		"the variable": func(t *testing.T, r *ranchertest.Server) Source {
 			t.Setenv(TokenVariable, ranchertest.Token)
 			return Source{URL: r.URL() + "/", Authority: r.Authority(t)}
 		},
-		"the command line": func() Source {
+		"the command line": func(t *testing.T, r *ranchertest.Server) Source {
 			commandLine(t, map[string]string{"url": r.URL(), "tokenKey": ranchertest.Token, "cacert": r.Certificate()})
 			return Source{CLI: CurrentServer}
 		},
-		"the command line, by keys": func() Source {
+		"the command line, by keys": func(t *testing.T, r *ranchertest.Server) Source {
 			commandLine(t, map[string]string{"url": r.URL(), "accessKey": key, "secretKey": secret, "cacert": r.Certificate()})
 			return Source{CLI: "here"}
 		},
-		"a kubeconfig":                   func() Source { return Source{Kubeconfig: config} },
-		"a kubeconfig and a certificate": func() Source { return Source{Kubeconfig: config, Authority: r.Authority(t)} },
-		"an address of the browser": func() Source {
+		"a kubeconfig": func(t *testing.T, r *ranchertest.Server) Source { return Source{Kubeconfig: config(t, r)} },
+		"a kubeconfig and a certificate": func(t *testing.T, r *ranchertest.Server) Source {
+			return Source{Kubeconfig: config(t, r), Authority: r.Authority(t)}
+		},
+		"an address of the browser": func(t *testing.T, r *ranchertest.Server) Source {
 			return Source{URL: r.URL() + "/dashboard/c/_/manager/provisioning.cattle.io.cluster?mode=view#tab", TokenFile: r.TokenFile(t), Authority: r.Authority(t)}
 		},
-		"an address of the API": func() Source {
+		"an address of the API": func(t *testing.T, r *ranchertest.Server) Source {
 			return Source{URL: r.URL() + "/v3/", TokenFile: r.TokenFile(t), Authority: r.Authority(t)}
 		},
-		"any certificate": func() Source { return Source{URL: r.URL(), TokenFile: r.TokenFile(t), Insecure: true} },
+		"any certificate": func(t *testing.T, r *ranchertest.Server) Source {
+			return Source{URL: r.URL(), TokenFile: r.TokenFile(t), Insecure: true}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Open(make())
-			if err != nil {
-				t.Fatal(err)
-			}
-			find(t, s, "orchard")
-			if _, err := s.Downstream("c-m-8kqlhbsd"); err != nil {
-				t.Error(err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := open(t)
+				from := make(t, r)
+				from.Dial = memnet.Dial
+				s, err := Open(from)
+				if err != nil {
+					t.Fatal(err)
+				}
+				find(t, s, "orchard")
+				if _, err := s.Downstream("c-m-8kqlhbsd"); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
@@ -130,24 +142,28 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 }
 
 func TestACertificateThatIsNotTrustedSaysHowToGetIt(t *testing.T) {
-	r, _ := open(t)
-	s, err := Open(Source{URL: r.URL(), TokenFile: r.TokenFile(t), Patience: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Find(t.Context(), Query{}); err == nil || !strings.Contains(err.Error(), "/v3/settings/cacerts") || !unreached(err) {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := open(t)
+		s, err := Open(Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), Patience: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Find(t.Context(), Query{}); err == nil || !strings.Contains(err.Error(), "/v3/settings/cacerts") || !unreached(err) {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 func TestATokenThatIsNotAcceptedSaysWhy(t *testing.T) {
-	r, _ := open(t)
-	t.Setenv(TokenVariable, "token-abcde:expired")
-	s, err := Open(Source{URL: r.URL(), Authority: r.Authority(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Find(t.Context(), Query{}); !denied(err) || strings.Contains(err.Error(), "token-abcde") {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := open(t)
+		t.Setenv(TokenVariable, "token-abcde:expired")
+		s, err := Open(Source{Dial: memnet.Dial, URL: r.URL(), Authority: r.Authority(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Find(t.Context(), Query{}); !denied(err) || strings.Contains(err.Error(), "token-abcde") {
+			t.Errorf("%v", err)
+		}
+	})
 }

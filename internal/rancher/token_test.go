@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
@@ -28,41 +29,45 @@ func TestATokenIsOneWordWhereverItComesFrom(t *testing.T) {
 
 // A run is longer than many a token lives.
 func TestATokenThatIsRenewedInItsFileIsUsedAtOnce(t *testing.T) {
-	r, _ := open(t)
-	from := source(t, r)
-	if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Do(func() {
-		r.Fault = func(*http.Request) ranchertest.Fault {
-			if err := os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600); err != nil {
-				t.Error(err)
-			}
-			return ranchertest.Fault{}
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := open(t)
+		from := source(t, r)
+		if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		s, err := Open(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Do(func() {
+			r.Fault = func(*http.Request) ranchertest.Fault {
+				if err := os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600); err != nil {
+					t.Error(err)
+				}
+				return ranchertest.Fault{}
+			}
+		})
+		find(t, s, "orchard")
 	})
-	find(t, s, "orchard")
 }
 
 // A shell's <(command) can be read once.
 func TestATokenFromAPipeIsKept(t *testing.T) {
-	r, _ := open(t)
-	out, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	in.WriteString(ranchertest.Token + "\n")
-	in.Close()
-	from := source(t, r)
-	from.TokenFile = fmt.Sprintf("/dev/fd/%d", out.Fd())
-	s, err := Open(from)
-	if err != nil {
-		t.Skip("this system has no /dev/fd: ", err)
-	}
-	find(t, s, "orchard")
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := open(t)
+		out, in, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		in.WriteString(ranchertest.Token + "\n")
+		in.Close()
+		from := source(t, r)
+		from.TokenFile = fmt.Sprintf("/dev/fd/%d", out.Fd())
+		s, err := Open(from)
+		if err != nil {
+			t.Skip("this system has no /dev/fd: ", err)
+		}
+		find(t, s, "orchard")
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -26,45 +27,53 @@ func spec(object map[string]any, keys ...string) map[string]any {
 }
 
 func TestAPatchIsWrittenOnceAndShown(t *testing.T) {
-	r, s := open(t)
-	r.Do(func() { r.Warning = `unknown field spec.rkeConfig.x token=abcdefghijkl` })
-	o := find(t, s, "orchard")
-	now, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), false)
-	if err != nil || now.Generation != o.Generation+1 || !strings.Contains(r.Object(orchard), `"external"`) {
-		t.Errorf("%v %+v\n%s", err, now, r.Object(orchard))
-	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "unknown field") || strings.Contains(warnings[0], "abcdefghijkl") {
-		t.Errorf("%q", warnings)
-	}
-	if !strings.Contains(string(now.Raw), "c-m-8kqlhbsd") || now.UID != o.UID || r.Count("fieldManager=rke-lm") != 1 {
-		t.Errorf("%s", now.Raw)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		r.Do(func() { r.Warning = `unknown field spec.rkeConfig.x token=abcdefghijkl` })
+		o := find(t, s, "orchard")
+		now, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+		if err != nil || now.Generation != o.Generation+1 || !strings.Contains(r.Object(orchard), `"external"`) {
+			t.Errorf("%v %+v\n%s", err, now, r.Object(orchard))
+		}
+		if len(warnings) != 1 || !strings.Contains(warnings[0], "unknown field") || strings.Contains(warnings[0], "abcdefghijkl") {
+			t.Errorf("%q", warnings)
+		}
+		if !strings.Contains(string(now.Raw), "c-m-8kqlhbsd") || now.UID != o.UID || r.Count("fieldManager=rke-lm") != 1 {
+			t.Errorf("%s", now.Raw)
+		}
+	})
 }
 
 func TestAnEngineIsPatchedOnThePlainRoute(t *testing.T) {
-	r, s := open(t)
-	o := find(t, s, "curlew")
-	p := edit(t, o, func(s string) string { return strings.Replace(s, `"name": "aws"`, `"name": "external-aws"`, 1) })
-	if _, _, err := s.Patch(t.Context(), o, p, false); err != nil || !strings.Contains(r.Object(curlew), "external-aws") || r.Count("/v3/clusters/c-x7k2p?") != 1 || r.Count("PATCH") != 1 {
-		t.Errorf("%v %s %v", err, r.Object(curlew), r.Requests)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "curlew")
+		p := edit(t, o, func(s string) string { return strings.Replace(s, `"name": "aws"`, `"name": "external-aws"`, 1) })
+		if _, _, err := s.Patch(t.Context(), o, p, false); err != nil || !strings.Contains(r.Object(curlew), "external-aws") || r.Count("/v3/clusters/c-x7k2p?") != 1 || r.Count("PATCH") != 1 {
+			t.Errorf("%v %s %v", err, r.Object(curlew), r.Requests)
+		}
+	})
 }
 
 func TestADryRunWritesNothing(t *testing.T) {
-	r, s := open(t)
-	o, before := find(t, s, "orchard"), r.Object(orchard)
-	now, _, err := s.Patch(t.Context(), o, edit(t, o, external), true)
-	if err != nil || r.Object(orchard) != before || !strings.Contains(string(now.Raw), "external") {
-		t.Errorf("%v\n%s", err, r.Object(orchard))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o, before := find(t, s, "orchard"), r.Object(orchard)
+		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), true)
+		if err != nil || r.Object(orchard) != before || !strings.Contains(string(now.Raw), "external") {
+			t.Errorf("%v\n%s", err, r.Object(orchard))
+		}
+	})
 }
 
 func TestAnEmptyPatchAsksNobody(t *testing.T) {
-	r, s := open(t)
-	o := find(t, s, "orchard")
-	if now, _, err := s.Patch(t.Context(), o, nil, false); err != nil || r.Count("PATCH") != 0 || now.UID != o.UID {
-		t.Errorf("%v %v", err, r.Requests)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		if now, _, err := s.Patch(t.Context(), o, nil, false); err != nil || r.Count("PATCH") != 0 || now.UID != o.UID {
+			t.Errorf("%v %v", err, r.Requests)
+		}
+	})
 }
 
 func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
@@ -85,27 +94,31 @@ func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
 		}, "another cluster has its name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, s := open(t)
-			o := find(t, s, "orchard")
-			c.change(r, t)
-			before := r.Object(orchard)
-			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
-			var stale *Stale
-			if !errors.As(err, &stale) || !strings.Contains(err.Error(), c.want) || r.Object(orchard) != before {
-				t.Errorf("%v\n%s", err, r.Object(orchard))
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r, s := open(t)
+				o := find(t, s, "orchard")
+				c.change(r, t)
+				before := r.Object(orchard)
+				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+				var stale *Stale
+				if !errors.As(err, &stale) || !strings.Contains(err.Error(), c.want) || r.Object(orchard) != before {
+					t.Errorf("%v\n%s", err, r.Object(orchard))
+				}
+			})
 		})
 	}
 }
 
 // What another client changed elsewhere in the object is none of the patch's.
 func TestAChangeElsewhereIsNoConflict(t *testing.T) {
-	r, s := open(t)
-	o := find(t, s, "orchard")
-	r.Edit(orchard, func(o map[string]any) { spec(o)["enableNetworkPolicy"] = true })
-	if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); err != nil || !strings.Contains(r.Object(orchard), `"enableNetworkPolicy":true`) {
-		t.Errorf("%v\n%s", err, r.Object(orchard))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		r.Edit(orchard, func(o map[string]any) { spec(o)["enableNetworkPolicy"] = true })
+		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); err != nil || !strings.Contains(r.Object(orchard), `"enableNetworkPolicy":true`) {
+			t.Errorf("%v\n%s", err, r.Object(orchard))
+		}
+	})
 }
 
 // lostOnce loses the answer of the first patch, which was written.
@@ -119,27 +132,31 @@ func lostOnce() func(*http.Request) ranchertest.Fault {
 }
 
 func TestATryWhoseAnswerGotLostIsNoConflict(t *testing.T) {
-	r, s := open(t)
-	o := find(t, s, "orchard")
-	r.Do(func() { r.Fault = lostOnce() })
-	now, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
-	if err != nil || r.Count("PATCH") != 2 || now.Generation != o.Generation+1 {
-		t.Errorf("%v %v %+v", err, r.Requests, now)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		r.Do(func() { r.Fault = lostOnce() })
+		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+		if err != nil || r.Count("PATCH") != 2 || now.Generation != o.Generation+1 {
+			t.Errorf("%v %v %+v", err, r.Requests, now)
+		}
+	})
 }
 
 func TestALostAnswerAndAnotherClientIsAConflict(t *testing.T) {
-	r, s := open(t)
-	o := find(t, s, "orchard")
-	lost := lostOnce()
-	r.Do(func() {
-		r.Fault = lost
-		r.Change = func(o map[string]any) { spec(o, "rkeConfig", "machineGlobalConfig")["cloud-provider-name"] = "azure" }
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		lost := lostOnce()
+		r.Do(func() {
+			r.Fault = lost
+			r.Change = func(o map[string]any) { spec(o, "rkeConfig", "machineGlobalConfig")["cloud-provider-name"] = "azure" }
+		})
+		var stale *Stale
+		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); !errors.As(err, &stale) {
+			t.Errorf("%v", err)
+		}
 	})
-	var stale *Stale
-	if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); !errors.As(err, &stale) {
-		t.Errorf("%v", err)
-	}
 }
 
 func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
@@ -171,13 +188,15 @@ func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, s := open(t)
-			o := find(t, s, "orchard")
-			r.Do(func() { c.fault(r) })
-			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
-			if !c.is(err) || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
-				t.Errorf("%T %v", err, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r, s := open(t)
+				o := find(t, s, "orchard")
+				r.Do(func() { c.fault(r) })
+				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+				if !c.is(err) || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
+					t.Errorf("%T %v", err, err)
+				}
+			})
 		})
 	}
 }
@@ -209,36 +228,40 @@ func patchFault(f ranchertest.Fault) func(*ranchertest.Server) {
 
 // A webhook that writes something else in the same place is not taken for success.
 func TestAServerThatKeepsAnotherValueIsSaid(t *testing.T) {
-	for _, dryRun := range []bool{true, false} {
-		r, s := open(t)
-		o := find(t, s, "orchard")
-		r.Do(func() {
-			r.Change = func(o map[string]any) { delete(spec(o, "rkeConfig", "machineGlobalConfig"), "cloud-provider-name") }
-		})
-		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), dryRun)
-		if err == nil || !strings.Contains(err.Error(), "does not keep all of it") || rejected(err) != dryRun || errors.As(err, new(*Altered)) == dryRun {
-			t.Errorf("dry run %t: %v", dryRun, err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, dryRun := range []bool{true, false} {
+			r, s := open(t)
+			o := find(t, s, "orchard")
+			r.Do(func() {
+				r.Change = func(o map[string]any) { delete(spec(o, "rkeConfig", "machineGlobalConfig"), "cloud-provider-name") }
+			})
+			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), dryRun)
+			if err == nil || !strings.Contains(err.Error(), "does not keep all of it") || rejected(err) != dryRun || errors.As(err, new(*Altered)) == dryRun {
+				t.Errorf("dry run %t: %v", dryRun, err)
+			}
 		}
-	}
+	})
 }
 
 func TestNoErrorShowsAnObject(t *testing.T) {
-	r, s := open(t)
-	o := find(t, s, "orchard")
-	body := `{"kind":"Status","apiVersion":"v1","message":"admission denied","details":{"causes":[{"message":"secretKey: hunter2"}]},"object":` + orchardText + `}`
-	r.Do(func() {
-		r.Fault = func(req *http.Request) ranchertest.Fault {
-			if req.Method == http.MethodPatch {
-				return ranchertest.Fault{Status: 403, Body: body}
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "orchard")
+		body := `{"kind":"Status","apiVersion":"v1","message":"admission denied","details":{"causes":[{"message":"secretKey: hunter2"}]},"object":` + orchardText + `}`
+		r.Do(func() {
+			r.Fault = func(req *http.Request) ranchertest.Fault {
+				if req.Method == http.MethodPatch {
+					return ranchertest.Fault{Status: 403, Body: body}
+				}
+				return ranchertest.Fault{}
 			}
-			return ranchertest.Fault{}
+		})
+		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "machineGlobalConfig") {
+			t.Errorf("%v", err)
+		}
+		if !errors.As(err, new(*kubeapi.Denied)) {
+			t.Errorf("%T", err)
 		}
 	})
-	_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
-	if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "machineGlobalConfig") {
-		t.Errorf("%v", err)
-	}
-	if !errors.As(err, new(*kubeapi.Denied)) {
-		t.Errorf("%T", err)
-	}
 }

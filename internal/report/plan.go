@@ -54,6 +54,9 @@ type Stage struct {
 	Actions  []Action            `json:"actions"`
 	Findings []transform.Finding `json:"findings"`
 	Diff     string              `json:"diff"`
+	// AfterByHand names the stages that are done by hand before this one, and do not
+	// show in the file.
+	AfterByHand []string `json:"afterByHand,omitempty"`
 }
 
 // Action is what a stage needs besides its edit.
@@ -98,6 +101,9 @@ func newStage(s transform.Step, texts shown) Stage {
 	}
 	if s.Changes() {
 		out.Diff = texts.diff(s.Before, s.After)
+	}
+	if s.Left() {
+		out.AfterByHand = s.Stage.AfterByHand
 	}
 	if s.State != transform.Done {
 		for _, a := range s.Stage.Actions {
@@ -149,13 +155,27 @@ func writeStage(w io.Writer, p Palette, s Stage) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s.State, string(s.State)))
 	fmt.Fprintln(w, wrap(s.Why, "  "))
 	WriteFindings(w, p, s.Findings, "  ")
-	for _, a := range s.Actions {
-		fmt.Fprintln(w, wrap(a.Purpose+":", "  "))
-		fmt.Fprintf(w, "    %s\n", p.paint(bold, a.Command))
-	}
+	writeActions(w, p, s.Actions)
 	fmt.Fprintln(w)
 	WriteDiff(w, p, s.Diff)
 	fmt.Fprintln(w)
+}
+
+func writeActions(w io.Writer, p Palette, actions []Action) {
+	for _, a := range actions {
+		fmt.Fprintln(w, wrap(a.Purpose+":", "  "))
+		fmt.Fprintf(w, "    %s\n", p.paint(bold, a.Command))
+	}
+}
+
+// WriteManual writes what somebody has to do by hand for a stage.
+func WriteManual(w io.Writer, p Palette, m transform.Manual) {
+	fmt.Fprintf(w, "%s  by hand\n", p.paint(bold, m.Stage))
+	for _, list := range [][]transform.Instruction{m.Steps, m.Check} {
+		for _, i := range list {
+			writeActions(w, p, []Action{{i.Purpose, i.Command}})
+		}
+	}
 }
 
 // wrap breaks text into lines of at most 100 columns.

@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live"
@@ -23,6 +24,14 @@ type Verification struct {
 	Nodes      []NodeVerdict       `json:"nodes"`
 	Lease      LeaseVerdict        `json:"lease"`
 	Findings   []transform.Finding `json:"findings"`
+	NotJudged  []Unjudged          `json:"notJudged"`
+}
+
+// Unjudged is a rule that had nothing to judge.
+type Unjudged struct {
+	Rule   string `json:"rule"`
+	Why    string `json:"why"`
+	Needed bool   `json:"needed"`
 }
 
 // NodeVerdict is the verdict on one node.
@@ -44,11 +53,14 @@ type LeaseVerdict struct {
 func NewVerification(o *observation.Observation, c live.Choice, v live.Verdict) Verification {
 	out := Verification{
 		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Stage, Reached: v.Reached,
-		Nodes: []NodeVerdict{}, Findings: Findings(v.Findings),
+		Nodes: []NodeVerdict{}, Findings: Findings(v.Findings), NotJudged: []Unjudged{},
 		Lease: LeaseVerdict{v.Lease.Name, v.Lease.Holder, v.Lease.Owner, string(v.Lease.Life)},
 	}
 	if out.Lease.Owner == "" || v.Lease.Life == observation.Dead {
 		out.Lease.Owner = "none"
+	}
+	for _, n := range v.NotJudged {
+		out.NotJudged = append(out.NotJudged, Unjudged(n))
 	}
 	for _, n := range v.Nodes {
 		out.Nodes = append(out.Nodes, NodeVerdict{n.Name, n.ProviderID, n.OK})
@@ -71,15 +83,41 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 	}
 	fmt.Fprintf(w, "nodes             %d of %d in order\n\n", good, len(v.Nodes))
 	WriteFindings(w, p, v.Findings, "")
-	if v.OK {
+	needed := writeNotJudged(w, v.NotJudged)
+	switch {
+	case v.OK:
 		fmt.Fprintln(w, p.paint(green, "ok"))
-		return
+	case len(needed) > 0:
+		fmt.Fprintln(w, p.paint(red, "not ok")+": whether the stage "+v.Stage+" is done cannot be told without "+strings.Join(needed, ", "))
+	default:
+		fmt.Fprintln(w, p.paint(red, "not ok"))
 	}
-	fmt.Fprintln(w, p.paint(red, "not ok"))
+}
+
+// writeNotJudged lists the rules that had nothing to judge by the reason, and returns
+// those that are needed.
+func writeNotJudged(w io.Writer, list []Unjudged) (needed []string) {
+	var whys []string
+	rules := map[string][]string{}
+	for _, n := range list {
+		if rules[n.Why] == nil {
+			whys = append(whys, n.Why)
+		}
+		rules[n.Why] = append(rules[n.Why], n.Rule)
+		if n.Needed {
+			needed = append(needed, n.Rule)
+		}
+	}
+	for _, why := range whys {
+		fmt.Fprintln(w, wrap("not judged, because "+why+": "+strings.Join(rules[why], ", "), ""))
+	}
+	return needed
 }
 
 func (l LeaseVerdict) text() string {
 	switch {
+	case l.Holder == "" && l.Life == string(observation.Unknown):
+		return "not seen"
 	case l.Holder == "":
 		return "no holder"
 	case l.Owner == "none":

@@ -106,7 +106,7 @@ func TestContainerArgumentsChange(t *testing.T) {
 		{"all occurrences get the value", "command: [m, --f=false]\nargs: [--f=false]\n", "command: [m, --f=true]\nargs: [--f=true]\n", on},
 		{"the last occurrence counts", "command: [m, --f=false, --f]\n", "command: [m, --f=false, --f]\n", on},
 		{"it leaves in all its spellings", "command: [m, --f, --a=1, --f=false]\n", "command: [m, --a=1]\n", off},
-		{"it leaves with its value", "command:\n- m\n- --f\n- x # why\n- --a=1\n", "command:\n- m\n- --a=1\n", off},
+		{"it leaves with its value", "command:\n- m\n- --f\n- x # why\n- --a=1\n", "command:\n- m\n# why\n- --a=1\n", off},
 		{"a value is replaced and keeps its comment", "command:\n- m\n- --cloud-provider=aws # why\n- --f\n", "command:\n- m\n- --cloud-provider=external # why\n", external},
 		{"a value apart is replaced alone", "command: [m, --cloud-provider, aws, --f]\n", "command: [m, --cloud-provider, external]\n", external},
 		{"underscores stay", "command: [m, --cloud_provider=aws]\n", "command: [m, --cloud_provider=external]\n", external},

@@ -36,8 +36,7 @@ func written(n yamledit.Node) string {
 	if text, ok := n.String(); ok || n.IsNull() {
 		return text
 	}
-	start, end := n.Span()
-	return string(n.Document().Bytes()[start:end])
+	return n.Text()
 }
 
 // ApplyMap queues the change of a mapping from flags to values. What is set is

@@ -62,12 +62,13 @@ func appendOrInsert(e *yamledit.Edit, root yamledit.Node, key string, items []an
 }
 
 // removeMount takes a volume and its mounts out of the chart's values, and the
-// lists that held nothing else.
+// lists that held nothing else. A list with comments is somebody's own and stays,
+// empty.
 func removeMount(e *yamledit.Edit, root yamledit.Node, volume string) {
 	for _, key := range []string{volumesKey, mountsKey} {
 		at := root.Get(key)
 		gone := slices.DeleteFunc(at.Items(), func(n yamledit.Node) bool { return text(n, "name") != volume })
-		if len(gone) > 0 && len(gone) == at.Len() {
+		if len(gone) > 0 && len(gone) == at.Len() && len(at.Comments()) == 0 {
 			e.Remove(at)
 			continue
 		}

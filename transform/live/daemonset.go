@@ -19,7 +19,7 @@ func (j *judge) daemonSetEmpty() []transform.Finding {
 			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and look at its pods"))
 		}
 	}
-	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.behind(transform.InstallCCM, transform.VerifyProviderIDs) && !j.Partial {
+	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.behind(transform.InstallCCM, transform.VerifyProviderIDs) && j.Looked(observation.Pods) {
 		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and look at the job that installs the chart"))
 	}
 	return list

@@ -49,7 +49,7 @@ func (j *judge) eachNode(judge func(observation.Node) (message, fix string)) []t
 
 // providerIDMissing takes a cluster without nodes for one that was not seen.
 func (j *judge) providerIDMissing() []transform.Finding {
-	if len(j.Nodes) == 0 && !j.Partial {
+	if len(j.Nodes) == 0 && j.Looked(observation.Nodes) {
 		return []transform.Finding{found("nodes", "no node is there", "look whether this is the right cluster")}
 	}
 	return j.eachNode(func(n observation.Node) (string, string) {

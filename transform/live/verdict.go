@@ -25,6 +25,8 @@ type Verdict struct {
 	Lease    Lease
 	Now      ownership.State
 	Findings []transform.Finding
+	// NotJudged are the rules that had nothing to judge.
+	NotJudged []NotJudged
 }
 
 // Node is the verdict on one Node.
@@ -40,14 +42,23 @@ type Lease struct {
 	Life         observation.Life
 }
 
-// OK reports whether nothing was found that stops.
-func (v Verdict) OK() bool { return !slices.ContainsFunc(v.Findings, transform.Finding.Stops) }
+// OK reports whether nothing was found that stops, and the stage that was asked for
+// could be told.
+func (v Verdict) OK() bool {
+	return !slices.ContainsFunc(v.Findings, transform.Finding.Stops) && v.Told()
+}
+
+// Told reports whether nothing was missing that the stage needs.
+func (v Verdict) Told() bool {
+	return !slices.ContainsFunc(v.NotJudged, func(n NotJudged) bool { return n.Needed })
+}
 
 // Judge judges an observation.
 func Judge(o *observation.Observation, c Choice) Verdict {
 	j := newJudge(o, c)
 	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownership.Judge(j.processes, j.leases)}
-	v.Findings = transform.FindingsOf(rules(), j, c.Stage, c.Accept)
+	v.Findings = transform.FindingsOf(checked(), j, c.Stage, c.Accept)
+	v.NotJudged = j.notJudged(v.Findings)
 	bad := map[string]bool{}
 	for _, f := range v.Findings {
 		if f.Stops() {
@@ -72,7 +83,11 @@ type judge struct {
 }
 
 func newJudge(o *observation.Observation, c Choice) *judge {
-	return &judge{o, c, ownership.ReadAll(o.Managers), ownership.Of(o.Leases)}
+	leases := ownership.Of(o.Leases)
+	if !o.Looked(observation.Leases) {
+		leases = ownership.Unseen
+	}
+	return &judge{o, c, ownership.ReadAll(o.Managers), leases}
 }
 
 // of returns the processes of a component whose arguments could be read.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/observation"
 )
 
 // ebsDriver is the name by which the EBS CSI driver registers.
@@ -21,7 +22,7 @@ func (j *judge) inTreeVolumes() []transform.Finding {
 	if len(uses) == 0 {
 		return nil
 	}
-	if j.Partial && (len(j.Nodes) == 0 || len(j.Drivers) == 0) {
+	if !j.Looked(observation.Nodes) || !j.Looked(observation.CSINodes) {
 		f := found("storage", "EBS volumes are in-tree ("+some(uses)+"), and the dump does not tell which nodes have the EBS CSI driver", "print nodes and csinodes into the dump as well, or look at the cluster itself")
 		f.Severity = transform.Note
 		return []transform.Finding{f}

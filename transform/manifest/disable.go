@@ -39,7 +39,18 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		Verify:  []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
 		Restore: append(files, m.rollOut()...),
 		Retreat: len(files),
+
+		AfterByHand: m.afterByHand(),
 	}
+}
+
+// afterByHand is the switch, whose last part are the kubelets: their provider is in
+// no manifest. The flag leaves after them.
+func (m *migration) afterByHand() []string {
+	if m.target.KeepLeaderMigration || !m.on(leaderFlag) {
+		return nil
+	}
+	return []string{transform.SwitchToExternal}
 }
 
 func (m *migration) disableEdit() (*yamledit.Edit, error) {

@@ -157,9 +157,10 @@ func (m *Manifest) uses(volume string) int {
 	return n
 }
 
-// drop removes an item, and its list with the last one.
+// drop removes an item, and its list with the last one. A list with comments is
+// somebody's own and stays, empty.
 func drop(e *yamledit.Edit, item yamledit.Node) {
-	if list := item.Parent(); list.Len() == 1 {
+	if list := item.Parent(); list.Len() == 1 && len(list.Comments()) == 0 {
 		e.Remove(list)
 		return
 	}

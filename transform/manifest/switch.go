@@ -25,8 +25,10 @@ const (
 // and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	if m.Component != kubeManager {
-		return elsewhere(transform.SwitchToExternal, "kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit.",
-			m.holder("behind it, the migration lease has the holder of cloud-controller-manager")...)
+		s := elsewhere(transform.SwitchToExternal, "kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit. The kubelets are in no manifest, and become external last.",
+			transform.KubeletProvider{From: inTree, To: external, When: "once kube-controller-manager is external on every control-plane node"})
+		s.Verify = append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{})
+		return s
 	}
 	ahead, back := m.switchAhead(), m.switchBack()
 	return transform.Stage{

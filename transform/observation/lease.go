@@ -31,10 +31,18 @@ const (
 	Unknown Life = "unknown"
 )
 
+// usualDuration is that of a lease whose record does not state one, in seconds
+// (k8s.io/component-base/config).
+const usualDuration = 15
+
 // Life returns whether the lease is live.
 func (l Lease) Life() Life {
+	duration := l.DurationSeconds
+	if duration <= 0 {
+		duration = usualDuration
+	}
 	switch {
-	case l.Holder == "", l.SilentSeconds >= float64(l.DurationSeconds):
+	case l.Holder == "", l.SilentSeconds >= float64(duration):
 		return Dead
 	case l.Changed:
 		return Live

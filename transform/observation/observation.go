@@ -3,7 +3,10 @@
 
 package observation
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // APIVersion and Kind stand at the top of a dump.
 const (
@@ -37,6 +40,51 @@ type Observation struct {
 	// Partial says that only the kinds that are there were looked at, as in a
 	// dump of kubectl: what is absent from it says nothing.
 	Partial bool `json:"partial,omitempty"`
+	// Kinds are those that a partial observation was seen to hold, also where none of
+	// their objects is kept.
+	Kinds []string `json:"kinds,omitempty"`
+}
+
+// The kinds whose absence says something, with their groups. Leases, DaemonSets and
+// Pods are those of kube-system.
+const (
+	Nodes          = "Node"
+	Leases         = "Lease.coordination.k8s.io"
+	DaemonSets     = "DaemonSet.apps"
+	Pods           = "Pod"
+	Services       = "Service"
+	Volumes        = "PersistentVolume"
+	StorageClasses = "StorageClass.storage.k8s.io"
+	CSINodes       = "CSINode.storage.k8s.io"
+)
+
+// Looked reports whether a kind was looked at: only then does it say something that
+// an object is not there.
+func (o *Observation) Looked(kind string) bool {
+	return !o.Partial || slices.Contains(o.Kinds, kind) || o.kept(kind) > 0
+}
+
+// kept counts what is there of a kind.
+func (o *Observation) kept(kind string) int {
+	switch kind {
+	case Nodes:
+		return len(o.Nodes)
+	case Leases:
+		return len(o.Leases)
+	case DaemonSets:
+		return len(o.DaemonSets)
+	case Pods:
+		return len(o.Managers)
+	case Services:
+		return len(o.Services)
+	case Volumes:
+		return len(o.Volumes)
+	case StorageClasses:
+		return len(o.StorageClasses)
+	case CSINodes:
+		return len(o.Drivers)
+	}
+	return 0
 }
 
 // Lease returns the lease of kube-system with a name.

@@ -36,6 +36,9 @@ func Of(leases []observation.Lease) Leases {
 	}
 }
 
+// Unseen are leases that nobody looked at.
+func Unseen(string) Held { return Held{Life: observation.Unknown} }
+
 // Assumed takes those for alive of whom it is not known.
 func Assumed(of Leases) Leases {
 	return func(name string) Held {

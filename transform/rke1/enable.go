@@ -105,7 +105,8 @@ func (m *migration) enableUndo() (*yamledit.Edit, error) {
 }
 
 // removeFlags takes flags off the manager, and with them the mappings that hold
-// nothing else, up to the services.
+// nothing else, up to the services. A mapping with comments is somebody's own and
+// stays, empty.
 func (m *migration) removeFlags(e *yamledit.Edit, names []string) {
 	for _, key := range []string{argsKey, argsArrayKey} {
 		at := m.get(servicesKey, manager, key)
@@ -116,13 +117,21 @@ func (m *migration) removeFlags(e *yamledit.Edit, names []string) {
 			}
 		}
 		if len(gone) > 0 && len(gone) == at.Len() {
-			for at.Parent().Len() == 1 && !at.Parent().Same(m.Config) {
-				at = at.Parent()
-			}
-			gone = []yamledit.Node{at}
+			gone = m.emptied(at, gone)
 		}
 		for _, n := range gone {
 			e.Remove(n)
 		}
 	}
+}
+
+// emptied returns what goes with all entries of a mapping.
+func (m *migration) emptied(at yamledit.Node, gone []yamledit.Node) []yamledit.Node {
+	for !at.Same(m.Config) && len(at.Comments()) == 0 {
+		gone = []yamledit.Node{at}
+		if at = at.Parent(); at.Len() > 1 {
+			break
+		}
+	}
+	return gone
 }

@@ -45,16 +45,17 @@ func (m *migration) installCCM() transform.Stage {
 
 // lacksManager reports whether the cluster is external and no
 // cloud-controller-manager is in its file: the chart never is.
-func (m *migration) lacksManager() bool {
-	if !m.isExternal() {
-		return false
-	}
+func (m *migration) lacksManager() bool { return m.isExternal() && !m.runsManager() }
+
+// runsManager reports whether addons run a cloud-controller-manager, or cannot be
+// read.
+func (m *migration) runsManager() bool {
 	docs, err := m.bundle().Documents()
 	if err != nil {
-		return false
+		return true
 	}
 	_, found := ccm.FindWorkload(docs)
-	return !found
+	return found
 }
 
 func (m *migration) helm(file, why string) transform.Action {

@@ -28,9 +28,20 @@ func (m *migration) switchToExternal() transform.Stage {
 		Actions: append(procedure.BeforeSwitch(m.target), m.taken()),
 		Ahead:   len(procedure.BeforeSwitch(m.target)),
 		Caution: m.move().Caution(),
-		Verify:  append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
+
+		AfterByHand: m.afterByHand(),
+		Verify:      append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		Restore:     append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
 	}
+}
+
+// afterByHand is the chart, which shows in no file of RKE. A cluster that is external
+// already needs no more order.
+func (m *migration) afterByHand() []string {
+	if m.isExternal() || m.runsManager() {
+		return nil
+	}
+	return []string{transform.InstallCCM}
 }
 
 func (m *migration) metadataWhy() string {

@@ -180,9 +180,10 @@ func (m *migration) insertGlobal(e *yamledit.Edit, fresh yamledit.Map) {
 }
 
 // removeFlag takes the flag, and the configuration that goes with it, out of one
-// location of the manager's arguments. A list that held nothing else goes as a whole, and so does an entry that held
-// nothing but the list, unless an earlier value would come back into force:
-// then it stays, empty.
+// location of the manager's arguments. A list that held nothing else goes as a
+// whole, and so does the entry that enableLeaderMigration inserts. What has
+// comments is somebody's own and stays, empty, and so does a list without which
+// an earlier value would come back into force.
 func (m *migration) removeFlag(e *yamledit.Edit, l Layer, u args.Update) error {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())
@@ -191,10 +192,12 @@ func (m *migration) removeFlag(e *yamledit.Edit, l Layer, u args.Update) error {
 		switch {
 		case len(u.Set) > 0 || len(rest) > 0 || m.hides(l, managerArgs):
 			u.Remove = flags
-		case l.onlyHolds(managerArgs):
+		case m.isInserted(l) && len(l.Entry.Comments()) == 0:
 			e.Remove(l.Entry)
-		default:
+		case len(at.Comments()) == 0:
 			e.Remove(at)
+		default:
+			u.Remove = flags
 		}
 	}
 	if len(u.Set)+len(u.Remove) == 0 {
@@ -208,14 +211,6 @@ func (m *migration) hides(l Layer, key string) bool {
 	return slices.ContainsFunc(m.Classes, func(c Class) bool {
 		return l.Matches(c) && !m.Candidates(c, key)[0].Same(l.Get(key))
 	})
-}
-
-// onlyHolds reports whether a layer is a selector's entry with one key.
-func (l Layer) onlyHolds(key string) bool {
-	if l.Global() || !l.Selective() || l.Config.Len() != 1 || !l.Get(key).Exists() {
-		return false
-	}
-	return l.Entry.Len() == 2
 }
 
 // checkSwitch requires, for every class: the components are external, the stub

@@ -224,7 +224,7 @@ func TestSwitchRemovesTheFlagRightBehindTheProvider(t *testing.T) {
 		{"at the end", onAWS + "  " + flag, globalOff},
 		{"as a block", onAWS + "  kube-controller-manager-arg:\n  - enable-leader-migration\n", globalOff},
 		{"in the middle", onAWS + "  " + flag + "  cni: calico\n", globalOff + "  cni: calico\n"},
-		{"behind a comment", onAWS + "  # until we are external\n  " + flag, globalOff + "  # until we are external\n"},
+		{"behind a comment, which keeps the list", onAWS + "  # until we are external\n  " + flag, globalOff + "  # until we are external\n  kube-controller-manager-arg: []\n"},
 		{"behind sorted keys", onAWS + "  cni: calico\n  " + flag, "machineGlobalConfig:\n  " + isExternal + "  cni: calico\n  " + stubOff},
 		{
 			"in a flow mapping", "machineGlobalConfig: {cloud-provider-name: aws, kube-controller-manager-arg: [enable-leader-migration]}\n",

@@ -83,7 +83,7 @@ func (m *migration) checkMoved(at yamledit.Node) error {
 func (m *migration) enableStub(e *yamledit.Edit) {
 	for _, n := range m.winners(providerKey, Class.Server) {
 		stub := n.Parent().Get(disableStub)
-		if stub.Exists() && stub.Value() == true && stub.Index() == placeBehind(n, stub) {
+		if stub.Exists() && stub.Text() == "true" && stub.Index() == placeBehind(n, stub) {
 			e.Remove(stub)
 		}
 	}

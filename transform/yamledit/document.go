@@ -30,6 +30,8 @@ type Document struct {
 	texts *texts // in its strings
 	// strings is how many strings hold the document, each in a document of its own.
 	strings int
+
+	comments func() []comment
 }
 
 // Parse reads one document. It fails with an *Error for text that is not UTF-8
@@ -45,6 +47,7 @@ func Parse(c Chunk) (*Document, error) {
 	d := &Document{chunk: c, root: root, texts: &texts{}}
 	d.lines = sync.OnceValue(func() *lineIndex { return indexLines(c.Bytes) })
 	d.style = sync.OnceValue(func() *style { return detectStyle(d) })
+	d.comments = sync.OnceValue(func() []comment { return findComments(d) })
 	d.json = root != nil && isJSON(c.Bytes)
 	if err := d.checkNesting(); err != nil {
 		return nil, err

@@ -4,6 +4,8 @@
 package yamledit
 
 import (
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -75,6 +77,48 @@ func (e *Edit) Nodes() []Node {
 	}
 	slices.SortStableFunc(ns, func(a, b Node) int { return a.Line() - b.Line() })
 	return ns
+}
+
+// Removed returns what the queued changes take away: entries, items, and documents
+// of embedded streams by their roots.
+func (e *Edit) Removed() []Node {
+	var gone []Node
+	for _, c := range e.order {
+		for _, i := range slices.Sorted(maps.Keys(c.remove)) {
+			gone = append(gone, c.node.child(i))
+		}
+	}
+	for _, in := range e.inner.list {
+		for i, d := range in.docs {
+			switch {
+			case in.removed[i] && d.root != nil:
+				gone = append(gone, d.Root())
+			case in.edits[i] != nil && !in.removed[i]:
+				gone = append(gone, in.edits[i].Removed()...)
+			}
+		}
+	}
+	return gone
+}
+
+// Replaced returns the values that the queued changes give another one: what is
+// set or removed, keys that are renamed, and collections that get their first
+// member.
+func (e *Edit) Replaced() []Node {
+	replaced := e.Removed()
+	for _, c := range e.order {
+		if c.set != nil && !c.spliced || c.rename != nil || len(c.insert) > 0 && c.node.Len() == 0 {
+			replaced = append(replaced, c.node)
+		}
+	}
+	for _, in := range e.inner.list {
+		for i, ed := range in.edits {
+			if ed != nil && !in.removed[i] {
+				replaced = append(replaced, ed.Replaced()...)
+			}
+		}
+	}
+	return replaced
 }
 
 // Set gives an existing node a new value. A scalar keeps its quotes.
@@ -258,7 +302,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 		return nil, nil, e.refuse(err)
 	}
 	after.texts, after.strings = e.doc.texts, e.doc.strings
-	if err := e.prove(after); err != nil {
+	if err := errors.Join(e.prove(after), keepsComments(e.doc, after)); err != nil {
 		return nil, nil, e.refuse(err)
 	}
 	return after, splices, nil

@@ -198,14 +198,14 @@ func TestAppendAndInsertItemKeepTheListsStyle(t *testing.T) {
 
 func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 	runEdits(t, []editCase{
-		{"an entry", "a: 1\nb: 2 # two\nc: 3\n", drop("b"), "a: 1\nc: 3\n"},
+		{"an entry", "a: 1\nb: 2 # two\nc: 3\n", drop("b"), "a: 1\n# two\nc: 3\n"},
 		{"an entry with all that is below it", "a: 1\nb:\n  - x\n  - y: |\n      t\n\n# c\nc: 3\n", drop("b"), "a: 1\n\n# c\nc: 3\n"},
 		{"the last entry of a file without a final break", "a: 1\nb: 2", drop("b"), "a: 1"},
 		{"the first entry of an item gives its place to the next", "- a: 1\n  b: 2\n", func(e *Edit, n Node) { e.Remove(n.Items()[0].Get("a")) }, "- b: 2\n"},
 		{"the first entry of an item gives its place to the comment of the next", "- a:\n    x: 1\n  # about b\n  b: 2\n", func(e *Edit, n Node) { e.Remove(n.Items()[0].Get("a")) }, "- # about b\n  b: 2\n"},
 		{"the only entry leaves braces", "m:\n  a: 1\nz: 1\n", drop("m", "a"), "m: {}\nz: 1\n"},
 		{"the only entry of an item leaves braces", "- a: 1\n- b: 2\n", func(e *Edit, n Node) { e.Remove(n.Items()[0].Get("a")) }, "- {}\n- b: 2\n"},
-		{"an item", "a:\n  - x\n  - y # why\n  - z\n", dropItem(1, "a"), "a:\n  - x\n  - z\n"},
+		{"an item", "a:\n  - x\n  - y # why\n  - z\n", dropItem(1, "a"), "a:\n  - x\n  # why\n  - z\n"},
 		{"the first item", "a:\n  - x\n  - y\n", dropItem(0, "a"), "a:\n  - y\n"},
 		{"the only item leaves brackets, and the comments", "a: # args\n  # which\n  - x\nb: 1\n", dropItem(0, "a"), "a: [] # args\n  # which\nb: 1\n"},
 		{"an item of a flow list", "a: [x, y, z]\n", dropItem(1, "a"), "a: [x, z]\n"},
@@ -226,7 +226,7 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 				e.Remove(i)
 			}
 			e.Append(n.Get("a"), "z")
-		}, "a:\n  - z\nb: 1\n"},
+		}, "a:\n  # why\n  - z\nb: 1\n"},
 		{"the only item at the end of a file without a break, while another is added", "a:\n  - x", func(e *Edit, n Node) { e.Remove(n.Get("a").Items()[0]); e.Append(n.Get("a"), "z") }, "a:\n  - z"},
 		{"all items of a flow list, while another is added", "a: [w, x] # c\n", func(e *Edit, n Node) {
 			for _, i := range n.Get("a").Items() {
@@ -267,7 +267,7 @@ func TestSeveralChangesOfOneEditStandSideBySide(t *testing.T) {
 		{"a key in the place of the last one of a flow mapping with a trailing comma", "m: {\n  a: 1, # one\n  b: 2, # two\n}\n", func(e *Edit, n Node) {
 			e.Remove(n.Get("m", "b"))
 			e.InsertAfter(n.Get("m", "a"), "k", true)
-		}, "m: {\n  a: 1, # one\n  k: true, # two\n}\n"},
+		}, "m: {\n  a: 1, # one\n  k: true,\n  # two\n}\n"},
 		{"a value, a key behind it and its list", "a: aws # c\nl: [x]\n", func(e *Edit, n Node) {
 			e.Set(n.Get("a"), "external")
 			e.InsertAfter(n.Get("a"), "k", true)

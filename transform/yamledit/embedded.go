@@ -101,8 +101,8 @@ func (e *Embedded) Edit(i int) *Edit {
 // the stream ends without a line break, so does a block that ends the document.
 func (e *Embedded) Append(text string) { e.append = append(e.append, strings.Trim(text, "\n")) }
 
-// Remove takes document i out of the stream, with its marker and the comments in
-// front of its content; those behind it stay. An edit of it is forgotten.
+// Remove takes document i out of the stream, with its marker. Its comments stay. An
+// edit of it is forgotten.
 func (e *Embedded) Remove(i int) { e.removed[i] = true }
 
 // Empty reports whether nothing but blanks is left of the stream after the

@@ -143,6 +143,15 @@ func (n Node) Line() int {
 	return n.doc.fileLine(n.y)
 }
 
+// Text returns the bytes of the node as they stand in its document.
+func (n Node) Text() string {
+	if !n.Exists() {
+		return ""
+	}
+	start, end := n.Span()
+	return string(n.doc.Bytes()[start:end])
+}
+
 // Path returns the way from the root, as in spec.pools[2].name.
 func (n Node) Path() string {
 	if n.parent == nil {

@@ -196,7 +196,12 @@ func (b *blockList) empty() error {
 	}
 	last := len(b.starts) - 1
 	if b.node.key == nil || !b.ownLine(0) {
-		b.replace(b.starts[0], b.end(last), brackets)
+		end := b.end(last)
+		if len(within(b.doc.comments(), b.starts[0], end)) > 0 {
+			end = b.doc.lines().end(b.doc.lines().of(end))
+		}
+		cut := b.doc.removed(b.starts[0], end, b.column)
+		b.replace(cut.Start, cut.End, strings.TrimSuffix(brackets+"\n"+cut.New, "\n"))
 		return nil
 	}
 	colon := b.doc.afterColon(b.node.key)
@@ -209,8 +214,9 @@ func (b *blockList) empty() error {
 	return nil
 }
 
-// removeAll takes whole lines, so that comments above and below stay. A first
-// member that shares its line with a dash gives the place to what follows.
+// removeAll takes whole lines, so that comments above and below stay; those on
+// the lines get lines of their own. A first member that shares its line with a
+// dash gives the place to what follows.
 func (b *blockList) removeAll(remove map[int]bool) {
 	ix := b.doc.lines()
 	var cuts []Splice
@@ -220,15 +226,19 @@ func (b *blockList) removeAll(remove map[int]bool) {
 		}
 		next := ix.of(b.end(i-1)) + 1
 		spaces, _ := ix.indent(next)
-		cuts = append(cuts, Splice{Start: b.starts[0], End: ix.start(next) + spaces})
+		cut := b.doc.removed(b.starts[0], ix.start(next)+spaces, b.column)
+		if cut.New != "" {
+			cut.New = strings.TrimLeft(cut.New, " ") + strings.Repeat(" ", spaces)
+		}
+		cuts = append(cuts, cut)
 	}
 	for ; i < len(b.starts); i++ {
 		if remove[i] {
-			cuts = append(cuts, Splice{Start: ix.start(ix.of(b.starts[i])), End: ix.start(ix.of(b.end(i)) + 1)})
+			cuts = append(cuts, b.doc.removed(ix.start(ix.of(b.starts[i])), ix.start(ix.of(b.end(i))+1), b.column))
 		}
 	}
 	for _, c := range b.keepLastLineOpen(order(cuts), remove) {
-		b.replace(c.Start, c.End, "")
+		b.replace(c.Start, c.End, c.New)
 	}
 }
 
@@ -239,10 +249,15 @@ func (b *blockList) keepLastLineOpen(cuts []Splice, remove map[int]bool) []Splic
 	if len(cuts) == 0 || endsWithBreak(string(src)) {
 		return cuts
 	}
+	c := &cuts[len(cuts)-1]
+	if c.New != "" && c.End == len(src) {
+		c.New = strings.TrimSuffix(c.New, "\n")
+		return cuts
+	}
 	if kept := b.kept(remove); kept > 0 && lastLeaf(b.member(kept-1)).Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return cuts
 	}
-	if c := &cuts[len(cuts)-1]; c.End == len(src) && c.Start > 0 {
+	if c.End == len(src) && c.Start > 0 {
 		ix := b.doc.lines()
 		c.Start = ix.end(ix.of(c.Start) - 1)
 	}

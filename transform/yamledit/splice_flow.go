@@ -30,7 +30,7 @@ func (s *splicer) flow(c *change) error {
 	}
 	f := s.flowList(c.node, start)
 	if len(c.remove) == f.n {
-		s.replace(start+1, f.closing, f.renderAll(c.insert))
+		s.replace(start+1, f.closing, f.renderAll(c.insert)+f.comments(start+1, f.closing))
 		return nil
 	}
 	f.removeAll(c.remove)
@@ -125,7 +125,7 @@ func (f *flowList) removeAll(remove map[int]bool) {
 	}
 	for i := range f.kept {
 		if remove[i] {
-			f.replace(f.start(i), f.start(i+1), "")
+			f.replace(f.start(i), f.start(i+1), strings.TrimLeft(f.comments(f.start(i), f.start(i+1)), " \n"))
 		}
 	}
 	if f.kept < f.n {
@@ -139,7 +139,7 @@ func (f *flowList) removeTail(i int) {
 	ix, end := f.doc.lines(), f.end(f.n-1)
 	comma, _ := f.commaAfter(f.end(i - 1))
 	if ix.of(comma) == ix.of(f.start(i)) {
-		f.replace(comma, end, "")
+		f.replace(comma, end, f.comments(comma, end))
 		return
 	}
 	if trailing, ok := f.commaAfter(end); ok {
@@ -147,5 +147,22 @@ func (f *flowList) removeTail(i int) {
 	} else {
 		f.replace(comma, comma+1, "")
 	}
-	f.replace(ix.end(ix.of(f.start(i))-1), end, "")
+	from := ix.end(ix.of(f.start(i)) - 1)
+	kept := strings.TrimRight(f.comments(from, end), " \n")
+	rest := skipBlank(f.doc.Bytes(), end)
+	commented := kept != "" || len(within(f.doc.comments(), ix.start(ix.of(from)), from)) > 0
+	if commented && rest < ix.end(ix.of(rest)) { // it may not follow a comment
+		kept, end = kept+"\n"+strings.Repeat(" ", f.column), rest
+	}
+	f.replace(from, end, kept)
+}
+
+// comments returns the comments of the text [from, to), each on a line of its own
+// behind a line break, and what leads to the column of the members.
+func (f *flowList) comments(from, to int) string {
+	cut := f.doc.removed(from, to, f.column)
+	if cut.New == "" {
+		return ""
+	}
+	return "\n" + cut.New + strings.Repeat(" ", f.column)
 }

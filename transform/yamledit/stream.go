@@ -120,8 +120,8 @@ func (e *Embedded) cuts(old string) []Splice {
 	var cuts []Splice
 	for i, d := range e.docs {
 		if e.removed[i] {
-			start, end := d.removable()
-			cuts = append(cuts, Splice{Start: start + d.chunk.Offset, End: end + d.chunk.Offset})
+			cut := d.removed(d.removable())
+			cuts = append(cuts, Splice{Start: cut.Start + d.chunk.Offset, End: cut.End + d.chunk.Offset, New: cut.New})
 		}
 	}
 	if e.opensWithMarker() {
@@ -130,7 +130,7 @@ func (e *Embedded) cuts(old string) []Splice {
 	}
 	cuts = order(cuts)
 	if n := len(cuts) - 1; n >= 0 && cuts[n].End == len(old) {
-		cuts[n] = keepEnding(old, cuts[n].Start)
+		cuts[n] = keepEnding(old, cuts[n])
 	}
 	return cuts
 }
@@ -146,10 +146,13 @@ func (e *Embedded) opensWithMarker() bool {
 	return !marked
 }
 
-// keepEnding cuts a text off at start, and lets it end with as many line breaks
-// as before: the header of a literal scalar decides on those.
-func keepEnding(old string, start int) Splice {
-	kept := strings.TrimRight(old[:start], "\n")
+// keepEnding lets a text whose end is cut off end with as many line breaks as
+// before: the header of a literal scalar decides on those.
+func keepEnding(old string, cut Splice) Splice {
+	if cut.New != "" {
+		return Splice{Start: cut.Start, End: len(strings.TrimRight(old, "\n")), New: strings.TrimRight(cut.New, "\n")}
+	}
+	kept := strings.TrimRight(old[:cut.Start], "\n")
 	if kept == "" {
 		return Splice{Start: 0, End: len(old)}
 	}
@@ -158,20 +161,21 @@ func keepEnding(old string, start int) Splice {
 
 // removable returns what of the document's text goes with it: from its marker to
 // its last line of content, and what stands around that unless it is a comment.
-func (d *Document) removable() (start, end int) {
+// The comments in it stay in the first column.
+func (d *Document) removable() (start, end, column int) {
 	src := d.Bytes()
 	if at, marked := d.marker(); marked && bytes.IndexByte(src[:at], '#') >= 0 {
 		start = at
 	}
 	if d.root == nil {
-		return start, len(src)
+		return start, len(src), 0
 	}
 	ix := d.lines()
 	behind := ix.start(ix.of(d.end(d.root)) + 1)
 	if bytes.IndexByte(src[behind:], '#') >= 0 {
-		return start, behind
+		return start, behind, 0
 	}
-	return start, len(src)
+	return start, len(src), 0
 }
 
 // marker returns where the marker stands that opens the document, if it has one.

@@ -39,7 +39,7 @@ func TestRemovingADocumentKeepsAllOthers(t *testing.T) {
 		{"two neighbours at the end", "m: |-\n  a: 1\n  ---\n  b: 2\n  ---\n  c: 3\n", without(1, 2), "m: |-\n  a: 1\n"},
 		{"two that are not neighbours", "m: |-\n  a: 1\n  ---\n  b: 2\n  ---\n  c: 3\n  ---\n  d: 4\n", without(0, 2), "m: |-\n  b: 2\n  ---\n  d: 4\n"},
 		{"all of them", "m: |-\n  a: 1\n  ---\n  b: 2\nz: 1\n", without(0, 1), "m: \"\"\nz: 1\n"},
-		{"with comments of its own", "m: |\n  a: 1\n  ---\n  # about b\n  b: 2 # two\n  ---\n  c: 3\n", without(1), "m: |\n  a: 1\n  ---\n  c: 3\n"},
+		{"but not its comments", "m: |\n  a: 1\n  ---\n  # about b\n  b: 2 # two\n  ---\n  c: 3\n", without(1), "m: |\n  a: 1\n  # about b\n  # two\n  ---\n  c: 3\n"},
 		{"but not the comment behind it", "m: |\n  a: 1\n  ---\n  b: 2\n  # about c\n  ---\n  c: 3\n", without(1), "m: |\n  a: 1\n  # about c\n  ---\n  c: 3\n"},
 		{"but not the comment that ends the stream", "m: |-\n  a: 1\n  ---\n  b: 2\n  # the end\n", without(1), "m: |-\n  a: 1\n  # the end\n"},
 		{"but not the comment in front of the first marker", "m: |\n  # ours\n  ---\n  a: 1\n  ---\n  b: 2\n", without(0), "m: |\n  # ours\n  ---\n  b: 2\n"},

@@ -30,5 +30,7 @@ func (t *texts) parse(c Chunk, flat bool) (*Document, error) {
 		}
 		t.known[string(c.Bytes)] = d
 	}
-	return &Document{chunk: c, root: d.root, json: d.json, flat: flat, lines: d.lines, style: d.style, texts: t}, nil
+	own := &Document{chunk: c, root: d.root, json: d.json, flat: flat, lines: d.lines, style: d.style, texts: t}
+	own.comments = sync.OnceValue(func() []comment { return findComments(own) })
+	return own, nil
 }

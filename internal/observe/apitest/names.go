@@ -31,8 +31,12 @@ type names struct {
 func StartTLS(t testing.TB) *Server {
 	t.Helper()
 	s := newServer()
-	s.names = newNames(t, net.ParseIP(s.host))
-	s.Up(t)
+	host, _, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.names = newNames(t, net.ParseIP(host))
+	s.serve()
 	t.Cleanup(s.Down)
 	return s
 }
@@ -41,7 +45,7 @@ func StartTLS(t testing.TB) *Server {
 // again. Connections that were made before end.
 func (s *Server) Rename(other bool) {
 	s.names.renamed.Store(other)
-	s.http.CloseClientConnections()
+	s.listener.Drop()
 }
 
 func newNames(t testing.TB, host net.IP) *names {
@@ -50,7 +54,7 @@ func newNames(t testing.TB, host net.IP) *names {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(10, 0, 0), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	sign := func(c *x509.Certificate) []byte {
 		der, err := x509.CreateCertificate(rand.Reader, c, root, &key.PublicKey, key)
 		if err != nil {

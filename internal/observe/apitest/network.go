@@ -4,52 +4,38 @@
 package apitest
 
 import (
+	"crypto/tls"
 	"io"
 	"log"
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
-)
 
-// ownHost is an address of loopback that clients do not speak from: none of their connections can take the
-// port of a server that is down. Where a system has one address only, it is that.
-func ownHost() string {
-	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String()
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		return "127.0.0.1"
-	}
-	l.Close()
-	return host
-}
+	"github.com/rke-lm/rke-lm/internal/memnet"
+)
 
 // Up lets the server listen, at the address that it had before.
 func (s *Server) Up(t testing.TB) {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(s.host, s.port))
-	if err != nil {
-		t.Error(err)
-		return
+	s.listener = s.listener.Again()
+	s.serve()
+}
+
+// serve answers at the listener.
+func (s *Server) serve() {
+	s.http = &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)} // clients that fail are what tests are about
+	var l net.Listener = s.listener
+	if s.names != nil {
+		l = tls.NewListener(l, s.names.config())
 	}
-	_, s.port, _ = net.SplitHostPort(l.Addr().String())
-	s.http = httptest.NewUnstartedServer(s)
-	s.http.Listener.Close()
-	s.http.Listener = l
-	s.http.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that fail are what tests are about
-	if s.names == nil {
-		s.http.Start()
-		return
-	}
-	s.http.TLS = s.names.config()
-	s.http.StartTLS()
+	go s.http.Serve(l)
 }
 
 // Down ends all connections, and refuses new ones.
 func (s *Server) Down() {
-	s.http.CloseClientConnections()
+	s.listener.Close()
+	s.listener.Drop()
 	s.http.Close()
 }
 
@@ -70,8 +56,5 @@ func reset(w http.ResponseWriter) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // ends it as well
 	}
-	if t, is := c.(*net.TCPConn); is {
-		t.SetLinger(0)
-	}
-	c.Close()
+	memnet.Reset(c)
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +20,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
 // Server is an API server. Fields are changed inside of Do.
@@ -51,10 +52,10 @@ type Server struct {
 	// Requests are those that came.
 	Requests []*http.Request
 
-	mu         sync.Mutex
-	http       *httptest.Server
-	host, port string
-	names      *names // of its certificates; nil without TLS
+	mu       sync.Mutex
+	http     *http.Server
+	listener *memnet.Listener
+	names    *names // of its certificates; nil without TLS
 }
 
 // Fault is how a request fails; the zero Fault is none.
@@ -68,17 +69,18 @@ type Fault struct {
 	Stall      time.Duration // in the middle of the answer
 }
 
-// Start starts a server that ends with the test.
+// Start starts a server that ends with the test. Clients reach it through
+// [memnet.Dial].
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := newServer()
-	s.Up(t)
+	s.serve()
 	t.Cleanup(s.Down)
 	return s
 }
 
 func newServer() *Server {
-	return &Server{Renews: map[string]bool{}, Denied: map[string]bool{}, ConfigMaps: map[string]corev1.ConfigMap{}, host: ownHost(), port: "0"}
+	return &Server{Renews: map[string]bool{}, Denied: map[string]bool{}, ConfigMaps: map[string]corev1.ConfigMap{}, listener: memnet.Listen()}
 }
 
 // Do changes the server.
@@ -89,7 +91,12 @@ func (s *Server) Do(change func()) {
 }
 
 // URL is the address of the server.
-func (s *Server) URL() string { return s.http.URL }
+func (s *Server) URL() string {
+	if s.names != nil {
+		return "https://" + s.listener.Addr().String()
+	}
+	return "http://" + s.listener.Addr().String()
+}
 
 // Kubeconfig writes a configuration that leads to the server, and returns its
 // file.
@@ -108,7 +115,7 @@ clusters: [{name: orchard, cluster: {server: %q, certificate-authority-data: %q}
 users: [{name: viewer, user: %s}]
 contexts: [{name: orchard, context: {cluster: orchard, user: viewer}}]
 current-context: orchard
-`, s.http.URL, s.names.authority(), user)
+`, s.URL(), s.names.authority(), user)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
 // Token is the one that the server accepts.
@@ -56,13 +56,12 @@ type Fault struct {
 	Lost     bool   // it is done, and the connection ends before the answer
 }
 
-// Start starts a server that ends with the test.
+// Start starts a server that ends with the test. Clients reach it through
+// [memnet.Dial].
 func Start(t testing.TB) *Server {
+	t.Helper()
 	s := &Server{Downstream: map[string]http.Handler{}, Denied: map[string]bool{}, objects: map[string]map[string]any{}}
-	s.http = httptest.NewUnstartedServer(s)
-	s.http.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that go away are no news
-	s.http.StartTLS()
-	t.Cleanup(s.http.Close)
+	s.http = memnet.Serve(t, s)
 	return s
 }
 

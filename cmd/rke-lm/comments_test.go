@@ -1,0 +1,114 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// TestNoStageAndNoUndoLosesAComment writes a comment on every line of every golden
+// input that takes one, in manifests inside of strings too. Every stage and every
+// undo has to keep all of them.
+func TestNoStageAndNoUndoLosesAComment(t *testing.T) {
+	files, err := filepath.Glob("testdata/golden/*/input.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no golden inputs", err)
+	}
+	for _, file := range files {
+		if strings.Contains(file, "rule-") {
+			continue // one rule in a file that is like all others
+		}
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range yamledit.Split(file, text) {
+				commented := c
+				commented.Bytes = withComments(c)
+				for _, target := range commentedWays {
+					if d, p := goldenPlan(c, target); p != nil {
+						keepsCommentsOfAllLines(t, d, commented, target)
+					}
+				}
+			}
+		})
+	}
+}
+
+var commentedWays = []transform.Target{
+	{EndState: transform.EndStateExternal},
+	{EndState: transform.EndStateOverride, LeaderMigrationConfig: transform.ConfigGenerate},
+}
+
+func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk, target transform.Target) {
+	doc, err := transform.Parse(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := transform.Build(d, doc, target)
+	if err != nil {
+		t.Fatalf("with comments there is no plan: %v\n%s", err, c.Bytes)
+	}
+	for _, s := range p.Steps {
+		if !s.Changes() {
+			continue
+		}
+		allCommentsIn(t, "stage "+s.Stage.Name, s.Before, s.After)
+		for _, canonical := range []bool{false, true} {
+			back := target
+			back.Canonical = canonical
+			steps, err := transform.Undo(d, s.After, back, s.Stage.Name, false)
+			if err != nil {
+				continue // the file does not tell
+			}
+			for _, u := range steps {
+				allCommentsIn(t, "undo of "+s.Stage.Name, u.Before, u.After)
+			}
+		}
+	}
+}
+
+// allCommentsIn looks for the comments that withComments wrote.
+func allCommentsIn(t *testing.T, what string, before, after *yamledit.Document) {
+	t.Helper()
+	for i := range bytes.Count(before.Bytes(), []byte("# comment ")) {
+		comment := fmt.Appendf(nil, "# comment %d;", i)
+		if bytes.Count(after.Bytes(), comment) != bytes.Count(before.Bytes(), comment) {
+			t.Errorf("%s loses %s of\n%s", what, comment, before.Bytes())
+			return
+		}
+	}
+}
+
+// withComments writes a comment at the end of every line that means the same with
+// it.
+func withComments(c yamledit.Chunk) []byte {
+	was, err := yamledit.Parse(c)
+	if err != nil {
+		return c.Bytes
+	}
+	lines, n := bytes.SplitAfter(c.Bytes, []byte("\n")), 0
+	for i, line := range lines {
+		body := bytes.TrimRight(line, "\r\n")
+		lines[i] = slices.Concat(body, fmt.Appendf(nil, " # comment %d;", n), line[len(body):])
+		is, err := yamledit.ParseString("", string(bytes.Join(lines, nil)))
+		if err != nil || !transform.Same(was.Root().Value(), is.Root().Value()) {
+			lines[i] = line
+			continue
+		}
+		n++
+	}
+	return bytes.Join(lines, nil)
+}

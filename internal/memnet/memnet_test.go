@@ -1,0 +1,92 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memnet
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAnAnswerThatTakesAnHourIsWaitedForInNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(time.Hour)
+			io.WriteString(w, "late")
+		}))
+		trusted := x509.NewCertPool()
+		trusted.AddCert(s.Certificate())
+		client := &http.Client{Transport: &http.Transport{DialContext: Dial, TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+		start := time.Now()
+		res, err := client.Get(s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if text, err := io.ReadAll(res.Body); err != nil || string(text) != "late" || time.Since(start) != time.Hour {
+			t.Errorf("%q after %s, %v", text, time.Since(start), err)
+		}
+	})
+}
+
+func TestAnAddressWhereNobodyListensRefuses(t *testing.T) {
+	l := Listen()
+	at := l.Addr().String()
+	if _, err := Dial(t.Context(), "tcp", at); err != nil {
+		t.Error(err)
+	}
+	l.Close()
+	for _, at := range []string{at, "127.0.0.1:1"} {
+		if _, err := Dial(t.Context(), "tcp", at); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	again := l.Again()
+	defer again.Close()
+	if _, err := Dial(t.Context(), "tcp", at); err != nil || again.Addr() != l.Addr() {
+		t.Errorf("%v at %s", err, again.Addr())
+	}
+}
+
+func TestAConnectionEndsInTheWayItIsEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(*Listener, net.Conn)
+		want error
+	}{
+		"closed":  {func(_ *Listener, c net.Conn) { c.Close() }, io.EOF},
+		"dropped": {func(l *Listener, _ net.Conn) { l.Drop() }, io.EOF},
+		"reset":   {func(_ *Listener, c net.Conn) { Reset(c) }, syscall.ECONNRESET},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := Listen()
+			defer l.Close()
+			client, err := Dial(t.Context(), "tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			server, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				io.WriteString(server, "the last word")
+				c.end(l, server)
+			}()
+			text, err := io.ReadAll(client)
+			if c.want == io.EOF {
+				c.want = nil // as ReadAll says it
+			}
+			if string(text) != "the last word" || !errors.Is(err, c.want) {
+				t.Errorf("%q, %v", text, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,32 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+const (
+	ownLists = "    volumeMounts: [] # none of ours\n  # nor volumes\n  volumes: []\n"
+)
+
+func TestTheSwitchGivesBackListsWithComments(t *testing.T) {
+	p := plan(t, static(onAWS)+ownLists, generated)
+	if got := after(t, p, transform.SwitchToExternal); !strings.HasSuffix(got, ownLists) {
+		t.Error(got)
+	}
+}
+
+func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
+	text := strings.Replace(static(onAWS, "--enable-leader-migration"), "--enable-leader-migration", "--enable-leader-migration # ours", 1)
+	_, err := transform.Undo(Distro(), parse(t, text), transform.Target{}, transform.EnableLeaderMigration, false)
+	fails(t, err, "it has a comment (line ")
+	steps, err := transform.Undo(Distro(), parse(t, text), transform.Target{Canonical: true}, transform.EnableLeaderMigration, false)
+	if err != nil || strings.Contains(string(steps[0].After.Bytes()), "enable-leader") || !strings.Contains(string(steps[0].After.Bytes()), "# ours\n") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,148 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Manual is a stage that somebody does by hand, as people read it.
+type Manual struct {
+	Stage string
+	Steps []Instruction
+	Check []Instruction
+}
+
+// Instruction is an action as people read it.
+type Instruction struct {
+	Purpose string `json:"purpose"`
+	Command string `json:"command"`
+}
+
+func instructions(actions []Action) []Instruction {
+	var list []Instruction
+	for _, a := range actions {
+		list = append(list, Instruction{a.Purpose(), a.Command()})
+	}
+	return list
+}
+
+// ManualFirst says that a stage was not applied, because another one comes first
+// that is done by hand and does not show in the file.
+type ManualFirst struct {
+	Manual
+	At *yamledit.Error
+}
+
+func (e *ManualFirst) Error() string { return e.At.Error() }
+
+// Unwrap gives access to the place.
+func (e *ManualFirst) Unwrap() error { return e.At }
+
+// manuals are the stages of a plan, for what is done by hand among them.
+type manuals []SavedStage
+
+func (m manuals) of(name string) Manual {
+	for _, s := range m {
+		if s.Name == name {
+			return Manual{name, s.Steps, s.Check}
+		}
+	}
+	return Manual{Stage: name}
+}
+
+// first fails with *ManualFirst where a choice that picks stages by itself would
+// apply one before what has to be done by hand. A stage that errors block is not
+// applied anyway.
+func (m manuals) first(file string, chosen []string, c Choice) error {
+	if !c.Next && !c.Through {
+		return nil
+	}
+	for _, s := range m {
+		if s.State == Blocked || !slices.Contains(chosen, s.Name) {
+			continue
+		}
+		for _, name := range s.AfterByHand {
+			if !slices.Contains(c.ByHand, name) {
+				return &ManualFirst{m.of(name), &yamledit.Error{
+					File: file, What: fmt.Sprintf("%s comes before %s, and the file does not show whether it was done", name, s.Name),
+					Do: "do it by hand, check it, and run this again with --by-hand " + name,
+				}}
+			}
+		}
+	}
+	return nil
+}
+
+// passed lists the stages done by hand that a choice passes on its way through the
+// chosen ones, and behind the last edit of all. Those that were done are left out.
+func (m manuals) passed(chosen []string, c Choice) []Manual {
+	if len(chosen) == 0 || !c.Next && !c.Through {
+		return nil
+	}
+	var out, since []Manual
+	last := false // a chosen edit is behind, and none since
+	for _, s := range m {
+		switch {
+		case s.State == ActionOnly && len(s.Steps) > 0 && !slices.Contains(c.ByHand, s.Name):
+			since = append(since, m.of(s.Name))
+		case s.State == ActionOnly || s.State == NotInFile:
+		default:
+			if last = slices.Contains(chosen, s.Name); last {
+				out = append(out, since...)
+			}
+			since = nil
+		}
+	}
+	if last && m[len(m)-1].Name == VerifyProviderIDs {
+		out = append(out, since...)
+	}
+	return out
+}
+
+// Passed lists what somebody has to do by hand around the chosen steps.
+func (p *Plan) Passed(chosen []Step, c Choice) []Manual {
+	return p.manuals().passed(namesOf(chosen), c)
+}
+
+func namesOf(steps []Step) []string {
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.Stage.Name)
+	}
+	return names
+}
+
+func (p *Plan) manuals() manuals {
+	var list manuals
+	for _, s := range p.Steps {
+		list = append(list, s.manual())
+	}
+	return list
+}
+
+// manual is a step as a saved plan keeps it, for what is done by hand.
+func (s Step) manual() SavedStage {
+	kept := SavedStage{Name: s.Stage.Name, State: s.State, AfterByHand: s.Stage.AfterByHand}
+	if s.State == ActionOnly {
+		kept.Steps, kept.Check = instructions(s.Stage.Actions), instructions(s.Stage.Verify)
+	}
+	return kept
+}
+
+// Passed lists what somebody has to do by hand around the moves.
+func (s Saved) Passed(moves []Move, c Choice) []Manual {
+	return manuals(s.Stages).passed(moved(moves), c)
+}
+
+func moved(moves []Move) []string {
+	var names []string
+	for _, m := range moves {
+		names = append(names, m.Stage.Name)
+	}
+	return names
+}

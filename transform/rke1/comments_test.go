@@ -1,0 +1,53 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
+	for name, c := range map[string]struct{ services, want string }{
+		"a comment above":      {"services:\n  # the manager of our own\n  kube-controller: {}\n", ""},
+		"a comment behind":     {"services:\n  kube-controller: {} # keep: tuned by team A\n", ""},
+		"one on the arguments": {"services:\n  kube-controller:\n    extra_args: {} # none\n", ""},
+		"one of all services":  {"# ours\nservices:\n  kube-controller: {}\n", "# ours\nservices: {}\n"},
+	} {
+		if c.want == "" {
+			c.want = c.services
+		}
+		p := planned(t, at(release, named+c.services+onAWS), transform.Target{})
+		step, _ := p.Step(transform.SwitchToExternal)
+		if got := string(step.After.Bytes()); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestTheSwitchKeepsTheCommentsOfABlockThatGoes(t *testing.T) {
+	const block = "  awsCloudProvider: # tuned\n    global:\n      # the zone\n      zone: a # by hand\n"
+	got := after(t, at(release, onAWS+block), transform.SwitchToExternal, transform.Target{})
+	want := at(release, isOut+"  customCloudProvider: |-\n    [Global]\n    Zone = a\n  # tuned\n  # the zone\n  # by hand\n")
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
+	const others = "services:\n  kube-controller:\n    extra_args:\n      v: \"2\"\n"
+	text := at(release, onAWS+others+"      enable-leader-migration: \"true\" # ours\n")
+	_, err := transform.Undo(Distro(), parse(t, text), transform.Target{}, transform.EnableLeaderMigration, false)
+	var conflict *transform.Conflict
+	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "it has a comment (line ") {
+		t.Error(err)
+	}
+	steps, err := transform.Undo(Distro(), parse(t, text), transform.Target{Canonical: true}, transform.EnableLeaderMigration, false)
+	if want := at(release, onAWS+others+"      # ours\n"); err != nil || string(steps[0].After.Bytes()) != want {
+		t.Errorf("%v", err)
+	}
+}

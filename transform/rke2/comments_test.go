@@ -1,0 +1,124 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// ownEntry is an entry for control planes that somebody wrote by hand.
+const ownEntry = `machineSelectorConfig:
+# all control planes
+- config:
+    # no arguments, on purpose
+    kube-controller-manager-arg: [] # none
+  machineLabelSelector: # which
+    matchExpressions:
+    - {key: rke.cattle.io/control-plane-role, operator: In, values: ["true"]}
+`
+
+func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
+	for name, c := range map[string]struct{ config, want string }{
+		"an entry with comments":               {onAWS + ownEntry, globalOff + ownEntry},
+		"a list with a comment":                {onAWS + "  kube-controller-manager-arg: [] # none yet\n", globalOff + "  kube-controller-manager-arg: [] # none yet\n"},
+		"a list with a comment above":          {onAWS + "  # none yet\n  kube-controller-manager-arg: []\n", globalOff + "  # none yet\n  kube-controller-manager-arg: []\n"},
+		"an entry that selects in another way": {onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: []}\n  " + forControlPlanes + "\n", globalOff + "machineSelectorConfig:\n- config: {}\n  " + forControlPlanes + "\n"},
+	} {
+		got := configOf(step(t, plan(t, release, c.config, inTurn), transform.SwitchToExternal).After)
+		got = got[:strings.Index(got, "additionalManifest")]
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestTheSwitchKeepsTheCommentOfAFlagThatGoes(t *testing.T) {
+	const before = "  kube-controller-manager-arg:\n  - v=2\n  - enable-leader-migration # see OPS-12\n  - profiling=false\n"
+	want := globalOff + "  kube-controller-manager-arg:\n  - v=2\n  # see OPS-12\n  - profiling=false\n"
+	if diff := cmp.Diff(want, after(t, onAWS+before, transform.SwitchToExternal)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
+	const own = "  cloud-provider-name: aws\n  disable-cloud-controller: true"
+	const head, tail = "machineGlobalConfig:\n", "\n" + twoArgs + ownManifest
+	for name, comment := range map[string]string{
+		"behind it":      head + own + " # ours: no stub, ever" + tail,
+		"right above it": head + strings.Replace(own, "  disable", "  # ours: no stub, ever\n  disable", 1) + tail,
+	} {
+		_, _, err := back(t, comment, transform.SwitchToExternal, inTurn)
+		refuses(t, name, err, "it has a comment (line ")
+		if err != nil && !strings.Contains(err.Error(), "--canonical") {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, is, err := back(t, comment, transform.SwitchToExternal, usual)
+		if err != nil || strings.Contains(is, "disable-cloud-controller") || !strings.Contains(is, "# ours: no stub, ever") {
+			t.Errorf("%s: %v\n%s", name, err, is)
+		}
+	}
+}
+
+func TestAnUndoLeavesAStubThatNoStageWrote(t *testing.T) {
+	for name, config := range map[string]string{
+		"in other words":   onAWS + "  disable-cloud-controller: yes\n" + twoArgs + ownManifest,
+		"in quotes":        onAWS + "  disable-cloud-controller: \"true\"\n" + twoArgs + ownManifest,
+		"in another place": "machineGlobalConfig:\n  disable-cloud-controller: true\n  cloud-provider-name: aws\n" + twoArgs + ownManifest,
+	} {
+		was, is, err := back(t, config, transform.SwitchToExternal, inTurn)
+		if diff := cmp.Diff(was, is); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
+func TestAnUndoKeepsTheCommentsOfManifests(t *testing.T) {
+	for _, stage := range []string{transform.GrantMigrationLease, transform.InstallCCM} {
+		s := step(t, plan(t, release, told, inTurn), stage)
+		for name, line := range map[string]string{"of the Role": "kind: Role\n", "of the chart": "failurePolicy: abort\n", "within its values": "args:\n"} {
+			in := strings.Replace(string(s.After.Bytes()), line, strings.TrimSpace(line)+" # of us all\n", 1)
+			if strings.Contains(line, "Role") != (stage == transform.GrantMigrationLease) {
+				continue
+			}
+			_, err := transform.Undo(Distro(), parse(t, in), inTurn, stage, false)
+			refuses(t, stage+", "+name, err, "it has a comment (line ")
+			steps, err := transform.Undo(Distro(), parse(t, in), usual, stage, false)
+			if err != nil || len(steps) != 1 || !strings.Contains(string(steps[0].After.Bytes()), "# of us all") {
+				t.Errorf("%s, %s: %v", stage, name, err)
+			}
+		}
+	}
+}
+
+func TestAPlanNamesCommentsThatAnEditMayMakeUntrue(t *testing.T) {
+	const config = "machineGlobalConfig:\n  # in-tree,\n  # to be replaced\n  cloud-provider-name: aws # for now\n  cni: calico # fine\n"
+	p := plan(t, release, config, inTurn)
+	notes := func(stage string) (lines []int) {
+		for _, f := range step(t, p, stage).Findings {
+			if f.Rule == transform.RuleComment {
+				lines = append(lines, f.Line)
+				if f.Severity != transform.Note || strings.Contains(f.Message, "to be replaced") {
+					t.Errorf("%+v", f)
+				}
+			}
+		}
+		return lines
+	}
+	at := strings.Count(string(p.Start.Bytes()[:strings.Index(string(p.Start.Bytes()), "# in-tree")]), "\n") + 1
+	if got := notes(transform.SwitchToExternal); !slices.Equal(got, []int{at}) {
+		t.Errorf("notes on the lines %v instead of %d", got, at)
+	}
+	if got := notes(transform.GrantMigrationLease); len(got) > 0 {
+		t.Errorf("notes of a stage that touches none: %v", got)
+	}
+	if after := string(step(t, p, transform.SwitchToExternal).After.Bytes()); !strings.Contains(after, "# in-tree,\n      # to be replaced\n      cloud-provider-name: external # for now") {
+		t.Error(after)
+	}
+}
