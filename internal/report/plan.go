@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // APIVersion is that of everything written for programs.
@@ -41,8 +42,14 @@ type Plan struct {
 // Source is where a cluster was found.
 type Source struct {
 	File     string `json:"file"`
-	Document int    `json:"document"` // 0-based
+	Document int    `json:"document"`       // 0-based
+	Item     *int   `json:"item,omitempty"` // of a list of objects, 0-based
 	Line     int    `json:"line"`
+}
+
+// SourceOf says where a document was found.
+func SourceOf(d *yamledit.Document) Source {
+	return Source{File: d.File(), Document: d.Chunk().Index, Item: d.Chunk().ItemIndex(), Line: d.Root().Line()}
 }
 
 // Stage is one stage of a plan.
@@ -91,7 +98,7 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 }
 
 func sourceOf(p *transform.Plan) Source {
-	return Source{File: p.Start.File(), Document: p.Start.Chunk().Index, Line: p.Start.Root().Line()}
+	return SourceOf(p.Start)
 }
 
 func newStage(s transform.Step, texts shown) Stage {

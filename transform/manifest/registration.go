@@ -46,9 +46,6 @@ func namesProvider(root yamledit.Node) bool {
 // readRegistration reads the kubelet's arguments.
 func (m *Manifest) readRegistration() error {
 	m.Component = kubelet
-	if err := m.Root.Get("nodeRegistration").Shared(); err != nil {
-		return err
-	}
 	if err := m.checkTypes(); err != nil {
 		return err
 	}

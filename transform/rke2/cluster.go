@@ -52,9 +52,6 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if !IsCluster(doc) {
 		return nil, root.Errorf("not a Cluster of provisioning.cattle.io/v1", "name a document that is one")
 	}
-	if err := writtenOut(root); err != nil {
-		return nil, err
-	}
 	if err := k8s.CheckNames(root.Get("metadata")); err != nil {
 		return nil, err
 	}
@@ -122,28 +119,6 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 	}
 	c.Classes, err = poolClasses(c.Name, config.MachinePools, at.Get("machinePools"))
 	return err
-}
-
-// writtenOut makes sure that the nodes show all the configuration: no alias or
-// merge key brings in more.
-func writtenOut(root yamledit.Node) error {
-	config := root.Get("spec", "rkeConfig")
-	for _, n := range []yamledit.Node{root, root.Get("metadata"), root.Get("spec"), config} {
-		if !n.IsMap() {
-			if err := n.Shared(); err != nil {
-				return err
-			}
-		}
-		if err := n.Get("<<").Shared(); err != nil {
-			return err
-		}
-	}
-	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", filesKey, "machinePools", "dataDirectories"} {
-		if err := config.Get(part).Shared(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // object is as much of a cluster as its configuration depends on.
