@@ -128,7 +128,7 @@ func stageFiles(s transform.Step, diff, ext string) (outputs.RunbookStage, []sav
 		files = []saved.File{{Name: stage.Diff, Content: outputs.EscapeText([]byte(diff))}, {Name: stage.Document, Content: s.After.Standalone()}}
 	}
 	beside, err := s.Files()
-	for _, f := range beside {
+	for _, f := range append(beside, s.Prepared()...) {
 		stage.Files = append(stage.Files, f.Name)
 		files = append(files, saved.File{Name: f.Name, Content: []byte(f.Content)})
 	}

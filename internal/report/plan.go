@@ -58,6 +58,8 @@ type Stage struct {
 	State    transform.State     `json:"state"`
 	Why      string              `json:"why"`
 	Edits    []transform.Place   `json:"edits"`
+	Prepare  []Action            `json:"prepare,omitempty"`
+	prepared string              // Prepare in one line
 	Actions  []Action            `json:"actions"`
 	Findings []transform.Finding `json:"findings"`
 	Diff     string              `json:"diff"`
@@ -113,9 +115,8 @@ func newStage(s transform.Step, texts shown) Stage {
 		out.AfterByHand = s.Stage.AfterByHand
 	}
 	if s.State != transform.Done {
-		for _, a := range s.Stage.Actions {
-			out.Actions = append(out.Actions, Action{a.Purpose(), a.Command()})
-		}
+		out.Prepare, out.prepared = Actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
+		out.Actions = append(out.Actions, Actions(s.Stage.Actions)...)
 	}
 	return out
 }
@@ -158,10 +159,19 @@ func title(p Plan) string {
 
 func place(s Source) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
+// preparing says what comes before a stage. The commands are many, and alike for all
+// clusters, so they are where there is room.
+func (s Stage) preparing() string {
+	return "before it, " + s.prepared + "; the runbook of plan --out and -o json have the commands."
+}
+
 func writeStage(w io.Writer, p Palette, s Stage) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s.State, string(s.State)))
 	fmt.Fprintln(w, wrap(s.Why, "  "))
 	WriteFindings(w, p, s.Findings, "  ")
+	if len(s.Prepare) > 0 {
+		fmt.Fprintln(w, wrap(s.preparing(), "  "))
+	}
 	writeActions(w, p, s.Actions)
 	fmt.Fprintln(w)
 	WriteDiff(w, p, s.Diff)

@@ -29,6 +29,7 @@ type Cluster struct {
 
 	dataDir string
 	configs map[string]Config // by class; what Effective returns
+	setters *setters
 	strict  schema.Strictness
 
 	manifests func() ([]*yamledit.Document, error) // of additionalManifest
@@ -72,7 +73,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err := c.checkReferences(); err != nil {
 		return nil, err
 	}
-	c.strict, c.configs = strict, c.effective()
+	c.strict, c.configs, c.setters = strict, c.effective(), &setters{}
 	c.manifests = sync.OnceValues(bundle.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil

@@ -78,8 +78,11 @@ func (n Node) entry(key string) Node {
 }
 
 // child returns entry or item i as it is written.
-func (n Node) child(i int) Node {
-	c := Node{doc: n.doc, parent: &n, index: i}
+func (n Node) child(i int) Node { return n.take(i) }
+
+// take returns entry or item i with n itself as its parent.
+func (n *Node) take(i int) Node {
+	c := Node{doc: n.doc, parent: n, index: i}
 	if n.y.Kind == yaml.MappingNode {
 		c.key, c.at = n.y.Content[2*i], n.y.Content[2*i+1]
 	} else {
@@ -145,7 +148,7 @@ func (n Node) Entries() []Entry {
 func (n Node) children() []Node {
 	ns := make([]Node, n.written())
 	for i := range ns {
-		ns[i] = n.child(i)
+		ns[i] = n.take(i)
 	}
 	return ns
 }
