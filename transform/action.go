@@ -3,10 +3,7 @@
 
 package transform
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/rke-lm/rke-lm/transform/shell"
 
 // RolloutDone waits until a DaemonSet runs on every node that it is meant for.
 type RolloutDone struct {
@@ -19,7 +16,7 @@ func (a RolloutDone) Purpose() string { return a.Why }
 
 // Command implements Action.
 func (a RolloutDone) Command() string {
-	return fmt.Sprintf("kubectl -n %s rollout status daemonset/%s", a.Namespace, a.DaemonSet)
+	return shell.Line("kubectl -n %s rollout status daemonset/%s", a.Namespace, a.DaemonSet)
 }
 
 // ClusterSettled waits, on Rancher's own cluster, until every machine has taken
@@ -34,7 +31,7 @@ func (ClusterSettled) Purpose() string {
 
 // Command implements Action.
 func (a ClusterSettled) Command() string {
-	return fmt.Sprintf("kubectl -n %s wait rkecontrolplanes.rke.cattle.io/%s --for=condition=Reconciled --timeout=60m", a.Namespace, a.Name)
+	return shell.Line("kubectl -n %s wait rkecontrolplanes.rke.cattle.io/%s --for=condition=Reconciled --timeout=60m", a.Namespace, a.Name)
 }
 
 // CordonAnnotation is on the nodes that rke-lm cordoned; only these are released.
@@ -51,7 +48,7 @@ func (Cordon) Purpose() string {
 
 // Command implements Action.
 func (a Cordon) Command() string {
-	return fmt.Sprintf("for node in $(kubectl get nodes -l %s --field-selector spec.unschedulable!=true -o name); do kubectl annotate --overwrite \"$node\" %s=%s && kubectl cordon \"$node\"; done",
+	return shell.Line(`for node in $(kubectl get nodes -l %s --field-selector spec.unschedulable!=true -o name); do kubectl annotate --overwrite "$node" %s=%s && kubectl cordon "$node"; done`,
 		a.Selector, CordonAnnotation, a.Run)
 }
 
@@ -63,7 +60,7 @@ func (Uncordon) Purpose() string { return "release exactly the nodes that were c
 
 // Command implements Action.
 func (a Uncordon) Command() string {
-	return fmt.Sprintf("for node in $(kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{\" \"}{.metadata.annotations.rke-lm\\.io/cordoned}{\"\\n\"}{end}' | awk '$2 == \"%s\" {print $1}'); do kubectl uncordon \"$node\" && kubectl annotate \"node/$node\" %s-; done",
+	return shell.Line(`for node in $(kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.metadata.annotations.rke-lm\.io/cordoned}{"\n"}{end}' | awk -v run=%s '$2 == run {print $1}'); do kubectl uncordon "$node" && kubectl annotate "node/$node" %s-; done`,
 		a.Run, CordonAnnotation)
 }
 
@@ -88,7 +85,7 @@ func (a LeaseHolder) Purpose() string { return a.Why }
 
 // Command implements Action.
 func (a LeaseHolder) Command() string {
-	return "kubectl -n kube-system get leases kube-controller-manager cloud-controller-manager " + leaseOr(a.Lease) + " -o custom-columns=NAME:.metadata.name,HOLDER:.spec.holderIdentity,RENEWED:.spec.renewTime"
+	return shell.Line("kubectl -n kube-system get leases -o custom-columns=NAME:.metadata.name,HOLDER:.spec.holderIdentity,RENEWED:.spec.renewTime %--kube-controller-manager cloud-controller-manager %s", leaseOr(a.Lease))
 }
 
 // HelmUpgrade installs a chart, or brings its release to other values.
@@ -99,11 +96,12 @@ func (a HelmUpgrade) Purpose() string { return a.Why }
 
 // Args are the arguments of helm.
 func (a HelmUpgrade) Args() []string {
-	return []string{"upgrade", "--install", a.Release, a.Chart, "--repo", a.Repo, "--version", a.Version, "--namespace", a.Namespace, "--values", a.Values}
+	flags := []string{"--repo", a.Repo, "--version", a.Version, "--namespace", a.Namespace, "--values", shell.Path(a.Values)}
+	return shell.Arguments([]string{"upgrade", "--install"}, []string{a.Release, a.Chart}, flags)
 }
 
 // Command implements Action.
-func (a HelmUpgrade) Command() string { return "helm " + strings.Join(a.Args(), " ") }
+func (a HelmUpgrade) Command() string { return shell.Words(append([]string{"helm"}, a.Args()...)...) }
 
 // HelmUninstall takes a release out of the cluster.
 type HelmUninstall struct{ Release, Namespace, Why string }
@@ -113,11 +111,11 @@ func (a HelmUninstall) Purpose() string { return a.Why }
 
 // Args are the arguments of helm.
 func (a HelmUninstall) Args() []string {
-	return []string{"uninstall", a.Release, "--namespace", a.Namespace}
+	return shell.Arguments([]string{"uninstall"}, []string{a.Release}, []string{"--namespace", a.Namespace})
 }
 
 // Command implements Action.
-func (a HelmUninstall) Command() string { return "helm " + strings.Join(a.Args(), " ") }
+func (a HelmUninstall) Command() string { return shell.Words(append([]string{"helm"}, a.Args()...)...) }
 
 // Delete deletes objects that nothing else takes out of the cluster.
 type Delete struct{ Namespace, Kinds, Name, Why string }
@@ -127,7 +125,7 @@ func (a Delete) Purpose() string { return a.Why }
 
 // Command implements Action.
 func (a Delete) Command() string {
-	return fmt.Sprintf("kubectl -n %s delete %s %s --ignore-not-found", a.Namespace, a.Kinds, a.Name)
+	return shell.Line("kubectl -n %s delete --ignore-not-found %--%s %s", a.Namespace, a.Kinds, a.Name)
 }
 
 // SecretFromFile puts a file into a Secret, as one key of its own.
@@ -138,6 +136,6 @@ func (a SecretFromFile) Purpose() string { return a.Why }
 
 // Command implements Action.
 func (a SecretFromFile) Command() string {
-	return fmt.Sprintf("kubectl -n %s create secret generic %s --from-file=%s=%s --dry-run=client -o yaml | kubectl apply -f -",
-		a.Namespace, a.Name, a.Key, a.File)
+	return shell.Line("kubectl -n %s create secret generic --from-file=%s=%s --dry-run=client -o yaml %--%s | kubectl apply -f -",
+		a.Namespace, a.Key, a.File, a.Name)
 }

@@ -3,7 +3,13 @@
 
 package transform
 
-import "fmt"
+import (
+	"encoding/json"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
 
 // ApplyFile gives a file that a plan folder holds to the cluster.
 type ApplyFile struct{ File, Why string }
@@ -12,7 +18,7 @@ type ApplyFile struct{ File, Why string }
 func (a ApplyFile) Purpose() string { return a.Why }
 
 // Command implements Action.
-func (a ApplyFile) Command() string { return "kubectl apply -f " + a.File }
+func (a ApplyFile) Command() string { return shell.Line("kubectl apply -f %s", shell.Path(a.File)) }
 
 // PlaceFile puts a file that a plan folder holds on every control-plane node.
 type PlaceFile struct{ File, Path, Why string }
@@ -21,7 +27,9 @@ type PlaceFile struct{ File, Path, Why string }
 func (a PlaceFile) Purpose() string { return a.Why }
 
 // Command implements Action.
-func (a PlaceFile) Command() string { return fmt.Sprintf("install -m 0644 %s %s", a.File, a.Path) }
+func (a PlaceFile) Command() string {
+	return shell.Line("install -m 0644 %s %s", shell.Path(a.File), shell.Path(a.Path))
+}
 
 // RemoveFile takes a file off every control-plane node.
 type RemoveFile struct{ Path, Why string }
@@ -30,7 +38,7 @@ type RemoveFile struct{ Path, Why string }
 func (a RemoveFile) Purpose() string { return a.Why }
 
 // Command implements Action.
-func (a RemoveFile) Command() string { return "rm " + a.Path }
+func (a RemoveFile) Command() string { return shell.Line("rm %s", shell.Path(a.Path)) }
 
 // DeleteObject takes an object out of the cluster.
 type DeleteObject struct{ Namespace, Kind, Name string }
@@ -42,7 +50,7 @@ func (DeleteObject) Purpose() string {
 
 // Command implements Action.
 func (a DeleteObject) Command() string {
-	return fmt.Sprintf("kubectl -n %s delete %s %s", a.Namespace, a.Kind, a.Name)
+	return shell.Line("kubectl -n %s delete %--%s %s", a.Namespace, a.Kind, a.Name)
 }
 
 // PatchLeaderRole is the published patch of a manager's bootstrap role.
@@ -56,5 +64,11 @@ func (a PatchLeaderRole) Purpose() string {
 
 // Command implements Action.
 func (a PatchLeaderRole) Command() string {
-	return fmt.Sprintf(`kubectl patch -n kube-system role 'system::leader-locking-%s' --type=merge -p '{"rules": [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": ["%s"], "verbs": ["create", "list", "get", "update"]}]}'`, a.Component, a.Lease)
+	patch, err := json.Marshal(map[string][]rbacv1.PolicyRule{"rules": {{
+		APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{a.Lease}, Verbs: []string{"create", "list", "get", "update"},
+	}}})
+	if err != nil { // strings are always JSON
+		panic(err)
+	}
+	return shell.Line("kubectl patch -n kube-system role system::leader-locking-%s --type=merge -p %s", a.Component, string(patch))
 }

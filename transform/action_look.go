@@ -3,7 +3,7 @@
 
 package transform
 
-import "fmt"
+import "github.com/rke-lm/rke-lm/transform/shell"
 
 // MayLock asks whether a user may lock the migration lease; "" stands for
 // DefaultLease.
@@ -14,7 +14,7 @@ func (a MayLock) Purpose() string { return "the answer must be yes" }
 
 // Command implements Action.
 func (a MayLock) Command() string {
-	return "kubectl -n kube-system auth can-i update leases/" + leaseOr(a.Lease) + " --as " + a.User
+	return shell.Line("kubectl -n kube-system auth can-i update leases/%s --as %s", leaseOr(a.Lease), a.User)
 }
 
 // Desired compares how many pods a DaemonSet wants with how many nodes a selector
@@ -28,7 +28,7 @@ func (Desired) Purpose() string {
 
 // Command implements Action.
 func (a Desired) Command() string {
-	return fmt.Sprintf("kubectl get nodes -l %s; kubectl -n %s get daemonset %s", a.Selector, a.Namespace, a.DaemonSet)
+	return shell.Line("kubectl get nodes -l %s; kubectl -n %s get daemonset %--%s", a.Selector, a.Namespace, a.DaemonSet)
 }
 
 // Gone looks for objects that should have left the cluster with their manifest.
@@ -42,5 +42,5 @@ func (Gone) Purpose() string {
 
 // Command implements Action.
 func (a Gone) Command() string {
-	return fmt.Sprintf("kubectl -n %s get %s %s --ignore-not-found", a.Namespace, a.Kinds, a.Name)
+	return shell.Line("kubectl -n %s get --ignore-not-found %--%s %s", a.Namespace, a.Kinds, a.Name)
 }

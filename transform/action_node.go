@@ -3,7 +3,11 @@
 
 package transform
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
 
 // PodsRunning looks at the pods of a manager on all nodes.
 type PodsRunning struct{ Namespace, Component, Why string }
@@ -13,7 +17,7 @@ func (a PodsRunning) Purpose() string { return a.Why }
 
 // Command implements Action.
 func (a PodsRunning) Command() string {
-	return fmt.Sprintf("kubectl -n %s get pods -o wide | grep %s", a.Namespace, a.Component)
+	return shell.Line("kubectl -n %s get pods -o wide | grep %--%s", a.Namespace, a.Component)
 }
 
 // WorkloadDone waits until a Deployment or DaemonSet runs as it is written.
@@ -24,7 +28,7 @@ func (WorkloadDone) Purpose() string { return "after the edit, wait for the new 
 
 // Command implements Action.
 func (a WorkloadDone) Command() string {
-	return fmt.Sprintf("kubectl -n %s rollout status %s/%s", a.Namespace, a.Kind, a.Name)
+	return shell.Line("kubectl -n %s rollout status %--%s/%s", a.Namespace, a.Kind, a.Name)
 }
 
 // KubeadmFile is what KubeadmSource writes.
@@ -40,7 +44,7 @@ func (KubeadmSource) Purpose() string {
 
 // Command implements Action.
 func (KubeadmSource) Command() string {
-	return "kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > " + KubeadmFile
+	return shell.Line("kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > %s", KubeadmFile)
 }
 
 // KubeadmUpload stores a ClusterConfiguration in the cluster.
@@ -53,7 +57,7 @@ func (KubeadmUpload) Purpose() string {
 
 // Command implements Action.
 func (a KubeadmUpload) Command() string {
-	return "kubeadm init phase upload-config kubeadm --config " + a.File
+	return shell.Line("kubeadm init phase upload-config kubeadm --config %s", shell.Path(a.File))
 }
 
 // APIServerProvider changes the provider of kube-apiserver where it has one. The
@@ -68,7 +72,7 @@ func (a APIServerProvider) Purpose() string {
 
 // Command implements Action.
 func (a APIServerProvider) Command() string {
-	return fmt.Sprintf("sed 's/--cloud-provider=%s/--cloud-provider=%s/' /etc/kubernetes/manifests/kube-apiserver.yaml > /etc/kubernetes/kube-apiserver.yaml && mv /etc/kubernetes/kube-apiserver.yaml /etc/kubernetes/manifests/", a.From, a.To)
+	return shell.Line("sed %s /etc/kubernetes/manifests/kube-apiserver.yaml > /etc/kubernetes/kube-apiserver.yaml && mv /etc/kubernetes/kube-apiserver.yaml /etc/kubernetes/manifests/", otherProvider(a.From, a.To))
 }
 
 // KubeletProvider changes the provider of the kubelets. KubeletConfiguration has
@@ -83,5 +87,11 @@ func (a KubeletProvider) Purpose() string {
 
 // Command implements Action.
 func (a KubeletProvider) Command() string {
-	return fmt.Sprintf("grep -ls -e --cloud-provider=%s /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet | xargs -r sed -i 's/--cloud-provider=%[1]s/--cloud-provider=%s/' && systemctl restart kubelet", a.From, a.To)
+	return shell.Line("grep -Fls -e --cloud-provider=%s /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet | xargs -r sed -i %s && systemctl restart kubelet", a.From, otherProvider(a.From, a.To))
+}
+
+// otherProvider is the program of sed that changes the provider among arguments.
+func otherProvider(from, to string) string {
+	const flag = "--cloud-provider="
+	return shell.Substitute(flag+from, flag+to)
 }

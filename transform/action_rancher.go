@@ -6,6 +6,8 @@ package transform
 import (
 	"fmt"
 	"path"
+
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // ClusterUpdated looks, on Rancher's own cluster, whether Rancher has brought the
@@ -24,7 +26,7 @@ func (ClusterUpdated) Command() string {
 	for _, c := range []struct{ column, condition string }{{"UPDATED", "Updated"}, {"PROVISIONED", "Provisioned"}, {"READY", "Ready"}} {
 		columns += "," + c.column + ":" + fmt.Sprintf(condition, c.condition)
 	}
-	return "kubectl get clusters.management.cattle.io -o custom-columns='" + columns + "'"
+	return shell.Line("kubectl get clusters.management.cattle.io -o custom-columns=%s", columns)
 }
 
 // SecretCredential is the key of the Secrets that a cloud-provider-config refers
@@ -43,8 +45,8 @@ func (CopySecret) Purpose() string {
 
 // Command implements Action.
 func (a CopySecret) Command() string {
-	return fmt.Sprintf("kubectl --kubeconfig \"$RANCHER_KUBECONFIG\" -n %s get secret %s -o jsonpath='{.data.%s}' | base64 -d | kubectl -n kube-system create secret generic %s --from-file=%s=/dev/stdin",
-		a.Namespace, a.Name, SecretCredential, a.To, a.Key)
+	return shell.Line(`kubectl --kubeconfig "$RANCHER_KUBECONFIG" -n %s get secret -o jsonpath='{.data.`+SecretCredential+`}' %--%s | base64 -d | kubectl -n kube-system create secret generic --from-file=%s=/dev/stdin %--%s`,
+		a.Namespace, a.Name, a.Key, a.To)
 }
 
 // ApplyConfigMap brings a ConfigMap of the plan folder to Rancher's own cluster.
@@ -57,5 +59,5 @@ func (a ApplyConfigMap) Purpose() string {
 
 // Command implements Action.
 func (a ApplyConfigMap) Command() string {
-	return "kubectl --kubeconfig \"$RANCHER_KUBECONFIG\" apply -f " + path.Base(a.File)
+	return shell.Line(`kubectl --kubeconfig "$RANCHER_KUBECONFIG" apply -f %s`, shell.Path(path.Base(a.File)))
 }

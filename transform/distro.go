@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -37,7 +38,8 @@ type Distro struct {
 	// Explain returns the effective configuration of a cluster, migratable or
 	// not; nil where a distro has no such thing.
 	Explain func(*yamledit.Document, Target) ([]MachineClass, error)
-	// Deliver says how a document of the distro in a file reaches its cluster. nil
+	// Deliver says how a document of the distro in a file reaches its cluster; the
+	// file is its plain path, without quotes. nil
 	// stands for kubectl apply on Rancher's own cluster.
 	Deliver func(doc *yamledit.Document, file string) Delivery
 	// Rules are the static rules.
@@ -64,7 +66,7 @@ func (p *Plan) Delivery(file string) Delivery {
 	return Delivery{
 		How: "Rancher the way it always\ngoes: commit it, or, if it is what kubectl get has printed, on Rancher's own cluster (kubectl apply would keep\n" +
 			"keys that are gone from the file):",
-		Command: "kubectl replace -f " + file,
+		Command: shell.Line("kubectl replace -f %s", shell.Path(file)),
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // conductOptions are the flags of the verbs that run stages on a live cluster.
@@ -154,7 +155,7 @@ func (c *conductOptions) sayer() func(outputs.RunEvent) {
 	if c.output == "json" {
 		return func(e outputs.RunEvent) { outputs.WriteRunEvent(c.out, e) } // c.out keeps its errors
 	}
-	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(c.err)}
+	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(underneath(c.err))}
 	return text.Write
 }
 
@@ -171,7 +172,7 @@ func (c *conductOptions) heard(say func(outputs.RunEvent), end context.CancelCau
 	signal.Notify(brokenPipes, syscall.SIGPIPE)
 	return func(e outputs.RunEvent) {
 		say(e)
-		if out, is := c.out.(*standardOutput); is && out.err != nil {
+		if c.unheard() {
 			end(errUnheard)
 		}
 	}
@@ -214,8 +215,8 @@ func commandLine(cmd *cobra.Command, verb string, except ...string) string {
 			values = list.GetSlice()
 		}
 		for _, v := range values {
-			words = append(words, outputs.ShellWord("--"+f.Name+"="+v))
+			words = append(words, "--"+f.Name+"="+v)
 		}
 	})
-	return strings.Join(words, " ")
+	return shell.Words(words...)
 }

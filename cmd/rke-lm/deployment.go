@@ -70,7 +70,7 @@ func (d *deploymentOptions) print(text string) error {
 	if text == "" {
 		return nil
 	}
-	d.printed.next(d.out)
+	d.printed.next(d.data())
 	if _, err := io.WriteString(&d.printed, text); err != nil {
 		return err
 	}

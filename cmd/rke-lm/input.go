@@ -255,7 +255,7 @@ func kustomization(s source.Source) error {
 	if !slices.Contains(kustomize.FileNames(), filepath.Base(s.Path)) {
 		return nil
 	}
-	return &failure{code: exitRefused, err: fmt.Errorf("%s: a kustomization, and no cluster by itself; plan what it makes: kubectl kustomize %s | rke-lm plan -", s.Name, filepath.Dir(s.Path))}
+	return &failure{code: exitRefused, err: fmt.Errorf("%s: a kustomization, and no cluster by itself; plan what it makes: %s", s.Name, kustomize.Rendered(filepath.Dir(s.Path)))}
 }
 
 // nothing says why a named file has no cluster to work on.

@@ -89,7 +89,7 @@ func (m *configOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(m.out, text)
+	_, err = fmt.Fprint(m.data(), text)
 	return err
 }
 

@@ -20,13 +20,45 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
 )
 
 // streams are what one run reads and writes: the standard streams, and the network.
+// What is written to out and err is text for people, or JSON.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	network  kubeapi.Dial // nil for the network of this machine
+}
+
+// forPeople puts escapes into what is written to the streams, until it is flushed.
+func (s streams) forPeople() (people streams, flush func()) {
+	out, err := outputs.NewLegible(s.out), outputs.NewLegible(s.err)
+	people, people.out, people.err = s, out, err
+	return people, func() {
+		out.Flush() // standardOutput keeps its errors
+		err.Flush()
+	}
+}
+
+// data is where documents and YAML go, which keep their bytes. A terminal gets them
+// with escapes: a document could steer it.
+func (s streams) data() io.Writer {
+	if people, is := s.out.(*outputs.Legible); is && !isTerminal(underneath(s.out)) {
+		return people.Under()
+	}
+	return s.out
+}
+
+// underneath returns the stream that text is written to in the end.
+func underneath(w io.Writer) io.Writer {
+	switch w := w.(type) {
+	case *standardOutput:
+		return underneath(w.Writer)
+	case *outputs.Legible:
+		return underneath(w.Under())
+	}
+	return w
 }
 
 func main() {
@@ -58,10 +90,12 @@ func endings() []os.Signal {
 func run(ctx context.Context, args []string, s streams) int {
 	out := &standardOutput{Writer: s.out}
 	s.out = out
+	s, flush := s.forPeople()
+	defer flush()
 	root := newRoot(s)
 	root.SetArgs(args)
 	code := report(s.err, root.ExecuteContext(ctx))
-	if out.err != nil {
+	if flush(); out.err != nil {
 		fmt.Fprintln(s.err, "error:", out.err)
 		code = max(code, exitInput)
 	}
@@ -88,4 +122,14 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 		s.err = &failure{code: exitInput, err: err, silent: true} // run says it, once
 	}
 	return n, s.err
+}
+
+// unheard reports whether nobody takes what is written to out any more.
+func (s streams) unheard() bool {
+	w := s.out
+	if people, is := w.(*outputs.Legible); is {
+		w = people.Under()
+	}
+	out, is := w.(*standardOutput)
+	return is && out.err != nil
 }

@@ -115,7 +115,7 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *l
 	}
 	var text bytes.Buffer
 	book.Write(&text)
-	return append(files, saved.File{Name: "runbook.md", Content: text.Bytes()}), nil
+	return append(files, saved.File{Name: "runbook.md", Content: outputs.EscapeText(text.Bytes())}), nil
 }
 
 // stageFiles returns the files of one stage and their names.
@@ -125,7 +125,7 @@ func stageFiles(s transform.Step, diff, ext string) (outputs.RunbookStage, []sav
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name
 		stage.Diff, stage.Document = name+".diff", name+ext
-		files = []saved.File{{Name: stage.Diff, Content: []byte(diff)}, {Name: stage.Document, Content: s.After.Standalone()}}
+		files = []saved.File{{Name: stage.Diff, Content: outputs.EscapeText([]byte(diff))}, {Name: stage.Document, Content: s.After.Standalone()}}
 	}
 	beside, err := s.Files()
 	for _, f := range append(beside, s.Prepared()...) {

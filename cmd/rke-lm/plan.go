@@ -151,7 +151,7 @@ func (p *planOptions) showFindings(found []transform.Finding) {
 // dump writes a value for programs.
 func (o *options) dump(v any) error {
 	if o.output == "yaml" {
-		return outputs.WriteYAML(o.out, v)
+		return outputs.WriteYAML(o.data(), v)
 	}
 	return outputs.WriteJSON(o.out, v)
 }

@@ -86,7 +86,7 @@ func checkSessions(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shell{t: t}
+	s := &terminal{t: t}
 	folder := t.TempDir()
 	if err := os.CopyFS(filepath.Join(folder, "examples"), os.DirFS("../../examples")); err != nil {
 		t.Fatal(err)
@@ -103,15 +103,15 @@ func checkSessions(t *testing.T, file string) {
 	checkDoc(t, file, is, should)
 }
 
-// shell knows the few commands of sessions.
-type shell struct {
+// terminal knows the few commands of sessions.
+type terminal struct {
 	t        *testing.T
 	commands int
 	code     int // of the last command
 }
 
 // replay runs the commands of a session and returns it as it went.
-func (s *shell) replay(session string) string {
+func (s *terminal) replay(session string) string {
 	var out strings.Builder
 	for line := range strings.Lines(session) {
 		if command, found := strings.CutPrefix(line, "$ "); found {
@@ -123,7 +123,7 @@ func (s *shell) replay(session string) string {
 }
 
 // execute returns what a command shows on a terminal.
-func (s *shell) execute(words []string) string {
+func (s *terminal) execute(words []string) string {
 	switch {
 	case words[0] == "rke-lm":
 		var out bytes.Buffer // for both, so that the lines come in their order

@@ -150,7 +150,7 @@ func (w *rewrite) write(in piece) error {
 
 // print writes the file to standard output, as documents of its own.
 func (w *rewrite) print(src io.ReaderAt, size int64) error {
-	w.printed.next(w.out)
+	w.printed.next(w.data())
 	b := bufio.NewWriterSize(&w.printed, 256<<10)
 	if err := w.parts.Splice(b, src, size); err != nil {
 		return err

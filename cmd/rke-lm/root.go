@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/mod/semver"
-	"golang.org/x/term"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -225,9 +224,5 @@ func distroNames() []string {
 
 // palette colours only for a terminal whose user did not object.
 func (o *options) palette(w io.Writer) outputs.Palette {
-	if out, ok := w.(*standardOutput); ok {
-		w = out.Writer
-	}
-	f, ok := w.(*os.File)
-	return outputs.Palette{On: ok && !o.noColor && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(f.Fd()))}
+	return outputs.Palette{On: !o.noColor && os.Getenv("NO_COLOR") == "" && isTerminal(underneath(w))}
 }

@@ -180,7 +180,7 @@ func (r *Run) gone(ctx context.Context, a transform.Gone) error {
 				return state{}, err
 			}
 			if there {
-				return state{waiting: "the " + o.String() + " is still in the cluster; if it stays, delete it: kubectl -n " + a.Namespace + " delete " + kind + " " + a.Name}, nil
+				return state{waiting: "the " + o.String() + " is still in the cluster; if it stays, delete it: " + transform.DeleteObject{Namespace: a.Namespace, Kind: kind, Name: a.Name}.Command()}, nil
 			}
 		}
 		return state{done: true}, nil

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // record is a Secret in which helm keeps one revision of a release.
@@ -71,9 +72,10 @@ type Busy struct{ Record record }
 func (b *Busy) Error() string {
 	k := b.Record
 	mend := map[string]string{
-		"pending-install": "kubectl -n " + k.Namespace + " delete secret " + k.Name,
-		"uninstalling":    "helm -n " + k.Namespace + " uninstall " + k.Release,
+		"pending-install": shell.Line("kubectl -n %s delete secret %--%s", k.Namespace, k.Name),
+		"uninstalling":    shell.Line("helm -n %s uninstall %--%s", k.Namespace, k.Release),
 	}
-	return fmt.Sprintf("the release %s/%s is %s since %s UTC, by a helm that no run of rke-lm is known to have started, and somebody may be running it right now; look: helm -n %[1]s history %[2]s; wait for its end, or where nobody runs it, mend it: %[5]s, and run the command again",
-		k.Namespace, k.Release, k.Status, k.Since.Format("2006-01-02 15:04:05"), cmp.Or(mend[k.Status], "helm -n "+k.Namespace+" rollback "+k.Release))
+	return fmt.Sprintf("the release %s/%s is %s since %s UTC, by a helm that no run of rke-lm is known to have started, and somebody may be running it right now; look: %s; wait for its end, or where nobody runs it, mend it: %s, and run the command again",
+		k.Namespace, k.Release, k.Status, k.Since.Format("2006-01-02 15:04:05"),
+		shell.Line("helm -n %s history %--%s", k.Namespace, k.Release), cmp.Or(mend[k.Status], shell.Line("helm -n %s rollback %--%s", k.Namespace, k.Release)))
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -83,6 +84,16 @@ func parseDump(file string, text []byte) (*observation.Observation, error) {
 	}
 	d.managers()
 	return d.out, nil
+}
+
+// named fails for a node that no cluster has, because Kubernetes refuses its name.
+func named(nodes []observation.Node) error {
+	for _, n := range nodes {
+		if !k8s.IsName(n.Name) {
+			return fmt.Errorf("the name of a node, %q, is not one that Kubernetes accepts; name what kubectl get -o yaml prints", n.Name)
+		}
+	}
+	return nil
 }
 
 // dump gathers an observation from objects.
@@ -194,7 +205,7 @@ func (d *dump) whole(h head, raw json.RawMessage) error {
 	if err := yaml.UnmarshalStrict(raw, d.out); err != nil {
 		return fmt.Errorf("the dump is not as this version writes it: %w; look at it with the rke-lm that wrote it", err)
 	}
-	return nil
+	return named(d.out.Nodes)
 }
 
 var errMixed = errors.New("a dump of verify is all of a cluster, and more than that is in the file; keep it in a file of its own")

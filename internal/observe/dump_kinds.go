@@ -4,6 +4,7 @@
 package observe
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,7 +24,8 @@ func (d *dump) take(h head, raw json.RawMessage) error {
 	o := d.out
 	switch h.kind() {
 	case observation.Nodes:
-		return one(d, h, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
+		err := one(d, h, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
+		return cmp.Or(err, named(o.Nodes[max(0, len(o.Nodes)-1):]))
 	case observation.Leases:
 		return one(d, h, raw, func(l *coordinationv1.Lease) {
 			o.Leases = keepLeases(&coordinationv1.LeaseList{Items: []coordinationv1.Lease{*l}}, o.Leases)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // advised is an error with what to do about it on a Rancher.
@@ -31,7 +32,7 @@ func (s *Server) explained(err error) error {
 		return &advised{fmt.Sprintf("%s does not accept the token: it has expired, or it is for one cluster only, and Rancher's own cluster takes no such token; make an API key without a scope, and run the command again", s.local.Address()), err}
 	case errors.As(err, &authority):
 		if at, is := s.local.Rancher(); is {
-			return &advised{fmt.Sprintf("the certificate of %s is signed by an authority that this machine does not know; get it with: curl -sk %s/v3/settings/cacerts | jq -r .value > cacerts.pem, compare it with what the Rancher's administrators give, and add --cacert cacerts.pem", at, at), err}
+			return &advised{fmt.Sprintf("the certificate of %s is signed by an authority that this machine does not know; get it with: %s, compare it with what the Rancher's administrators give, and add --cacert cacerts.pem", at, shell.Line("curl -sk %s | jq -r .value > cacerts.pem", at+"/v3/settings/cacerts")), err}
 		}
 	}
 	return err

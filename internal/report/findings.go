@@ -38,7 +38,7 @@ func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent 
 		if f.Accepted {
 			accepted = ", accepted"
 		}
-		fmt.Fprintf(w, "%s%s %s%s  %s\n", indent, p.severity(f.Severity), f.Rule, accepted, where(f))
+		fmt.Fprintf(w, "%s%s %s%s  %s\n", indent, p.severity(f.Severity), f.Rule, accepted, words(where(f)))
 		fmt.Fprintln(w, wrap(f.Message, indent+"  "))
 		if f.Fix != "" {
 			fmt.Fprintln(w, wrap("→ "+f.Fix, indent+"  "))

@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -86,14 +87,26 @@ func markdownActions(w io.Writer, actions []Action) {
 	}
 }
 
-// inline keeps text from being taken for markup.
+// inline keeps text from being taken for markup, and from making lines, mentions of
+// people, references and links.
 func inline(text string) string {
-	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "<", "&lt;", "|", "\\|", "\n", " ").Replace(text)
+	text = links.ReplaceAllString(markup.Replace(text), "`$1$3`$2")
+	if strings.IndexAny(text, "#+-=") == 0 {
+		return "\\" + text
+	}
+	return text
 }
+
+var markup = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", "\\|", "~", "\\~",
+	"\r\n", " ", "\n", " ", "\r", " ")
+
+// links are the signs that GitHub and GitLab make links of, even where a backslash
+// stands before them; in a code span they do not.
+var links = regexp.MustCompile(`(://)([^/\s])|(@|#\b|www\.)`)
 
 // code shows a name as it is.
 func code(text string) string {
-	if strings.ContainsAny(text, "`|\n") {
+	if text == "" || strings.ContainsAny(text, "`|\n\r") {
 		return inline(text)
 	}
 	return "`" + text + "`"

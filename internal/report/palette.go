@@ -3,9 +3,14 @@
 
 package report
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"strings"
 
-// Palette colours text for a terminal; the zero Palette does not.
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Palette colours text that a Legible brings to a terminal; the zero Palette does
+// not.
 type Palette struct{ On bool }
 
 const (
@@ -17,11 +22,13 @@ const (
 	cyan   = "36"
 )
 
+// paint colours a text that is one line.
 func (p Palette) paint(code, text string) string {
+	text = strings.ReplaceAll(text, "\n", `\n`)
 	if !p.On || text == "" {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return steer(code+"m") + text + steer("0m")
 }
 
 func (p Palette) state(s transform.State, text string) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // Runbook is a plan that a person can follow alone.
@@ -135,7 +136,7 @@ func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 	if r.Live != "" {
 		return
 	}
-	by := r.Plan.Delivery(ShellWord(r.Folder + "/" + at.Document))
+	by := r.Plan.Delivery(r.Folder + "/" + at.Document)
 	fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to %s\n\n", code(at.Document), by.How)
 	if by.Command != "" {
 		fmt.Fprintln(w, fenced("sh", by.Command))
@@ -144,15 +145,13 @@ func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 
 // command returns the command line for a stage.
 func (r Runbook) command(flag, stage string) string {
-	c := fmt.Sprintf("rke-lm apply --plan %s %s %s ", ShellWord(r.Folder), flag, stage)
-	if r.Live != "" {
-		return c + "--cluster " + ShellWord(r.Live)
+	switch {
+	case r.Live != "":
+		return shell.Line("rke-lm apply --plan %s %s %s --cluster %s", r.Folder, flag, stage, r.Live)
+	case r.File == "-":
+		return shell.Line("rke-lm apply --plan %s %s %s - < cluster.yaml > changed.yaml", r.Folder, flag, stage)
 	}
-	c += ShellWord(r.File)
-	if r.File == "-" {
-		c += " < cluster.yaml > changed.yaml"
-	}
-	return c
+	return shell.Line("rke-lm apply --plan %s %s %s %s", r.Folder, flag, stage, shell.Path(r.File))
 }
 
 func commands(w io.Writer, heading string, actions []transform.Action) {
@@ -162,15 +161,4 @@ func commands(w io.Writer, heading string, actions []transform.Action) {
 		}
 		markdownActions(w, []Action{{a.Purpose(), a.Command()}})
 	}
-}
-
-// ShellWord quotes what a shell would not take as one word.
-func ShellWord(s string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./+:@,=", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

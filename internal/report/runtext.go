@@ -66,19 +66,19 @@ func (t *RunText) stage(e RunEvent) {
 // await draws how far things are; where nothing can be drawn anew, only what is new.
 func (t *RunText) await(e RunEvent) {
 	if t.Width > 0 && t.drawn > 0 {
-		fmt.Fprintf(t.Err, "\x1b[%dA\x1b[J", t.drawn)
+		fmt.Fprint(t.Err, steer(fmt.Sprintf("%dA", t.drawn)), steer("J"))
 	}
 	t.drawn = 0
 	if t.last == nil {
 		t.last = map[string]string{}
 	}
-	t.line("", "waiting: "+e.Message)
+	t.line("", "waiting: "+words(e.Message))
 	for _, m := range e.Machines {
 		state := m.Waiting
 		if m.Done {
 			state = "done"
 		}
-		t.line(m.Name, fmt.Sprintf("  %s (%s): %s", m.Name, m.Node, state))
+		t.line(m.Name, fmt.Sprintf("  %s (%s): %s", m.Name, m.Node, words(state)))
 	}
 }
 

@@ -33,7 +33,7 @@ func TestWithoutATerminalOnlyWhatIsNewIsSaid(t *testing.T) {
 
 func TestOnATerminalTheMachinesAreDrawnAnew(t *testing.T) {
 	var out, err bytes.Buffer
-	text := &RunText{Out: &out, Err: &err, Width: 14}
+	text := &RunText{Out: NewLegible(&out), Err: NewLegible(&err), Width: 14}
 	for _, e := range waits() {
 		text.Write(e)
 	}

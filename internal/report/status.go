@@ -35,10 +35,13 @@ func WriteStatuses(w io.Writer, list []Status) {
 	fmt.Fprintln(t, "CLUSTER\tDISTRO\tVERSION\tPROVIDER\tREACHED\tFINDINGS")
 	for _, s := range list {
 		if s.Problem != "" {
-			fmt.Fprintf(t, "%s\t%s\t%s\t-\t-\t%s\n", s.Name, otherwise(s.Distro, "-"), otherwise(s.Version, "-"), strings.Join(strings.Fields(s.Problem), " "))
+			fmt.Fprintf(t, "%s\t%s\t%s\t-\t-\t%s\n", words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-"), words(s.Problem))
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\terrors: %d, warnings: %d\n", s.Name, otherwise(s.Distro, "-"), otherwise(s.Version, "-"), otherwise(s.Provider, "unknown"), otherwise(s.Reached, "-"), s.Errors, s.Warnings)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\terrors: %d, warnings: %d\n", words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-"), otherwise(s.Provider, "unknown"), otherwise(s.Reached, "-"), s.Errors, s.Warnings)
 	}
 	t.Flush()
 }
+
+// words returns a text on one line.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"encoding/json"
 	"io"
 
 	"sigs.k8s.io/yaml"
@@ -11,7 +12,12 @@ import (
 
 // WriteYAML writes a value for programs, with the fields of its JSON.
 func WriteYAML(w io.Writer, v any) error {
-	b, err := yaml.Marshal(v)
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	// A reader of YAML refuses control characters, some of which JSON leaves as they are.
+	b, err := yaml.JSONToYAML(EscapeText(text))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -119,5 +120,10 @@ func (k *Kustomization) instead() string {
 	if k.Folder == "" {
 		return "write the cluster of each Fleet target into a file of its own, and plan those"
 	}
-	return "plan what it makes: kubectl kustomize " + k.Folder + " | rke-lm plan -"
+	return "plan what it makes: " + Rendered(k.Folder)
+}
+
+// Rendered is the command that plans what a folder makes.
+func Rendered(folder string) string {
+	return shell.Line("kubectl kustomize %s | rke-lm plan -", shell.Path(folder))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // patience is for how long a lease may be without a live holder: no manager gives
@@ -64,7 +65,8 @@ func (j *judge) leaseOwnerless() []transform.Finding {
 	}
 	lease := j.lease()
 	record, there := j.Lease(lease.Name)
-	fix := "look at the logs of both managers, and whether they may lock the lease: kubectl auth can-i update leases/" + lease.Name + " -n " + leadermigration.Namespace + " --as " + leadermigration.ManagerUser
+	fix := "look at the logs of both managers, and whether they may lock the lease: " +
+		shell.Line("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
 	path := leasePath(lease.Name)
 	switch {
 	case !there && !j.Looked(observation.Leases):

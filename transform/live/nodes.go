@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // nodeUninitialized also looks for the labels that the initialisation writes;
@@ -26,8 +27,13 @@ func (j *judge) nodeUninitialized() []transform.Finding {
 		if len(missing) == 0 || n.ProviderID == "" {
 			return "", ""
 		}
-		return "labels that the initialisation writes are missing: " + strings.Join(missing, ", "), "let the cloud-controller-manager initialise the node again: kubectl taint node " + n.Name + " " + observation.Uninitialized + "=true:NoSchedule"
+		return "labels that the initialisation writes are missing: " + strings.Join(missing, ", "), "let the cloud-controller-manager initialise the node again: " + initialise(n)
 	})
+}
+
+// initialise has a cloud-controller-manager look at a node anew.
+func initialise(n observation.Node) string {
+	return shell.Line("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observation.Uninitialized)
 }
 
 // nodeRenamed compares the nodes with the snapshot: the same name with another
@@ -87,7 +93,7 @@ func (j *judge) cordonLeft() []transform.Finding {
 			return "", ""
 		}
 		return "rke-lm cordoned the node for " + n.Cordoned + ", and it was not released",
-			"kubectl uncordon " + n.Name + " && kubectl annotate node/" + n.Name + " " + transform.CordonAnnotation + "-"
+			shell.Line("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, transform.CordonAnnotation)
 	})
 }
 

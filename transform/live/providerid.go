@@ -56,7 +56,7 @@ func (j *judge) providerIDMissing() []transform.Finding {
 		if n.ProviderID != "" {
 			return "", ""
 		}
-		return "the node has no provider ID", "let the cloud-controller-manager initialise it again: kubectl taint node " + n.Name + " " + observation.Uninitialized + "=true:NoSchedule"
+		return "the node has no provider ID", "let the cloud-controller-manager initialise it again: " + initialise(n)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // NodeNotReady is the rule that finds nodes that are not ready.
@@ -25,7 +26,7 @@ func (j *judge) nodeNotReady() []transform.Finding {
 		if n.IsReady() {
 			continue
 		}
-		f := found(NodePath(n.Name), notReady(n), "look at its kubelet and its machine: kubectl describe node "+n.Name)
+		f := found(NodePath(n.Name), notReady(n), "look at its kubelet and its machine: "+shell.Line("kubectl describe node %--%s", n.Name))
 		switch {
 		case n.ControlPlane():
 			f.Fix += "; no stage begins while a control plane is not ready, unless with --accept " + NodeNotReady

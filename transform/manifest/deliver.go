@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -24,10 +25,10 @@ func deliver(doc *yamledit.Document, file string) transform.Delivery {
 		hidden := path.Join(path.Dir(to), "."+path.Base(to))
 		return transform.Delivery{
 			How:     "one control-plane node after the\nother, with no copy of the old one in the kubelet's folder:",
-			Command: "install -m 0600 " + file + " " + hidden + " && mv " + hidden + " " + to,
+			Command: shell.Line("install -m 0600 %s %s && mv %s %s", shell.Path(file), hidden, hidden, to),
 		}
 	}
-	return transform.Delivery{How: "the cluster:", Command: "kubectl apply -f " + file}
+	return transform.Delivery{How: "the cluster:", Command: shell.Line("kubectl apply -f %s", shell.Path(file))}
 }
 
 // podFile is where the manifest of a component lies on its node: where it was read,

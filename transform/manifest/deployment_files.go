@@ -11,6 +11,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // moved lists the objects that hold what was on the host: for each the command
@@ -54,7 +56,8 @@ type volumeOf struct {
 func (o *moved) object(m *Manifest, v volumeOf) corev1.VolumeSource {
 	name := kubeManager + "-" + v.name
 	var items []corev1.KeyToPath
-	var from string
+	command := []string{"kubectl", "-n", m.namespace(), "create"}
+	var from []string
 	for _, f := range v.files {
 		inside := strings.TrimPrefix(strings.TrimPrefix(f, v.mount), "/")
 		if inside == "" {
@@ -62,13 +65,13 @@ func (o *moved) object(m *Manifest, v volumeOf) corev1.VolumeSource {
 		}
 		key := strings.ReplaceAll(inside, "/", "-")
 		items = append(items, corev1.KeyToPath{Key: key, Path: inside})
-		from += fmt.Sprintf(" --from-file=%s=%s", key, v.host+strings.TrimPrefix(f, v.mount))
+		from = append(from, "--from-file="+key+"="+v.host+strings.TrimPrefix(f, v.mount))
 	}
-	kind, source := "secret generic", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, Items: items}}
+	kind, source := []string{"secret", "generic"}, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, Items: items}}
 	if a, found := m.flag(configFlag); found && slices.Equal(v.files, []string{a.Value}) {
-		kind, source = "configmap", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
+		kind, source = []string{"configmap"}, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
 	}
-	o.commands = append(o.commands, fmt.Sprintf("kubectl -n %s create %s %s%s", m.namespace(), kind, name, from))
+	o.commands = append(o.commands, shell.Words(slices.Concat(command, kind, []string{name}, from)...))
 	return source
 }
 
@@ -99,7 +102,7 @@ func (m *Manifest) heading(d appsv1.Deployment, s Scaling, from moved) string {
 		"pods). Apply it, wait until all pods run, and then take the static pods away, one control-plane",
 		"node after the other:",
 		"",
-		fmt.Sprintf("  kubectl -n %s rollout status deployment/%s", d.Namespace, d.Name),
+		"  " + shell.Line("kubectl -n %s rollout status deployment/%s", d.Namespace, d.Name),
 		"  mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/",
 	}
 	if len(from.commands) > 0 {
@@ -113,7 +116,7 @@ func (m *Manifest) heading(d appsv1.Deployment, s Scaling, from moved) string {
 		lines = append(lines, "", "It takes keys and certificates from its host, so it runs on control-plane nodes alone.")
 	}
 	var b strings.Builder
-	for _, l := range lines {
+	for _, l := range strings.Split(strings.Join(lines, "\n"), "\n") {
 		b.WriteString(strings.TrimRight("# "+l, " ") + "\n")
 	}
 	return b.String()

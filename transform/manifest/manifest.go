@@ -48,6 +48,9 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 	if err := m.checkName(); err != nil {
 		return nil, err
 	}
+	if err := k8s.CheckNames(m.Root.Get("metadata")); err != nil {
+		return nil, err
+	}
 	read := m.readPod
 	switch {
 	case m.Kind == kindConfiguration:

@@ -162,7 +162,7 @@ func told(t *testing.T, text string, target transform.Target, stage string) (bef
 func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
 	pod := strings.ReplaceAll(static(onAWS, noRoutes), "kube-controller-manager", "cloud-controller-manager")
 	for in, want := range map[string]string{
-		cloud(onAWS): "kubectl -n kube-system delete daemonset aws-cloud-controller-manager --ignore-not-found",
+		cloud(onAWS): "kubectl -n kube-system delete --ignore-not-found daemonset aws-cloud-controller-manager",
 		pod:          "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml",
 	} {
 		before, behind := told(t, in, transform.Target{}, transform.InstallCCM)

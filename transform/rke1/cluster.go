@@ -46,6 +46,11 @@ func load(doc *yamledit.Document) (*Cluster, error) {
 	if !c.Config.IsMap() {
 		return nil, doc.Root().Errorf("not the configuration of an RKE cluster", "name a cluster.yml, or an object of Rancher that holds one")
 	}
+	if c.Wrapped {
+		if err := k8s.CheckNames(doc.Root().Get("metadata")); err != nil {
+			return nil, err
+		}
+	}
 	var err error
 	c.Read, err = read(c.Config, c.spelling)
 	return c, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -30,13 +31,8 @@ func (RKEUp) Purpose() string {
 
 // Command implements transform.Action.
 func (a RKEUp) Command() string {
-	if strings.ContainsFunc(a.Config, func(r rune) bool { return !strings.ContainsRune(plainPath, r) }) {
-		return "rke up --config '" + strings.ReplaceAll(a.Config, "'", `'\''`) + "'"
-	}
-	return "rke up --config " + a.Config
+	return shell.Line("rke up --config %s", shell.Path(a.Config))
 }
-
-const plainPath = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@,="
 
 // fileOf is the file of a cluster; a stream has none, and RKE's usual name stands
 // for it.

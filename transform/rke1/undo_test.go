@@ -68,7 +68,7 @@ func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 func TestUndoOfTheGrantDeletesItInTheCluster(t *testing.T) {
 	s := stageOf(t, opened(t, at(release, onAWS), transform.Target{}), transform.GrantMigrationLease)
 	for _, a := range s.Restore {
-		if a.Command() == "kubectl -n kube-system delete role,rolebinding cloud-provider-extraction-migration --ignore-not-found" {
+		if a.Command() == "kubectl -n kube-system delete --ignore-not-found role,rolebinding cloud-provider-extraction-migration" {
 			return
 		}
 	}

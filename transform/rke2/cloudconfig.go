@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -68,6 +69,26 @@ func (m *migration) cloudConfigActions() []transform.Action {
 	if config == "" || inline {
 		return nil
 	}
-	namespace, name, _ := strings.Cut(strings.TrimPrefix(config, secretReference), ":")
+	namespace, name, _ := referred(config)
 	return []transform.Action{transform.CopySecret{Namespace: namespace, Name: name, To: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey}}
+}
+
+// referred returns the Secret that a value refers to, and whether it is one.
+func referred(value string) (namespace, name string, is bool) {
+	at, refers := strings.CutPrefix(value, secretReference)
+	namespace, name, _ = strings.Cut(at, ":")
+	return namespace, name, refers
+}
+
+// checkReferences refuses a configuration in a Secret that cannot exist.
+func (c *Cluster) checkReferences() error {
+	for _, l := range c.Layers {
+		n := l.Get(cloudConfigKey)
+		value, _ := n.String()
+		namespace, name, refers := referred(value)
+		if refers && !(k8s.IsNamespace(namespace) && k8s.IsName(name)) {
+			return n.Errorf("it refers to a Secret whose name or namespace Kubernetes does not accept", "write "+secretReference+"NAMESPACE:NAME")
+		}
+	}
+	return nil
 }

@@ -53,6 +53,9 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if !IsCluster(doc) {
 		return nil, root.Errorf("not a Cluster of provisioning.cattle.io/v1", "name a document that is one")
 	}
+	if err := k8s.CheckNames(root.Get("metadata")); err != nil {
+		return nil, err
+	}
 	o, strict, err := read(root)
 	if err != nil {
 		return nil, err
@@ -65,6 +68,9 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 		return nil, err
 	}
 	if err := c.setConfig(o.Spec.RKEConfig); err != nil {
+		return nil, err
+	}
+	if err := c.checkReferences(); err != nil {
 		return nil, err
 	}
 	c.strict, c.configs, c.setters = strict, c.effective(), &setters{}

@@ -7,6 +7,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // An external cluster needs a cloud-controller-manager, and its file need not hold
@@ -25,7 +26,7 @@ func (m *migration) lacksManager() bool {
 
 // notInFile makes the stage look for the manager instead of waiting for it.
 func notInFile(s transform.Stage) transform.Stage {
-	s.Why = procedure.InstallElsewhere + "If none runs, rke-lm apply --stage " + transform.InstallCCM + " adds the chart, without leader migration: no other manager is left to migrate from."
+	s.Why = procedure.InstallElsewhere + "If none runs, " + addsChart() + " adds the chart, without leader migration: no other manager is left to migrate from."
 	s.Actions, s.Ahead, s.Verify, s.Restore = procedure.LookForManager(), 0, nil, nil
 	return s
 }
@@ -42,5 +43,7 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 		}
 	}
 	said := ruleset.SaidOfNotInFile
-	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix+"; or add the chart with rke-lm apply --stage "+transform.InstallCCM)}
+	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix+"; or add the chart with "+addsChart())}
 }
+
+func addsChart() string { return shell.Line("rke-lm apply --stage %s", transform.InstallCCM) }

@@ -1,0 +1,168 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package architecture_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A call of a program as text: its name, and a word of its own command line behind.
+var program = regexp.MustCompile(`\b(?:kubectl|helm|aws|rke-lm|kubeadm|rke|curl|install|sed|grep|systemctl)(?: --?[a-z-]+)* (?:-{1,2}[a-z]|annotate|apply|auth|cordon|create|delete|describe|get|iam|ec2|ecr|init|kustomize|label|logs|migrate|patch|plan|replace|rollback|rollout|history|status|taint|uncordon|uninstall|up|upgrade|verify|wait)\b`)
+
+// A value behind it in a format.
+var verb = regexp.MustCompile(`%(?:\[\d+\])?[svqd]`)
+
+// TestCommandsAreWrittenByShell: a value gets into a command by shell.Line alone, for
+// the shell would run what a concatenation or a format leaves unquoted.
+func TestCommandsAreWrittenByShell(t *testing.T) {
+	looked := 0
+	for _, f := range files(t) {
+		if f.test || in(f.folder, "transform/shell", "lab", "bench") {
+			continue
+		}
+		name := filepath.Join(root, f.folder, f.name)
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range assembled(file) {
+			t.Errorf("%s: a command gets a value without quotes; write it with shell.Line", fset.Position(at))
+		}
+		looked++
+	}
+	if looked == 0 {
+		t.Error("no file was looked at")
+	}
+}
+
+func TestAnAssembledCommandIsFound(t *testing.T) {
+	for code, want := range map[string]int{
+		`"kubectl get nodes " + name`:                          1,
+		`"look: kubectl -n " + ns + " get pods"`:               1,
+		`"a" + ("kubectl delete pod " + name)`:                 1,
+		`fmt.Sprintf("kubectl -n %s get pods", ns)`:            1,
+		`fmt.Errorf("%s: run kubectl get nodes %[1]s", name)`:  1,
+		`"rke-lm plan --cluster " + name`:                      1,
+		`"kubectl get nodes" + " -o wide"`:                     0,
+		`"as kubectl get prints it"`:                           0,
+		`shell.Line("kubectl -n %s get pods", ns)`:             0,
+		`"run: " + shell.Line("kubectl get nodes %s", name)`:   0,
+		`fmt.Errorf("%s: not what kubectl get prints", name)`:  0,
+		`"kubectl get -o yaml prints it; " + "or " + "a dump"`: 0,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "a.go", "package a\nvar x = "+code, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(assembled(file)); got != want {
+			t.Errorf("%s: found %d times", code, got)
+		}
+	}
+}
+
+// assembled returns the texts in a file that make a command of a value.
+func assembled(file *ast.File) []token.Pos {
+	var found []token.Pos
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if n.Op != token.ADD {
+				return true
+			}
+			found = append(found, inSum(operands(n))...)
+			return false
+		case *ast.CallExpr:
+			if of(n.Fun, "shell") {
+				return false
+			}
+			if text, is := literal(n.Args); is && formats(n.Fun) && inFormat(text) {
+				found = append(found, n.Pos())
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// operands returns the parts of a sum of texts in their order.
+func operands(e ast.Expr) []ast.Expr {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return operands(e.X)
+	case *ast.BinaryExpr:
+		return append(operands(e.X), operands(e.Y)...)
+	}
+	return []ast.Expr{e}
+}
+
+// inSum looks for a command to which the next part belongs: its text does not end
+// with a mark that ends the command.
+func inSum(parts []ast.Expr) []token.Pos {
+	for i, p := range parts {
+		text, is := literal([]ast.Expr{p})
+		if !is || i+1 == len(parts) {
+			continue
+		}
+		if _, constant := literal(parts[i+1:]); !constant && command(text) != "" && !of(parts[i+1], "shell") {
+			return []token.Pos{p.Pos()}
+		}
+	}
+	return nil
+}
+
+func inFormat(text string) bool { return verb.MatchString(command(text)) }
+
+// command returns a text from the first program on that it calls, as far as the
+// command goes: prose goes on behind a semicolon, a comma or a closing bracket.
+func command(text string) string {
+	at := program.FindStringIndex(text)
+	if at == nil {
+		return ""
+	}
+	rest := text[at[0]:]
+	if end := strings.IndexAny(rest, ";,)"); end >= 0 {
+		return rest[:end]
+	}
+	return rest
+}
+
+// literal returns the text that the first expression is, if it is one.
+func literal(e []ast.Expr) (string, bool) {
+	if len(e) == 0 {
+		return "", false
+	}
+	l, is := e[0].(*ast.BasicLit)
+	if !is || l.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(l.Value)
+	return text, err == nil
+}
+
+// formats reports whether a function takes a format first.
+func formats(f ast.Expr) bool {
+	s, is := f.(*ast.SelectorExpr)
+	return is && (strings.HasSuffix(s.Sel.Name, "f") || s.Sel.Name == "Appendf")
+}
+
+// of reports whether an expression is a function of a package, or a call of one.
+func of(e ast.Expr, pkg string) bool {
+	if c, is := e.(*ast.CallExpr); is {
+		e = c.Fun
+	}
+	s, is := e.(*ast.SelectorExpr)
+	if !is {
+		return false
+	}
+	x, is := s.X.(*ast.Ident)
+	return is && x.Name == pkg
+}

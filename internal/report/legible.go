@@ -1,0 +1,133 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// mark begins what steers a terminal, in text for people. Nobody who writes a
+// document or answers a request knows it.
+var mark = "\xff" + rand.Text() + "\xfe"
+
+// steer returns a control sequence for a Legible.
+func steer(sequence string) string { return mark + sequence }
+
+// Legible writes text for people. What a terminal would take for more than a
+// character, or would not show, it writes as an escape, as a text of JSON has it: JSON
+// stays the same data. Line breaks, tabs and the sequences of this package pass; the
+// end of a line in a file of Windows is a line break.
+type Legible struct {
+	w    io.Writer
+	mu   sync.Mutex
+	rest []byte // of the last write, which the next one may complete
+}
+
+// NewLegible returns a Legible that writes to w.
+func NewLegible(w io.Writer) *Legible { return &Legible{w: w} }
+
+// Under returns the writer that it writes to.
+func (l *Legible) Under() io.Writer { return l.w }
+
+// Write implements io.Writer.
+func (l *Legible) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := append(l.rest, p...)
+	whole := len(text) - unfinished(text)
+	var b bytes.Buffer
+	escape(&b, text[:whole])
+	l.rest = bytes.Clone(text[whole:])
+	if b.Len() == 0 {
+		return len(p), nil
+	}
+	if _, err := l.w.Write(b.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush writes what no other write has completed.
+func (l *Legible) Flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b bytes.Buffer
+	escape(&b, l.rest)
+	l.rest = nil
+	if b.Len() == 0 {
+		return nil
+	}
+	_, err := l.w.Write(b.Bytes())
+	return err
+}
+
+// unfinished returns how many bytes at the end may be the beginning of a mark, of a
+// character, or of a line break.
+func unfinished(text []byte) int {
+	for n := min(len(mark)-1, len(text)); n > 0; n-- {
+		if bytes.HasSuffix(text, []byte(mark[:n])) {
+			return n
+		}
+	}
+	if bytes.HasSuffix(text, []byte("\r")) {
+		return 1
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if end := text[len(text)-n:]; utf8.RuneStart(end[0]) {
+			if utf8.FullRune(end) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// escape writes text with escapes in the place of what is no text.
+func escape(b *bytes.Buffer, text []byte) {
+	for len(text) > 0 {
+		if rest, is := bytes.CutPrefix(text, []byte(mark)); is {
+			b.WriteString("\x1b[")
+			text = rest
+			continue
+		}
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(b, `\x%02x`, text[0])
+		case r == '\n', r == '\t', !shell.Hidden(r):
+			b.Write(text[:size])
+		case r == '\r' && bytes.HasPrefix(text, []byte("\r\n")):
+		default:
+			b.WriteString(escaped(r))
+		}
+		text = text[size:]
+	}
+}
+
+// escaped returns the escape of a character in a text of JSON.
+func escaped(r rune) string {
+	switch {
+	case r == '\r':
+		return `\r`
+	case r > 0xffff:
+		r -= 0x10000
+		return fmt.Sprintf(`\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
+}
+
+// EscapeText returns a text as a Legible writes it.
+func EscapeText(text []byte) []byte {
+	var b bytes.Buffer
+	escape(&b, text)
+	return b.Bytes()
+}

@@ -1,0 +1,103 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestWhatATerminalWouldObeyIsEscaped(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain\n\ttext é日本\n":     "plain\n\ttext é日本\n",
+		"a\x1b]0;PWN\x07b":        `a\u001b]0;PWN\u0007b`,
+		"a\rb\r\nc\r":             `a\rb` + "\n" + `c\r`,
+		"\u009b31m\u202e\u200b":   `\u009b31m\u202e\u200b`,
+		"\x7f\u2028\ufeff\u00ad":  `\u007f\u2028\ufeff\u00ad`,
+		"\xff\xc3":                `\xff\xc3`,
+		"\U000e0041":              `\udb40\udc41`,
+		Palette{}.paint(red, "x"): "x",
+	} {
+		for cut := range len(text) + 1 {
+			if got := legibly(t, text[:cut], text[cut:]); got != want {
+				t.Errorf("%q, cut at %d: got %q", text, cut, got)
+			}
+		}
+	}
+}
+
+func TestOwnColoursPassAndOthersDoNot(t *testing.T) {
+	text := Palette{On: true}.paint(red, "a\x1b[32mb")
+	for cut := range len(text) + 1 {
+		if got := legibly(t, text[:cut], text[cut:]); got != "\x1b[31m"+`a\u001b[32mb`+"\x1b[0m" {
+			t.Errorf("cut at %d: %q", cut, got)
+		}
+	}
+}
+
+func TestJSONStaysTheSameData(t *testing.T) {
+	want := "a\x1b\u009b\u202e\x7f\U000e0041é\r\n\u2028"
+	raw, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	if err := json.Unmarshal([]byte(legibly(t, string(raw))), &got); err != nil || got != want {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func legibly(t *testing.T, parts ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	l := NewLegible(&b)
+	for _, p := range parts {
+		if n, err := io.WriteString(l, p); n != len(p) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if err := l.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func FuzzLegible(f *testing.F) {
+	f.Add("a\x1b[31m", "\u202e\r")
+	f.Fuzz(func(t *testing.T, one, two string) {
+		for _, r := range legibly(t, one, two) {
+			if r != '\n' && r != '\t' && !unicode.IsGraphic(r) {
+				t.Fatalf("%q %q shows %q", one, two, r)
+			}
+		}
+	})
+}
+
+func FuzzMarkdown(f *testing.F) {
+	f.Add("x\r# done\r\n@octo-org/admins https://evil.example <img src=x> #1 | `x` ~~x~~ [a](b)")
+	f.Fuzz(func(t *testing.T, name string) {
+		in := inline(name)
+		if strings.ContainsAny(in, "\n\r") {
+			t.Errorf("%q makes lines: %q", name, in)
+		}
+		// What stands between code spans of ours and is not escaped is no markup.
+		bare := strings.NewReplacer("`@`", "", "`#`", "", "`://`", "", "`www.`", "").Replace(in)
+		for i := 0; i < len(bare); i++ {
+			if bare[i] == '\\' {
+				i++
+				continue
+			}
+			if strings.IndexByte("`*_[]<>|~@", bare[i]) >= 0 {
+				t.Errorf("%q has markup: %q", name, in)
+			}
+		}
+		if code := fenced("sh", name); strings.Count(code, strings.SplitN(code, "sh", 2)[0]) != 2 {
+			t.Errorf("%q ends its block: %q", name, code)
+		}
+	})
+}

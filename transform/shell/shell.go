@@ -1,0 +1,116 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shell writes commands for a POSIX shell.
+//
+// Invariant: a command is a constant text, and a value is one word of it or a part
+// of one. Whatever the value holds, the shell neither runs, splits nor expands it.
+package shell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// constant is a format that the compiler accepts only where it is a constant: a
+// variable of type string does not convert by itself.
+type constant string
+
+// Line returns a command. In its format
+//
+//	%s   is a value as a word or a part of one; it never stands between quotes
+//	%--  is -- and a space where a value behind it begins with a dash, and nothing
+//	     else: a name is never taken for a flag. Flags come before it.
+//	%%   is a percent sign
+//
+// It panics where format and values do not match, which is an error of the program.
+func Line(format constant, values ...string) string {
+	var b strings.Builder
+	in := quotes{}
+	for rest := string(format); rest != ""; {
+		switch {
+		case strings.HasPrefix(rest, "%s"):
+			if in.any() || len(values) == 0 {
+				panic(fmt.Sprintf("shell: no value belongs in %q at %q", format, rest))
+			}
+			b.WriteString(Word(values[0]))
+			rest, values = rest[2:], values[1:]
+		case strings.HasPrefix(rest, "%--"):
+			if dashed(rest, values) {
+				b.WriteString("-- ")
+			}
+			rest = rest[3:]
+		case strings.HasPrefix(rest, "%%"):
+			b.WriteByte('%')
+			rest = rest[2:]
+		default:
+			in.see(rest[0])
+			b.WriteByte(rest[0])
+			rest = rest[1:]
+		}
+	}
+	if len(values) > 0 {
+		panic(fmt.Sprintf("shell: %d values too many for %q", len(values), format))
+	}
+	return b.String()
+}
+
+// Words returns a command of which every word is a value.
+func Words(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = Word(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// Path returns the path of a file such that no program takes it for a flag or for
+// its standard input.
+func Path(file string) string {
+	if strings.HasPrefix(file, "-") {
+		return "./" + file
+	}
+	return file
+}
+
+// quotes follows which quotes are open in a format.
+type quotes struct {
+	open    byte
+	escaped bool
+}
+
+func (q *quotes) any() bool { return q.open != 0 || q.escaped }
+
+func (q *quotes) see(c byte) {
+	switch {
+	case q.escaped:
+		q.escaped = false
+	case c == '\\' && q.open != '\'':
+		q.escaped = true
+	case q.open == c:
+		q.open = 0
+	case q.open == 0 && (c == '\'' || c == '"'):
+		q.open = c
+	}
+}
+
+// dashed reports whether a value begins a word with a dash.
+func dashed(format string, values []string) bool {
+	for i, part := range strings.Split(format, "%s")[:len(values)] {
+		begins := strings.HasSuffix(part, " ") || strings.HasSuffix(part, "%--")
+		if begins && strings.HasPrefix(values[i], "-") {
+			return true
+		}
+	}
+	return false
+}
+
+// Arguments returns the arguments of a program that take names: behind the verb, as
+// people write them, or behind all flags where one would be taken for a flag.
+func Arguments(verb, names, flags []string) []string {
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "-") }) {
+		return slices.Concat(verb, flags, []string{"--"}, names)
+	}
+	return slices.Concat(verb, names, flags)
+}

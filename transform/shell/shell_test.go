@@ -1,0 +1,88 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func TestPlainValuesStayAsTheyAre(t *testing.T) {
+	for value, want := range map[string]string{
+		"plans/a-b_c.yaml": "plans/a-b_c.yaml", "my plans": "'my plans'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'", "a;b": "'a;b'", "ü": "'ü'",
+		"=ls": "'=ls'", "~": "'~'", "a\nb": `"$(printf 'a\012b')"`, "\u202ex": `"$(printf '\342\200\256x')"`,
+	} {
+		if got := Word(value); got != want {
+			t.Errorf("%q: got %s", value, got)
+		}
+	}
+}
+
+func TestNamesAreNeverFlags(t *testing.T) {
+	if got := Line("kubectl -n %s delete --now %--%s %s", "a", "pod", "b"); got != "kubectl -n a delete --now pod b" {
+		t.Error(got)
+	}
+	if got := Line("kubectl -n %s delete --now %--%s %s", "-a", "pod", "-b"); got != "kubectl -n -a delete --now -- pod -b" {
+		t.Error(got)
+	}
+	if got := strings.Join(Arguments([]string{"up"}, []string{"-a"}, []string{"--x", "y"}), " "); got != "up --x y -- -a" {
+		t.Error(got)
+	}
+	if Path("-") != "./-" || Path("a") != "a" {
+		t.Error("a path that is a flag")
+	}
+}
+
+func TestAFormatThatDoesNotMatchPanics(t *testing.T) {
+	for name, f := range map[string]func(){
+		"a value in quotes":        func() { Line("echo '%s'", "x") },
+		"a value in double quotes": func() { Line(`echo "%s"`, "x") },
+		"a value too few":          func() { Line("echo %s %s", "x") },
+		"a value too many":         func() { Line("echo", "x") },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error(name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+func TestSedPutsATextInThePlaceOfAnother(t *testing.T) {
+	sed, err := exec.LookPath("sed")
+	if err != nil {
+		t.Skip("sed is not on the PATH")
+	}
+	for _, old := range []string{`a/b`, `a.b*[c]^$\`, `a&b`} {
+		c := exec.Command(sed, Substitute(old, `&/\`+old))
+		c.Stdin = strings.NewReader("x" + old + "y\n")
+		if out, err := c.CombinedOutput(); err != nil || string(out) != `x&/\`+old+"y\n" {
+			t.Errorf("%s: got %s, %v", old, out, err)
+		}
+	}
+}
+
+// FuzzWord has a shell read a word.
+func FuzzWord(f *testing.F) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		f.Skip("sh is not on the PATH")
+	}
+	for _, seed := range []string{"$(id)", "a'b", "-n", "\\", "a\\\n", "%s\x1b", "\n\n", "\u202e%\\'", "\xff\n", "~", "*"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		if strings.ContainsRune(value, 0) {
+			t.Skip("no program takes it as an argument")
+		}
+		out, err := exec.Command(sh, "-c", "set -- "+Word(value)+` && printf '%s:%s' "$#" "$1"`).CombinedOutput()
+		if err != nil || string(out) != "1:"+value {
+			t.Errorf("%q: %s gives %q, %v", value, Word(value), out, err)
+		}
+	})
+}
