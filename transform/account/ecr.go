@@ -3,7 +3,10 @@
 
 package account
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
 
 // The kubelet had credentials for ECR of its own up to 1.26; from 1.27 on it asks a
 // program (kubernetes #116329).
@@ -62,7 +65,7 @@ func (a ECRProvider) Purpose() string {
 
 // Command implements transform.Action.
 func (a ECRProvider) Command() string {
-	return "install -D -m 0644 " + ProviderFile + " " + a.Config + " && test -x " + a.Folder + "/" + provider
+	return shell.Line("install -D -m 0644 %s %s && test -x %s/%s", ProviderFile, shell.Path(a.Config), shell.Path(a.Folder), provider)
 }
 
 // ECR is what nodes need for their images in ECR before they run 1.27.

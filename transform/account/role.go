@@ -3,6 +3,8 @@
 
 package account
 
+import "github.com/rke-lm/rke-lm/transform/shell"
+
 // ManagerRole gives the role of the control planes the rights of the
 // cloud-controller-manager; it keeps those that it has.
 type ManagerRole struct{}
@@ -14,7 +16,7 @@ func (ManagerRole) Purpose() string {
 
 // Command implements transform.Action.
 func (ManagerRole) Command() string {
-	return "aws iam put-role-policy --role-name \"${CONTROL_PLANE_ROLE:?set it to the IAM role of the control planes}\" --policy-name aws-cloud-controller-manager --policy-document file://" + ManagerPolicyFile
+	return shell.Line(`aws iam put-role-policy --role-name "${CONTROL_PLANE_ROLE:?set it to the IAM role of the control planes}" --policy-name aws-cloud-controller-manager --policy-document file://%s`, ManagerPolicyFile)
 }
 
 // NodeRole gives the role of the other machines theirs.
@@ -25,5 +27,5 @@ func (NodeRole) Purpose() string { return "that of the other nodes has those in 
 
 // Command implements transform.Action.
 func (NodeRole) Command() string {
-	return "aws iam put-role-policy --role-name \"${NODE_ROLE:?set it to the IAM role of the other nodes}\" --policy-name kubernetes-node --policy-document file://" + NodePolicyFile
+	return shell.Line(`aws iam put-role-policy --role-name "${NODE_ROLE:?set it to the IAM role of the other nodes}" --policy-name kubernetes-node --policy-document file://%s`, NodePolicyFile)
 }

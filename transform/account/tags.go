@@ -6,6 +6,8 @@ package account
 import (
 	"regexp"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // TagPrefix begins the key of the tag that says which cluster a resource is of
@@ -51,14 +53,6 @@ func plain(value string) string {
 	return strings.TrimSpace(value)
 }
 
-// key is the key of the cluster's tag, inside of double quotes of a shell.
-func key(id string) string {
-	if id == "" {
-		id = "${CLUSTER_ID:?set it to what follows " + TagPrefix + " in the tag of a control plane}"
-	}
-	return TagPrefix + id
-}
-
 // Tagged looks for what has the tag of the cluster.
 type Tagged struct{ ClusterID string }
 
@@ -69,11 +63,28 @@ func (a Tagged) Purpose() string {
 
 // Command implements transform.Action.
 func (a Tagged) Command() string {
-	filter := ` --filters "Name=tag-key,Values=` + key(a.ClusterID) + `" --output text --query `
-	return "aws ec2 describe-instances" + filter + "'Reservations[].Instances[].[InstanceId,PrivateDnsName,SecurityGroups[].GroupId|join(`,`,@)]'\n" +
-		"aws ec2 describe-subnets" + filter + "'Subnets[].[SubnetId,AvailabilityZone]'\n" +
-		"aws ec2 describe-security-groups" + filter + "'SecurityGroups[].[GroupId,GroupName]'"
+	if a.ClusterID == "" {
+		return shell.Line(describeUnknown)
+	}
+	return shell.Line(describe, a.ClusterID, a.ClusterID, a.ClusterID)
 }
+
+// The commands that look for a tag, and the same where the person has to say of which
+// cluster.
+const (
+	unknownID = `"${CLUSTER_ID:?set it to what follows ` + TagPrefix + ` in the tag of a control plane}"`
+
+	describe        = instances + "%s" + instancesOut + subnets + "%s" + subnetsOut + groups + "%s" + groupsOut
+	describeUnknown = instances + unknownID + instancesOut + subnets + unknownID + subnetsOut + groups + unknownID + groupsOut
+
+	filter       = " --filters Name=tag-key,Values=" + TagPrefix
+	instances    = "aws ec2 describe-instances" + filter
+	instancesOut = " --output text --query 'Reservations[].Instances[].[InstanceId,PrivateDnsName,SecurityGroups[].GroupId|join(`,`,@)]'\n"
+	subnets      = "aws ec2 describe-subnets" + filter
+	subnetsOut   = " --output text --query 'Subnets[].[SubnetId,AvailabilityZone]'\n"
+	groups       = "aws ec2 describe-security-groups" + filter
+	groupsOut    = " --output text --query 'SecurityGroups[].[GroupId,GroupName]'"
+)
 
 // Tag gives the tag to what lacks it.
 type Tag struct{ ClusterID string }
@@ -85,7 +96,11 @@ func (Tag) Purpose() string {
 
 // Command implements transform.Action.
 func (a Tag) Command() string {
-	return "aws ec2 create-tags --resources ${RESOURCES:?set it to the IDs that lack the tag} --tags \"Key=" + key(a.ClusterID) + ",Value=owned\""
+	const resources = "aws ec2 create-tags --resources ${RESOURCES:?set it to the IDs that lack the tag} --tags Key=" + TagPrefix
+	if a.ClusterID == "" {
+		return shell.Line(resources + unknownID + ",Value=owned")
+	}
+	return shell.Line(resources+"%s,Value=owned", a.ClusterID)
 }
 
 func or(s, other string) string {
