@@ -107,7 +107,7 @@ func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
 		want := []string{
 			"00-start.yaml", "01-grant-migration-lease.diff", "01-grant-migration-lease.yaml", "02-enable-leader-migration.diff", "02-enable-leader-migration.yaml",
 			"03-install-ccm.diff", "03-install-ccm.yaml", "05-switch-to-external.diff", "05-switch-to-external.yaml",
-			"07-disable-leader-migration.diff", "07-disable-leader-migration.yaml", "aws-ccm-values.yaml", "plan.json", "runbook.md",
+			"07-disable-leader-migration.diff", "07-disable-leader-migration.yaml", "aws-ccm-policy.json", "aws-ccm-values.yaml", "aws-node-policy.json", "plan.json", "runbook.md",
 		}
 		if diff := cmp.Diff(want, names); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", cluster, diff)
