@@ -30,6 +30,7 @@ type Client struct {
 	config   *rest.Config
 	reviewed bool        // all rights that are needed were there
 	heard    atomic.Bool // it was answered once, whatever the answer
+	bounds   bounds      // of what it takes
 }
 
 const (
@@ -137,7 +138,7 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 	}
 	c.heard.Store(true)
 	defer res.Body.Close()
-	body, err := readAll(res, heard.in(res.Body))
+	body, err := readAll(ctx, res, heard.in(res.Body), c.largest())
 	if err != nil {
 		return Answer{}, silent(ctx, err)
 	}
@@ -159,6 +160,9 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 func (c *Client) passing(err error, pause time.Duration) (time.Duration, bool) {
 	var f *Failure
 	if !errors.As(err, &f) {
+		if endless(err) {
+			return 0, false
+		}
 		return pause, !untrusted(err) && (c.heard.Load() || !Unidentified(err))
 	}
 	switch {

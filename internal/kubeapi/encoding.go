@@ -5,6 +5,7 @@ package kubeapi
 
 import (
 	"compress/gzip"
+	"context"
 	"io"
 	"net/http"
 	"sync"
@@ -55,8 +56,10 @@ func isPacked(res *http.Response) bool { return res.Header.Get("Content-Encoding
 
 // readAll reads a whole body, in whichever of the two encodings it comes. What is
 // behind the compressed part is read as well: a body may be cut there, and only a
-// connection that was read to the end is used again.
-func readAll(res *http.Response, body io.Reader) ([]byte, error) {
+// connection that was read to the end is used again. The bound is on the bytes of the
+// way and on those of the content.
+func readAll(ctx context.Context, res *http.Response, from io.Reader, most int64) ([]byte, error) {
+	body := bound(ctx, from, most)
 	if !isPacked(res) {
 		return io.ReadAll(body)
 	}
@@ -64,7 +67,7 @@ func readAll(res *http.Response, body io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(packed)
+	content, err := io.ReadAll(bound(ctx, packed, most))
 	if err == nil {
 		_, err = io.Copy(io.Discard, body)
 	}

@@ -84,7 +84,7 @@ func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resou
 	defer cancel()
 	var kept []T
 	token, coming := "", c.ask(ctx, r, "")
-	for {
+	for pages := 1; ; pages++ {
 		page := <-coming
 		if page.err != nil {
 			return nil, page.err
@@ -95,6 +95,8 @@ func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resou
 			return nil, &Unreached{r.What, err}
 		case next != "" && next == token:
 			return nil, &Unreached{r.What, errSamePage}
+		case next != "" && pages >= c.mostPages():
+			return nil, &Unreached{r.What, &TooLarge{fmt.Sprintf("more than %d pages", pages)}}
 		case next != "":
 			coming = c.ask(ctx, r, next)
 		}
