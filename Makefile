@@ -18,7 +18,7 @@ GOLDENS := cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test golden goldens-clean lint bench fuzz corpus lab e2e soak chart verify size startup
+.PHONY: help build demo test golden goldens-clean lint bench fuzz corpus facts lab e2e soak chart verify size startup
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own res
 	$(FACTS_FROM) go test ./transform/rke2 -run 'Planner|Facts' -count=1 -v
 	$(FACTS_FROM) go test ./transform/yamledit -run TestRandomEdits -count=1 -v
 	$(FACTS_FROM) go test -timeout 30m ./cmd/rke-lm -run TestCorpus -count=1 -v
+
+facts: ## Make the tables of RKE2's releases and arguments from Rancher's metadata: FROM=data.json [DATE=2026-07-31]
+	go run ./scripts/facts -from "$(FROM)" $(if $(DATE),-date "$(DATE)")
 
 lab: ## Build the control planes that the end-to-end tests run, once
 	cd lab && nice -n 10 go run ./cmd/lab

@@ -4,6 +4,7 @@
 package transform
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -49,4 +50,14 @@ func Refuse(rule string, at yamledit.Node, what, do string) error {
 func (e *Refused) Finding() Finding {
 	message := strings.TrimPrefix(e.At.What, e.Path+": ")
 	return Finding{Rule: e.Rule, Severity: Error, File: e.At.File, Line: e.At.Line, Path: e.Path, Message: message, Fix: e.At.Do}
+}
+
+// NotMigratableIn returns an error as the finding of the rule not-migratable, if
+// that rule refuses: lint says what every other verb refuses.
+func NotMigratableIn(err error) []Finding {
+	var r *Refused
+	if !errors.As(err, &r) || r.Rule != RuleNotMigratable {
+		return nil
+	}
+	return []Finding{r.Finding()}
 }

@@ -77,7 +77,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 		if err != nil {
 			return nil, err
 		}
-		return func() error { return e.show(config, &result) }, nil
+		return func() error { return e.show(config, &result) }, notToMigrate(f, t)
 	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
 	if err != nil {
 		return err
@@ -88,6 +88,16 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 		}
 	}
 	return withCode(code)
+}
+
+// notToMigrate says what every verb says of a cluster that is not to be migrated; what its
+// machines get is shown all the same.
+func notToMigrate(f found, t transform.Target) error {
+	_, err := f.distro.Open(f.doc, t)
+	if len(transform.NotMigratableIn(err)) > 0 {
+		return err
+	}
+	return nil
 }
 
 // show prints what a cluster's machines get, or adds it to the result.

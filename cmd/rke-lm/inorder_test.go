@@ -30,14 +30,16 @@ func noSize(int) int { return 0 }
 func double(i int) int { return 2 * i }
 
 func TestResultsComeInTheOrderOfTheJobs(t *testing.T) {
-	work := func(i int) int {
-		time.Sleep(time.Duration(rand.IntN(100)) * time.Microsecond)
-		return i
-	}
-	got := slices.Collect(inOrder(t.Context(), numbers(500), noSize, work))
-	if want := slices.Collect(numbers(500)); !slices.Equal(got, want) {
-		t.Errorf("got %v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		work := func(i int) int {
+			time.Sleep(time.Duration(rand.IntN(100)) * time.Microsecond)
+			return i
+		}
+		got := slices.Collect(inOrder(t.Context(), numbers(500), noSize, work))
+		if want := slices.Collect(numbers(500)); !slices.Equal(got, want) {
+			t.Errorf("got %v", got)
+		}
+	})
 }
 
 func TestNoJobsGiveNoResults(t *testing.T) {

@@ -205,10 +205,6 @@ func (l *lintOptions) fail(err error, t transform.Target) bool {
 			l.code = max(l.code, exitCode(err))
 			return true
 		}
-	case transform.RuleNotMigratable:
-		if findings[0].Stops() {
-			l.code = max(l.code, exitCode(err))
-		}
 	}
 	return false
 }

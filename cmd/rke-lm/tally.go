@@ -30,7 +30,7 @@ func newTally(o *options) tally {
 func (t *tally) add(findings []transform.Finding) {
 	for _, f := range findings {
 		if f.Stops() {
-			t.code = max(t.code, exitFound)
+			t.code = max(t.code, foundCode(f))
 		}
 		if f.Accepted && f.Severity == transform.Error {
 			t.accepted++
@@ -43,6 +43,15 @@ func (t *tally) add(findings []transform.Finding) {
 		return
 	}
 	t.kept = append(t.kept, outputs.Findings(findings)...)
+}
+
+// foundCode is the code of an error that was found; that of a cluster which is not to be
+// migrated is the same for every verb.
+func foundCode(f transform.Finding) int {
+	if f.Rule == transform.RuleNotMigratable {
+		return exitRefused
+	}
+	return exitFound
 }
 
 // finish shows what was kept, or counts what was shown, and ends with the code of

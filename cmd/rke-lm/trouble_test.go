@@ -110,7 +110,6 @@ func (n *notes) verify(config, wait string, more ...string) ran {
 type befallen struct {
 	*apitest.Server
 	config string
-	struck time.Time
 	over   context.CancelFunc
 	ended  sync.WaitGroup
 }
@@ -127,6 +126,7 @@ func befall(t *testing.T, c trouble, seen func(*apitest.Server) bool, during fun
 	b := &befallen{Server: s, config: s.Kubeconfig(t), over: cancel}
 	t.Cleanup(b.end)
 	b.ended.Go(func() {
+		kubeapi.Pause(ctx, 5*time.Millisecond) // so it never happens at the time of a look
 		for !seen(s) {
 			if !kubeapi.Pause(ctx, 10*time.Millisecond) && !seen(s) {
 				t.Errorf("%s: it was over before it began", c.name)
@@ -134,7 +134,6 @@ func befall(t *testing.T, c trouble, seen func(*apitest.Server) bool, during fun
 			}
 		}
 		s.Do(func() { during(s) })
-		b.struck = time.Now()
 		c.strike(t, s)
 		if length > 0 && kubeapi.Pause(ctx, length) {
 			c.heal(t, s)

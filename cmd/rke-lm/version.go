@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // version is set by the linker.
@@ -24,6 +25,13 @@ type build struct {
 	Revision   string `json:"revision,omitempty"`
 	Go         string `json:"go"`
 	Platform   string `json:"platform"`
+	Tables     facts  `json:"tables"`
+}
+
+// facts describes the tables of what Rancher hands to the releases of RKE2.
+type facts struct {
+	Date   string `json:"date"`
+	Newest string `json:"newestRelease"`
 }
 
 func newVersion(o *options) *cobra.Command {
@@ -40,6 +48,7 @@ func newVersion(o *options) *cobra.Command {
 				return o.dump(b)
 			}
 			fmt.Fprintf(o.out, "rke-lm %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			fmt.Fprintf(o.out, "RKE2 releases up to %s, Rancher metadata of %s\n", b.Tables.Newest, b.Tables.Date)
 			return nil
 		},
 	}
@@ -48,7 +57,7 @@ func newVersion(o *options) *cobra.Command {
 }
 
 func currentBuild() build {
-	b := build{APIVersion: outputs.APIVersion, Kind: "Version", Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{APIVersion: outputs.APIVersion, Kind: "Version", Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Tables: facts{Date: rke2.TablesDate(), Newest: rke2.NewestRelease()}}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

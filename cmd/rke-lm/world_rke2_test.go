@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -131,7 +132,7 @@ func (w *world) managers(spec, config map[string]any) {
 			docs = append(docs, d)
 		}
 	}
-	chart, installed, err := ccm.Find(docs)
+	chart, installed, err := ccm.Find(helmchart.Sources{Docs: docs})
 	if err != nil {
 		panic(err)
 	}

@@ -7,11 +7,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"net/http"
-	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"k8s.io/client-go/rest"
 )
 
 func TestCompressionIsChosenByWhatIsFaster(t *testing.T) {
@@ -53,27 +51,23 @@ func zipped(t *testing.T, text []byte, cut int) *Client {
 	z := gzip.NewWriter(&packed)
 	z.Write(text)
 	z.Close()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return answering(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept-Encoding") != "gzip" {
 			t.Errorf("it asks for %q", r.Header.Get("Accept-Encoding"))
 		}
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Write(packed.Bytes()[:packed.Len()-cut])
-	}))
-	t.Cleanup(server.Close)
-	c, err := newClient(&rest.Config{Host: server.URL}, Connection{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	})
 }
 
 func TestCompressedAnswersAreReadWhole(t *testing.T) {
 	text := bytes.Repeat([]byte("a line of text\n"), 10_000)
 	for cut, whole := range map[int]bool{0: true, 1: false, 8: false, 100: false} {
-		a, err := zipped(t, text, cut).Do(t.Context(), Request{What: "get a text", Method: http.MethodGet, Path: "/"})
-		if whole != (err == nil) || whole && !bytes.Equal(a.Body, text) {
-			t.Errorf("without %d bytes: %d of %d bytes, %v", cut, len(a.Body), len(text), err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			a, err := zipped(t, text, cut).Do(t.Context(), Request{What: "get a text", Method: http.MethodGet, Path: "/"})
+			if whole != (err == nil) || whole && !bytes.Equal(a.Body, text) {
+				t.Errorf("without %d bytes: %d of %d bytes, %v", cut, len(a.Body), len(text), err)
+			}
+		})
 	}
 }

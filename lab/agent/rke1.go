@@ -15,6 +15,7 @@ import (
 	"github.com/rancher/rke/cloudprovider/aws"
 	"github.com/rancher/rke/types"
 
+	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -84,7 +85,7 @@ func (n rke1Names) read(root yamledit.Node, host string) (Wanted, error) {
 	if err != nil {
 		return w, err
 	}
-	return w, w.readManifest(embedded.Documents())
+	return w, w.readManifest(helmchart.Sources{Docs: embedded.Documents()})
 }
 
 // managerArgs returns the arguments of kube-controller-manager: RKE's own, the provider, the user's.

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -68,7 +69,7 @@ func FromRKE2(doc *yamledit.Document, class string) (Wanted, error) {
 	if err != nil {
 		return Wanted{}, err
 	}
-	return w, w.readManifest(embedded.Documents())
+	return w, w.readManifest(c.ChartSources(embedded.Documents()))
 }
 
 // componentArgs returns the arguments of a component.
@@ -103,18 +104,18 @@ func external(list []string) bool {
 }
 
 // readManifest parts the charts from the objects.
-func (w *Wanted) readManifest(docs []*yamledit.Document) error {
-	for _, d := range docs {
+func (w *Wanted) readManifest(s helmchart.Sources) error {
+	for _, d := range s.Docs {
 		version, _ := d.Root().Get("apiVersion").String()
 		if d.Root().IsMap() && !strings.HasPrefix(version, "helm.cattle.io/") {
 			w.Manifests = append(w.Manifests, d)
 		}
 	}
-	chart, found, err := ccm.Find(docs)
+	chart, found, err := ccm.Find(s)
 	if err != nil || !found {
 		return err
 	}
-	w.CCM = &Chart{Minor: semver.MajorMinor(chart.ImageTag()), Values: chart.Values.Value()}
+	w.CCM = &Chart{Minor: semver.MajorMinor(chart.ImageTag()), Values: chart.Given()}
 	for _, a := range chart.Args() {
 		w.CCM.Args = append(w.CCM.Args, a.Text)
 	}

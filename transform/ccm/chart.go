@@ -4,18 +4,18 @@
 // Package ccm reads and changes the HelmChart of the
 // aws-cloud-controller-manager.
 //
-// Invariant: values are judged after Helm's merge with the chart's own
-// defaults: mappings are merged, lists are replaced (chart
-// aws-cloud-controller-manager, values.yaml).
+// Invariant: what is judged is what reaches the chart after the merge of all
+// sources of values, and what is changed is the source that wins.
 package ccm
 
 import (
-	"path"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -32,48 +32,65 @@ const (
 	// LeaderFlag is the flag by which the manager takes part in a migration.
 	LeaderFlag = leadermigration.Flag
 
-	valuesKey = "valuesContent"
+	argsKey = "args"
 )
 
-// Chart is a HelmChart of the aws-cloud-controller-manager.
-type Chart struct {
-	Index  int           // of its document in the manifest
-	Root   yamledit.Node // the HelmChart
-	Values yamledit.Node // the root of its values; may not exist
+// Chart is a HelmChart of the aws-cloud-controller-manager, with the values that
+// reach it.
+type Chart struct{ helmchart.Release }
+
+// Find returns the chart among the manifests of a cluster, or the first one of
+// several. It fails where the values of one cannot be read.
+func Find(s helmchart.Sources) (Chart, bool, error) {
+	all, err := FindAll(s)
+	if len(all) == 0 {
+		return Chart{}, false, err
+	}
+	return all[0], true, err
 }
 
-// Find returns the chart among the documents of a manifest. It fails where the
-// values of one cannot be read.
-func Find(docs []*yamledit.Document) (Chart, bool, error) {
-	for i, d := range docs {
-		root := d.Root()
-		if text(root, "kind") != "HelmChart" || path.Base(text(root, "spec", "chart")) != ChartName {
+// FindAll returns all such charts, and the first one whose values cannot be read
+// with the error.
+func FindAll(s helmchart.Sources) ([]Chart, error) {
+	var found []Chart
+	for _, c := range helmchart.Charts(s.Docs) {
+		r, err := s.Read(c, publishedValues)
+		chart := Chart{r}
+		if !chart.isManager() {
 			continue
 		}
-		c := Chart{Index: i, Root: root}
-		at := root.Get("spec", valuesKey)
-		if !at.Exists() || at.IsNull() {
-			return c, true, nil
-		}
-		values, err := at.Embedded()
+		found = append(found, chart)
 		if err != nil {
-			return c, true, err
+			return found, err
 		}
-		c.Values = values.Documents()[0].Root()
-		return c, true, nil
 	}
-	return Chart{}, false, nil
+	return found, nil
 }
 
-// defaultArgs are the arguments of the chart when its values state none.
-var defaultArgs = []any{"--v=2", "--cloud-provider=aws"}
-
 // Args returns the manager's arguments.
-func (c Chart) Args() []args.Arg {
-	if v, ok := c.Values.Get("args").Value().([]any); ok {
-		return args.Of(v)
+func (c Chart) Args() []args.Arg { return args.Of(c.list(argsKey)) }
+
+// Placed returns the arguments with the places where they stand.
+func (c Chart) Placed() []args.Placed {
+	l := c.Decider(argsKey)
+	if at := l.Root.Get(argsKey); at.IsList() {
+		return args.Place(at)
 	}
-	return args.Of(defaultArgs)
+	if l.Form != helmchart.Entry {
+		return nil // the chart's own
+	}
+	var list []args.Placed
+	for _, a := range c.Args() {
+		list = append(list, args.Placed{Arg: a, Node: l.At})
+	}
+	return list
+}
+
+// list returns the value at a key of the chart where it is a list; a template that
+// ranges over anything else renders nothing.
+func (c Chart) list(key string) []any {
+	list, _ := c.Value(key).([]any)
+	return list
 }
 
 // Migrates reports whether the manager takes part in a leader migration.
@@ -82,11 +99,33 @@ func (c Chart) Migrates() bool {
 	return on && a.True()
 }
 
-// Version returns the pinned version of the chart, or "".
-func (c Chart) Version() string { return text(c.Root, "spec", "version") }
+// Version returns the pinned version of the chart, or "". An archive has one of its
+// own, and spec.version then has no effect (klipper-helm, entry).
+func (c Chart) Version() string {
+	switch {
+	case c.Archive != nil:
+		return c.Archive.Version
+	case c.Packed() || c.Reference.Version != "":
+		return c.Reference.Version
+	}
+	return text(c.Root, "spec", "version")
+}
+
+// Pinned reports whether the chart has an exact version. One that the file holds
+// has, whatever it is called.
+func (c Chart) Pinned() bool {
+	v := c.Version()
+	return c.Spec("chartContent").Exists() || semver.IsValid("v"+v) || semver.IsValid(v) || strings.HasPrefix(v, "sha256:")
+}
+
+// Packed reports whether the HelmChart names an archive, or holds it.
+func (c Chart) Packed() bool { return c.Reference.Archive || c.Archive != nil || c.ArchiveErr != nil }
 
 // ImageTag returns the pinned tag of the image, or "".
-func (c Chart) ImageTag() string { return text(c.Values, "image", "tag") }
+func (c Chart) ImageTag() string {
+	tag, _ := c.Value("image", "tag").(string)
+	return tag
+}
 
 // ImageMinor returns the minor of the pinned image, such as "v1.26", or "".
 func (c Chart) ImageMinor() string { return semver.MajorMinor(c.ImageTag()) }
@@ -115,16 +154,15 @@ func (c Chart) LacksRights() bool {
 	if !set || !a.True() {
 		return false
 	}
-	return !slices.ContainsFunc(c.Values.Get("clusterRoleRules").Items(), func(r yamledit.Node) bool {
-		return holds(r.Get("resources"), "serviceaccounts") && holds(r.Get("verbs"), "get")
+	return !slices.ContainsFunc(c.list("clusterRoleRules"), func(v any) bool {
+		rule, _ := v.(map[string]any)
+		return holds(rule["resources"], "serviceaccounts") && holds(rule["verbs"], "get")
 	})
 }
 
-func holds(list yamledit.Node, want string) bool {
-	return slices.ContainsFunc(list.Items(), func(n yamledit.Node) bool {
-		s, _ := n.String()
-		return s == want || s == "*"
-	})
+func holds(v any, want string) bool {
+	list, _ := v.([]any)
+	return slices.ContainsFunc(list, func(v any) bool { return v == want || v == "*" })
 }
 
 func text(n yamledit.Node, keys ...string) string {

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -35,7 +36,7 @@ func chartWith(t *testing.T, values string) Chart {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, found, err := Find(in.Documents())
+	c, found, err := Find(helmchart.Sources{Docs: in.Documents()})
 	if err != nil || !found || c.Index != 1 {
 		t.Fatal("the chart was not found", c, err)
 	}
@@ -122,11 +123,11 @@ func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) str
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, found, err := Find(in.Documents())
+	c, found, err := Find(helmchart.Sources{Docs: in.Documents()})
 	if err != nil || !found {
 		t.Fatal("no chart", err)
 	}
-	if err := c.Complete(in, o, append(nodes, dedicated)); err != nil {
+	if err := c.Complete(Edits{File: e, In: in}, o, append(nodes, dedicated)); err != nil {
 		t.Fatal(err)
 	}
 	if e.Empty() {
@@ -237,8 +238,8 @@ func TestTheMigrationOfAChartEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _, _ := Find(in.Documents())
-	if err := c.StopMigrating(in, "v1.27.2", false); err != nil {
+	c, _, _ := Find(helmchart.Sources{Docs: in.Documents()})
+	if err := c.StopMigrating(Edits{File: e, In: in}, "v1.27.2", false); err != nil {
 		t.Fatal(err)
 	}
 	after, _, err := e.Apply()

@@ -4,6 +4,7 @@
 package ccm
 
 import (
+	"slices"
 	"strings"
 
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
@@ -11,15 +12,17 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// valuesKey is the field that stages give values to.
+const valuesKey = "valuesContent"
+
 // Complete queues what a chart that is already there lacks for the migration.
-// in is the manifest that holds it.
-func (c Chart) Complete(in *yamledit.Embedded, o Options, nodes []NodeClass) error {
-	outer := in.Edit(c.Index)
+func (c Chart) Complete(ed Edits, o Options, nodes []NodeClass) error {
+	outer := ed.In.Edit(c.Index)
 	spec := c.Root.Get("spec")
-	if c.Version() == "" {
+	if c.Version() == "" && !c.Packed() {
 		outer.Insert(spec, "version", o.Version())
 	}
-	if !spec.Get("failurePolicy").Exists() {
+	if policy, of := c.FailurePolicy(); policy == "" && !of.Spec("failurePolicy").Exists() {
 		outer.Insert(spec, "failurePolicy", "abort")
 	}
 	base, ok := values.ForMinor(o.Distro, o.Minor)
@@ -29,43 +32,74 @@ func (c Chart) Complete(in *yamledit.Embedded, o Options, nodes []NodeClass) err
 	if err := c.checkMounting(o); err != nil {
 		return err
 	}
-	at := spec.Get(valuesKey)
-	if !c.Values.IsMap() {
-		text := strings.TrimSuffix(o.adapt(base, nodes), "\n")
-		if at.Exists() {
-			outer.Set(at, text)
-		} else {
-			outer.Insert(spec, valuesKey, text)
-		}
-		return nil
+	if c.Base().Root.IsMap() {
+		return c.completeValues(ed, o, nodes)
 	}
-	nested, err := outer.Embedded(at)
+	text := o.adapt(base, nodes)
+	if at := spec.Get(valuesKey); at.Exists() {
+		outer.Set(at, strings.TrimSuffix(text, "\n"))
+	} else {
+		outer.Insert(spec, valuesKey, strings.TrimSuffix(text, "\n"))
+	}
+	return c.CompleteOver(ed, text, o, nodes)
+}
+
+// CompleteOver queues what sources of values take from a chart that gets the given
+// ones as its valuesContent.
+func (c Chart) CompleteOver(ed Edits, text string, o Options, nodes []NodeClass) error {
+	fresh, err := yamledit.ParseString(ValuesFile, text)
 	if err != nil {
 		return err
 	}
-	return c.completeValues(nested, o, nodes)
+	r, err := c.Rebase(fresh.Root())
+	if err != nil {
+		return err
+	}
+	return Chart{r}.completeValues(ed, o, nodes)
 }
 
 // completeValues changes only what is missing or does not work.
-func (c Chart) completeValues(nested *yamledit.Embedded, o Options, nodes []NodeClass) error {
-	e := nested.Edit(0)
-	root := nested.Documents()[0].Root()
-	if c.ImageTag() == "" {
-		if image := root.Get("image"); image.IsMap() {
-			e.Insert(image, "tag", o.Tag())
-		} else {
-			e.Insert(root, "image", yamledit.Map{{Key: "tag", Value: o.Tag()}})
+func (c Chart) completeValues(ed Edits, o Options, nodes []NodeClass) error {
+	at := c.placer(ed)
+	if c.lacksTag(o) {
+		if err := c.fill(at, o.Tag(), "image", "tag"); err != nil {
+			return err
 		}
 	}
-	c.completeArgs(e, root, o)
-	if !root.Get("hostNetworking").Exists() {
-		e.Insert(root, "hostNetworking", true)
+	if err := c.completeArgs(at, o); err != nil {
+		return err
 	}
-	addMounts(e, root, c.missingMounts(o)...)
-	return c.completeScheduling(e, root, nodes)
+	if !c.States("hostNetworking") && c.Value("hostNetworking") != true {
+		if err := c.fill(at, true, "hostNetworking"); err != nil {
+			return err
+		}
+	}
+	if err := addMounts(at, c.missingMounts(o)...); err != nil {
+		return err
+	}
+	return c.completeScheduling(at, nodes)
 }
 
-func (c Chart) completeArgs(e *yamledit.Edit, root yamledit.Node, o Options) {
+// lacksTag reports whether the image has no tag, or the one that an archive has for
+// another minor.
+func (c Chart) lacksTag(o Options) bool {
+	return c.ImageTag() == "" || !c.States("image", "tag") && c.ImageMinor() != o.Minor
+}
+
+// fill writes a value, unless the file does not show what is there.
+func (c Chart) fill(at placer, v any, path ...string) error {
+	if _, unseen := c.Unknown(path...); unseen {
+		return nil
+	}
+	p, err := at(path...)
+	if err == nil {
+		p.put(v, path...)
+	}
+	return err
+}
+
+// missingArgs returns the arguments that the chart lacks.
+func (c Chart) missingArgs(o Options) []string {
 	var missing []string
 	if c.LacksProvider() {
 		missing = append(missing, "--cloud-provider=aws")
@@ -82,30 +116,49 @@ func (c Chart) completeArgs(e *yamledit.Edit, root yamledit.Node, o Options) {
 	if o.CloudConfig && c.lacksCloudConfig() {
 		missing = append(missing, cloudConfigArg)
 	}
-	at := root.Get("args")
-	if !o.LeaderMigration && c.Migrates() {
-		args.Remove(e, at, LeaderFlag) // only a list has it
+	return missing
+}
+
+func (c Chart) completeArgs(at placer, o Options) error {
+	missing := c.missingArgs(o)
+	migrates := !o.LeaderMigration && c.Migrates()
+	if len(missing) == 0 && !migrates {
+		return nil
+	}
+	if unseen, hidden := c.Unknown(argsKey); hidden {
+		return unseen.At.Errorf("which arguments the chart has is decided by "+unseen.Name+", which the file does not show",
+			"list all arguments as args in valuesContent, with "+strings.Join(missing, " "))
+	}
+	p, err := at(argsKey)
+	if err != nil {
+		return err
+	}
+	list, err := p.list(argsKey)
+	if err != nil {
+		return err
+	}
+	if migrates {
+		args.Remove(p.edit, list, LeaderFlag) // only a list has it
 	}
 	switch {
 	case len(missing) == 0:
-	case at.IsList():
+	case list.IsList():
 		for _, m := range missing {
-			if !args.Rewrite(e, at, m) {
-				e.Append(at, m)
+			if !args.Rewrite(p.edit, list, m) {
+				p.edit.Append(list, m)
 			}
 		}
 	default:
-		var all []any
-		all = append(all, defaultArgs...)
+		all := slices.Clone(c.list(argsKey))
+		if len(all) == 0 {
+			all = slices.Clone(defaultArgs)
+		}
 		for _, m := range missing {
 			all = append(all, m)
 		}
-		if at.Exists() {
-			e.Set(at, all)
-		} else {
-			e.Insert(root, "args", all)
-		}
+		p.put(all, argsKey)
 	}
+	return nil
 }
 
 func (c Chart) lacksCloudConfig() bool {
@@ -120,10 +173,10 @@ func (c Chart) lacksConfig(o Options) bool { return o.MigrationConfig && c.Confi
 // missingMounts returns what Complete has to mount.
 func (c Chart) missingMounts(o Options) []mount {
 	var missing []mount
-	if c.lacksConfig(o) {
+	if c.lacksConfig(o) && !c.mounts(migrationMount) {
 		missing = append(missing, migrationMount)
 	}
-	if o.CloudConfig && c.lacksCloudConfig() {
+	if o.CloudConfig && c.lacksCloudConfig() && !c.mounts(cloudConfigMount) {
 		missing = append(missing, cloudConfigMount)
 	}
 	return missing
@@ -138,12 +191,4 @@ func (c Chart) checkMounting(o Options) error {
 		at = c.Root.Get("spec")
 	}
 	return checkMounting(at, or(c.Version(), o.Version()))
-}
-
-func setOrInsert(e *yamledit.Edit, m yamledit.Node, key string, v any) {
-	if n := m.Get(key); n.Exists() {
-		e.Set(n, v)
-	} else {
-		e.Insert(m, key, v)
-	}
 }

@@ -62,17 +62,19 @@ func (c Chart) OwnConfig() bool { return c.ConfigFile() == migrationFile }
 // ConfigMounted reports whether the chart's values mount that file.
 func (c Chart) ConfigMounted() bool {
 	volume, _ := c.mountOf(c.ConfigFile())
-	return volume.Exists()
+	return volume != nil
 }
 
 // Config returns the text of the manager's configuration where a ConfigMap among
 // the documents holds it, and the index of that document.
 func (c Chart) Config(docs []*yamledit.Document) (yamledit.Node, int) {
 	volume, key := c.mountOf(c.ConfigFile())
-	name := text(volume, "configMap", "name")
-	for _, item := range volume.Get("configMap", "items").Items() {
-		if text(item, "path") == key {
-			key = text(item, "key")
+	name := textIn(volume, "configMap", "name")
+	source, _ := volume["configMap"].(map[string]any)
+	items, _ := source["items"].([]any)
+	for _, item := range items {
+		if textIn(item, "path") == key {
+			key = textIn(item, "key")
 			break
 		}
 	}

@@ -36,46 +36,79 @@ func (m mount) mounted() yamledit.Map {
 }
 
 // addMounts adds mounts to the chart's values.
-func addMounts(e *yamledit.Edit, root yamledit.Node, mounts ...mount) {
+func addMounts(at placer, mounts ...mount) error {
 	var volumes, mounted []any
 	for _, m := range mounts {
 		volumes, mounted = append(volumes, m.volume()), append(mounted, m.mounted())
 	}
-	appendOrInsert(e, root, volumesKey, volumes)
-	appendOrInsert(e, root, mountsKey, mounted)
+	if err := appendOrPut(at, volumesKey, volumes); err != nil {
+		return err
+	}
+	return appendOrPut(at, mountsKey, mounted)
 }
 
-func appendOrInsert(e *yamledit.Edit, root yamledit.Node, key string, items []any) {
+func appendOrPut(at placer, key string, items []any) error {
 	if len(items) == 0 {
-		return
+		return nil
 	}
-	switch at := root.Get(key); {
-	case at.IsList() && at.Len() > 0:
-		for _, v := range items {
-			e.Append(at, v)
-		}
-	case at.Exists():
-		e.Set(at, items)
-	default:
-		e.Insert(root, key, items)
+	p, err := at(key)
+	if err != nil {
+		return err
 	}
+	list, err := p.list(key)
+	if err != nil {
+		return err
+	}
+	if !list.IsList() || list.Len() == 0 {
+		p.put(items, key)
+		return nil
+	}
+	for _, v := range items {
+		p.edit.Append(list, v)
+	}
+	return nil
 }
 
 // removeMount takes a volume and its mounts out of the chart's values, and the
 // lists that held nothing else. A list with comments is somebody's own and stays,
 // empty.
-func removeMount(e *yamledit.Edit, root yamledit.Node, volume string) {
+func removeMount(at placer, volume string) error {
 	for _, key := range []string{volumesKey, mountsKey} {
-		at := root.Get(key)
-		gone := slices.DeleteFunc(at.Items(), func(n yamledit.Node) bool { return text(n, "name") != volume })
-		if len(gone) > 0 && len(gone) == at.Len() && len(at.Comments()) == 0 {
-			e.Remove(at)
+		p, err := at(key)
+		if err != nil {
+			return err
+		}
+		list, err := p.list(key)
+		if err != nil {
+			return err
+		}
+		gone := slices.DeleteFunc(list.Items(), func(n yamledit.Node) bool { return text(n, "name") != volume })
+		if len(gone) > 0 && len(gone) == list.Len() && len(list.Comments()) == 0 {
+			p.edit.Remove(list)
 			continue
 		}
 		for _, n := range gone {
-			e.Remove(n)
+			p.edit.Remove(n)
 		}
 	}
+	return nil
+}
+
+// mounts reports whether the chart has the volume of a mount.
+func (c Chart) mounts(m mount) bool {
+	return slices.ContainsFunc(c.list(volumesKey), func(v any) bool { return nameOf(v) == m.name })
+}
+
+func nameOf(v any) string { return textIn(v, "name") }
+
+// textIn returns the string at a path in values, or "".
+func textIn(v any, path ...string) string {
+	for _, key := range path {
+		m, _ := v.(map[string]any)
+		v = m[key]
+	}
+	s, _ := v.(string)
+	return s
 }
 
 // checkMounting fails where files would have to be mounted by a chart that cannot
@@ -92,9 +125,9 @@ func checkMounting(at yamledit.Node, version string) error {
 
 // mountOf returns the volume that puts a file into the manager's container, and
 // what the file is called in it.
-func (c Chart) mountOf(file string) (volume yamledit.Node, key string) {
-	for _, m := range c.Values.Get(mountsKey).Items() {
-		at, inside := path.Clean(text(m, "mountPath")), text(m, "subPath")
+func (c Chart) mountOf(file string) (volume map[string]any, key string) {
+	for _, m := range c.list(mountsKey) {
+		at, inside := path.Clean(textIn(m, "mountPath")), textIn(m, "subPath")
 		switch {
 		case at == file && inside != "":
 			key = inside
@@ -103,11 +136,11 @@ func (c Chart) mountOf(file string) (volume yamledit.Node, key string) {
 		default:
 			continue
 		}
-		for _, v := range c.Values.Get(volumesKey).Items() {
-			if text(v, "name") == text(m, "name") {
-				return v, key
+		for _, v := range c.list(volumesKey) {
+			if volume, isMap := v.(map[string]any); isMap && nameOf(v) == nameOf(m) {
+				return volume, key
 			}
 		}
 	}
-	return yamledit.Node{}, ""
+	return nil, ""
 }

@@ -6,6 +6,7 @@ package ccm
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,17 +19,6 @@ type NodeClass struct {
 	Labels map[string]string
 	Taints []corev1.Taint
 }
-
-// defaultSelector and defaultTolerations are the chart's own. The selector is
-// merged with the one in the values, the tolerations are replaced.
-var (
-	defaultSelector    = map[string]any{controlPlaneRole: ""}
-	defaultTolerations = []corev1.Toleration{
-		{Key: Uninitialized.Key, Value: "true", Effect: corev1.TaintEffectNoSchedule},
-		{Key: "node-role.kubernetes.io/master", Effect: corev1.TaintEffectNoSchedule},
-		{Key: controlPlaneRole, Effect: corev1.TaintEffectNoSchedule},
-	}
-)
 
 // Refuses says why the DaemonSet puts no pod on the nodes of a class, or "".
 func (c Chart) Refuses(class NodeClass) string {
@@ -52,12 +42,35 @@ func (c Chart) Refuses(class NodeClass) string {
 
 // deselects says which label the node selector misses on the nodes, or "".
 func (c Chart) deselects(class NodeClass) string {
-	for key, want := range c.selector() {
-		if have, found := class.Labels[key]; !found || have != want {
-			return fmt.Sprintf("nodeSelector asks for %s: %q", key, want)
-		}
+	for _, key := range c.missedLabels(class) {
+		return fmt.Sprintf("nodeSelector asks for %s: %q", key, c.selector()[key])
 	}
 	return ""
+}
+
+// Blamed returns the path of the values for which Refuses has something to say.
+func (c Chart) Blamed(class NodeClass) []string {
+	for _, key := range c.missedLabels(class) {
+		return []string{selectorKey, key}
+	}
+	return []string{tolerationsKey}
+}
+
+// missedLabels returns the keys of the node selector whose labels the nodes do not
+// have.
+func (c Chart) missedLabels(class NodeClass) []string {
+	selector := c.selector()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(selector)), func(key string) bool {
+		have, found := class.Labels[key]
+		return found && have == selector[key]
+	})
+}
+
+// SchedulingShown reports whether the file shows what decides where the pods run.
+func (c Chart) SchedulingShown() bool {
+	_, selector := c.Unknown(selectorKey)
+	_, tolerations := c.Unknown(tolerationsKey)
+	return !selector && !tolerations
 }
 
 func tolerates(tolerations []corev1.Toleration, taint corev1.Taint) bool {
@@ -66,29 +79,18 @@ func tolerates(tolerations []corev1.Toleration, taint corev1.Taint) bool {
 	})
 }
 
-// selector returns the node selector behind Helm's merge; null takes a default
-// away.
+// selector returns the node selector.
 func (c Chart) selector() map[string]string {
-	merged := map[string]string{}
-	own, _ := c.Values.Get("nodeSelector").Value().(map[string]any)
-	for _, layer := range []map[string]any{defaultSelector, own} {
-		for key, v := range layer {
-			if v == nil {
-				delete(merged, key)
-				continue
-			}
-			merged[key] = fmt.Sprint(v)
-		}
+	all := map[string]string{}
+	own, _ := c.Value(selectorKey).(map[string]any)
+	for key, v := range own {
+		all[key] = fmt.Sprint(v)
 	}
-	return merged
+	return all
 }
 
 func (c Chart) tolerations() ([]corev1.Toleration, error) {
-	at := c.Values.Get("tolerations")
-	if !at.IsList() {
-		return defaultTolerations, nil
-	}
-	b, err := json.Marshal(at.Value())
+	b, err := json.Marshal(c.list(tolerationsKey))
 	if err != nil {
 		return nil, err
 	}

@@ -14,59 +14,76 @@ import (
 
 // StopMigrating queues the end of the migration: the flag and the configuration go
 // unless they are to be kept, and the image moves to a tag unless that is "".
-func (c Chart) StopMigrating(in *yamledit.Embedded, tag string, keep bool) error {
-	if (keep || !c.Migrates() && !c.OwnConfig()) && tag == "" {
+func (c Chart) StopMigrating(ed Edits, tag string, keep bool) error {
+	at := c.placer(ed)
+	if !keep && (c.Migrates() || c.OwnConfig()) {
+		if err := c.removeMigration(ed, at); err != nil {
+			return err
+		}
+	}
+	if tag == "" {
 		return nil
 	}
-	nested, err := in.Edit(c.Index).Embedded(c.Root.Get("spec", valuesKey))
-	if err != nil {
-		return err
+	p, err := at("image", "tag")
+	if err == nil {
+		p.put(tag, "image", "tag")
 	}
-	e, root := nested.Edit(0), nested.Documents()[0].Root()
-	if !keep {
-		c.removeMigration(in, e, root)
-	}
-	if tag != "" {
-		e.Set(root.Get("image", "tag"), tag)
-	}
-	return nil
+	return err
 }
 
 // removeMigration takes away the flag, the configuration's argument, and what
 // rke-lm has mounted for it.
-func (c Chart) removeMigration(in *yamledit.Embedded, e *yamledit.Edit, root yamledit.Node) {
-	list := root.Get("args")
-	args.Remove(e, list, LeaderFlag)
-	args.Remove(e, list, leadermigration.ConfigFlag)
+func (c Chart) removeMigration(ed Edits, at placer) error {
+	p, err := at(argsKey)
+	if err != nil {
+		return err
+	}
+	list, err := p.list(argsKey)
+	if err != nil {
+		return err
+	}
+	if list.IsList() {
+		args.Remove(p.edit, list, LeaderFlag)
+		args.Remove(p.edit, list, leadermigration.ConfigFlag)
+	} else { // an archive's own arguments have the flag
+		var rest []any
+		for _, a := range args.Without(c.Args(), LeaderFlag, leadermigration.ConfigFlag) {
+			rest = append(rest, a.Text)
+		}
+		p.put(rest, argsKey)
+	}
 	if !c.OwnConfig() {
-		return
+		return nil
 	}
-	removeMount(e, root, MigrationConfigMap)
-	if i := FindMigrationConfig(in.Documents()); i >= 0 {
-		in.Remove(i)
+	if i := FindMigrationConfig(ed.In.Documents()); i >= 0 {
+		ed.In.Remove(i)
 	}
+	return removeMount(at, MigrationConfigMap)
 }
 
 // StartMigrating queues the reverse of StopMigrating, but for the ConfigMap. The
 // arguments stand where the values for the cluster's minor have them, and last
 // among other arguments.
-func (c Chart) StartMigrating(in *yamledit.Embedded, o Options) error {
-	if !c.Values.Get("args").IsList() {
-		return c.Root.Errorf("its values list no arguments", "add --"+LeaderFlag+"=true by hand")
-	}
-	nested, err := in.Edit(c.Index).Embedded(c.Root.Get("spec", valuesKey))
+func (c Chart) StartMigrating(ed Edits, o Options) error {
+	place := c.placer(ed)
+	p, err := place(argsKey)
 	if err != nil {
 		return err
 	}
-	e, root := nested.Edit(0), nested.Documents()[0].Root()
-	list := root.Get("args")
-	at := o.flagPlace(list)
-	e.InsertItem(list, at, "--"+LeaderFlag+"=true")
-	if o.MigrationConfig {
-		e.InsertItem(list, at, migrationArg)
-		addMounts(e, root, migrationMount)
+	list, err := p.list(argsKey)
+	if err != nil {
+		return err
 	}
-	return nil
+	if !list.IsList() {
+		return c.Root.Errorf("its values list no arguments", "add --"+LeaderFlag+"=true by hand")
+	}
+	i := o.flagPlace(list)
+	p.edit.InsertItem(list, i, "--"+LeaderFlag+"=true")
+	if !o.MigrationConfig {
+		return nil
+	}
+	p.edit.InsertItem(list, i, migrationArg)
+	return addMounts(place, migrationMount)
 }
 
 // flagPlace returns where the flag belongs in a list that lacks it, and the

@@ -14,6 +14,8 @@ import (
 const (
 	controlPlaneRole = "node-role.kubernetes.io/control-plane"
 	etcdRole         = "node-role.kubernetes.io/etcd"
+	selectorKey      = "nodeSelector"
+	tolerationsKey   = "tolerations"
 )
 
 // Uninitialized is on every node that registers with an external provider, until
@@ -30,21 +32,27 @@ var usualTaints = []corev1.Taint{
 
 // completeScheduling makes the pods land on all classes of nodes, if they do not:
 // the selector's value is RKE2's, and Exists tolerates a taint whatever its value.
-func (c Chart) completeScheduling(e *yamledit.Edit, root yamledit.Node, classes []NodeClass) error {
+func (c Chart) completeScheduling(at placer, classes []NodeClass) error {
 	lands := func(class NodeClass) bool { return c.Refuses(class) == "" }
-	if !slices.ContainsFunc(classes, func(class NodeClass) bool { return !lands(class) }) {
+	if !c.SchedulingShown() || !slices.ContainsFunc(classes, func(class NodeClass) bool { return !lands(class) }) {
 		return nil
 	}
-	if slices.ContainsFunc(classes, func(class NodeClass) bool { return c.deselects(class) != "" }) {
-		c.completeSelector(e, root)
+	if err := c.completeSelector(at, classes); err != nil {
+		return err
 	}
+	return c.completeTolerations(at, classes)
+}
+
+// completeTolerations adds those that are missing. A list in the values replaces
+// the chart's own.
+func (c Chart) completeTolerations(at placer, classes []NodeClass) error {
+	own := c.Decider(tolerationsKey).Root.Get(tolerationsKey)
 	tolerations, err := c.tolerations()
-	if err != nil {
-		return root.Get("tolerations").Errorf("they cannot be read", "write each with key, operator and effect")
-	}
-	at := root.Get("tolerations")
-	if !at.IsList() {
-		tolerations = nil // the list in the values replaces the chart's own
+	switch {
+	case err != nil:
+		return own.Errorf("they cannot be read", "write each with key, operator and effect")
+	case !own.IsList():
+		tolerations = nil
 	}
 	var missing []any
 	for _, taint := range taintsOf(classes) {
@@ -53,14 +61,7 @@ func (c Chart) completeScheduling(e *yamledit.Edit, root yamledit.Node, classes 
 			tolerations = append(tolerations, corev1.Toleration{Key: taint.Key, Operator: corev1.TolerationOpExists, Effect: taint.Effect})
 		}
 	}
-	if !at.IsList() {
-		setOrInsert(e, root, "tolerations", missing)
-		return nil
-	}
-	for _, t := range missing {
-		e.Append(at, t)
-	}
-	return nil
+	return appendOrPut(at, tolerationsKey, missing)
 }
 
 // unusual reports whether the nodes have other taints than the usual ones.
@@ -68,14 +69,28 @@ func (n NodeClass) unusual() bool {
 	return slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return !slices.Contains(usualTaints, t) })
 }
 
-func (c Chart) completeSelector(e *yamledit.Edit, root yamledit.Node) {
-	selector := root.Get("nodeSelector")
-	switch {
-	case !selector.IsMap():
-		setOrInsert(e, root, "nodeSelector", yamledit.Map{{Key: controlPlaneRole, Value: "true"}})
-	case text(selector, controlPlaneRole) != "true":
-		setOrInsert(e, selector, controlPlaneRole, "true")
+// completeSelector gives the selector RKE2's value. Another label that control
+// planes do not have is the author's to take away.
+func (c Chart) completeSelector(at placer, classes []NodeClass) error {
+	completes := false
+	for _, class := range classes {
+		for _, key := range c.missedLabels(class) {
+			if key != controlPlaneRole {
+				return c.Decider(selectorKey, key).Node(selectorKey, key).Errorf("nodeSelector asks for "+key+", which nodes of class "+class.Name+" do not have as it is written there",
+					"remove it, or label all control planes")
+			}
+			completes = true
+		}
 	}
+	if !completes {
+		return nil
+	}
+	p, err := at(selectorKey, controlPlaneRole)
+	if err != nil {
+		return err
+	}
+	p.put("true", selectorKey, controlPlaneRole)
+	return nil
 }
 
 // taintsOf returns the taints that keep pods off control planes, the usual ones

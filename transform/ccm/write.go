@@ -103,8 +103,9 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 		e.Append(d.Root().Get("args"), cloudConfigArg)
 		mounts = append(mounts, cloudConfigMount)
 	}
-	addMounts(e, d.Root(), mounts...)
-	if err := (Chart{Values: d.Root()}).completeScheduling(e, d.Root(), nodes); err != nil {
+	place := in(e, d.Root())
+	c, err := FromValues(d.Root())
+	if err != nil || addMounts(place, mounts...) != nil || c.completeScheduling(place, nodes) != nil {
 		return base
 	}
 	after, _, err := e.Apply()

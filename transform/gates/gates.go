@@ -60,6 +60,25 @@ func StaleCSI(version string) Judge {
 	}
 }
 
+// EndingCSI judges the same gate for releases that still take it: from 1.23 on it
+// is on unless it is set, and 1.25 stops where it is off.
+func EndingCSI(version string) Judge {
+	return func(value string) (string, string) {
+		if k8s.From(version, "v1.23") && !k8s.From(version, "v1.25") && isOff(value) {
+			return "the feature gate " + CSI + " is off, which keeps EBS volumes in-tree; from Kubernetes 1.25 on the component stops with it", "install the EBS CSI driver on every node and remove the gate before the upgrade to 1.25, and before the switch to external"
+		}
+		return "", ""
+	}
+}
+
+// Noted makes findings notes.
+func Noted(found []transform.Finding) []transform.Finding {
+	for i := range found {
+		found[i].Severity = transform.Note
+	}
+	return found
+}
+
 // StaleMigration judges the gate of leader migration itself.
 func StaleMigration(version string) Judge {
 	return func(value string) (string, string) {

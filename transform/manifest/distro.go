@@ -84,6 +84,11 @@ func (m *Manifest) checkProvider() error {
 	return transform.NotMigratable(at, "the cloud provider is not aws", "migrate it with the procedure of that provider")
 }
 
+// notMigratable finds what the other verbs refuse.
+func (m *migration) notMigratable() []transform.Finding {
+	return transform.NotMigratableIn(m.checkProvider())
+}
+
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {
 	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}

@@ -20,6 +20,9 @@ const (
 	listed = "  kubeletExtraArgs:\n  - name: v\n    value: \"2\"\n  - name: cloud-provider\n    value: aws\n"
 )
 
+// kept is for nodes that are known to keep their names.
+var kept = transform.Target{EndState: transform.EndStateExternal}
+
 func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 	for name, in := range map[string]string{
 		"an InitConfiguration":             registration(kindInit, "v1beta3", mapped),
@@ -31,7 +34,7 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 		"one whose release is not assumed": registration(kindJoin, "v1beta3", mapped),
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := plan(t, in, transform.Target{})
+			p := plan(t, in, kept)
 			if got := states(p); got != "switch-to-external todo" {
 				t.Error(got)
 			}
@@ -40,7 +43,7 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 			if got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
-			if again := plan(t, got, transform.Target{}); again.Left() {
+			if again := plan(t, got, kept); again.Left() {
 				t.Errorf("planned again, something is left: %s", states(again))
 			}
 			steps, err := transform.Undo(Distro(), parse(t, got), transform.Target{}, transform.SwitchToExternal, false)
@@ -144,5 +147,30 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 		if by := deliver(parseAs(t, file, static(onAWS)), "new.yaml"); !strings.HasSuffix(by.Command, " "+want) {
 			t.Errorf("%s is brought there by %s, want %s", file, by.Command, want)
 		}
+	}
+}
+
+// Under the in-tree provider EC2 names the node; kubeadm's own name counts as soon
+// as the kubelet is external.
+func TestNodesOfKubeadmMayBeRenamed(t *testing.T) {
+	named := func(name string) string {
+		return strings.Replace(registration(kindJoin, "v1beta3", mapped), "cp-1", name, 1)
+	}
+	for _, c := range []struct{ name, in, want, state string }{
+		{"a name of one's own", named("cp-1"), "6 warning", "blocked"},
+		{"EC2's name", named("ip-10-0-1-7.eu-west-1.compute.internal"), "", "todo"},
+		{"EC2's name in its first region", named("ip-10-0-1-7.ec2.internal"), "", "todo"},
+		{"an override beside it", registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws, hostname-override: ip-10-0-1-7.ec2.internal}\n"), "", "todo"},
+		{"no name", strings.Replace(registration(kindJoin, "v1beta3", mapped), "  name: cp-1\n", "", 1), "5 warning", "blocked"},
+	} {
+		if got := found(t, "m.yaml", c.in, "node-rename", transform.Target{}); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+		if got := states(plan(t, c.in, transform.Target{})); got != "switch-to-external "+c.state {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+	if got := found(t, "m.yaml", named("cp-1"), "node-rename", kept); got != "" {
+		t.Errorf("with a choice: %s", got)
 	}
 }

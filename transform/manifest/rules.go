@@ -63,9 +63,17 @@ func argumentRules() []transform.Checked[*migration] {
 		{Rule: ruleset.InTreeGone(theManager), Check: (*migration).inTreeGone},
 		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).electionOff},
 		{Rule: transform.Rule{
+			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "Under the in-tree provider EC2's private DNS name is the name of a Node, whatever --hostname-override says; an external kubelet takes the host name or the override, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
+		}, Check: (*migration).nodeRename},
+		{Rule: transform.Rule{
 			ID: "nodeipam-without-ccm-support", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod range.",
 		}, Check: (*migration).ipamLost},
+		{Rule: transform.Rule{
+			ID: ruleset.ProviderRemoved, Severity: transform.Error, Guards: theSwitch,
+			Doc: "kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers.",
+		}, Check: (*migration).providerRemoved},
 	}
 }
 
@@ -98,9 +106,9 @@ func workloadRules() []transform.Checked[*migration] {
 			Doc: "A Deployment selects one host by its name, so that all replicas fail with that host.",
 		}, Check: (*migration).pinned},
 		{Rule: transform.Rule{
-			ID: transform.RuleNotMigratable, Severity: transform.Error,
-			Doc: "Refused with exit code 4: no cloud provider, another one than aws, or Kubernetes below 1.22.",
-		}},
+			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "Refused with exit code 4 by every verb: no cloud provider or another one than aws, a static pod that RKE2 writes, or Kubernetes below 1.22.",
+		}, Check: (*migration).notMigratable},
 		{Rule: transform.Rule{
 			ID: "one-active-replica", Severity: transform.Note, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment of kube-controller-manager has several replicas, of which one works: the others wait for its lease, and make the change of the leader quick, not the work.",

@@ -66,6 +66,15 @@ func kubeadmMounts(file string) bool {
 	return strings.HasPrefix(file, "/etc/kubernetes/pki/") || strings.HasPrefix(file, "/etc/ssl/certs/")
 }
 
+// providerRemoved finds a manager that would hold the lease for nothing.
+func (m *migration) providerRemoved() []transform.Finding {
+	name, at := m.provider()
+	if m.Component != kubeManager || name != "" || !m.on(leaderFlag) {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(at, "leader migration is on and no --"+providerFlag+" is set: kube-controller-manager holds the migration lease and runs no cloud controllers", "set --"+providerFlag+"="+inTree+" until the switch, or remove --"+leaderFlag)}
+}
+
 func (m *migration) flagLeft() []transform.Finding {
 	a, found := m.flag(leaderFlag)
 	if !found || !a.True() || !m.isExternal() {
@@ -89,7 +98,14 @@ func (m *migration) inTreeGone() []transform.Finding {
 }
 
 func (m *migration) csiGateStale() []transform.Finding {
-	return gates.Find(m.arguments.List(), gates.CSI, gates.StaleCSI(m.move().Reached()), transform.FindingAt)
+	find := func(judge gates.Judge) []transform.Finding {
+		return gates.Find(m.arguments.List(), gates.CSI, judge, transform.FindingAt)
+	}
+	stale := find(gates.StaleCSI(m.move().Reached()))
+	if m.stage != "" {
+		return stale // a note about an upgrade to come stops no stage
+	}
+	return append(stale, gates.Noted(find(gates.EndingCSI(m.move().Reached())))...)
 }
 
 func (m *migration) migrationGateStale() []transform.Finding {

@@ -55,6 +55,18 @@ func TestRulesOfArguments(t *testing.T) {
 		{"an external manager with the flag off", "flag-left-on-kcm", static("--cloud-provider=external", flag+"=false"), "", transform.Target{}},
 		{"an in-tree manager with the flag", "flag-left-on-kcm", static(onAWS, flag), "", transform.Target{}},
 		{"a cloud manager with the flag", "flag-left-on-kcm", cloud("--cloud-provider=external", flag), "", transform.Target{}},
+		{"the flag without a provider", "provider-removed", static(flag), "10 error", transform.Target{}},
+		{"the flag with a provider", "provider-removed", static(onAWS, flag), "", transform.Target{}},
+		{"no provider and no flag", "provider-removed", static("--v=2"), "", transform.Target{}},
+		{"an in-tree manager", "node-rename", static(onAWS), "12 warning", transform.Target{}},
+		{"an in-tree ClusterConfiguration", "node-rename", configuration("  extraArgs: {cloud-provider: aws}\n"), "6 warning", transform.Target{}},
+		{"an external manager", "node-rename", static("--cloud-provider=external"), "", transform.Target{}},
+		{"a cloud manager names no nodes", "node-rename", cloud(onAWS), "", transform.Target{}},
+		{"a chosen end state", "node-rename", static(onAWS), "", transform.Target{EndState: transform.EndStateExternal}},
+		{"another provider", transform.RuleNotMigratable, static("--cloud-provider=gce"), "12 error", transform.Target{}},
+		{"no provider", transform.RuleNotMigratable, static("--v=2"), "10 error", transform.Target{}},
+		{"a provider to migrate", transform.RuleNotMigratable, static(onAWS), "", transform.Target{}},
+		{"the CSI gate off at 1.24", "csi-gate-stale", strings.Replace(static(onAWS, "--feature-gates=CSIMigrationAWS=false"), "v1.26.15", "v1.24.17", 1), "13 note", transform.Target{}},
 		{"aws at 1.27", "in-tree-gone", strings.Replace(static(onAWS), "v1.26.15", "v1.27.1", 1), "12 error", transform.Target{}},
 		{"aws on the way to 1.27", "in-tree-gone", static(onAWS), "12 error", v127},
 		{"aws at 1.26", "in-tree-gone", static(onAWS), "", transform.Target{}},
@@ -165,10 +177,16 @@ func TestErrorsBlockTheStageThatTheyGuard(t *testing.T) {
 		{"a provider that is gone", strings.Replace(static(onAWS), "v1.26.15", "v1.27.1", 1), "enable-leader-migration blocked, switch-to-external todo", transform.Target{}},
 		{"nodeipam for AWS", static(onAWS, "--allocate-node-cidrs=true"), "enable-leader-migration todo, switch-to-external blocked", transform.Target{NodeIPAM: true}},
 		{"a stale gate", static(onAWS, "--feature-gates=CSIMigrationAWS=false"), "enable-leader-migration todo, switch-to-external blocked", transform.Target{}},
+		{"names of nodes", static(onAWS), "enable-leader-migration todo, switch-to-external blocked", transform.Target{}},
+		{"names of nodes that are accepted", static(onAWS), "enable-leader-migration todo, switch-to-external todo", transform.Target{Accept: []string{"node-rename"}}},
+		{"names of nodes of a chosen end state", static(onAWS), "enable-leader-migration todo, switch-to-external todo", transform.Target{EndState: transform.EndStateExternal}},
 		{"an image of 1.28", cloudOf("v1.28.1", onAWS), "install-ccm blocked, disable-leader-migration todo", transform.Target{}},
 		{"an image of 1.28 with a configuration", cloudOf("v1.28.1", onAWS), "install-ccm todo, disable-leader-migration todo", generated},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if !strings.HasPrefix(c.name, "names") {
+				c.target.EndState = transform.EndStateExternal
+			}
 			if got := states(plan(t, c.in, c.target)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}

@@ -31,6 +31,7 @@ func TestStagesOfEachManager(t *testing.T) {
 		{"the short way of a cloud manager", cloud(onAWS), "install-ccm done", transform.Target{NoLeaderMigration: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			c.target.EndState = transform.EndStateExternal
 			p := plan(t, c.in, c.target)
 			if got := states(p); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)

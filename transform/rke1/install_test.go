@@ -28,7 +28,11 @@ func files(t *testing.T, text, stage string, target transform.Target) map[string
 
 func chartOf(t *testing.T, text string) ccm.Chart {
 	t.Helper()
-	return ccm.Chart{Values: parse(t, text).Root()}
+	c, err := ccm.FromValues(parse(t, text).Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func TestTheChartComesWithItsValues(t *testing.T) {

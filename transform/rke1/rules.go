@@ -53,6 +53,7 @@ func rules() []rule {
 		{Rule: ruleset.MigrationGateStale(flagEdits), Check: (*migration).migrationGateStale},
 		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
 		{Rule: ruleset.LeaderElectionOff(flagEdits), Check: (*migration).leaderElectionOff},
+		{Rule: ruleset.LeaseGrantMissing([]string{transform.EnableLeaderMigration}), Check: (*migration).leaseGrantMissing},
 		{Rule: transform.Rule{
 			ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can name it.",
@@ -71,8 +72,12 @@ func rules() []rule {
 		}, Check: (*migration).nodeAddressMissing},
 		{Rule: transform.Rule{
 			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "Refused with exit code 4: no cloud provider, another one than aws, or Kubernetes below 1.22. A cluster for Windows is a warning.",
-		}, Check: (*migration).windowsCluster},
+			Doc: "Refused with exit code 4 by every verb: no cloud provider or another one than aws, the name external included, or Kubernetes below 1.22. A cluster for Windows is a warning.",
+		}, Check: (*migration).notMigratable},
+		{Rule: transform.Rule{
+			ID: ruleset.ProviderRemoved, Severity: transform.Error, Guards: theSwitch,
+			Doc: "No cloud provider is set, and the file shows that the cluster had one: leader migration, a cloud-controller-manager in addons, or useInstanceMetadataHostname. Without a provider nodes lose the names that EC2 gave them (rancher/rancher #22851).",
+		}, Check: (*migration).providerRemoved},
 		{Rule: transform.Rule{
 			ID: "rke-too-old", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "external-aws needs RKE 1.4.15 or 1.5.0, or Rancher 2.7.11 or 2.8.0. A note unless --rke-version or --rancher-version names one.",

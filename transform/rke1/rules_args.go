@@ -91,7 +91,11 @@ func (m *migration) spellServices() []transform.Correction {
 var gateServices = []string{apiService, manager, scheduler, kubelet, proxy}
 
 func (m *migration) csiGateStale() []transform.Finding {
-	return m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+	stale := m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+	if m.stage != "" {
+		return stale // a note about an upgrade to come stops no stage
+	}
+	return append(stale, gates.Noted(m.eachGate(gates.CSI, gates.EndingCSI(m.move().Reached())))...)
 }
 
 func (m *migration) migrationGateStale() []transform.Finding {

@@ -80,6 +80,11 @@ func (m *migration) nodeAddressMissing() []transform.Finding {
 	return found
 }
 
+// notMigratable finds what the other verbs refuse, and a cluster for Windows.
+func (m *migration) notMigratable() []transform.Finding {
+	return append(m.windowsCluster(), transform.NotMigratableIn(m.checkProvider())...)
+}
+
 func (m *migration) windowsCluster() []transform.Finding {
 	for _, key := range []string{"windows_prefered_cluster", "windowsPreferedCluster"} {
 		for _, way := range ways {

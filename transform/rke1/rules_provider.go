@@ -6,7 +6,9 @@ package rke1
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -95,6 +97,33 @@ func (m *migration) inTreeGone() []transform.Finding {
 		}
 	}
 	return nil
+}
+
+// leaseGrantMissing judges a manager that runs the cloud controllers itself. What
+// addons_include names is not in the file.
+func (m *migration) leaseGrantMissing() []transform.Finding {
+	docs, err := m.bundle().Documents()
+	a, set := args.LastPlaced(m.argsOf(manager), leaderFlag)
+	if err != nil || !set || !a.True() || m.component(manager) != inTree || leadermigration.Granted(docs, m.target.Lease()) {
+		return nil
+	}
+	return m.one(a.Node, ruleset.SaidOfLeaseGrantMissing.Message, ruleset.SaidOfLeaseGrantMissing.Fix)
+}
+
+// providerRemoved goes by what only a cluster with a provider has: RKE's own example
+// has an empty name as well.
+func (m *migration) providerRemoved() []transform.Finding {
+	if m.provider() != "" {
+		return nil
+	}
+	docs, _ := m.bundle().Documents()
+	_, runs := ccm.FindWorkload(docs)
+	if !runs && !m.migrates() && !m.usesMetadata() {
+		return nil
+	}
+	at := m.get(providerKey, nameKey)
+	return m.one(at, "no cloud provider is set, and the cluster had one: nodes lose the names that EC2 gave them and register anew, and nobody runs the cloud controllers",
+		"set cloud_provider to "+inTree+" before the switch, or to "+externalName+" after it")
 }
 
 func (m *migration) flagLeftOnManager() []transform.Finding {

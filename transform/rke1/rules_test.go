@@ -6,6 +6,7 @@ package rke1
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +67,33 @@ func TestRulesOfTheProvider(t *testing.T) {
 		{name: "it migrates", config: onAWS + fmt.Sprintf(second, ", --enable-leader-migration")},
 		{name: "it is the only owner", config: isOut + fmt.Sprintf(second, "")},
 		{name: "two were chosen", config: onAWS + fmt.Sprintf(second, ""), target: transform.Target{NoLeaderMigration: true}, want: []string{"warning 12"}},
+	})
+	const flag = "services: {kube-controller: {extra_args: {enable-leader-migration: 'true'}}}\n"
+	judge(t, "lease-grant-missing", []ruleCase{
+		{name: "the flag alone", config: onAWS + flag, want: []string{"warning 4"}},
+		{name: "with the permission", config: onAWS + flag + granted},
+		{name: "with other addons", config: onAWS + flag + "addons: |-\n  kind: ConfigMap\n", want: []string{"warning 4"}},
+		{name: "off", config: onAWS + strings.Replace(flag, "true", "false", 1)},
+		{name: "external", config: isOut + flag},
+	})
+	judge(t, "provider-removed", []ruleCase{
+		{name: "no sign of a provider", config: "cloud_provider: {name: ''}\n" + nodes},
+		{name: "the flag is left", config: "cloud_provider: {name: ''}\n" + flag, want: []string{"error 2"}},
+		{name: "a manager is left", config: nodes + fmt.Sprintf(second, ""), want: []string{"error 1"}},
+		{name: "the metadata is left", config: "cloud_provider: {useInstanceMetadataHostname: true}\n", want: []string{"error 2"}},
+		{name: "aws", config: onAWS + flag},
+		{name: "another one", config: "cloud_provider: {name: azure}\n" + flag},
+	})
+	judge(t, transform.RuleNotMigratable, []ruleCase{
+		{name: "aws", config: onAWS},
+		{name: "external-aws", config: isOut},
+		{name: "external", config: "cloud_provider:\n  name: external\n", want: []string{"error 2"}},
+		{name: "azure", config: "cloud_provider:\n  name: azure\n", want: []string{"error 2"}},
+		{name: "none", config: nodes, want: []string{"error 1"}},
+	})
+	judge(t, "csi-gate-stale", []ruleCase{
+		{name: "off at 1.24", version: "v1.24.17-rancher1-1", config: onAWS + "services: {kubelet: {extra_args: {feature-gates: CSIMigrationAWS=false}}}\n", want: []string{"note 4"}},
+		{name: "off at 1.25", version: "v1.25.16-rancher1-1", config: onAWS + "services: {kubelet: {extra_args: {feature-gates: CSIMigrationAWS=false}}}\n", want: []string{"error 4"}},
 	})
 	judge(t, "cloud-config-lost", []ruleCase{
 		{name: "a file of the manager", config: isOut + "services: {kube-controller: {extra_args: {cloud-config: /a}}}\n", want: []string{"error 5"}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -31,6 +32,7 @@ type Cluster struct {
 	strict  schema.Strictness
 
 	manifests func() ([]*yamledit.Document, error) // of additionalManifest
+	charts    func() ([]ccm.Chart, error)          // of the cloud-controller-manager, among them
 }
 
 // IsCluster reports whether a document is a cluster of Rancher's provisioning
@@ -75,6 +77,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	}
 	c.strict, c.configs = strict, c.effective()
 	c.manifests = sync.OnceValues(bundle.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
+	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil
 }
 

@@ -48,7 +48,7 @@ func (m *migration) disableWhy() string {
 
 func (m *migration) disableEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
-	in, chart, found, err := m.editChart(e)
+	ed, chart, found, err := m.editChart(e)
 	switch {
 	case err != nil:
 		return nil, err
@@ -58,7 +58,7 @@ func (m *migration) disableEdit() (*yamledit.Edit, error) {
 		_, err := m.editWorkload(e, false)
 		return e, err
 	}
-	return e, chart.StopMigrating(in, m.finalTag(chart), m.target.KeepLeaderMigration)
+	return e, chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
 }
 
 // finalTag returns the image tag that the chart shall have at the end, or "" to

@@ -97,17 +97,16 @@ func (m *migration) lacksLocation(c Class) bool {
 // without a selector is added as well.
 func (m *migration) insertEntry(e *yamledit.Edit, list []string) {
 	entry := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: list})
-	plain := yamledit.Map{{Key: "config", Value: yamledit.Map{}}}
 	entries := m.RKEConfig().Get(selectorKey)
 	switch {
 	case !entries.Exists():
-		e.Insert(m.RKEConfig(), selectorKey, []any{entry, plain})
+		e.Insert(m.RKEConfig(), selectorKey, []any{entry, plainEntry})
 	case entries.IsNull() || entries.Len() == 0:
-		e.Set(entries, []any{entry, plain})
+		e.Set(entries, []any{entry, plainEntry})
 	default:
 		e.InsertItem(entries, 0, entry)
-		if !slices.ContainsFunc(m.Layers[1:], func(l Layer) bool { return !l.Selective() }) {
-			e.Append(entries, plain)
+		if m.lacksPlainEntry() {
+			e.Append(entries, plainEntry)
 		}
 	}
 }

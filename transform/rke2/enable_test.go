@@ -127,7 +127,7 @@ func TestEnableReachesEveryControlPlane(t *testing.T) {
 		{
 			"an entry with an empty selector",
 			onAWS + selectors + "- config: {cni: calico}\n  machineLabelSelector: {}\n",
-			onAWS + selectors + inserted + "- config: {cni: calico}\n  machineLabelSelector: {}\n",
+			onAWS + selectors + inserted + "- config: {cni: calico}\n  machineLabelSelector: {}\n" + plain,
 		},
 		{
 			"entries with selectors only",

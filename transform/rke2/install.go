@@ -45,17 +45,23 @@ func (m *migration) installWhat() string {
 	if _, own := m.workload(); own {
 		return "It runs from a manifest of the file instead of the chart: it gets the flag, and all else about it stays as it is."
 	}
+	if chart, found, _ := m.chart(); found && chart.Foreign() != "" {
+		return "It runs from a chart other than the published one: its values get the flag, and what the file does not show stays as it is."
+	}
 	return "Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane."
 }
 
 // installFiles returns the chart's values, for those who install it by hand.
 func (m *migration) installFiles() ([]transform.File, error) {
 	chart, found, err := m.chart()
-	if err != nil || !found || !chart.Values.Exists() {
+	if err != nil || !found {
 		return nil, err
 	}
-	text := strings.TrimSuffix(string(chart.Values.Document().Bytes()), "\n") + "\n"
-	files := []transform.File{{Name: ccm.ValuesFile, Content: text}}
+	values, err := chart.File()
+	if err != nil || values == "" {
+		return nil, err
+	}
+	files := []transform.File{{Name: ccm.ValuesFile, Content: values}}
 	docs, err := m.manifest()
 	if i := ccm.FindMigrationConfig(docs); err == nil && i >= 0 {
 		files = append(files, transform.File{Name: ccm.MigrationConfigMap + ".yaml", Content: strings.TrimSuffix(string(docs[i].Bytes()), "\n") + "\n"})
@@ -65,15 +71,6 @@ func (m *migration) installFiles() ([]transform.File, error) {
 
 // manifest returns the documents of additionalManifest; none where it is absent.
 func (m *migration) manifest() ([]*yamledit.Document, error) { return m.manifests() }
-
-// chart returns the cluster's HelmChart of the cloud-controller-manager.
-func (m *migration) chart() (ccm.Chart, bool, error) {
-	docs, err := m.manifest()
-	if err != nil {
-		return ccm.Chart{}, false, err
-	}
-	return ccm.Find(docs)
-}
 
 func (m *migration) chartOptions() ccm.Options {
 	config, _ := m.cloudConfig()
@@ -87,17 +84,17 @@ func (m *migration) chartOptions() ccm.Options {
 
 func (m *migration) installEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
-	in, chart, found, err := m.editChart(e)
+	ed, chart, found, err := m.editChart(e)
 	switch {
 	case err != nil:
 		return nil, err
 	case found && m.isExternal() && !chart.Migrates():
 		return e, nil // it has left the migration, or never took part
 	case found:
-		if err := m.completeConfig(in, chart); err != nil {
+		if err := m.completeConfig(ed.In, chart); err != nil {
 			return nil, err
 		}
-		return e, chart.Complete(in, m.chartOptions(), m.controlPlaneNodes())
+		return e, chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
 	case m.isExternal() && !m.lacksManager():
 		return e, nil // a workload of its own takes no part any more
 	}
@@ -108,21 +105,50 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, m.bundle().Append(e, text)
+	if err := m.bundle().Append(e, text); err != nil {
+		return nil, err
+	}
+	return e, m.completeOver(ed, text)
 }
 
-// editChart returns the chart as nodes of the manifest that an edit changes.
-func (m *migration) editChart(e *yamledit.Edit) (*yamledit.Embedded, ccm.Chart, bool, error) {
+// completeOver brings values for the new chart that the file has elsewhere to the
+// migration.
+func (m *migration) completeOver(ed ccm.Edits, text string) error {
+	chart, values, err := m.newChart(ed, text)
+	if err != nil || !chart.Overrides() {
+		return err
+	}
+	return chart.CompleteOver(ed, values, m.chartOptions(), m.controlPlaneNodes())
+}
+
+// newChart returns the chart of a manifest that is added, as it is beside what
+// the file holds, and its values.
+func (m *migration) newChart(ed ccm.Edits, text string) (ccm.Chart, string, error) {
+	var docs []*yamledit.Document
+	for _, c := range yamledit.Split("", []byte(text)) {
+		d, err := yamledit.Parse(c)
+		if err != nil {
+			return ccm.Chart{}, "", err
+		}
+		docs = append(docs, d)
+	}
+	return ccm.Added(m.ChartSources(ed.Documents()), docs)
+}
+
+// editChart returns the chart as nodes of an edit.
+func (m *migration) editChart(e *yamledit.Edit) (ccm.Edits, ccm.Chart, bool, error) {
+	ed := ccm.Edits{File: e}
 	at := m.RKEConfig().Get(manifestKey)
 	if !at.Exists() || at.IsNull() {
-		return nil, ccm.Chart{}, false, nil
+		return ed, ccm.Chart{}, false, nil
 	}
 	in, err := e.Embedded(at)
 	if err != nil {
-		return nil, ccm.Chart{}, false, err
+		return ed, ccm.Chart{}, false, err
 	}
-	chart, found, err := ccm.Find(in.Documents())
-	return in, chart, found, err
+	ed.In = in
+	chart, found, err := ccm.Find(m.ChartSources(in.Documents()))
+	return ed, chart, found, err
 }
 
 // newManifest returns the HelmChart, and the Secret with the provider's
@@ -173,6 +199,9 @@ func (m *migration) checkInstall(after transform.Cluster) error {
 		return fmt.Errorf("the chart would not mount the manager's configuration")
 	}
 	for _, class := range a.controlPlaneNodes() {
+		if !chart.SchedulingShown() {
+			break
+		}
 		if why := chart.Refuses(class); why != "" {
 			return fmt.Errorf("the chart would not run on nodes of class %s: %s", class.Name, why)
 		}

@@ -135,7 +135,9 @@ var metadata = sync.OnceValue(func() tables {
 })
 
 // TablesDate returns the day of the metadata from which the tables were made.
-func TablesDate() string { return stated(releasesTSV, "# date: ") }
+func TablesDate() string { return stated(releasesTSV, datePrefix) }
+
+const datePrefix = "# date: "
 
 // stated returns what a comment of a table states.
 func stated(table, prefix string) string {

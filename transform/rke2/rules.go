@@ -70,6 +70,14 @@ func ownRules() []rule {
 		}, Check: (*migration).ccmUnschedulable},
 		{Rule: ruleset.Overlaid},
 		{Rule: transform.Rule{
+			ID: "chart-field-ignored", Severity: transform.Warning, Guards: theChart, Acceptable: true,
+			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not know: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4.",
+		}, Check: (*migration).chartFieldIgnored},
+		{Rule: transform.Rule{
+			ID: "chart-not-judged", Severity: transform.Note, Guards: theChart, Acceptable: true,
+			Doc: "Something that decides what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not judged.",
+		}, Check: (*migration).chartNotJudged},
+		{Rule: transform.Rule{
 			ID: "chart-unpinned", Severity: transform.Error, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a release elsewhere changes the cluster.",
 		}, Check: (*migration).chartUnpinned},
@@ -99,9 +107,10 @@ func ownRules() []rule {
 		}, Check: (*migration).helmReinstall},
 		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
 		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).leaderElectionOff},
+		{Rule: ruleset.LeaseGrantMissing([]string{transform.EnableLeaderMigration}), Check: (*migration).leaseGrantMissing},
 		{Rule: transform.Rule{
 			ID: "manifest-overwritten", Severity: transform.Error, Guards: manifestEdits,
-			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster.",
+			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster: also two HelmCharts of the cloud-controller-manager, and a HelmChartConfig beside chartValues of the same name.",
 		}, Check: (*migration).manifestOverwritten},
 		{Rule: transform.Rule{
 			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
@@ -109,15 +118,15 @@ func ownRules() []rule {
 		}, Check: (*migration).nodeRename},
 		{Rule: transform.Rule{
 			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "Refused with exit code 4: rkeConfig is null, a K3s version, the cluster local, another cloud provider than aws, or Kubernetes below 1.22. Windows machines are a warning.",
-		}, Check: (*migration).windowsPool},
+			Doc: "Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.",
+		}, Check: (*migration).notMigratable},
 		{Rule: transform.Rule{
 			ID: "provider-in-selector", Severity: transform.Note, Guards: theSwitch, Acceptable: true,
 			Doc: "cloud-provider-name is won by an entry of machineSelectorConfig, not by machineGlobalConfig; the switch edits the location that wins.",
 		}, Check: (*migration).providerInSelector},
 		{Rule: transform.Rule{
-			ID: "provider-removed", Severity: transform.Error, Guards: theSwitch,
-			Doc: "A cluster that was on its way to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://.",
+			ID: ruleset.ProviderRemoved, Severity: transform.Error, Guards: theSwitch,
+			Doc: "A cluster that was on its way to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning where the name is set to nothing and no migration shows: Rancher's interface writes that where a provider is taken away, and where there was none.",
 		}, Check: (*migration).providerRemoved},
 		{Rule: transform.Rule{
 			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
@@ -140,6 +149,10 @@ func ownRules() []rule {
 			Doc: "The provider is external without disable-cloud-controller: true, which keeps RKE2's stub cloud controller from giving nodes the provider ID rke2://. A warning up to RKE2 1.35, where any cloud-provider-name turns the stub off as well.",
 		}, Check: (*migration).stubEnabled},
 		{Rule: ruleset.Templated},
+		{Rule: transform.Rule{
+			ID: "ui-edit-fails", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
+			Doc: "machineSelectorConfig is null or empty, or all its entries have a machineLabelSelector: the page of Rancher's interface that edits the cluster fails to load (Rancher 2.7 to 2.9; rancher/dashboard #9529, #9888, #11987).",
+		}, Check: (*migration).uiEditFails, Fix: (*migration).addPlainEntry},
 		{Rule: transform.Rule{
 			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
 			Doc: "A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note, and so is a key that only newer metadata of Rancher lists.",

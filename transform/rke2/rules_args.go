@@ -30,7 +30,10 @@ func (m *migration) wrongArgSpelling() []transform.Finding {
 	var found []transform.Finding
 	for _, s := range m.slippedArgs() {
 		fix := "remove it"
-		if s.right != "" {
+		switch {
+		case s.Name == disableStub && s.True():
+			fix = "set the key " + disableStub + ": true of RKE2 instead"
+		case s.right != "":
 			name, _, _ := strings.Cut(s.right, "=")
 			fix = "write " + name
 		}
@@ -48,6 +51,9 @@ func (m *migration) wrongArgSpelling() []transform.Finding {
 func (m *migration) spellArgs() []correction {
 	var fixes []correction
 	for _, s := range m.slippedArgs() {
+		if s.Name == disableStub && s.True() {
+			fixes = append(fixes, func(e *yamledit.Edit) error { return m.moveStub(e, s) })
+		}
 		if s.right == "" {
 			continue
 		}
@@ -62,6 +68,38 @@ func (m *migration) spellArgs() []correction {
 		})
 	}
 	return fixes
+}
+
+// moveStub makes the key of RKE2 of an argument that stands in the list of a
+// component. The key beside the list reaches the same machines.
+func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) error {
+	list := s.Node
+	if s.Node.Parent().IsList() {
+		list = s.Node.Parent()
+	}
+	config := list.Parent()
+	if !config.Get(disableStub).Exists() {
+		e.InsertAfter(list, disableStub, true)
+	} else if !truthy(config.Get(disableStub).Value()) {
+		return config.Get(disableStub).Errorf("the key says otherwise than the argument", "write what is meant")
+	}
+	switch {
+	case !s.Node.Same(list) && len(args.Of(list.Value())) > 1:
+		e.Remove(s.Node)
+	case m.isAlone(list):
+		e.Remove(list)
+	default:
+		return list.Errorf("without the argument an earlier list would come back", "write the list that is meant")
+	}
+	return nil
+}
+
+// isAlone reports whether a location is the only one of its key.
+func (m *migration) isAlone(at yamledit.Node) bool {
+	return !slices.ContainsFunc(m.Layers, func(l Layer) bool {
+		other := l.Get(at.Key())
+		return other.Exists() && !other.Same(at)
+	})
 }
 
 func (m *migration) slippedArgs() []slippedArg {
@@ -132,7 +170,7 @@ func (m *migration) leaderElectionOff() []transform.Finding {
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
 		found = append(found, election.Judge(args.Place(at), "kube-controller-manager", transform.FindingAt)...)
 	}
-	return append(found, m.eachChart(func(c installed) []transform.Finding {
-		return election.Judge(args.Place(c.chart.Values.Get("args")), "cloud-controller-manager", c.inValues)
+	return append(found, m.eachJudged("leader-election-off", func(c installed) []transform.Finding {
+		return election.Judge(c.chart.Placed(), "cloud-controller-manager", c.inArgs)
 	})...)
 }

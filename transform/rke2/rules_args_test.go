@@ -34,14 +34,23 @@ func TestArgumentsThatAreKeysAreRewritten(t *testing.T) {
 		{"a slip", onAWS + kcm + "[enable-leader-migraton]\n", onAWS + kcm + "[enable-leader-migration]\n"},
 		{"a space", onAWS + kubelet + "[cloud-provider external]\n", onAWS + kubelet + "[cloud-provider=external]\n"},
 		{"not where there is no such flag", onAWS + "  kube-proxy-arg: [cloud-provider-name=external]\n", onAWS + "  kube-proxy-arg: [cloud-provider-name=external]\n"},
-		{"not the stub", onAWS + kcm + "[disable-cloud-controller=true]\n", onAWS + kcm + "[disable-cloud-controller=true]\n"},
+		{"the stub", onAWS + kubelet + "\n  - v=2\n  - disable-cloud-controller=true\n", onAWS + kubelet + "\n  - v=2\n  disable-cloud-controller: true\n"},
+		{"the stub alone", onAWS + kcm + "[disable-cloud-controller=true]\n  cni: calico\n", onAWS + "  disable-cloud-controller: true\n  cni: calico\n"},
+		{"the stub as a string", onAWS + kubelet + "--disable-cloud-controller\n", onAWS + "  disable-cloud-controller: true\n"},
+		{"the stub beside its key", onAWS + "  disable-cloud-controller: true\n" + kubelet + "[v=2, disable-cloud-controller=true]\n", onAWS + "  disable-cloud-controller: true\n" + kubelet + "[v=2]\n"},
+		{"not the stub beside another word", onAWS + "  disable-cloud-controller: false\n" + kubelet + "[v=2, disable-cloud-controller=true]\n", onAWS + "  disable-cloud-controller: false\n" + kubelet + "[v=2, disable-cloud-controller=true]\n"},
+		{"not the stub that hides a list", onAWS + kubelet + "[v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [disable-cloud-controller=true]}\n", onAWS + kubelet + "[v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [disable-cloud-controller=true]}\n"},
+		{"not the stub that is left on", onAWS + kcm + "[disable-cloud-controller=false]\n", onAWS + kcm + "[disable-cloud-controller=false]\n"},
 	})
 }
 
 func TestFeatureGatesThatAreStale(t *testing.T) {
 	const off, on = "[feature-gates=CSIMigrationAWS=false]\n", "['feature-gates=A=true,CSIMigrationAWS=true']\n"
 	judge(t, "csi-gate-stale", []ruleCase{
-		{"may be off", "v1.24.17+rke2r1", onAWS + kcm + off, chosen, nil},
+		{"may be off, and not for long", "v1.24.17+rke2r1", onAWS + kcm + off, chosen, []string{"note 9"}},
+		{"may be off at 1.23", "v1.23.17+rke2r1", onAWS + kcm + off, chosen, []string{"note 9"}},
+		{"is off by default at 1.22", "v1.22.17+rke2r1", onAWS + kcm + off, chosen, nil},
+		{"on at 1.24", "v1.24.17+rke2r1", onAWS + kcm + on, chosen, nil},
 		{"locked", "v1.25.16+rke2r1", onAWS + kcm + off, chosen, []string{"error 9"}},
 		{"locked in the target", "v1.24.17+rke2r1", onAWS + kcm + off, moveTo("v1.25.16+rke2r1"), []string{"error 9"}},
 		{"on", "v1.26.15+rke2r1", onAWS + kcm + on, chosen, nil},

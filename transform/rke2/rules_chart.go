@@ -11,10 +11,14 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
+
+// chartArgs is where the chart's values have the manager's arguments.
+const chartArgs = "args"
 
 // installed is the chart of the cloud-controller-manager in a cluster's file.
 type installed struct {
@@ -22,13 +26,17 @@ type installed struct {
 	chart ccm.Chart
 }
 
-// eachChart calls judge for the chart, if the file holds one that can be read.
+// eachChart calls judge for every such chart, if they can be read.
 func (m *migration) eachChart(judge func(installed) []transform.Finding) []transform.Finding {
-	chart, found, err := m.chart()
-	if err != nil || !found {
+	charts, err := m.charts()
+	if err != nil {
 		return nil
 	}
-	return judge(installed{m, chart})
+	var found []transform.Finding
+	for _, chart := range charts {
+		found = append(found, judge(installed{m, chart})...)
+	}
+	return found
 }
 
 // manifestFinding returns a finding about a node of a document of the manifest,
@@ -46,40 +54,66 @@ func (c installed) about(n yamledit.Node, message, fix string) transform.Finding
 	return c.manifestFinding(c.chart.Index, n, message, fix)
 }
 
-// inValues returns a finding about a node of the chart's values, or about the
-// values as a whole where the node is not there.
-func (c installed) inValues(n yamledit.Node, message, fix string) transform.Finding {
-	const valuesKey = "valuesContent"
-	values := c.chart.Root.Get("spec", valuesKey)
-	f := c.about(values, message, fix)
-	if !n.Exists() {
-		return f
+// in returns a finding about a node of a source of values, or about the source
+// where the node is not there.
+func (c installed) in(l helmchart.Layer, n yamledit.Node, message, fix string) transform.Finding {
+	if n.Exists() && l.Form != helmchart.Content {
+		l.At = n // of the same document
 	}
-	f.Line, f.Path = n.Line(), f.Path+"."+n.Path()
+	if !l.At.Exists() {
+		return c.about(l.At, message, fix)
+	}
+	f := transform.FindingAt(l.At, message, fix)
+	if l.Index != helmchart.InFile {
+		f = c.manifestFinding(l.Index, l.At, message, fix)
+	}
+	if n.Exists() && l.Form == helmchart.Content {
+		f.Line, f.Path = n.Line(), f.Path+"."+n.Path()
+	}
 	return f
 }
 
+// at returns a finding about the value at a path, in the source that decides it.
+func (c installed) at(message, fix string, path ...string) transform.Finding {
+	l := c.chart.Decider(path...)
+	return c.in(l, l.Root.Get(path...), message, fix)
+}
+
+// inArgs returns a finding about one of the arguments.
+func (c installed) inArgs(n yamledit.Node, message, fix string) transform.Finding {
+	return c.in(c.chart.Decider(chartArgs), n, message, fix)
+}
+
 func (m *migration) chartUnpinned() []transform.Finding {
-	return m.eachChart(func(c installed) []transform.Finding {
+	return m.eachJudged("chart-unpinned", func(c installed) []transform.Finding {
 		var found []transform.Finding
-		if v := c.chart.Version(); !semver.IsValid("v"+v) && !semver.IsValid(v) {
-			found = append(found, c.about(c.chart.Root.Get("spec", "version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion))
+		if !c.chart.Pinned() {
+			found = append(found, c.unpinned())
 		}
 		if tag := c.chart.ImageTag(); !semver.IsValid(tag) {
 			fix := "set image.tag to a release of the cluster's minor"
 			if known := ccm.DefaultTag(Name, m.minor()); known != "" {
 				fix = "set image.tag: " + known
 			}
-			found = append(found, c.inValues(c.chart.Values.Get("image", "tag"), "the image has no tag of a release, so the chart's own default counts", fix))
+			found = append(found, c.at("the image has no tag of a release, so the chart's own default counts", fix, "image", "tag"))
 		}
 		return found
 	})
 }
 
+// unpinned returns the finding about the chart's version.
+func (c installed) unpinned() transform.Finding {
+	if c.chart.Reference.Archive {
+		return c.about(c.chart.Spec("chart"), "the name of the archive has no version, and spec.version does not count for archives",
+			"name an archive with its version, as in "+ccm.ChartName+"-"+ccm.DefaultVersion+".tgz")
+	}
+	return c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion)
+}
+
 // ccmMinorSkew lets an image stay one minor behind for as long as it migrates:
 // the switch may move the cluster, and the last stage moves the image.
 func (m *migration) ccmMinorSkew() []transform.Finding {
-	return m.eachChart(func(c installed) []transform.Finding {
+	return m.eachJudged("ccm-minor-skew", func(c installed) []transform.Finding {
 		minor := c.chart.ImageMinor()
 		_, configured := args.Last(c.chart.Args(), "leader-migration-config")
 		behind := k8s.Minor(m.Version) - k8s.Minor(c.chart.ImageTag())
@@ -101,15 +135,15 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 		if k8s.From(minor, "v1.28") {
 			fix += ", or add --leader-migration-config generate"
 		}
-		return []transform.Finding{c.inValues(c.chart.Values.Get("image", "tag"), message, fix)}
+		return []transform.Finding{c.at(message, fix, "image", "tag")}
 	})
 }
 
 func (m *migration) ccmArgsUnsafe() []transform.Finding {
-	return m.eachChart(func(c installed) []transform.Finding {
+	return m.eachJudged("ccm-args-unsafe", func(c installed) []transform.Finding {
 		var found []transform.Finding
 		add := func(message, fix string) {
-			found = append(found, c.inValues(c.chart.Values.Get("args"), message, fix))
+			found = append(found, c.at(message, fix, chartArgs))
 		}
 		if c.chart.RoutesUnsafe() {
 			add(ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)
@@ -125,15 +159,11 @@ func (m *migration) ccmArgsUnsafe() []transform.Finding {
 }
 
 func (m *migration) ccmUnschedulable() []transform.Finding {
-	return m.eachChart(func(c installed) []transform.Finding {
+	return m.eachJudged("ccm-unschedulable", func(c installed) []transform.Finding {
 		for _, class := range m.controlPlaneNodes() {
 			if why := c.chart.Refuses(class); why != "" {
-				at := c.chart.Values.Get("tolerations")
-				if selector := c.chart.Values.Get("nodeSelector"); selector.Exists() && !at.Exists() {
-					at = selector
-				}
-				return []transform.Finding{c.inValues(at, "no pod of the manager runs on machines of class "+class.Name+": "+why,
-					`select node-role.kubernetes.io/control-plane: "true", and tolerate every taint of control planes with operator: Exists`)}
+				return []transform.Finding{c.at("no pod of the manager runs on machines of class "+class.Name+": "+why,
+					`select node-role.kubernetes.io/control-plane: "true", and tolerate every taint of control planes with operator: Exists`, c.chart.Blamed(class)...)}
 			}
 		}
 		return nil
@@ -146,11 +176,11 @@ func (m *migration) ccmFlagMissing() []transform.Finding {
 	if !m.runsInTree() {
 		return nil
 	}
-	found := m.eachChart(func(c installed) []transform.Finding {
+	found := m.eachJudged("ccm-flag-missing", func(c installed) []transform.Finding {
 		if c.chart.Migrates() {
 			return nil
 		}
-		return []transform.Finding{c.inValues(c.chart.Values.Get("args"), ruleset.TwoOwners, "add --"+ccm.LeaderFlag+"=true, as the stage install-ccm does")}
+		return []transform.Finding{c.at(ruleset.TwoOwners, "add --"+ccm.LeaderFlag+"=true, as the stage install-ccm does", chartArgs)}
 	})
 	return ruleset.Chosen(m.target, append(found, m.bundle().SecondOwner()...))
 }
@@ -174,13 +204,18 @@ func (m *migration) addressFlapping() []transform.Finding {
 	})
 }
 
+// helmReinstall judges the policy that counts: a HelmChartConfig's wins.
 func (m *migration) helmReinstall() []transform.Finding {
 	return m.eachChart(func(c installed) []transform.Finding {
-		at := c.chart.Root.Get("spec", "failurePolicy")
-		if s, _ := at.String(); s == "abort" {
+		policy, of := c.chart.FailurePolicy()
+		if policy == "abort" || policy == "retry" {
 			return nil
 		}
-		return []transform.Finding{c.about(at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager is left meanwhile", "set failurePolicy: abort")}
+		at := of.Spec("failurePolicy")
+		if !at.Exists() {
+			at = of.Root.Get("spec")
+		}
+		return []transform.Finding{c.manifestFinding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager is left meanwhile", "set failurePolicy: abort")}
 	})
 }
 

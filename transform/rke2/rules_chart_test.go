@@ -95,7 +95,7 @@ func TestPodsThatNoControlPlaneTakes(t *testing.T) {
 	pools := func(config string) string { return split + config }
 	judge(t, "ccm-unschedulable", []ruleCase{
 		{"taken", "", onAWS + withChart(good...), chosen, nil},
-		{"the chart's selector", "", but(2, ""), chosen, []string{"error 22"}},
+		{"the chart's selector", "", but(2, ""), chosen, []string{"error 18"}},
 		{"another selector", "", onAWS + withChart(good[0], good[1], "nodeSelector: {node-role.kubernetes.io/control-plane: ''}"), chosen, []string{"error 21"}},
 		{"a toleration with a value", "", pools(but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, value: 'true', effect: NoSchedule}]")), chosen, []string{"error 26"}},
 		{"no toleration for nodes that are not initialised", "", pools(but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]")), chosen, []string{"error 26"}},

@@ -12,6 +12,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// notMigratable finds what the other verbs refuse, and machines that run Windows.
+func (m *migration) notMigratable() []transform.Finding {
+	return append(m.windowsPool(), transform.NotMigratableIn(m.checkProvider())...)
+}
+
 func (m *migration) windowsPool() []transform.Finding {
 	var found []transform.Finding
 	for _, class := range m.Classes {
@@ -63,7 +68,7 @@ func (m *migration) manifestOverwritten() []transform.Finding {
 		}
 		first[id] = i
 	}
-	return found
+	return append(found, m.chartTwice()...)
 }
 
 // objectOf identifies an object: its group, whatever the version, its kind,

@@ -38,7 +38,7 @@ func TestDocumentsThatAreOneObject(t *testing.T) {
 
 // A document that a stage adds must not take the place of one that is there.
 func TestAStageThatWouldOverwriteADocumentIsBlocked(t *testing.T) {
-	other := "additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec: {chart: oci://r.example.com/mine}\n"
+	other := "additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec: {repo: mine}\n"
 	s := step(t, plan(t, release, onAWS+other, chosen), transform.InstallCCM)
 	if s.State != transform.Blocked || len(about(s.Findings, "manifest-overwritten")) != 1 {
 		t.Errorf("%s: %v", s.State, found(s.Findings))
@@ -106,9 +106,10 @@ func TestListsThatTheOverrideEditsAreErrors(t *testing.T) {
 	}
 }
 
+// lint says of other providers what every other verb refuses, and nothing else.
 func TestClustersOfOtherProvidersAreLinted(t *testing.T) {
 	c := judged(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: harvester, cloud-provider-config: secret://a:b}\n", transform.Target{})
-	if list := c.Findings(""); len(list) != 0 {
+	if list := c.Findings(""); len(list) != 1 || list[0].Rule != transform.RuleNotMigratable || list[0].Severity != transform.Error {
 		t.Error(found(list))
 	}
 }
@@ -135,7 +136,7 @@ func TestFixableRulesHaveFixes(t *testing.T) {
 			fixable = append(fixable, r.ID)
 		}
 	}
-	if want := []string{"config-misindented", "selector-widened", "unknown-config-key", "wrong-arg-spelling"}; !slices.Equal(fixable, want) {
+	if want := []string{"config-misindented", "selector-widened", "ui-edit-fails", "unknown-config-key", "wrong-arg-spelling"}; !slices.Equal(fixable, want) {
 		t.Errorf("%v", fixable)
 	}
 }

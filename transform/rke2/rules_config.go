@@ -30,9 +30,9 @@ func (m *migration) configWithoutFlag() []transform.Finding {
 			found = append(found, transform.FindingAt(n, said.Message, said.Fix))
 		}
 	}
-	return append(found, m.eachChart(func(c installed) []transform.Finding {
-		if n, idle := idleConfig(args.Place(c.chart.Values.Get("args"))); idle {
-			return []transform.Finding{c.inValues(n, said.Message, said.Fix)}
+	return append(found, m.eachJudged("config-without-flag", func(c installed) []transform.Finding {
+		if n, idle := idleConfig(c.chart.Placed()); idle {
+			return []transform.Finding{c.inArgs(n, said.Message, said.Fix)}
 		}
 		return nil
 	})...)
@@ -52,12 +52,12 @@ func idleConfig(list []args.Placed) (yamledit.Node, bool) {
 // configNotMounted finds a configuration that is not where its manager looks.
 func (m *migration) configNotMounted() []transform.Finding {
 	found := m.undelivered()
-	return append(found, m.eachChart(func(c installed) []transform.Finding {
+	return append(found, m.eachJudged("config-not-mounted", func(c installed) []transform.Finding {
 		if c.chart.ConfigFile() == "" || c.chart.ConfigMounted() {
 			return nil
 		}
-		return []transform.Finding{c.inValues(c.chart.Values.Get("args"), "no entry of extraVolumes and extraVolumeMounts puts the file there that --"+configFlag+" names, and the manager exits",
-			"mount a ConfigMap that holds it, as --leader-migration-config generate does")}
+		return []transform.Finding{c.at("no entry of extraVolumes and extraVolumeMounts puts the file there that --"+configFlag+" names, and the manager exits",
+			"mount a ConfigMap that holds it, as --leader-migration-config generate does", chartArgs)}
 	})...)
 }
 

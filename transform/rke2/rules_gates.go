@@ -16,17 +16,21 @@ var gateKeys = []string{kubeletArgs, "kube-proxy-arg", apiServerArgs, managerArg
 
 // csiGateStale judges the gate of the volumes.
 func (m *migration) csiGateStale() []transform.Finding {
-	return m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+	stale := m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
+	if m.stage != "" {
+		return stale // a note about an upgrade to come stops no stage
+	}
+	return append(stale, gates.Noted(m.eachGate(gates.CSI, gates.EndingCSI(m.move().Reached())))...)
 }
 
 // migrationGateStale judges the gate of leader migration itself, of both managers.
 func (m *migration) migrationGateStale() []transform.Finding {
-	inChart := m.eachChart(func(c installed) []transform.Finding {
+	inChart := m.eachJudged("flag-on-external-gate", func(c installed) []transform.Finding {
 		version := c.chart.ImageTag() // the manager that reads these gates
 		if !semver.IsValid(version) {
 			version = m.move().Reached()
 		}
-		return gates.Find(args.Place(c.chart.Values.Get("args")), gates.LeaderMigration, gates.StaleMigration(version), c.inValues)
+		return gates.Find(c.chart.Placed(), gates.LeaderMigration, gates.StaleMigration(version), c.inArgs)
 	})
 	return append(m.eachGate(gates.LeaderMigration, gates.StaleMigration(m.move().Reached())), inChart...)
 }

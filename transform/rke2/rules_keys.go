@@ -54,9 +54,9 @@ func (m *migration) unknownConfigKey() []transform.Finding {
 func (m *migration) laterKey(n yamledit.Node, later laterArgument) transform.Finding {
 	machines := "machines"
 	if later.ServersOnly {
-		machines = "servers (control planes and etcd), and not to workers,"
+		machines = "servers (control planes and etcd, not workers)"
 	}
-	f := transform.FindingAt(n, "Rancher hands this key to "+machines+" of RKE2 "+m.Version+" if its metadata is newer than that of "+TablesDate()+": it depends on your Rancher",
+	f := transform.FindingAt(n, "newer metadata of Rancher, such as that of "+stated(laterTSV, datePrefix)+", hands this key to "+machines+" of RKE2 "+m.Version+", and older does not: it depends on your Rancher",
 		"keep it, and look whether it stands in "+rancherFile+" on the machines")
 	f.Severity = transform.Note
 	return f

@@ -112,8 +112,8 @@ func TestSlippedKeysAreRenamed(t *testing.T) {
 		{"a component", onAWS + "  kubeapi-server-arg: [v=2] # audited\n", onAWS + "  kube-apiserver-arg: [v=2] # audited\n"},
 		{"a key that adds to nothing", onAWS + "  kubelet-arg+: [v=2]\n", onAWS + "  kubelet-arg: [v=2]\n"},
 		{"a key that adds to a list would replace it", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg+: [a=b]\n", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg+: [a=b]\n"},
-		{"a list for other machines is not in the way", split + onAWS + entry + "kubelet-arg+: [a=b]\n  " + forWorkers + "\n- config: {kubelet-arg: [v=2]}\n  " + forEtcd + "\n",
-			split + onAWS + entry + "kubelet-arg: [a=b]\n  " + forWorkers + "\n- config: {kubelet-arg: [v=2]}\n  " + forEtcd + "\n"},
+		{"a list for other machines is not in the way", split + onAWS + entry + "kubelet-arg+: [a=b]\n  " + forWorkers + "\n- config: {kubelet-arg: [v=2]}\n  " + forEtcd + "\n- config: {}\n",
+			split + onAWS + entry + "kubelet-arg: [a=b]\n  " + forWorkers + "\n- config: {kubelet-arg: [v=2]}\n  " + forEtcd + "\n- config: {}\n"},
 		{"the right one is there", onAWS + "  kubelet-arg: [v=2]\n  kubelet-args: [a=b]\n", onAWS + "  kubelet-arg: [v=2]\n  kubelet-args: [a=b]\n"},
 		{"what stands elsewhere", onAWS + "  data-dir: /d\n", onAWS + "  data-dir: /d\n"},
 	})
@@ -136,12 +136,13 @@ func TestMisindentedConfiguration(t *testing.T) {
 func TestMisindentedConfigurationIsIndented(t *testing.T) {
 	const page = "machineSelectorConfig:\n- config:\n  disable-cloud-controller: true\n  kube-controller-manager-arg:\n  - cloud-provider=external # ours\n  kubelet-arg:\n  - cloud-provider=external\n  "
 	const right = "machineSelectorConfig:\n- config:\n    disable-cloud-controller: true\n    kube-controller-manager-arg:\n    - cloud-provider=external # ours\n    kubelet-arg:\n    - cloud-provider=external\n  "
+	const plain = "\n- config: {}\n" // for Rancher's interface
 	repairs(t, []struct{ name, before, want string }{
-		{"as published", onAWS + page + forControlPlanes + "\n", onAWS + right + forControlPlanes + "\n"},
-		{"a null that is written out", onAWS + strings.Replace(page, "config:\n", "config: null\n", 1) + forControlPlanes + "\n", onAWS + right + forControlPlanes + "\n"},
-		{"and misspelt", onAWS + "machineSelectorConfig:\n- config:\n  kublet-arg: [v=2]\n  machineLabelSelectors: {matchLabels: {a: b}}\n", onAWS + "machineSelectorConfig:\n- config:\n    kubelet-arg: [v=2]\n  machineLabelSelector: {matchLabels: {a: b}}\n"},
+		{"as published", onAWS + page + forControlPlanes + plain, onAWS + right + forControlPlanes + plain},
+		{"a null that is written out", onAWS + strings.Replace(page, "config:\n", "config: null\n", 1) + forControlPlanes + plain, onAWS + right + forControlPlanes + plain},
+		{"and misspelt", onAWS + "machineSelectorConfig:\n- config:\n  kublet-arg: [v=2]\n  machineLabelSelectors: {matchLabels: {a: b}}" + plain, onAWS + "machineSelectorConfig:\n- config:\n    kubelet-arg: [v=2]\n  machineLabelSelector: {matchLabels: {a: b}}" + plain},
 		{"the global one", "machineGlobalConfig:\ncloud-provider-name: aws\ncni: calico\n", onAWS + "  cni: calico\n"},
-		{"not what stands apart", onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true\n", onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true\n"},
+		{"not what stands apart", onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true" + plain, onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true" + plain},
 		{"not into a config with something in it", onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  selinux: true\n", onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  selinux: true\n"},
 	})
 }

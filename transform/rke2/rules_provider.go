@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -136,26 +137,39 @@ func (c Config) providerOrigin(component string) yamledit.Node {
 	return c[providerKey].Origin
 }
 
-// providerRemoved finds clusters that show a migration and have no provider.
-// One whose components are all external by their own arguments, with the stub
-// turned off, needs no name.
+// providerRemoved finds clusters that show a migration and have no provider, and
+// warns of a name that is set to nothing: Rancher's interface writes that where a
+// provider is taken away, and also where there never was one. A cluster whose
+// components are all external by their own arguments, with the stub turned off,
+// needs no name.
 func (m *migration) providerRemoved() []transform.Finding {
 	for _, class := range m.Classes {
 		config := m.Effective(class)
-		if name, _ := config[providerKey].Value.(string); !class.ControlPlane() || name != "" || !m.showsMigration(config) {
+		all := m.Candidates(class, providerKey)
+		if name, _ := config[providerKey].Value.(string); !class.ControlPlane() || name != "" {
+			continue
+		}
+		shows := m.showsMigration(config)
+		if !shows && len(all) == 0 {
 			continue
 		}
 		if truthy(config[disableStub].Value) && config.provider(managerArgs) == external && config.provider(kubeletArgs) == external {
 			continue
 		}
 		at := m.RKEConfig()
-		if all := m.Candidates(class, providerKey); len(all) > 0 {
+		if len(all) > 0 {
 			at = all[len(all)-1]
 		} else if global := at.Get("machineGlobalConfig"); global.Exists() {
 			at = global
 		}
-		return []transform.Finding{transform.FindingAt(at,
-			"no "+providerKey+" reaches the machines of class "+class.Name+": RKE2 starts its stub cloud controller, which gives nodes the provider ID rke2://",
+		const stub = ": RKE2 starts its stub cloud controller, which gives nodes the provider ID rke2://"
+		if !shows {
+			f := transform.FindingAt(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub+", and a node that took its name from the instance metadata registers anew",
+				"nothing, if the cluster never had a provider; if it runs on AWS, write "+inTree+" or "+external+" here")
+			f.Severity = transform.Warning
+			return []transform.Finding{f}
+		}
+		return []transform.Finding{transform.FindingAt(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub,
 			"set "+providerKey+": external and "+disableStub+": true")}
 	}
 	return nil
@@ -170,10 +184,29 @@ func (m *migration) showsMigration(config Config) bool {
 }
 
 func (m *migration) flagLeftOnManager() []transform.Finding {
+	return eachOf(m.flagged(func(provider string) bool { return provider == external }), func(yamledit.Node) (string, string) {
+		return ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix
+	})
+}
+
+// leaseGrantMissing judges managers that run the cloud controllers themselves.
+func (m *migration) leaseGrantMissing() []transform.Finding {
+	docs, err := m.manifest()
+	if err != nil || leadermigration.Granted(docs, m.target.Lease()) {
+		return nil
+	}
+	return eachOf(m.flagged(func(provider string) bool { return provider == inTree }), func(yamledit.Node) (string, string) {
+		return ruleset.SaidOfLeaseGrantMissing.Message, ruleset.SaidOfLeaseGrantMissing.Fix
+	})
+}
+
+// flagged returns the flags of managers on control planes, where the manager has
+// such a provider.
+func (m *migration) flagged(has func(provider string) bool) []yamledit.Node {
 	var nodes []yamledit.Node
 	for _, class := range m.Classes {
 		config := m.Effective(class)
-		if !class.ControlPlane() || config.provider(managerArgs) != external {
+		if !class.ControlPlane() || !has(config.provider(managerArgs)) {
 			continue
 		}
 		for _, a := range args.Place(config[managerArgs].Origin) {
@@ -182,9 +215,7 @@ func (m *migration) flagLeftOnManager() []transform.Finding {
 			}
 		}
 	}
-	return eachOf(nodes, func(yamledit.Node) (string, string) {
-		return ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix
-	})
+	return nodes
 }
 
 // apiServerFlagRemoved finds the flag in any spelling and with any value.

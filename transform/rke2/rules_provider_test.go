@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 const (
@@ -115,6 +116,25 @@ func TestProviderThatWasRemoved(t *testing.T) {
 		{"erased", "", onAWS + kcm + toOwn + "machineSelectorConfig:\n- config:\n    cloud-provider-name: null\n", chosen, []string{"error 12"}},
 		{"all components are external without a name", "", none + "  " + stubOff + kcm + toOwn + kubelet + toOwn, chosen, nil},
 		{"another provider", "", "machineGlobalConfig: {cloud-provider-name: harvester}\n" + chart, chosen, nil},
+		{"set to nothing", "", "machineGlobalConfig:\n  cloud-provider-name: \"\"\n", chosen, []string{"warning 8"}},
+		{"set to nothing for control planes", "", split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: null}\n  " + forControlPlanes + "\n", chosen, []string{"warning 14"}},
+		{"set to nothing for workers", "", split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: null}\n  " + forWorkers + "\n", chosen, nil},
+		{"set to nothing behind a chart", "", "machineGlobalConfig:\n  cloud-provider-name: \"\"\n" + chart, chosen, []string{"error 8"}},
+	})
+}
+
+func TestFlagWithoutThePermissionForTheLease(t *testing.T) {
+	const flag = kcm + "[v=2, enable-leader-migration]\n"
+	granted := "additionalManifest: |\n  " + strings.ReplaceAll(strings.TrimSpace(leadermigration.Grant(leadermigration.Lease)), "\n", "\n  ") + "\n"
+	judge(t, "lease-grant-missing", []ruleCase{
+		{"the flag alone", "", onAWS + flag, chosen, []string{"warning 9"}},
+		{"for control planes", "", onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forControlPlanes + "\n", chosen, []string{"warning 10"}},
+		{"for workers, which run none", "", split + onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forWorkers + "\n", chosen, nil},
+		{"with the permission", "", onAWS + flag + granted, chosen, nil},
+		{"with that for another lease", "", onAWS + flag + granted, transform.Target{LeaseName: "own"}, []string{"warning 9"}},
+		{"with other manifests", "", onAWS + flag + "additionalManifest: |\n  kind: ConfigMap\n", chosen, []string{"warning 9"}},
+		{"off", "", onAWS + kcm + "[enable-leader-migration=false]\n", chosen, nil},
+		{"external", "", globalOff + flag, chosen, nil},
 	})
 }
 

@@ -30,7 +30,7 @@ func TestWidenedSelectors(t *testing.T) {
 }
 
 func TestWidenedSelectorsAreRenamed(t *testing.T) {
-	const entry = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  "
+	const entry = onAWS + "machineSelectorConfig:\n- config: {}\n- config: {debug: true}\n  "
 	repairs(t, []struct{ name, before, want string }{
 		{"the selector", entry + "machineLabelSelectors: {matchLabels: {a: b}}\n", entry + "machineLabelSelector: {matchLabels: {a: b}}\n"},
 		{"another name for it", entry + "labelSelector:\n    matchLabels: {a: b}\n", entry + "machineLabelSelector:\n    matchLabels: {a: b}\n"},

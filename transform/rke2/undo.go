@@ -35,5 +35,11 @@ func (m *migration) installUndo() (*yamledit.Edit, error) {
 	if !all {
 		return nil, transform.Lost(chart.Root, "this HelmChart is not the one that these choices (--chart-version, --ccm-image-tag and the like) install")
 	}
+	if chart.Overrides() {
+		at := chart.Decider("args").At
+		if err := m.usual(at, "it held the arguments of the migration before, or it did not"); err != nil {
+			return nil, err
+		}
+	}
 	return e, m.bundle().Remove(e, ours, m.usual)
 }

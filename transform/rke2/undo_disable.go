@@ -14,7 +14,7 @@ import (
 // cluster's minor.
 func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
-	in, chart, found, err := m.editChart(e)
+	ed, chart, found, err := m.editChart(e)
 	if err != nil || !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
 		return e, err
 	}
@@ -34,15 +34,18 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	if chart.Migrates() {
 		return e, nil // it was to keep the flag
 	}
-	if err := m.completeConfig(in, chart); err != nil {
+	if err := m.completeConfig(ed.In, chart); err != nil {
 		return nil, err
 	}
-	return e, chart.StartMigrating(in, o)
+	return e, chart.StartMigrating(ed, o)
 }
 
 // installed reports whether a chart is the one that installCCM writes, but for
 // the flag.
 func (m *migration) installed(chart ccm.Chart, o ccm.Options) bool {
+	if chart.Overrides() {
+		return false
+	}
 	o.LeaderMigration, o.MigrationConfig = chart.Migrates(), chart.OwnConfig()
 	text, ok := ccm.Manifest(o, m.controlPlaneNodes())
 	if !ok {

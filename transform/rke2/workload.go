@@ -21,7 +21,7 @@ func (m *migration) workload() (ccm.Workload, bool) {
 	if err != nil {
 		return ccm.Workload{}, false
 	}
-	if _, found, err := ccm.Find(docs); found || err != nil {
+	if _, found, err := m.chart(); found || err != nil {
 		return ccm.Workload{}, false
 	}
 	return ccm.FindWorkload(docs)

@@ -32,7 +32,7 @@ var (
 func CSIGateStale(guards []string) transform.Rule {
 	return transform.Rule{
 		ID: "csi-gate-stale", Severity: transform.Error, Guards: guards, Acceptable: true,
-		Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component.",
+		Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component. A note at 1.23 and 1.24, where false still works.",
 	}
 }
 
@@ -151,3 +151,20 @@ var (
 		"remove the argument once no undo needs it",
 	}
 )
+
+// LeaseGrantMissing is for leader migration that is on before its permission is there.
+func LeaseGrantMissing(guards []string) transform.Rule {
+	return transform.Rule{
+		ID: "lease-grant-missing", Severity: transform.Warning, Guards: guards, Acceptable: true,
+		Doc: "kube-controller-manager has leader migration on, and nothing in the file permits it to lock the migration lease: its cloud controllers run nowhere, unless the permission was granted elsewhere.",
+	}
+}
+
+// SaidOfLeaseGrantMissing is what LeaseGrantMissing says.
+var SaidOfLeaseGrantMissing = Said{
+	"leader migration is on, and nothing in the file permits kube-controller-manager to lock the migration lease: without the permission its cloud controllers run nowhere",
+	"apply grant-migration-lease, or check that the cluster has a Role and RoleBinding for the lease",
+}
+
+// ProviderRemoved is the id of the rule for clusters that lost their provider.
+const ProviderRemoved = "provider-removed"

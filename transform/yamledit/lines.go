@@ -36,20 +36,63 @@ func breakLen(b []byte) int {
 type lineIndex struct {
 	src    []byte
 	starts []int // offset of the first byte of each line
+	// wide has the lines with characters of several bytes, and the offset of every
+	// stride-th character on them. On all others a column is an offset.
+	wide map[int][]int
 }
+
+// stride bounds how many characters are walked over to find a column: a document in
+// JSON may be one line.
+const stride = 256
 
 func indexLines(src []byte) *lineIndex {
 	ix := &lineIndex{src: src, starts: append(make([]int, 0, bytes.Count(src, []byte{'\n'})+2), 0)}
+	wide := false
 	for i := 0; i < len(src); {
 		n := breakLen(src[i:])
 		if n == 0 {
+			wide = wide || src[i] >= utf8.RuneSelf
 			i++
 			continue
 		}
+		if wide {
+			ix.mark(i)
+		}
+		wide = false
 		i += n
 		ix.starts = append(ix.starts, i)
 	}
+	if wide {
+		ix.mark(len(src))
+	}
 	return ix
+}
+
+// mark notes where the characters of the last line are, which ends at end.
+func (ix *lineIndex) mark(end int) {
+	if ix.wide == nil {
+		ix.wide = map[int][]int{}
+	}
+	line := len(ix.starts) - 1
+	i := ix.firstByte(line)
+	marks := []int{i}
+	for count := 0; i < end; {
+		_, n := utf8.DecodeRune(ix.src[i:])
+		i += n
+		if count++; count%stride == 0 {
+			marks = append(marks, i)
+		}
+	}
+	ix.wide[line] = marks
+}
+
+// firstByte returns the offset of the first character of a line.
+func (ix *lineIndex) firstByte(line int) int {
+	i := ix.start(line)
+	if i == 0 && bytes.HasPrefix(ix.src, []byte(bom)) {
+		i = len(bom)
+	}
+	return i
 }
 
 // count returns the number of lines; text behind the last break is a line, and
@@ -88,15 +131,14 @@ func (ix *lineIndex) of(off int) int {
 
 // offset converts the parser's 1-based line and column, in runes, to bytes.
 func (ix *lineIndex) offset(line, column int) int {
-	i := ix.start(line - 1)
-	if i == 0 && bytes.HasPrefix(ix.src, []byte(bom)) {
-		i = len(bom)
+	i := ix.firstByte(line - 1)
+	marks, wide := ix.wide[line-1]
+	if !wide {
+		return min(i+max(column-1, 0), len(ix.src))
 	}
-	for c := 1; c < column && i < len(ix.src); c++ {
-		if ix.src[i] < utf8.RuneSelf {
-			i++
-			continue
-		}
+	from := min(max(column-1, 0)/stride, len(marks)-1)
+	i = marks[from]
+	for c := from*stride + 1; c < column && i < len(ix.src); c++ {
 		_, n := utf8.DecodeRune(ix.src[i:])
 		i += n
 	}

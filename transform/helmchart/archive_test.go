@@ -1,0 +1,69 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmchart
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func chartFiles() map[string]string {
+	return map[string]string{
+		"Chart.yaml": "---\nname: web-app\nversion: 1.2.3\n---\n", "values.yaml": "args: [--a]\n",
+		"templates/a.yaml": "{{ .Values.args }}\n", "README.md": "text\n",
+	}
+}
+
+func TestAnArchiveIsRead(t *testing.T) {
+	text := packed(t, chartFiles())
+	for _, content := range []string{text, text[:40] + "\n" + text[40:] + "\n"} {
+		a, err := Unpack(content)
+		if err != nil || a.Name != "web-app" || a.Version != "1.2.3" || a.Values.Get("args").Len() != 1 {
+			t.Errorf("%+v %v", a, err)
+		}
+	}
+}
+
+func TestWhatIsRenderedTellsArchivesApart(t *testing.T) {
+	first, err := Unpack(packed(t, chartFiles()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, same := range map[string]bool{"README.md": true, "values.yaml": true, "templates/a.yaml": false, "templates/b.yaml": false, "charts/b/Chart.yaml": false, "crds/c.yaml": false} {
+		files := chartFiles()
+		files[name] = "other: 1\n"
+		a, err := Unpack(packed(t, files))
+		if err != nil || (a.Templates == first.Templates) != same {
+			t.Errorf("%s: %v %v", name, a.Templates == first.Templates, err)
+		}
+	}
+}
+
+func TestArchivesThatAreNotRead(t *testing.T) {
+	bomb := chartFiles()
+	bomb["templates/zeros"] = strings.Repeat("0", maxUnpacked)
+	many := chartFiles()
+	for i := range maxFiles {
+		many[fmt.Sprint("templates/", i)] = ""
+	}
+	nameless := chartFiles()
+	nameless["Chart.yaml"] = "version: 1.2.3\n"
+	odd := chartFiles()
+	odd["values.yaml"] = "a: [\n"
+	whole := packed(t, chartFiles())
+	cut, _ := base64.StdEncoding.DecodeString(whole)
+	for content, want := range map[string]string{
+		"~": "no base64", "H4sIAAAA": "no gzip archive",
+		base64.StdEncoding.EncodeToString(cut[:len(cut)-40]):         "damaged",
+		base64.StdEncoding.EncodeToString(make([]byte, maxPacked+1)): "more than 2097152 bytes",
+		packed(t, bomb): "unpacks to more than", packed(t, many): "more than 2000 files",
+		packed(t, nameless): "no Chart.yaml", packed(t, odd): "values.yaml in the archive",
+	} {
+		if _, err := Unpack(content); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %s, got %v", want, err)
+		}
+	}
+}

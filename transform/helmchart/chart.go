@@ -1,0 +1,76 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package helmchart reads HelmCharts and HelmChartConfigs of helm.cattle.io/v1 as
+// RKE2 does: which chart they install, and which values reach it.
+//
+// Invariant: values are merged in the order of helm-controller and Helm, and what
+// the file does not show is unknown, never assumed.
+//
+// Sources: k3s-io/helm-controller pkg/helm/controller.go at v0.11.7 and v0.12.1,
+// pkg/controllers/chart/chart.go at v0.15.9, v0.16.11 and v0.17.7; k3s-io/klipper-helm
+// entry; helm v3.19.2 pkg/cli/values/options.go and pkg/chartutil/coalesce.go.
+package helmchart
+
+import (
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Chart is a HelmChart among manifests.
+type Chart struct {
+	Index int           // of its document
+	Root  yamledit.Node // the object
+}
+
+// Charts returns the HelmCharts among manifests that install anything.
+func Charts(docs []*yamledit.Document) []Chart {
+	var found []Chart
+	eachObject(docs, "HelmChart", func(i int, root yamledit.Node) {
+		c := Chart{Index: i, Root: root}
+		if c.text("chart") != "" || c.text(contentKey) != "" {
+			found = append(found, c)
+		}
+	})
+	return found
+}
+
+// Spec returns a field of the HelmChart's spec.
+func (c Chart) Spec(key string) yamledit.Node { return c.Root.Get("spec", key) }
+
+// Name returns the name of the HelmChart, which is that of the Helm release.
+func (c Chart) Name() string { return text(c.Root, "metadata", "name") }
+
+// Namespace returns the namespace of the HelmChart.
+func (c Chart) Namespace() string { return namespace(c.Root) }
+
+func (c Chart) text(key string) string { return text(c.Root, "spec", key) }
+
+// namespace returns the namespace of an object of additionalManifest: RKE2 applies
+// what names none to "default" (wrangler pkg/apply/apply.go).
+func namespace(root yamledit.Node) string {
+	if n := text(root, "metadata", "namespace"); n != "" {
+		return n
+	}
+	return "default"
+}
+
+// eachObject visits the objects of a kind, and those in lists, as RKE2 applies
+// them (k3s pkg/deploy/controller.go, toObjects).
+func eachObject(docs []*yamledit.Document, kind string, visit func(i int, root yamledit.Node)) {
+	for i, d := range docs {
+		root := d.Root()
+		if text(root, "kind") == kind {
+			visit(i, root)
+		}
+		for _, item := range root.Get("items").Items() {
+			if text(item, "kind") == kind {
+				visit(i, item)
+			}
+		}
+	}
+}
+
+func text(n yamledit.Node, keys ...string) string {
+	s, _ := n.Get(keys...).String()
+	return s
+}

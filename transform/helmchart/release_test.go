@@ -1,0 +1,181 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmchart
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	chartHead  = "kind: HelmChart\nmetadata: {name: app, namespace: kube-system}\nspec:\n  chart: app\n"
+	configHead = "---\nkind: HelmChartConfig\nmetadata: {name: app, namespace: kube-system}\nspec:\n"
+)
+
+func content(text string) string { return "  valuesContent: |\n" + indent(text) }
+
+// TestTheOrderOfValues adds one source after the other: each one beats those before
+// it.
+func TestTheOrderOfValues(t *testing.T) {
+	manifests := chartHead
+	tag := func() any { return released(t, sources(t, manifests, "")).Value("image", "tag") }
+	if tag() != "v0" {
+		t.Error("the chart's own value", tag())
+	}
+	steps := []struct{ source, want string }{
+		{content("image: {tag: v1}"), "v1"},
+		{"  values: {image: {tag: v2}}\n", "v2"},
+		{configHead + content("image: {tag: v3}"), "v3"},
+		{"  values: {image: {tag: v4}}\n", "v4"},
+	}
+	for _, s := range steps {
+		manifests += s.source
+		if tag() != s.want {
+			t.Errorf("got %v behind\n%s", tag(), manifests)
+		}
+	}
+	config := manifests[len(chartHead):]
+	manifests = chartHead + "  set: {image.tag: v5}\n" + config
+	if tag() != "v5" {
+		t.Error("spec.set", tag())
+	}
+}
+
+func TestMergingIsHelms(t *testing.T) {
+	for _, c := range []struct{ name, early, late, want string }{
+		{"mappings are merged", "select: {b: x}", "select: {c: z}", "map[a: b:x c:z]"},
+		{"null takes a value of the chart away", "select: {a: null}", "{}", "map[]"},
+		{"a mapping behind null brings it back", "select: null", "select: {b: x}", "map[a: b:x]"},
+		{"null behind a mapping takes all away", "select: {b: x}", "select: null", "<nil>"},
+		{"what is no mapping replaces one", "select: {b: x}", "select: text", "text"},
+	} {
+		r := released(t, sources(t, chartHead+content(c.early)+configHead+content(c.late), ""))
+		if got := fmt.Sprint(r.Value("select")); got != c.want {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+}
+
+func TestEntriesOfSet(t *testing.T) {
+	for _, c := range []struct {
+		name, set string
+		path      []string
+		want      any
+	}{
+		{"integers are typed", "{n: 5}", []string{"n"}, int64(5)},
+		{"strings of digits are not", "{n: '5'}", []string{"n"}, "5"},
+		{"true in any case is, as Helm reads it", "{n: 'true'}", []string{"n"}, true},
+		{"null takes away", "{select.a: 'null'}", []string{"select"}, map[string]any{}},
+		{"commas stay", `{n: 'a,b\,c'}`, []string{"n"}, "a,b,c"},
+		{"dots can be escaped", `{'select.x\.y/z': v}`, []string{"select", "x.y/z"}, "v"},
+		{"items of a list", "{'args[1]': b, 'args[0]': a}", []string{"args"}, []any{"a", "b"}},
+		{"strings come behind what is typed", "{args: '{a,b}', 'args[0]': 1}", []string{"args"}, []any{"a,b"}},
+	} {
+		s := sources(t, chartHead+"  set: "+c.set+"\n", "")
+		r, err := s.Read(Charts(s.Docs)[0], own)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if diff := cmp.Diff(c.want, r.Value(c.path...)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+	s := sources(t, chartHead+"  set: {'args[': a}\n", "")
+	if _, err := s.Read(Charts(s.Docs)[0], own); err == nil {
+		t.Error("an entry that Helm cannot read is read")
+	}
+}
+
+func TestWhichConfigCounts(t *testing.T) {
+	const values = "app: {image: {tag: vRancher}}\n"
+	bare := "kind: HelmChart\nmetadata: {name: app}\nspec:\n  chart: app\n"
+	for _, c := range []struct{ name, manifests, chartValues, want string }{
+		{"chartValues of the name", chartHead, values, "vRancher"},
+		{"chartValues of another name", chartHead, "other: {image: {tag: vRancher}}\n", "v0"},
+		{"chartValues that are no mapping", chartHead, "app: text\n", "v0"},
+		{"chartValues go to kube-system, and an object without a namespace to default", bare, values, "v0"},
+		{"a HelmChartConfig in the same namespace", bare + "---\nkind: HelmChartConfig\nmetadata: {name: app}\nspec: {valuesContent: 'image: {tag: v1}'}\n", "", "v1"},
+		{"a HelmChartConfig elsewhere", bare + configHead + content("image: {tag: v1}"), "", "v0"},
+		{"in a list", "kind: List\nitems:\n- {kind: HelmChart, metadata: {name: app}, spec: {chart: app}}\n- {kind: HelmChartConfig, metadata: {name: app}, spec: {valuesContent: 'image: {tag: v1}'}}\n", "", "v1"},
+		{"the later of two", chartHead + configHead + content("image: {tag: v1}") + configHead + content("image: {tag: v2}"), "", "v2"},
+	} {
+		if got := released(t, sources(t, c.manifests, c.chartValues)).Value("image", "tag"); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	r := released(t, sources(t, chartHead+configHead+content("a: b"), values))
+	if _, twice := r.ConfiguredTwice(); !twice {
+		t.Error("chartValues and a HelmChartConfig are one object")
+	}
+}
+
+func TestFieldsThatAReleaseDoesNotKnow(t *testing.T) {
+	s := sources(t, chartHead+"  values: {image: {tag: v1}}\n  valuesSecrets: [{name: s, keys: [k]}]\n", "")
+	s.Fields = Fields{}
+	r := released(t, s)
+	if _, hidden := r.Unknown("args"); hidden || r.Value("image", "tag") != "v0" || len(s.Ignored(r)) != 2 {
+		t.Error(r.Value("image"), s.Ignored(r))
+	}
+}
+
+func TestWhatASecretHoldsIsUnknown(t *testing.T) {
+	secret := "  valuesSecrets: [{name: s, keys: [k]}]\n"
+	for _, c := range []struct {
+		name, manifests string
+		path            []string
+		unknown         bool
+	}{
+		{"a list in front of it", chartHead + content("args: [a]") + secret, []string{"args"}, true},
+		{"a list behind it", chartHead + secret + configHead + content("args: [a]"), []string{"args"}, false},
+		{"a mapping behind it is merged", chartHead + secret + configHead + content("select: {b: x}"), []string{"select"}, true},
+		{"an entry of spec.set", chartHead + secret + "  set: {image.tag: v1}\n", []string{"image", "tag"}, false},
+		{"one item of a list", chartHead + secret + "  set: {'args[0]': a}\n", []string{"args"}, true},
+		{"a whole list", chartHead + secret + "  set: {args: '{a}'}\n", []string{"args"}, false},
+		{"without keys it is not used", chartHead + "  valuesSecrets: [{name: s}]\n", []string{"args"}, false},
+		{"the secret of the chart itself is not used", chartHead + "  valuesSecrets: [{name: chart-values-app, keys: [k]}]\n", []string{"args"}, false},
+		{"of the HelmChartConfig", chartHead + content("args: [a]") + configHead + secret, []string{"args"}, true},
+	} {
+		r := released(t, sources(t, c.manifests, ""))
+		if l, unknown := r.Unknown(c.path...); unknown != c.unknown {
+			t.Errorf("%s: %v %s", c.name, unknown, l.Name)
+		}
+	}
+}
+
+func TestAChartThatCannotBeReadHasUnknownValues(t *testing.T) {
+	r := released(t, sources(t, "kind: HelmChart\nspec: {chartContent: H4sIAAAA, valuesContent: 'args: [a]'}\n", ""))
+	_, args := r.Unknown("args")
+	_, tag := r.Unknown("image", "tag")
+	if args || !tag || r.ArchiveErr == nil {
+		t.Error(args, tag, r.ArchiveErr)
+	}
+}
+
+func TestThePolicyThatCounts(t *testing.T) {
+	for manifests, want := range map[string]string{
+		chartHead: "", chartHead + "  failurePolicy: abort\n": "abort",
+		chartHead + "  failurePolicy: abort\n" + configHead + "  failurePolicy: reinstall\n": "reinstall",
+		chartHead + "  failurePolicy: abort\n" + configHead + content("a: b"):                "abort",
+	} {
+		if got, _ := released(t, sources(t, manifests, "")).FailurePolicy(); got != want {
+			t.Errorf("%s: %s", manifests, got)
+		}
+	}
+}
+
+func TestTheLayerThatDecides(t *testing.T) {
+	manifests := chartHead + content("args: [a]\nselect: {b: x}") + "  set: {image.tag: v1}\n" + configHead + content("select: {c: y}")
+	r := released(t, sources(t, manifests, ""))
+	for path, want := range map[string]string{"args": "valuesContent of HelmChart kube-system/app", "other": "valuesContent of HelmChart kube-system/app"} {
+		if got := r.Decider(path).Name; got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	if r.Decider("image", "tag").Form != Entry || r.Decider("select", "c").Index != 1 || r.Decider("select", "b").Index != 0 {
+		t.Error("another layer decides")
+	}
+}

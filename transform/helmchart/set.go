@@ -1,0 +1,74 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmchart
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/strvals"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// setLayers returns the entries of spec.set in the order in which they count:
+// helm-controller sorts the keys, and Helm takes all of --set before all of
+// --set-string.
+func (c Chart) setLayers() ([]Layer, error) {
+	at := c.Spec("set")
+	entries := at.Entries()
+	slices.SortFunc(entries, func(a, b yamledit.Entry) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(entries, func(a, b yamledit.Entry) int { return rank(a.Value) - rank(b.Value) })
+	var layers []Layer
+	for _, e := range entries {
+		l := Layer{Form: Entry, Name: "set", Index: c.Index, At: e.Value, values: map[string]any{}}
+		if err := l.apply(l.values); err != nil {
+			return nil, err
+		}
+		l.partial = indexed.MatchString(e.Key)
+		layers = append(layers, l)
+	}
+	return layers, nil
+}
+
+func rank(n yamledit.Node) int {
+	if typed(n) {
+		return 0
+	}
+	return 1
+}
+
+// typed reports whether helm-controller passes a value with --set rather than
+// --set-string.
+func typed(n yamledit.Node) bool {
+	s, isString := n.String()
+	return !isString || slices.Contains([]string{"true", "false", "null"}, strings.ToLower(s))
+}
+
+var (
+	// indexed is a key of --set that names an item of a list.
+	indexed = regexp.MustCompile(`(^|[^\\])\[`)
+	// commas are those that helm-controller escapes, with what escapes them already.
+	commas = regexp.MustCompile(`\\*,`)
+)
+
+// apply sets what the entry sets.
+func (l Layer) apply(values map[string]any) error {
+	parse, value := strvals.ParseInto, fmt.Sprint(l.At.Value())
+	if !typed(l.At) {
+		parse = strvals.ParseIntoString
+		value = commas.ReplaceAllStringFunc(value, func(s string) string {
+			if len(s)%2 == 1 {
+				return `\` + s
+			}
+			return s
+		})
+	}
+	if err := parse(l.At.Key()+"="+value, values); err != nil {
+		return l.At.Errorf("Helm cannot read this entry as --set", "correct its key")
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+)
+
+// comments returns the secrets in the comments of a document. Lines of comments one
+// after the other are read as one text: a manifest that was commented out, a key of
+// several lines.
+func comments(text []byte) []span {
+	if bytes.IndexByte(text, '#') < 0 {
+		return nil
+	}
+	c := commentReader{text: text, data: holdsSecret(text)}
+	for start := 0; start < len(text); {
+		end := len(text)
+		if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		at := commentStart(text[start:end])
+		switch whole := at >= 0 && len(bytes.TrimLeft(text[start:start+at], " \t")) == 0; {
+		case whole:
+			c.add(start+at, end)
+		case at >= 0:
+			c.flush()
+			c.add(start+at, end)
+			c.flush()
+		default:
+			c.flush()
+		}
+		start = end + 1
+	}
+	c.flush()
+	count(len(text))
+	return c.found
+}
+
+// commentReader joins lines of comments to one text, without their marks.
+type commentReader struct {
+	text  []byte
+	data  bool
+	found []span
+	block []byte
+	lines []commentLine
+}
+
+// commentLine is where a line of the joined text comes from.
+type commentLine struct{ at, from int }
+
+func (c *commentReader) add(start, end int) {
+	for start < end && c.text[start] == '#' {
+		start++
+	}
+	c.lines = append(c.lines, commentLine{len(c.block), start})
+	c.block = append(append(c.block, c.text[start:end]...), '\n')
+}
+
+// flush reads the lines that were joined. A secret never goes over the end of a
+// line here.
+func (c *commentReader) flush() {
+	line := 0
+	for _, s := range assignments(c.block, c.data) {
+		for line > 0 && c.lines[line].at > s.start {
+			line--
+		}
+		for line+1 < len(c.lines) && c.lines[line+1].at <= s.start {
+			line++
+		}
+		move := c.lines[line].from - c.lines[line].at
+		c.found = append(c.found, span{s.start + move, s.end + move})
+	}
+	c.block, c.lines = c.block[:0], c.lines[:0]
+}
+
+// commentStart returns where a comment may start on a line: one # too many
+// hides too much, never too little.
+func commentStart(line []byte) int {
+	for from := 0; ; {
+		i := bytes.IndexByte(line[from:], '#')
+		if i < 0 {
+			return -1
+		}
+		i += from
+		if i == 0 || line[i-1] == ' ' || line[i-1] == '\t' {
+			return i
+		}
+		from = i + 1
+	}
+}

@@ -1,0 +1,98 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// isCloudConfig tells the keys that hold a provider's configuration, credentials
+// included.
+func isCloudConfig(key string) bool {
+	switch flatten(key) {
+	case "cloudproviderconfig", "customcloudprovider", "cloudconf", "cloudconfig":
+		return true
+	}
+	return false
+}
+
+// plainSetting are values that the AWS provider's settings have and no secret has:
+// zones, IDs, roles, endpoints.
+var plainSetting = regexp.MustCompile(`^(?:[a-z]{2}(?:-[a-z]+)+-\d[a-z]?|(?:vpc|subnet|rtb|sg)-[0-9a-f]{8,17}|arn:aws[a-z-]*:iam::\d+:role/[A-Za-z0-9/_+=,.-]{1,80}|` +
+	`ipv[46]|ec2|elasticloadbalancing|https://[a-z0-9.-]+(?::\d+)?/?)$`)
+
+// plainSettingOf reports whether the value of a setting is no secret. The names of
+// clusters have no form of their own.
+func plainSettingOf(name string, value []byte) bool {
+	switch strings.ToLower(name) {
+	case "kubernetesclusterid", "kubernetesclustertag":
+		return refersByName(string(value))
+	}
+	return plainSetting.Match(value) && !anyRandom(value)
+}
+
+// settings hides the values of a provider's configuration. Sections and names stay,
+// so that a change of them can be reviewed.
+func (w *walker) settings(n yamledit.Node) {
+	text, ok := n.String()
+	if !ok {
+		w.hideAll(n)
+		return
+	}
+	if harmless(text) {
+		return
+	}
+	if !strings.ContainsAny(text, "\n=") {
+		w.cover(n)
+		return
+	}
+	var spans []span
+	for start := 0; start < len(text); {
+		end := len(text)
+		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		if s := setting([]byte(text[start:end])); s.start < s.end {
+			spans = append(spans, span{start + s.start, start + s.end})
+		}
+		start = end + 1
+	}
+	w.inside(n, covers([]byte(text), spans))
+}
+
+// setting returns what is hidden of a line: the value of a setting that may hold a
+// secret, and all that is neither a setting nor a section.
+func setting(line []byte) span {
+	body := bytes.TrimRight(line, " \t\r")
+	start := len(body) - len(bytes.TrimLeft(body, " \t"))
+	if start == len(body) || body[start] == '[' && body[len(body)-1] == ']' && len(body) < 64 {
+		return span{}
+	}
+	eq := bytes.IndexAny(body, "=:")
+	if eq < 0 {
+		return span{start, len(body)}
+	}
+	name := bytes.TrimSpace(body[start:eq])
+	value := skip(body, eq+1, " \t")
+	switch {
+	case !isSettingName(name) || value == len(body) || body[value] == '=':
+		return span{start, len(body)}
+	case harmless(string(body[value:])), plainSettingOf(string(name), body[value:]):
+		return span{}
+	}
+	return span{value, len(body)}
+}
+
+func isSettingName(name []byte) bool {
+	for _, c := range name {
+		if !word[c] && c != '.' {
+			return false
+		}
+	}
+	return len(name) > 0 && len(name) <= 40 && !anyRandom(name)
+}

@@ -1,0 +1,349 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"strings"
+)
+
+// freeText returns the secrets of text that no reader structures: a script, a
+// configuration file in any syntax, a message.
+func freeText(text []byte) []span {
+	return append(shapes(text), assignments(text, holdsSecret(text))...)
+}
+
+// assignments returns the values of secrets that lines of text assign. With data,
+// keys named data are those of a Secret.
+func assignments(text []byte, data bool) []span {
+	o := outline{text: text, below: -1, data: data, login: hasLogins(text)}
+	for start := 0; start < len(text); {
+		end := len(text)
+		if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		o.line(start, end)
+		start = end + 1
+	}
+	count(o.work)
+	return o.found
+}
+
+// outline reads lines one after the other, and remembers what one says about those
+// that follow.
+type outline struct {
+	text  []byte
+	found []span
+	below int    // the indentation of a key whose value, a secret, follows; -1 for none
+	fence string // the quotes that end a text of several lines; "" outside of one
+	named bool   // the name beside a value is that of a secret
+	data  bool   // keys named data are those of a Secret
+	login bool   // the text has logins as .netrc has them
+	work  int    // bytes looked at
+}
+
+func (o *outline) hide(start, end int) {
+	start = skip(o.text[:end], start, " \t")
+	for end > start && bytes.IndexByte([]byte(" \t\r"), o.text[end-1]) >= 0 {
+		end--
+	}
+	if start < end {
+		o.found = append(o.found, span{start, end})
+	}
+}
+
+func (o *outline) line(start, end int) {
+	o.work += end - start
+	at := skip(o.text[:end], start, " \t")
+	rest := bytes.TrimRight(o.text[at:end], " \t\r")
+	if len(rest) == 0 {
+		return
+	}
+	if o.fence != "" {
+		o.hide(at, end)
+		if bytes.Contains(rest, []byte(o.fence)) {
+			o.fence = ""
+		}
+		return
+	}
+	if o.below >= 0 {
+		if indent := at - start; indent > o.below || indent == o.below && bytes.HasPrefix(rest, []byte("- ")) {
+			o.hide(at, end)
+			return
+		}
+		o.below = -1
+	}
+	if o.login && o.logins(at, end) || o.passwordFile(at, at+len(rest)) {
+		return
+	}
+	o.assigned(start, at, at+len(rest))
+}
+
+// assigned hides the values of secrets on a line; where one follows on later lines
+// it says so.
+func (o *outline) assigned(start, at, end int) {
+	named := o.named
+	o.named = false
+	for i := at; i < end; i++ {
+		if c := o.text[i]; c != '=' && c != ':' {
+			continue
+		}
+		a, ok := o.assignment(at, i, end)
+		if !ok {
+			continue
+		}
+		switch {
+		case a.isHeading():
+			named = secretKey(strings.Trim(a.shown, `"'\,`)) || named && i > at+8
+			o.named = named
+		case !o.isSecret(a.name, named):
+			if judged(a.name, a.shown) {
+				o.hide(a.start, a.start+len(a.shown))
+				i = max(i, a.start+len(a.shown)-1)
+			}
+		default:
+			if i = o.secret(a, start, at, end); i < 0 {
+				return
+			}
+		}
+	}
+}
+
+// assignment is a name and its value.
+type assignment struct {
+	name       string
+	nameStart  int
+	separator  byte
+	open       int    // where the value begins, its quotes included
+	start, end int    // of the value, without its quotes
+	next       int    // behind the value and its quotes
+	quoted     bool   // else the value goes up to the end of the line
+	shown      string // the value, or its first word
+	rest       string // the value, as far as it matters for what says nothing
+}
+
+// isHeading reports whether the value beside this one may be a secret that is named
+// here, as that of an environment variable is.
+func (a assignment) isHeading() bool {
+	switch a.name {
+	case "name", "key", "header", "Name", "Key":
+		return true
+	}
+	return false
+}
+
+// assignment reads the one around a separator.
+func (o *outline) assignment(at, i, end int) (a assignment, ok bool) {
+	nameStart, nameEnd := o.nameBefore(at, i)
+	if nameStart == nameEnd {
+		return a, false
+	}
+	value := i + 1
+	for value < end && (o.text[value] == '=' || o.text[value] == '>' && o.text[i] == '=') {
+		value++
+	}
+	a = assignment{name: string(o.text[nameStart:nameEnd]), nameStart: nameStart, separator: o.text[i]}
+	a.open = skip(o.text[:end], value, " \t")
+	a.start, a.end, a.next, a.quoted = o.value(a.open, end)
+	a.rest = string(o.text[a.start:min(a.end, a.start+ahead/2)])
+	a.shown = a.rest
+	if !a.quoted {
+		if i := strings.IndexAny(a.rest, " \t,;"); i >= 0 {
+			a.shown = a.rest[:i]
+		}
+	}
+	o.work += len(a.rest)
+	return a, true
+}
+
+// secret hides a value, and returns where to go on: -1 for the next line.
+func (o *outline) secret(a assignment, start, at, end int) int {
+	switch {
+	case a.separator == ':' && strings.HasPrefix(a.rest, "//"): // the scheme of a URL
+		return a.nameStart + len(a.name) + 1
+	case !a.quoted && opens(a.rest):
+		o.below = a.nameStart - start
+		for o.below > 0 && start+o.below > at && bytes.IndexByte([]byte("\"'"), o.text[start+o.below-1]) >= 0 {
+			o.below--
+		}
+		return -1
+	case bytes.HasPrefix(o.text[a.open:end], []byte(`"""`)), bytes.HasPrefix(o.text[a.open:end], []byte("'''")):
+		o.fenced(a.open, end)
+		return -1
+	case a.quoted && harmless(a.rest), !a.quoted && a.end-a.start < ahead/2 && harmless(a.rest):
+		return a.next - 1
+	case a.quoted:
+		o.hide(a.start, a.end)
+		return a.next - 1
+	}
+	// Nobody knows where it ends before the line does.
+	if t := firstToken(a.rest); harmless(t) && len(t) < len(a.rest) {
+		return a.start + len(t) - 1
+	}
+	if c := o.text[a.start]; c == '"' || c == '\'' { // closed on a later line
+		o.fence = string(c)
+	}
+	o.hide(a.start, end)
+	return -1
+}
+
+// isSecret reports whether a name is that of a secret.
+func (o *outline) isSecret(name string, named bool) bool {
+	return secretKey(name) || o.data && (name == "data" || name == "stringData") ||
+		named && (name == "value" || name == "values" || name == "Value")
+}
+
+// judged looks at the value of a name that is not that of a secret.
+func judged(name, value string) bool {
+	switch {
+	case len(value) < 8 || len(value) > 256:
+		return false
+	case passwordLike(value) || hexKey(name, value):
+		return true
+	}
+	return namingOf(name) == doubtful && keyLike(value)
+}
+
+// opens reports whether a value follows on the next lines.
+func opens(v string) bool {
+	switch v {
+	case "", "|", "|-", "|+", ">", ">-", ">+", "{", "[", "\\":
+		return true
+	}
+	return len(v) <= 4 && (v[0] == '|' || v[0] == '>')
+}
+
+// fenced hides a value between triple quotes, over several lines.
+func (o *outline) fenced(at, end int) {
+	fence := string(o.text[at : at+3])
+	if close := bytes.Index(o.text[at+3:end], []byte(fence)); close >= 0 {
+		o.hide(at+3, at+3+close)
+		return
+	}
+	o.fence = fence
+	o.hide(at+3, end)
+}
+
+// nameBefore returns the name in front of a separator.
+func (o *outline) nameBefore(from, i int) (start, end int) {
+	const blanks, longest = 64, 256
+	end = i
+	for end > from && i-end < blanks && bytes.IndexByte([]byte(" \t\"'\\]:+?"), o.text[end-1]) >= 0 {
+		end--
+	}
+	start = end
+	letter := false
+	for start > from && end-start < longest {
+		c := o.text[start-1]
+		k := classOf(c)
+		if k == other && c < 0x80 && c != '_' && c != '.' && c != '-' {
+			break
+		}
+		letter = letter || k == lower || k == upper || c >= 0x80
+		start--
+	}
+	o.work += i - start
+	if !letter {
+		return end, end
+	}
+	for start < end && (o.text[start] == '-' || o.text[start] == '.') && o.text[start] != '.' {
+		start++
+	}
+	return start, end
+}
+
+// value returns where a value is: between its quotes, or up to the end of its line.
+func (o *outline) value(at, end int) (start, stop, next int, quoted bool) {
+	escapes := skip(o.text[:end], at, "\\")
+	if escapes < end && (o.text[escapes] == '"' || o.text[escapes] == '\'') {
+		mark := o.text[at : escapes+1]
+		for i := escapes + 1; i < end; {
+			n := bytes.Index(o.text[i:end], mark)
+			if n < 0 {
+				break
+			}
+			i += n
+			before := 0 // escapes in front of the quote belong to the value
+			for i-before > escapes+1 && o.text[i-before-1] == '\\' {
+				before++
+			}
+			if before%2 == 0 || len(mark) > 1 && before == 0 {
+				return escapes + 1, i, i + len(mark), true
+			}
+			i += len(mark)
+		}
+		return at, end, end, false
+	}
+	return at, end, end, false
+}
+
+// firstToken returns what stands in front of the first comma or bracket.
+func firstToken(v string) string {
+	if i := strings.IndexAny(v, ",;)}]"); i > 0 {
+		return v[:i]
+	}
+	return v
+}
+
+// holdsSecret reports whether a text has a manifest of a Secret in it, whatever is
+// around it.
+func holdsSecret(text []byte) bool {
+	for from := 0; ; {
+		i := bytes.Index(text[from:], []byte("Secret"))
+		if i < 0 {
+			return false
+		}
+		i += from
+		before := bytes.TrimRight(text[max(0, i-16):i], " \t\"'\\")
+		if bytes.HasSuffix(before, []byte(":")) && bytes.HasSuffix(bytes.TrimRight(before[:len(before)-1], " \t\"'\\"), []byte("kind")) {
+			return true
+		}
+		from = i + len("Secret")
+	}
+}
+
+func hasLogins(text []byte) bool {
+	return bytes.Contains(text, []byte("password ")) && (bytes.Contains(text, []byte("machine ")) || bytes.Contains(text, []byte("login ")))
+}
+
+// logins hides passwords as a .netrc has them: machine NAME login NAME password
+// SECRET.
+func (o *outline) logins(at, end int) (found bool) {
+	secret := false
+	for i := at; i < end; {
+		i = skip(o.text[:end], i, " \t\r")
+		stop := i
+		for stop < end && bytes.IndexByte([]byte(" \t\r"), o.text[stop]) < 0 {
+			stop++
+		}
+		if secret {
+			o.hide(i, stop)
+			found = true
+		}
+		field := string(o.text[i:stop])
+		secret = !secret && (field == "password" || field == "passwd" || field == "account")
+		i = max(stop, i+1)
+	}
+	return found
+}
+
+// passwordFile hides the password on a line of a .pgpass: HOST:PORT:DATABASE:USER:PASSWORD.
+func (o *outline) passwordFile(at, end int) bool {
+	line := o.text[at:end]
+	if bytes.IndexByte(line, ':') <= 0 || bytes.ContainsAny(line, " \t\"'={}") {
+		return false
+	}
+	parts := bytes.SplitN(line, []byte(":"), 5)
+	if len(parts) < 5 || len(parts[4]) == 0 {
+		return false
+	}
+	port, host := parts[1], parts[0]
+	isPort := len(port) > 1 && len(bytes.Trim(port, "0123456789")) == 0 || string(port) == "*"
+	isHost := string(host) == "*" || len(bytes.Trim(host, "0123456789abcdefABCDEF")) > 0
+	if !isPort || !isHost {
+		return false
+	}
+	o.hide(end-len(parts[4]), end)
+	return true
+}

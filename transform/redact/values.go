@@ -1,0 +1,183 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	path = regexp.MustCompile(`^/[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/?$`)
+	// variable is a reference that a shell, a kubelet or a template fills in.
+	variable = regexp.MustCompile(`^(?:\$\([A-Za-z_][A-Za-z0-9_.]*\)|\$\{[A-Za-z_][A-Za-z0-9_.]*\}|\{\{[^{}]*\}\})$`)
+	// plainName is what Kubernetes takes for the name of an object, or two of them.
+	plainName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?(?:[:/][a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)?$`)
+)
+
+// harmless are values that say nothing: switches, paths, and references to a
+// secret.
+func harmless(v string) bool {
+	v = strings.Trim(v, `"'`)
+	switch strings.ToLower(v) {
+	case "", "true", "false", "null", "~", "yes", "no", "|", "|-", "|+", ">", ">-", ">+", "{}", "[]", Mark:
+		return true
+	}
+	switch v[0] {
+	case '/':
+		return path.MatchString(v) && !random([]byte(v))
+	case '$', '{':
+		return variable.MatchString(v)
+	}
+	return strings.HasPrefix(v, "secret://") || strings.HasPrefix(v, "arn:aws")
+}
+
+// refersByName reports whether a value looks like the name of an object.
+func refersByName(v string) bool { return plainName.MatchString(v) && !anyRandom([]byte(v)) }
+
+// class is the kind of a character in a token.
+type class byte
+
+const (
+	other class = iota
+	lower
+	upper
+	digit
+)
+
+func classOf(c byte) class {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return lower
+	case c >= 'A' && c <= 'Z':
+		return upper
+	case c >= '0' && c <= '9':
+		return digit
+	}
+	return other
+}
+
+// grain is what a token is made of.
+type grain struct {
+	letters [2]int // of lower and of upper case
+	numbers int
+	changes int // from one class to another
+	wordy   int // characters in runs of five and more of lower case
+	hex     bool
+}
+
+func grainOf(token []byte) grain {
+	g := grain{hex: true}
+	last, run := other, 0
+	for _, c := range token {
+		k := classOf(c)
+		if k != lower {
+			if run >= 5 {
+				g.wordy += run
+			}
+			run = 0
+		}
+		switch k {
+		case other:
+			continue
+		case lower:
+			g.letters[0]++
+			run++
+			g.hex = g.hex && c <= 'f'
+		case upper:
+			g.letters[1]++
+			g.hex = g.hex && c <= 'F'
+		case digit:
+			g.numbers++
+		}
+		if last != other && k != last {
+			g.changes++
+		}
+		last = k
+	}
+	if run >= 5 {
+		g.wordy += run
+	}
+	g.hex = g.hex && (g.letters[0] == 0 || g.letters[1] == 0)
+	return g
+}
+
+// random reports whether a token of one piece is random by its grain: a digest in
+// hex, a name or a path changes between upper case, lower case and digits less
+// often. The shorter a token is, the more there has to be.
+func random(token []byte) bool {
+	g := grainOf(token)
+	n := g.letters[0] + g.letters[1] + g.numbers
+	both := g.letters[0] > 0 && g.letters[1] > 0
+	switch {
+	case n < 20 || g.hex || 5*g.wordy > 2*n:
+		return false
+	case both && g.numbers > 0:
+		return 20*g.changes >= 7*n || n >= 40 && 4*g.changes >= n
+	case both:
+		return n >= 32 && 50*g.changes >= 21*n
+	}
+	return g.numbers > 0 && n >= 24 && 5*g.changes >= n
+}
+
+// bothCases reports whether a token has letters in upper and in lower case: UUIDs and
+// the names of Kubernetes have not.
+func bothCases(token []byte) bool {
+	g := grainOf(token)
+	return g.letters[0] > 0 && g.letters[1] > 0
+}
+
+// anyRandom looks at the pieces of a text as well.
+func anyRandom(text []byte) bool { return len(randoms(text)) > 0 }
+
+// keyLike reports whether the value of a key with a doubtful name looks like one:
+// digits among letters, without an end in sight.
+func keyLike(v string) bool {
+	if len(v) < 12 || strings.ContainsAny(v, " \t,:;(){}") {
+		return false
+	}
+	g := grainOf([]byte(v))
+	letters := g.letters[0] + g.letters[1]
+	return g.numbers > 0 && letters > 0 && 3*g.wordy < letters && 6*g.changes >= letters+g.numbers && !versionLike(v)
+}
+
+// versionLike are versions, addresses of networks, names with a number, and IDs of
+// AWS and Kubernetes.
+func versionLike(v string) bool {
+	return known.MatchString(v)
+}
+
+var known = regexp.MustCompile(`^(?:v?\d+(?:\.\d+)+[A-Za-z0-9.+-]*|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|` +
+	`(?:i|vpc|subnet|sg|ami|vol|eni|rtb|igw|nat|eipalloc|lt|snap|acl|pl|fs|tgw|vpce)-[0-9a-f]{8,17}|sha(?:1|256|512):[0-9a-f]+|arn:.*|\d+)$`)
+
+// passwordLike reports whether a value is made as people make passwords: all kinds
+// of characters in one word.
+func passwordLike(v string) bool {
+	if len(v) < 8 || len(v) > 128 || strings.ContainsAny(v, " \t()[]{}|\\<>/,:;\"'`") || !strings.ContainsAny(v, "!#$%^&~*?") {
+		return false
+	}
+	g := grainOf([]byte(v))
+	return g.letters[0] > 0 && g.letters[1] > 0 && g.numbers > 0
+}
+
+// hexKey reports whether a value is a key in hex, and not the digest that its name
+// calls it.
+func hexKey(key, v string) bool {
+	switch len(v) {
+	case 32, 48, 64, 96, 128:
+	default:
+		return false
+	}
+	g := grainOf([]byte(v))
+	if !g.hex || g.numbers == 0 || g.letters[0]+g.letters[1] == 0 || strings.ContainsAny(v, "-_./+:") {
+		return false
+	}
+	flat := flatten(key)
+	for _, w := range []string{"sha", "digest", "sum", "hash", "commit", "rev", "id", "etag", "version", "tag", "print", "image", "ref", "head", "build", "name", "generation"} {
+		if strings.Contains(flat, w) {
+			return false
+		}
+	}
+	return true
+}

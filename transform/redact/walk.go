@@ -1,0 +1,316 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// secrets walks over a document and returns splices that hide its secrets, but for
+// those that shapes finds in the document's text.
+func secrets(d *yamledit.Document) []yamledit.Splice {
+	w := walker{doc: d}
+	if d.Root().Exists() {
+		w.node(d.Root(), "")
+	}
+	return w.splices
+}
+
+type walker struct {
+	doc     *yamledit.Document
+	splices []yamledit.Splice
+}
+
+// node hides the secrets in n. key is that of the closest mapping around it.
+func (w *walker) node(n yamledit.Node, key string) {
+	switch {
+	case n.IsScalar():
+		w.scalar(n, key)
+	case n.IsList():
+		w.list(n, key)
+	case n.IsMap():
+		w.mapping(n)
+	}
+}
+
+func (w *walker) list(n yamledit.Node, key string) {
+	announced := false
+	for _, c := range n.Children() {
+		if announced {
+			w.hide(c)
+		} else {
+			w.node(c, key)
+		}
+		announced = announces(c)
+	}
+}
+
+func (w *walker) mapping(n yamledit.Node) {
+	kind, secretValue := w.heading(n)
+	isSecret := kind == "Secret" || kind == "SecretList"
+	for _, c := range n.Children() {
+		switch key := c.Key(); {
+		case isSecret && (key == "data" || key == "stringData"):
+			w.hideData(c)
+		case kind == "SecretList" && key == "items":
+			for _, item := range c.Items() {
+				w.hideData(item.Get("data"))
+				w.hideData(item.Get("stringData"))
+				w.node(item, key)
+			}
+		case secretValue && (key == "value" || key == "values"):
+			w.hide(c)
+		case isCloudConfig(key):
+			w.settings(c)
+		case secretKey(key) && !gathers(c):
+			w.hide(c)
+		default:
+			w.node(c, key)
+		}
+	}
+}
+
+// heading returns the kind of a manifest, and whether the value beside a name or a
+// key, as of an environment variable, a taint or a selector, is a secret.
+func (w *walker) heading(n yamledit.Node) (kind string, secretValue bool) {
+	for _, c := range n.Children() {
+		switch c.Key() {
+		case "kind":
+			kind, _ = c.String()
+		case "name", "key", "header", "Name", "Key":
+			name, ok := c.String()
+			secretValue = secretValue || ok && secretKey(name)
+		}
+	}
+	return kind, secretValue
+}
+
+// gathers reports whether the name of a secret is that of a mapping which says more
+// about itself: which Secret a volume mounts, how an API server authorizes.
+func gathers(n yamledit.Node) bool {
+	return n.IsMap() && (n.Get("secretName").Exists() || strings.EqualFold(n.Key(), "authorization"))
+}
+
+// announces reports whether an item is a flag whose value, a secret, is the next
+// item.
+func announces(n yamledit.Node) bool {
+	text, _ := n.String()
+	name, isFlag := strings.CutPrefix(text, "-")
+	return isFlag && !strings.ContainsAny(name, "= ") && secretKey(strings.TrimPrefix(name, "-"))
+}
+
+// hide covers the scalars in n, except the names by which it refers to something.
+func (w *walker) hide(n yamledit.Node) {
+	for _, c := range n.Children() {
+		if c.IsScalar() && refers(c) {
+			continue
+		}
+		w.hide(c)
+	}
+	w.cover(n)
+}
+
+// hideAll covers every scalar in n.
+func (w *walker) hideAll(n yamledit.Node) {
+	for _, c := range n.Children() {
+		w.hideAll(c)
+	}
+	w.cover(n)
+}
+
+// refers reports whether the value of a key names an object, and is no secret.
+func refers(n yamledit.Node) bool {
+	switch n.Key() {
+	case "name", "namespace", "secretName", "kind", "apiVersion", "type", "mode":
+		v, ok := n.String()
+		return ok && refersByName(strings.ToLower(v))
+	}
+	return false
+}
+
+func (w *walker) cover(n yamledit.Node) {
+	if !n.IsScalar() {
+		return
+	}
+	switch v := n.Value().(type) {
+	case nil, bool:
+		return
+	case string:
+		if harmless(v) {
+			return
+		}
+	}
+	start, end := n.Span()
+	w.splices = append(w.splices, w.coverScalar(n, start, end))
+}
+
+// coverScalar keeps quotes and the header of a block scalar.
+func (w *walker) coverScalar(n yamledit.Node, start, end int) yamledit.Splice {
+	text := w.doc.Bytes()
+	if i := bytes.IndexAny(text[start:end], "\r\n"); i >= 0 && (text[start] == '|' || text[start] == '>') {
+		return cover(text, start+i, end)
+	}
+	if q := text[start]; end-start >= 2 && (q == '"' || q == '\'') {
+		return cover(text, start+1, end-1)
+	}
+	return cover(text, start, end)
+}
+
+// hideData covers the data of a Secret, and the comments in and below it.
+func (w *walker) hideData(n yamledit.Node) {
+	if !n.Exists() {
+		return
+	}
+	w.hideAll(n)
+	if n.Len() == 0 {
+		return
+	}
+	text := w.doc.Bytes()
+	start, end := n.Span()
+	start = bytes.LastIndexByte(text[:start], '\n') + 1
+	column := bytes.IndexFunc(text[start:], func(r rune) bool { return r != ' ' })
+	for start < len(text) {
+		stop := len(text)
+		if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
+			stop = start + i
+		}
+		line := text[start:stop]
+		body := bytes.TrimLeft(line, " ")
+		if start > end && (len(line)-len(body) < column || len(body) > 0 && body[0] != '#' && body[0] != '\r') {
+			return
+		}
+		if len(body) > 0 && body[0] == '#' {
+			w.dataComment(start+len(line)-len(body), stop)
+		}
+		start = stop + 1
+	}
+}
+
+// dataComment hides what a comment among the data of a Secret says.
+func (w *walker) dataComment(start, end int) {
+	text := w.doc.Bytes()
+	for start < end && bytes.IndexByte([]byte("# \t"), text[start]) >= 0 {
+		start++
+	}
+	if i := bytes.IndexAny(text[start:end], ":="); i >= 0 {
+		start = skip(text[:end], start+i+1, " \t")
+	}
+	for start < end && text[end-1] == '\r' {
+		end--
+	}
+	if start < end && !harmless(string(text[start:end])) {
+		w.splices = append(w.splices, cover(text, start, end))
+	}
+}
+
+// scalar looks into a string: for manifests, for lines that assign a secret, and
+// for an argument whose value is one.
+func (w *walker) scalar(n yamledit.Node, key string) {
+	text, ok := n.String()
+	if !ok || text == "" {
+		return
+	}
+	if namingOf(key) == doubtful && keyLike(text) && n.Key() != "" || passwordLike(text) || n.Key() != "" && hexKey(key, text) {
+		w.cover(n)
+		return
+	}
+	if strings.Contains(text, "\n") || structured(text) {
+		in, err := n.Embedded()
+		if err == nil {
+			w.inside(n, embedded(in))
+			return
+		}
+		if tooDeep(err) { // nobody looked into it
+			w.cover(n)
+			return
+		}
+	}
+	w.inside(n, covers([]byte(text), w.within(n, text)))
+}
+
+// within returns the secrets in the text of a string. Where the text stands in the
+// document as it is, shapes are looked for in the document.
+func (w *walker) within(n yamledit.Node, text string) []span {
+	start, end := n.Span()
+	raw := w.doc.Bytes()[start:end]
+	if bytes.Contains(raw, []byte(text)) {
+		return assignments([]byte(text), false)
+	}
+	return freeText([]byte(text))
+}
+
+// structured reports whether a text on one line may be JSON or a mapping.
+func structured(text string) bool {
+	text = strings.TrimLeft(text, " \t")
+	return len(text) > 4 && (text[0] == '{' || text[0] == '[') && strings.ContainsAny(text, `:,`) || strings.HasPrefix(text, "--- ")
+}
+
+// inside hides parts of a string.
+func (w *walker) inside(n yamledit.Node, inner []yamledit.Splice) {
+	if len(inner) == 0 {
+		return
+	}
+	inner = disjoint(inner)
+	if outer, err := n.Outer(inner); err == nil {
+		w.splices = append(w.splices, outer...)
+		return
+	}
+	start, end := n.Span()
+	offsets, ok := offsetsOf(w.doc.Bytes()[start:end], n)
+	if !ok { // folded, or quoted over several lines
+		w.splices = append(w.splices, w.coverScalar(n, start, end))
+		return
+	}
+	for _, s := range inner {
+		w.splices = append(w.splices, yamledit.Splice{Start: start + offsets[s.Start], End: start + offsets[s.End], New: s.New})
+	}
+}
+
+// offsetsOf maps the offsets of the value of a plain or single-quoted scalar on one
+// line to its bytes.
+func offsetsOf(raw []byte, n yamledit.Node) (offsets []int, ok bool) {
+	value, _ := n.String()
+	i, end := 0, len(raw)
+	quoted := len(raw) >= 2 && raw[0] == '\''
+	if quoted {
+		i, end = 1, end-1
+	}
+	var decoded strings.Builder
+	for i < end {
+		_, size := utf8.DecodeRune(raw[i:])
+		for k := range size {
+			offsets = append(offsets, i+k)
+		}
+		decoded.Write(raw[i : i+size])
+		if quoted && raw[i] == '\'' {
+			size++
+		}
+		i += size
+	}
+	return append(offsets, end), decoded.String() == value
+}
+
+// embedded returns splices of a stream that hide its secrets. A document that is
+// no mapping and no list is text: as a document it may be its own only string.
+func embedded(in *yamledit.Embedded) []yamledit.Splice {
+	var all []yamledit.Splice
+	for _, d := range in.Documents() {
+		var splices []yamledit.Splice
+		if d.Root().IsMap() || d.Root().IsList() {
+			splices = append(secrets(d), covers(d.Bytes(), append(shapes(d.Bytes()), comments(d.Bytes())...))...)
+		} else {
+			splices = covers(d.Bytes(), freeText(d.Bytes()))
+		}
+		for _, s := range splices {
+			s.Start += d.Chunk().Offset
+			s.End += d.Chunk().Offset
+			all = append(all, s)
+		}
+	}
+	return all
+}

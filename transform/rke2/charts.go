@@ -1,0 +1,60 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/helmchart"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// ChartSources returns where the file may hold charts and their values. The
+// documents are those of additionalManifest, perhaps as part of an edit.
+func (c *Cluster) ChartSources(docs []*yamledit.Document) helmchart.Sources {
+	return helmchart.Sources{Docs: docs, ChartValues: c.RKEConfig().Get("chartValues"), Fields: chartFields(c.Version)}
+}
+
+func (c *Cluster) findCharts() ([]ccm.Chart, error) {
+	docs, err := c.manifests()
+	if err != nil {
+		return nil, err
+	}
+	return ccm.FindAll(c.ChartSources(docs))
+}
+
+// chart returns the cluster's HelmChart of the cloud-controller-manager.
+func (c *Cluster) chart() (ccm.Chart, bool, error) {
+	all, err := c.charts()
+	if len(all) == 0 {
+		return ccm.Chart{}, false, err
+	}
+	return all[0], true, err
+}
+
+// What the helm-controller of a minor knows from which patch on; later minors know
+// it from the start (rke2 go.mod at all tags up to v1.36.3+rke2r1; helm-controller
+// pkg/apis/helm.cattle.io/v1/types.go: valuesSecrets from v0.16.7, values from
+// v0.16.20 and v0.17.0).
+var (
+	valuesSecretsSince = map[string]string{"v1.30": "v1.30.12", "v1.31": "v1.31.8", "v1.32": "v1.32.4"}
+	valuesSince        = map[string]string{"v1.33": "v1.33.11", "v1.34": "v1.34.7", "v1.35": "v1.35.4"}
+)
+
+// chartFields returns the fields of HelmCharts that a release of RKE2 knows.
+func chartFields(version string) helmchart.Fields {
+	return helmchart.Fields{
+		Values:        knownSince(version, valuesSince, "v1.36"),
+		ValuesSecrets: knownSince(version, valuesSecretsSince, "v1.33"),
+	}
+}
+
+func knownSince(version string, patches map[string]string, always string) bool {
+	if semver.Compare(semver.MajorMinor(version), always) >= 0 {
+		return true
+	}
+	since, known := patches[semver.MajorMinor(version)]
+	return known && semver.Compare(version, since) >= 0
+}

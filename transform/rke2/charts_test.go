@@ -1,0 +1,183 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// chartAs returns a chart that runs beside an in-tree manager without the flag,
+// under a name of its own; its spec begins with some lines.
+func chartAs(lines string) string {
+	return onAWS + "additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-ccm, namespace: kube-system}\n  spec:\n    " +
+		strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n    ") +
+		"\n    valuesContent: |\n      image: {tag: v1.26.6}\n      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n      nodeSelector: {node-role.kubernetes.io/control-plane: 'true'}\n      tolerations: [{operator: Exists}]\n"
+}
+
+// forms are all in which a HelmChart can name the cloud-controller-manager.
+var forms = map[string]string{
+	"a name":                       "chart: aws-cloud-controller-manager\nrepo: https://charts.example.com",
+	"a repository and a name":      "chart: mirror/aws-cloud-controller-manager",
+	"a registry":                   "chart: oci://registry.example.com/aws/aws-cloud-controller-manager",
+	"a registry with a tag":        "chart: oci://registry.example.com/aws/aws-cloud-controller-manager:0.0.8",
+	"an archive":                   "chart: https://charts.example.com/aws-cloud-controller-manager-0.0.8.tgz",
+	"an archive without a version": "chart: https://charts.example.com/aws-cloud-controller-manager.tgz",
+	"an archive on control planes": "chart: https://%{KUBERNETES_API}%/static/charts/aws-cloud-controller-manager-0.0.8.tgz",
+	"content that is damaged":      "chartContent: H4sIAAAA",
+	"a chart of another name":      "chart: https://charts.example.com/platform-ccm-4.1.0.tgz",
+}
+
+func TestASecondOwnerIsFoundInEveryFormOfTheChart(t *testing.T) {
+	for name, spec := range forms {
+		c := judged(t, release, chartAs(spec), chosen)
+		if got := about(c.Findings(""), "ccm-flag-missing"); len(got) != 1 {
+			t.Errorf("%s: %v", name, found(c.Findings("")))
+		}
+	}
+	other := "chart: https://charts.example.com/aws-ebs-csi-driver-2.20.0.tgz"
+	noArgs := strings.Replace(chartAs(other), "      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", "", 1)
+	if got := about(judged(t, release, noArgs, chosen).Findings(""), "ccm-flag-missing"); len(got) != 0 {
+		t.Error("another chart of AWS is taken for it", found(got))
+	}
+}
+
+func TestNoFormOfTheChartGetsASecondOne(t *testing.T) {
+	for name, spec := range forms {
+		s := step(t, plan(t, release, chartAs(spec), chosen), transform.InstallCCM)
+		text := string(s.After.Bytes())
+		if strings.Count(text, "kind: HelmChart\n") != 1 || strings.Count(text, "--enable-leader-migration=true") != 1 || s.State != transform.Todo && !strings.Contains(name, "without a version") {
+			t.Errorf("%s: %s\n%s", name, s.State, text)
+		}
+		if packed := strings.Contains(spec, ".tgz") || strings.Contains(spec, "chartContent"); packed == strings.Contains(text, "version: 0.0.8\n") && !strings.Contains(spec, ":0.0.8") {
+			t.Errorf("%s: an archive has no use for spec.version, all else needs it:\n%s", name, text)
+		}
+	}
+}
+
+func TestVersionsOfCharts(t *testing.T) {
+	judge(t, "chart-unpinned", []ruleCase{
+		{"in a registry's tag", "", chartAs(forms["a registry with a tag"]), chosen, nil},
+		{"in an archive's name", "", chartAs(forms["an archive"]), chosen, nil},
+		{"not in an archive's name", "", chartAs(forms["an archive without a version"] + "\nversion: 0.0.8"), chosen, []string{"error 14"}},
+		{"of a registry", "", chartAs(forms["a registry"]), chosen, []string{"error 13"}},
+	})
+}
+
+func TestChartsThatAreNotJudged(t *testing.T) {
+	external := func(spec string) string {
+		return strings.Replace(chartAs(spec), "cloud-provider-name: aws", "cloud-provider-name: external", 1)
+	}
+	const secret = "chart: aws-cloud-controller-manager\nversion: 0.0.8\nvaluesSecrets: [{name: s, keys: [k]}]"
+	judge(t, "chart-not-judged", []ruleCase{
+		{"the published one", "", chartAs(forms["an archive"]), chosen, nil},
+		{"content that is damaged", "", chartAs(forms["content that is damaged"]), chosen, []string{"note 14"}},
+		{"a chart of another name", "", chartAs(forms["a chart of another name"]), chosen, []string{"note 14"}},
+		{"values in a Secret", "v1.32.4+rke2r1", external(secret), chosen, []string{"note 16"}},
+		{"a Secret that the release does not know", "v1.32.3+rke2r1", external(secret), chosen, nil},
+	})
+	judge(t, "chart-field-ignored", []ruleCase{
+		{"known", "v1.32.4+rke2r1", external(secret), chosen, nil},
+		{"not known", "v1.32.3+rke2r1", external(secret), chosen, []string{"warning 16"}},
+		{"values before 1.33.11", "v1.33.10+rke2r1", external("chart: aws-cloud-controller-manager\nvalues: {a: b}"), chosen, []string{"warning 15"}},
+		{"values from 1.33.11 on", "v1.33.11+rke2r1", external("chart: aws-cloud-controller-manager\nvalues: {a: b}"), chosen, nil},
+	})
+}
+
+func TestFieldsOfReleases(t *testing.T) {
+	for version, want := range map[string][2]bool{
+		"v1.26.15+rke2r1": {false, false}, "v1.30.11+rke2r1": {false, false}, "v1.30.12+rke2r1": {false, true}, "v1.31.7+rke2r1": {false, false}, "v1.31.8+rke2r1": {false, true},
+		"v1.33.0+rke2r1": {false, true}, "v1.33.11+rke2r1": {true, true}, "v1.34.6+rke2r1": {false, true}, "v1.35.4+rke2r1": {true, true}, "v1.36.0+rke2r1": {true, true},
+	} {
+		if f := chartFields(version); f.Values != want[0] || f.ValuesSecrets != want[1] {
+			t.Errorf("%s: %+v", version, f)
+		}
+	}
+}
+
+func config(name, content string) string {
+	return "  ---\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChartConfig\n  metadata: {name: " + name + ", namespace: kube-system}\n  spec:\n    valuesContent: |\n      " + content + "\n"
+}
+
+// Behind every source of values stands one more that takes the flag away.
+func TestRulesJudgeTheMerge(t *testing.T) {
+	whole := onAWS + withChart(good...)
+	const noFlag = "args: [--cloud-provider=aws, --configure-cloud-routes=false]"
+	judge(t, "ccm-flag-missing", []ruleCase{
+		{"a HelmChartConfig", "", whole + config("aws-cloud-controller-manager", noFlag), chosen, []string{"error 29"}},
+		{"of another name", "", whole + config("other", noFlag), chosen, nil},
+		{"chartValues", "", whole + "chartValues:\n  aws-cloud-controller-manager:\n    " + noFlag + "\n", chosen, []string{"error 25"}},
+		{"chartValues of another name", "", whole + "chartValues:\n  other:\n    " + noFlag + "\n", chosen, nil},
+		{"an entry of spec.set", "", strings.Replace(whole, "    valuesContent", "    set: {'args[2]': --enable-leader-migration=false}\n    valuesContent", 1), chosen, []string{"error 18"}},
+		{"an entry of spec.set beside it", "", strings.Replace(whole, "    valuesContent", "    set: {'args[3]': --v=4}\n    valuesContent", 1), chosen, nil},
+	})
+	judge(t, "ccm-minor-skew", []ruleCase{
+		{"chartValues", "", whole + "chartValues:\n  aws-cloud-controller-manager:\n    image: {tag: v1.25.3}\n", chosen, []string{"error 25"}},
+	})
+	judge(t, "ccm-unschedulable", []ruleCase{
+		{"a HelmChartConfig", "", whole + config("aws-cloud-controller-manager", "nodeSelector: {site: nowhere}"), chosen, []string{"error 29"}},
+	})
+	judge(t, "helm-reinstall", []ruleCase{
+		{"the policy of a HelmChartConfig", "", whole + strings.Replace(config("aws-cloud-controller-manager", "a: b"), "valuesContent", "failurePolicy: reinstall\n    valuesContent", 1), chosen, []string{"warning 28"}},
+	})
+	judge(t, "manifest-overwritten", []ruleCase{
+		{"two charts", "", whole + "  ---\n" + strings.TrimPrefix(strings.Replace(withChart(good...), "name: aws-cloud-controller-manager", "name: second", 1), "additionalManifest: |\n"), chosen, []string{"error 27"}},
+		{"a HelmChartConfig beside chartValues", "", whole + config("aws-cloud-controller-manager", "a: b") + "chartValues: {aws-cloud-controller-manager: {}}\n", chosen, []string{"error 24"}},
+	})
+}
+
+// The stages write where the value is decided, and take it back from there.
+func TestStagesEditTheSourceThatDecides(t *testing.T) {
+	const over = "args: [--cloud-provider=aws, --configure-cloud-routes=false]"
+	for name, c := range map[string]struct{ before, after string }{
+		"a HelmChartConfig":                  {onAWS + withChart(good...) + config("aws-cloud-controller-manager", over), over[:len(over)-1] + ", --enable-leader-migration=true]"},
+		"chartValues":                        {onAWS + withChart(good...) + "chartValues:\n  aws-cloud-controller-manager:\n    " + over + "\n", over[:len(over)-1] + ", --enable-leader-migration=true]"},
+		"chartValues of a chart that is new": {onAWS + "chartValues:\n  aws-cloud-controller-manager:\n    " + over + "\n", over[:len(over)-1] + ", --enable-leader-migration=true]"},
+	} {
+		all := plan(t, release, c.before, chosen)
+		s := step(t, all, transform.InstallCCM)
+		if text := string(s.After.Bytes()); !strings.Contains(text, c.after) {
+			t.Errorf("%s: %s\n%s", name, s.State, text)
+		}
+		end := step(t, all, transform.DisableLeaderMigration)
+		if text := string(end.After.Bytes()); !strings.Contains(text, over) || len(about(end.Findings, "ccm-args-unsafe")) != 0 {
+			t.Errorf("%s, at the end:\n%s", name, text)
+		}
+	}
+}
+
+func TestSourcesThatAreNotEdited(t *testing.T) {
+	set := strings.Replace(but(1, "args: [--cloud-provider=aws]"), "    valuesContent", "    set: {'args[1]': --v=2}\n    valuesContent", 1)
+	for name, c := range map[string]struct{ version, config, want string }{
+		"spec.set":        {release, set, "c.yaml:18: spec.set.args[1]: spec.set decides args"},
+		"another label":   {release, onAWS + withChart(good...) + config("aws-cloud-controller-manager", "nodeSelector: {site: nowhere}"), "c.yaml:29: nodeSelector.site: nodeSelector asks for site"},
+		"own, and hidden": {release, strings.Replace(chartAs("chartContent: H4sIAAAA"), "      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", "      image: {repository: r.example.com/aws-cloud-controller-manager}\n", 1), ""},
+	} {
+		if c.want == "" {
+			c.want = "which arguments the chart has is decided by values.yaml of the chart"
+			c.config = strings.Replace(c.config, "      image: {tag: v1.26.6}\n", "", 1)
+		}
+		_, err := transform.BuildFor(Distro(), parse(t, document(c.version, c.config)), chosen, transform.Choice{Stage: transform.InstallCCM})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
+	const values = "chartValues:\n  aws-cloud-controller-manager:\n    args: [--cloud-provider=aws, --configure-cloud-routes=false]\n"
+	installed := step(t, plan(t, release, onAWS+values, chosen), transform.InstallCCM).After
+	_, err := transform.Undo(Distro(), installed, chosen, transform.InstallCCM, false)
+	if err == nil || !strings.Contains(err.Error(), "chartValues.aws-cloud-controller-manager") {
+		t.Error(err)
+	}
+	canonical := chosen
+	canonical.Canonical = true
+	steps, err := transform.Undo(Distro(), installed, canonical, transform.InstallCCM, false)
+	if err != nil || len(steps) != 1 || strings.Contains(string(steps[0].After.Bytes()), "kind: HelmChart\n") {
+		t.Error(steps, err)
+	}
+}

@@ -1,0 +1,34 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import "testing"
+
+func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
+	const entry = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  "
+	judge(t, "ui-edit-fails", []ruleCase{
+		{"no entries at all", "", onAWS, chosen, nil},
+		{"an empty list", "", onAWS + "machineSelectorConfig: []\n", chosen, []string{"warning 9"}},
+		{"null", "", onAWS + "machineSelectorConfig:\n", chosen, []string{"warning 9"}},
+		{"entries with selectors alone", "", entry + forControlPlanes + "\n- config: {}\n  " + forWorkers + "\n", chosen, []string{"warning 9"}},
+		{"an empty selector", "", entry + "machineLabelSelector: {}\n", chosen, []string{"warning 9"}},
+		{"one entry without", "", entry + forControlPlanes + "\n- config: {}\n", chosen, nil},
+		{"a selector of null", "", entry + "machineLabelSelector: null\n", chosen, nil},
+	})
+	repairs(t, []struct{ name, before, want string }{
+		{"an empty list", onAWS + "machineSelectorConfig: []\n", onAWS + "machineSelectorConfig:\n  - config: {}\n"},
+		{"null", onAWS + "machineSelectorConfig:\n", onAWS + "machineSelectorConfig:\n  - config: {}\n"},
+		{"selectors alone", entry + forControlPlanes + "\n", entry + forControlPlanes + "\n- config: {}\n"},
+		{"nothing where there is one", entry + forControlPlanes + "\n- config: {}\n", entry + forControlPlanes + "\n- config: {}\n"},
+	})
+}
+
+// The stages leave an entry for the interface, also beside an empty selector.
+func TestTheFlagLeavesAnEntryForTheInterface(t *testing.T) {
+	p := plan(t, release, onAWS+"machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {}\n", chosen)
+	after := step(t, p, "enable-leader-migration").After.Root().Get("spec", "rkeConfig", selectorKey)
+	if n := after.Len(); n != 3 || after.Items()[2].Get(selectorField).Exists() {
+		t.Errorf("%d entries: %v", n, after.Value())
+	}
+}

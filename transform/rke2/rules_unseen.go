@@ -1,0 +1,130 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/helmchart"
+)
+
+// judgement is a rule, and the values of the chart that it rests on.
+type judgement struct {
+	rule  string
+	paths [][]string
+}
+
+var (
+	argsPath   = []string{chartArgs}
+	tagPath    = []string{"image", "tag"}
+	volumes    = []string{"extraVolumes"}
+	mounts     = []string{"extraVolumeMounts"}
+	judgements = []judgement{
+		{"ccm-args-unsafe", [][]string{argsPath, {"clusterRoleRules"}}},
+		{"ccm-flag-missing", [][]string{argsPath}},
+		{"ccm-minor-skew", [][]string{tagPath, argsPath}},
+		{"ccm-unschedulable", [][]string{{"nodeSelector"}, {"tolerations"}}},
+		{"chart-unpinned", [][]string{tagPath}},
+		{"config-not-mounted", [][]string{argsPath, volumes, mounts}},
+		{"config-without-flag", [][]string{argsPath}},
+		{"flag-on-external-gate", [][]string{argsPath}},
+		{"leader-election-off", [][]string{argsPath}},
+	}
+)
+
+// eachJudged calls judge for the charts whose values the rule can rest on: the
+// file shows what decides them. The others are chartNotJudged's.
+func (m *migration) eachJudged(rule string, judge func(installed) []transform.Finding) []transform.Finding {
+	i := slices.IndexFunc(judgements, func(j judgement) bool { return j.rule == rule })
+	return m.eachChart(func(c installed) []transform.Finding {
+		if _, unseen := c.unseen(judgements[i]); unseen {
+			return nil
+		}
+		return judge(c)
+	})
+}
+
+// unseen returns a source of values that the file does not show and that may
+// decide what a rule rests on.
+func (c installed) unseen(j judgement) (helmchart.Layer, bool) {
+	for _, path := range j.paths {
+		if l, unknown := c.chart.Unknown(path...); unknown {
+			return l, true
+		}
+	}
+	return helmchart.Layer{}, false
+}
+
+// chartNotJudged says which rules are not judged, and why.
+func (m *migration) chartNotJudged() []transform.Finding {
+	return m.eachChart(func(c installed) []transform.Finding {
+		var found []transform.Finding
+		for _, l := range c.chart.Layers {
+			rules := strings.Join(c.hiddenBy(l), ", ")
+			switch why := c.chart.Foreign(); {
+			case l.Form == helmchart.Own && why != "":
+				found = append(found, c.foreign(why, rules))
+			case rules != "":
+				found = append(found, c.in(l, l.At, "not judged: "+rules+"; they depend on "+l.Name+", which the file does not show",
+					"set "+chartArgs+" and image.tag behind it, in valuesContent of a HelmChartConfig of the same name, or look at the DaemonSet in the cluster"))
+			}
+		}
+		return found
+	})
+}
+
+// foreign returns the note about a chart that is not the published one.
+func (c installed) foreign(why, rules string) transform.Finding {
+	at := c.chart.Spec("chartContent")
+	if !at.Exists() {
+		at = c.chart.Spec("chart")
+	}
+	if rules != "" {
+		why += "; without its values.yaml these rules are not judged: " + rules
+	}
+	return c.about(at, "own chart, not judged: "+why, "make sure that its DaemonSet takes args, image, nodeSelector and tolerations from the values")
+}
+
+// hiddenBy returns the rules that are not judged because of a source of values.
+func (c installed) hiddenBy(l helmchart.Layer) []string {
+	if !l.Unknown() {
+		return nil
+	}
+	var rules []string
+	for _, j := range judgements {
+		if hidden, unseen := c.unseen(j); unseen && hidden.At.Same(l.At) {
+			rules = append(rules, j.rule)
+		}
+	}
+	return rules
+}
+
+// chartFieldIgnored finds values that the cluster's release does not know.
+func (m *migration) chartFieldIgnored() []transform.Finding {
+	return m.eachChart(func(c installed) []transform.Finding {
+		var found []transform.Finding
+		for _, l := range m.ChartSources(nil).Ignored(c.chart.Release) {
+			found = append(found, c.in(l, l.At, l.Name+" has no effect: the helm-controller of RKE2 "+m.Version+" does not know it", "write the values to valuesContent"))
+		}
+		return found
+	})
+}
+
+// chartTwice finds what the file installs or configures twice.
+func (m *migration) chartTwice() []transform.Finding {
+	charts, _ := m.charts()
+	var found []transform.Finding
+	for i, c := range charts {
+		if i > 0 {
+			found = append(found, m.manifestFinding(c.Index, c.Root.Get("spec"), fmt.Sprintf("document [%d] of the manifest installs the same DaemonSet, which only one Helm release can own", charts[0].Index), "remove one of the two"))
+		}
+		if twin, twice := c.ConfiguredTwice(); twice {
+			found = append(found, m.manifestFinding(twin.Index, twin.Root, "this document is the same object as chartValues."+c.Name()+", and one overwrites the other in the cluster", "keep one of the two"))
+		}
+	}
+	return found
+}

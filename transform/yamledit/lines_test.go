@@ -1,0 +1,52 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestColumnsAreFoundOnLinesOfAnyCharacters(t *testing.T) {
+	alphabet := []string{"a", "b: ", "é", "日", "😀", "\n", "\r\n", "\u2028", " "}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		var b strings.Builder
+		if r.IntN(4) == 0 {
+			b.WriteString(bom)
+		}
+		for range r.IntN(5000) {
+			i := r.IntN(len(alphabet))
+			if strings.ContainsAny(alphabet[i], "\n\u2028") && r.IntN(100) > 0 {
+				continue // most lines are longer than a stride
+			}
+			b.WriteString(alphabet[i])
+		}
+		text := b.String()
+		ix := indexLines([]byte(text))
+		for line := range ix.count() {
+			at := ix.firstByte(line)
+			for column := 1; at < ix.end(line); column++ {
+				if got := ix.offset(line+1, column); got != at {
+					t.Fatalf("line %d, column %d: %d instead of %d", line+1, column, got, at)
+				}
+				_, n := utf8.DecodeRuneInString(text[at:])
+				at += n
+			}
+		}
+	}
+}
+
+// A column is found without a walk over its line.
+func TestAColumnOfALongLineIsFoundAtOnce(t *testing.T) {
+	ascii, wide := indexLines([]byte(strings.Repeat("a", 1<<16))), indexLines([]byte(strings.Repeat("é", 1<<16)))
+	if len(ascii.wide) != 0 {
+		t.Error("a line of ASCII needs no marks")
+	}
+	if got := len(wide.wide[0]); got != 1+1<<16/stride {
+		t.Errorf("%d marks", got)
+	}
+}
