@@ -66,6 +66,14 @@ func (s Step) Files() ([]File, error) {
 	return stage.Files()
 }
 
+// Prepared returns the files that the commands before the stage name.
+func (s Step) Prepared() []File {
+	if s.State == Done {
+		return nil
+	}
+	return s.Stage.Prepare.Files
+}
+
 // Place is where a stage changes its document. The line is that of the file as it
 // stands, before any stage.
 type Place struct {

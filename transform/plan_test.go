@@ -207,7 +207,7 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 		{"an edit that cannot be queued", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *Stage) {
 			s.Edit = func() (*yamledit.Edit, error) { return nil, fail }
 		}), "no edit"},
-		{"an edit that cannot be applied", "a: &x 'off'\nb: *x\n", twoLamps, "l.yaml:1: a: an anchor"},
+		{"an edit that cannot be applied", "a: &x 'off'\nb: *x\n", twoLamps, "l.yaml:1: a: the change would reach all who share this value"},
 		{"a superseding stage that cannot be edited", "a: 'off'\nb: 'off'\n", func(doc *yamledit.Document) []Stage {
 			b := light(doc, "b")
 			b.Edit = func() (*yamledit.Edit, error) { return nil, fail }

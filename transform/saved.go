@@ -30,6 +30,7 @@ type SavedSource struct {
 	File     string  `json:"file"`             // as given
 	Path     string  `json:"path,omitempty"`   // absolute; none for a stream
 	Document int     `json:"document"`         // 0-based
+	Item     *int    `json:"item,omitempty"`   // of a list of objects, 0-based
 	Around   *Around `json:"around,omitempty"` // nil where the document is taken as a whole
 }
 
@@ -61,7 +62,7 @@ type SavedStage struct {
 func (p *Plan) Save(path string) Saved {
 	s := Saved{
 		Cluster: p.Cluster, Target: p.Target,
-		Source: SavedSource{File: p.Start.File(), Path: path, Document: p.Start.Chunk().Index},
+		Source: SavedSource{File: p.Start.File(), Path: path, Document: p.Start.Chunk().Index, Item: p.Start.Chunk().ItemIndex()},
 	}
 	s.Source.Around = p.around()
 	for _, step := range p.Steps {

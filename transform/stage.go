@@ -59,6 +59,8 @@ type Stage struct {
 	// there before; an empty edit says that nothing of the stage is in it. It fails
 	// with *Conflict where the document does not tell. nil stands for nothing.
 	Undo func() (*yamledit.Edit, error)
+	// Prepare is what has to be so in the cloud before the stage.
+	Prepare Preparation
 	// Actions are what has to happen outside of the document. The first Ahead of
 	// them come before the edit.
 	Actions []Action
@@ -77,6 +79,14 @@ type Stage struct {
 	// Files returns what a person needs beside the document, once the stage's edit
 	// is in it; what the actions of a stage without edit name. nil stands for none.
 	Files func() ([]File, error)
+}
+
+// Preparation is what people do before a stage, with rights that rke-lm neither has
+// nor wants. Nothing carries it out.
+type Preparation struct {
+	What    string // in one line
+	Actions []Action
+	Files   []File // that the commands name
 }
 
 // File is something that a stage needs and that a plan folder holds.

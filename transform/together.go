@@ -3,13 +3,26 @@
 
 package transform
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // Partial is a cluster of which a document holds a part, such as the manifest of one
 // manager.
 type Partial interface {
 	// Provides reports whether the document holds what a rule misses in others.
 	Provides(rule string) bool
+}
+
+// Dependent is a cluster whose rules depend on documents that hold no cluster, such as
+// those with permissions.
+type Dependent interface {
+	// Beside tells such documents by their text, and Misses reports whether a rule
+	// misses something in those that were found.
+	Beside(text []byte) bool
+	Misses(rule string, beside []*yamledit.Document) bool
 }
 
 // Part is what a document has to say in a run over several.
@@ -47,6 +60,9 @@ func partOf(d Distro, c Cluster) Part {
 		return Part{}
 	}
 	_, p := PartOf(d, c, c.Findings(""))
+	if dependent, is := c.(Dependent); is {
+		p = p.Seen(dependent, nil) // a plan reads nothing beside its cluster
+	}
 	return p
 }
 
@@ -68,4 +84,11 @@ func (t *Together) Add(p Part) {
 // once all were added.
 func (t *Together) Left(p Part) []Finding {
 	return slices.DeleteFunc(slices.Clone(p.Lacks), func(f Finding) bool { return t.provided[f.Rule] })
+}
+
+// Seen drops the findings of rules that miss nothing in the documents beside a
+// cluster.
+func (p Part) Seen(d Dependent, beside []*yamledit.Document) Part {
+	p.Lacks = slices.DeleteFunc(slices.Clone(p.Lacks), func(f Finding) bool { return !d.Misses(f.Rule, beside) })
+	return p
 }

@@ -211,7 +211,23 @@ func (a *applyOptions) turns(f found, t transform.Target) ([]turn, []transform.M
 	for _, s := range steps {
 		turns = append(turns, turn{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After})
 	}
+	if err == nil && len(turns) > 0 {
+		err = a.lasting(f, t, turns)
+	}
 	return turns, p.Passed(steps, a.choice), err
+}
+
+// lasting refuses turns behind which one of them is still to do. What errors block is
+// not written.
+func (a *applyOptions) lasting(f found, t transform.Target, turns []turn) error {
+	var stages []string
+	for _, s := range turns {
+		if s.blocked {
+			return nil
+		}
+		stages = append(stages, s.stage)
+	}
+	return transform.Lasting(f.distro, turns[len(turns)-1].after, t, stages)
 }
 
 // part returns the part of the file that changes and what to say of it, or nil.

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -34,6 +35,7 @@ var actions = []transform.Action{
 	transform.KubeadmUpload{}, transform.KubeletProvider{}, transform.LeaseHolder{}, transform.MayLock{}, transform.PatchLeaderRole{},
 	transform.PlaceFile{}, transform.PodsRunning{}, transform.ProviderIDs{}, transform.RemoveFile{}, transform.RolloutDone{},
 	transform.SecretFromFile{}, transform.Uncordon{}, transform.WorkloadDone{}, rke1.RKEUp{},
+	account.ECRImages{}, account.ECRProvider{}, account.ManagerRole{}, account.NodeRole{}, account.Tag{}, account.Tagged{},
 }
 
 func TestEveryTypeWithACommandIsAmongTheActions(t *testing.T) {
@@ -79,13 +81,13 @@ func TestAValueIsOneArgumentOfACommand(t *testing.T) {
 	m := newMachine(t)
 	for _, a := range actions {
 		t.Run(reflect.TypeOf(a).String(), func(t *testing.T) {
-			for i, name := range texts(a) {
+			for _, field := range texts(a) {
 				harmless := "harmless"
-				want := m.run(t, holding(a, i, harmless).Command())
+				want := m.run(t, holding(a, field, harmless).Command())
 				for _, value := range hostile {
-					got := m.run(t, holding(a, i, value).Command())
+					got := m.run(t, holding(a, field, value).Command())
 					if diff := cmp.Diff(sameBut(want, harmless, value), sameBut(got, value, value)); diff != "" {
-						t.Errorf("%s: %q (-want +got):\n%s", name, value, diff)
+						t.Errorf("%s: %q (-want +got):\n%s", field.Name, value, diff)
 					}
 				}
 			}
@@ -93,24 +95,20 @@ func TestAValueIsOneArgumentOfACommand(t *testing.T) {
 	}
 }
 
-// texts names the fields of an action that its command may hold.
-func texts(a transform.Action) map[int]string {
-	fields := map[int]string{}
-	for i := range reflect.TypeOf(a).NumField() {
-		if f := reflect.TypeOf(a).Field(i); f.Type.Kind() == reflect.String && f.Name != "Why" && f.Name != "When" {
-			fields[i] = f.Name
-		}
-	}
-	return fields
+// texts are the fields of an action that its command may hold.
+func texts(a transform.Action) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(reflect.TypeOf(a)), func(f reflect.StructField) bool {
+		return f.Type.Kind() != reflect.String || f.Name == "Why" || f.Name == "When"
+	})
 }
 
 // holding returns an action with a value in one field, and plain ones in the others.
-func holding(a transform.Action, field int, value string) transform.Action {
+func holding(a transform.Action, field reflect.StructField, value string) transform.Action {
 	v := reflect.New(reflect.TypeOf(a)).Elem()
-	for i, name := range texts(a) {
-		v.Field(i).SetString("other" + strings.ToLower(name))
+	for _, f := range texts(a) {
+		v.FieldByIndex(f.Index).SetString("other" + strings.ToLower(f.Name))
 	}
-	v.Field(field).SetString(value)
+	v.FieldByIndex(field.Index).SetString(value)
 	return v.Interface().(transform.Action)
 }
 
@@ -186,10 +184,8 @@ func (m *machine) run(t *testing.T, command string) [][]string {
 	before := m.entries(t)
 	c := exec.Command(m.sh, "-c", command)
 	c.Dir = m.folder
-	c.Env = []string{"PATH=" + m.programs, "LOG=" + m.log, "HOME=/root", "RANCHER_KUBECONFIG=rancher.yaml"}
-	if out, err := c.CombinedOutput(); err != nil && !strings.Contains(command, "/etc/kubernetes/") {
-		t.Fatalf("%s: %v\n%s", command, err, out)
-	}
+	c.Env = []string{"PATH=" + m.programs, "LOG=" + m.log, "HOME=/root", "RANCHER_KUBECONFIG=rancher.yaml", "CONTROL_PLANE_ROLE=cp", "NODE_ROLE=node", "CLUSTER_ID=id", "RESOURCES=r"}
+	c.Run() // what is not there on this machine fails; which programs are called tells
 	if diff := cmp.Diff(before, m.entries(t)); diff != "" && !strings.Contains(command, transform.KubeadmFile) {
 		t.Errorf("%s wrote (-before +after):\n%s", command, diff)
 	}

@@ -27,8 +27,7 @@ type chartIn struct {
 func chartAmong(docs []any) (chartIn, error) {
 	for i, d := range docs {
 		root, _ := d.(map[string]any)
-		name, _ := field(root, "spec", "chart").(string)
-		if root["kind"] != "HelmChart" || path.Base(name) != "aws-cloud-controller-manager" {
+		if root["kind"] != "HelmChart" || !namesManager(root) {
 			continue
 		}
 		c := chartIn{at: i, root: root}
@@ -38,6 +37,40 @@ func chartAmong(docs []any) (chartIn, error) {
 		return c, err
 	}
 	return chartIn{at: -1}, nil
+}
+
+// namesManager reports whether a HelmChart names the chart, in one of the forms of
+// spec.chart, is called like it, or holds an archive with the provider in its values.
+func namesManager(root map[string]any) bool {
+	const chart = "aws-cloud-controller-manager"
+	name, _ := field(root, "spec", "chart").(string)
+	name = path.Base(name)
+	values, _ := field(root, "spec", "valuesContent").(string)
+	archive, _ := strings.CutSuffix(name, ".tgz")
+	tagged, _, _ := strings.Cut(name, ":")
+	version := strings.TrimPrefix(archive, chart)
+	return tagged == chart || version == "" || archive != name && strings.HasPrefix(archive, chart+"-") && len(version) > 1 && version[1] <= '9' ||
+		field(root, "spec", "chartContent") != nil && strings.Contains(values, "--cloud-provider=aws") ||
+		field(root, "metadata", "name") == chart && name != "."
+}
+
+// packed reports whether the chart is an archive, for which spec.version does not
+// count.
+func (c chartIn) packed() bool {
+	name, _ := field(c.root, "spec", "chart").(string)
+	return strings.HasSuffix(name, ".tgz") || field(c.root, "spec", "chartContent") != nil
+}
+
+// isElsewhere reports whether the place of a difference is Rancher's chartValues of
+// the chart: a flag is added there, changed or taken away.
+func isElsewhere(d difference) bool {
+	ours := []string{"enable-leader-migration", "configure-cloud-routes", "cloud-provider", "cloud-config"}
+	isOurs := func(v any) bool {
+		text, isText := v.(string)
+		name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+		return v == absent || isText && slices.Contains(ours, name)
+	}
+	return strings.HasPrefix(d.path, "spec.rkeConfig.chartValues.") && strings.HasSuffix(d.path, ".args[]") && isOurs(d.before) && isOurs(d.after)
 }
 
 // field follows keys from mapping to mapping.
@@ -116,11 +149,28 @@ func (m manifestChange) keepsOthers() (added int, err error) {
 		return 0, errors.New("a document is lost")
 	}
 	for i, d := range m.before {
-		if i != m.had.at && !reflect.DeepEqual(d, m.after[i]) {
+		if i != m.had.at && !reflect.DeepEqual(d, m.after[i]) && !isConfigured(d, m.after[i]) {
 			return 0, fmt.Errorf("document %d changes", i)
 		}
 	}
 	return len(m.after) - len(m.before), nil
+}
+
+// isConfigured wants a HelmChartConfig to change in its arguments alone, and in no
+// other than the migration's.
+func isConfigured(before, after any) bool {
+	if field(before, "kind") != "HelmChartConfig" {
+		return false
+	}
+	valuesOf := func(v any) chartIn {
+		text, _ := field(v, "spec", "valuesContent").(string)
+		values, _ := valueOf([]byte(text))
+		m, _ := values.(map[string]any)
+		return chartIn{values: m}
+	}
+	had, has := valuesOf(before), valuesOf(after)
+	ours := []string{"enable-leader-migration", "configure-cloud-routes", "cloud-provider"}
+	return slices.Equal(had.argsBut(ours...), has.argsBut(ours...)) && keysBut(had.values, has.values, "args") == nil
 }
 
 // keysBut compares two mappings but for some keys.
@@ -161,6 +211,9 @@ func grows(before, after any) bool {
 // isDisable wants the flag to leave the chart, unless it is to stay, and the image
 // to move to the minor of the cluster; nothing else.
 func isDisable(o *outcome, d difference) error {
+	if isElsewhere(d) {
+		return nil
+	}
 	m, err := readManifestChange(d)
 	if err != nil {
 		return err

@@ -25,6 +25,9 @@ const cloudConfigArg = "--cloud-config=/etc/aws-cloud-config/cloud.conf"
 // isInstall wants the chart that was chosen behind all other documents, or the
 // one that is there to gain what it lacks.
 func isInstall(o *outcome, d difference) error {
+	if isElsewhere(d) {
+		return nil
+	}
 	m, err := readManifestChange(d)
 	if err != nil {
 		return err
@@ -188,7 +191,7 @@ func (c chartIn) runs(t transform.Target, config string) error {
 		return errors.New("the manager takes no part in the migration")
 	case config != "" && !configured:
 		return errors.New("the manager loses the provider's configuration")
-	case tag == "" || version == "":
+	case tag == "" || version == "" && !c.packed():
 		return errors.New("the chart or its image is not pinned")
 	}
 	return nil

@@ -118,7 +118,7 @@ func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t
 	id := d.Identify(doc)
 	config := outputs.EffectiveConfig{
 		Name: id.Name, Namespace: id.Namespace, Distro: d.Name,
-		Source: outputs.Source{File: doc.File(), Document: doc.Chunk().Index, Line: doc.Root().Line()},
+		Source: outputs.SourceOf(doc),
 	}
 	classes, err := d.Explain(doc, t)
 	for _, c := range classes {

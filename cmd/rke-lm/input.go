@@ -134,8 +134,10 @@ func (o *options) scan(sources []source.Source) iter.Seq[piece] {
 				return marked || s.Named && count == 1
 			}
 			stats, err := s.Scan(wanted, func(c yamledit.Chunk) error {
-				if more = yield(piece{source: s, chunk: c, marked: marked}); !more {
-					return context.Canceled
+				for _, item := range yamledit.Items(c) {
+					if more = yield(piece{source: s, chunk: item, marked: marked}); !more {
+						return context.Canceled
+					}
 				}
 				return nil
 			})
@@ -169,7 +171,10 @@ func (o *options) work(p piece, work func(found) (func() error, error)) result {
 
 // place names the document in messages.
 func (p piece) place() string {
-	if p.chunk.Index == 0 {
+	switch {
+	case p.chunk.Item > 0:
+		return fmt.Sprintf("%s:%d: item %d", p.chunk.File, p.chunk.Line+1, p.chunk.Item)
+	case p.chunk.Index == 0:
 		return p.chunk.File
 	}
 	return fmt.Sprintf("%s:%d: document %d", p.chunk.File, p.chunk.Line+1, p.chunk.Index+1)
@@ -217,7 +222,7 @@ func (o *options) open(c yamledit.Chunk) (found, error) {
 		}
 	}
 	if items := doc.Root().Get("items"); items.IsList() {
-		return found{}, items.Errorf("a list of objects in one document", "write each cluster as a document of its own, as kubectl get -o yaml NAME prints it")
+		return found{}, items.Errorf("a list of objects that is none of kubectl, or whose items share anchors", "write each cluster as a document of its own, as kubectl get -o yaml NAME prints it")
 	}
 	if n, isFragment := fragment(doc); isFragment {
 		return found{}, transform.NotMigratable(n, "a fragment of a cluster: the document has no kind: Cluster at its root", "name the whole Cluster object")

@@ -135,6 +135,9 @@ func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error)
 		c, made = transform.Repair(f.distro, c, t)
 	}
 	findings, inRun := transform.PartOf(f.distro, c, append(c.Findings(""), f.objections(t)...))
+	if d, depends := c.(transform.Dependent); depends && len(inRun.Lacks) > 0 {
+		inRun = inRun.Seen(d, l.beside(f, d))
+	}
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
 		l.take(inRun)

@@ -104,7 +104,7 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *l
 	case path == "":
 		book.File = "-"
 	}
-	files := []saved.File{{Name: book.Start, Content: p.Start.Bytes()}}
+	files := []saved.File{{Name: book.Start, Content: p.Start.Standalone()}}
 	for i, step := range p.Steps {
 		stage, held, err := stageFiles(step, out.Stages[i].Diff, ext)
 		if err != nil {
@@ -125,10 +125,10 @@ func stageFiles(s transform.Step, diff, ext string) (outputs.RunbookStage, []sav
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name
 		stage.Diff, stage.Document = name+".diff", name+ext
-		files = []saved.File{{Name: stage.Diff, Content: outputs.EscapeText([]byte(diff))}, {Name: stage.Document, Content: s.After.Bytes()}}
+		files = []saved.File{{Name: stage.Diff, Content: outputs.EscapeText([]byte(diff))}, {Name: stage.Document, Content: s.After.Standalone()}}
 	}
 	beside, err := s.Files()
-	for _, f := range beside {
+	for _, f := range append(beside, s.Prepared()...) {
 		stage.Files = append(stage.Files, f.Name)
 		files = append(files, saved.File{Name: f.Name, Content: []byte(f.Content)})
 	}

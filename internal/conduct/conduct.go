@@ -133,7 +133,7 @@ func (r *Run) finish(ctx context.Context, l course.Leg) error {
 
 // agree shows a stage and asks whether to go on with it.
 func (r *Run) agree(ctx context.Context, l course.Leg) error {
-	e := report.RunEvent{Type: report.Staged, Message: l.Why, Actions: report.Actions(slices.Concat(l.Ahead, l.Behind)), Findings: report.Findings(l.Findings)}
+	e := report.RunEvent{Type: report.Staged, Message: l.Why, Prepare: report.Actions(l.Prepare), Actions: report.Actions(slices.Concat(l.Ahead, l.Behind)), Findings: report.Findings(l.Findings)}
 	if l.Back {
 		e.Message = "takes the stage back"
 	}

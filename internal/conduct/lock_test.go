@@ -4,8 +4,10 @@
 package conduct
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -36,14 +38,50 @@ func TestALivingHolderIsNotTakenForDeadBehindASlowAnswer(t *testing.T) {
 			fmt.Fprintf(w, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"rke-lm-orchard","namespace":"fleet-default","resourceVersion":%q},`+
 				`"spec":{"holderIdentity":"somebody","leaseDurationSeconds":15}}`, version)
 		}))
-		c, err := kubeapi.Connect(kubeapi.Connection{Rancher: server.URL, Token: "a-token-for-tests", Insecure: true, Patience: time.Minute, Dial: memnet.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := newLock(c, rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
+		l := newLock(client(t, server.URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
 		var held *Held
 		if err := l.take(t.Context(), func(string) {}); !errors.As(err, &held) || held.Holder != "somebody" {
 			t.Error(err)
 		}
 	})
+}
+
+// A renewal that hangs does not keep an interrupt from ending the run.
+func TestWhoWaitsForARenewalCanBeInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.Method {
+			case http.MethodPut:
+				io.Copy(io.Discard, r.Body) // then it is noticed when the client goes
+				<-r.Context().Done()
+			case http.MethodGet:
+				w.WriteHeader(http.StatusNotFound)
+			default:
+				io.Copy(w, r.Body)
+			}
+		}))
+		l := newLock(client(t, server.URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
+		if err := l.take(t.Context(), func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		l.keep(ctx, func(err error) { t.Error(err) })
+		time.Sleep(lockTime/5 + time.Second) // it renews
+		time.AfterFunc(time.Second, interrupt)
+		start := time.Now()
+		if err := l.confirm(ctx); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+		l.stop()
+		l.ended.Wait()
+	})
+}
+
+func client(t *testing.T, url string) *kubeapi.Client {
+	t.Helper()
+	c, err := kubeapi.Connect(kubeapi.Connection{Rancher: url, Token: "a-token-for-tests", Insecure: true, Patience: time.Minute, Dial: memnet.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

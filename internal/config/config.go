@@ -44,9 +44,6 @@ func Read(path string, known map[string]Kind) ([]Setting, error) {
 	if root.Exists() && !root.IsMap() {
 		return nil, root.Errorf("not a mapping of flags to values", "write lines such as end-state: external")
 	}
-	if err := root.Shared(); err != nil {
-		return nil, err
-	}
 	var settings []Setting
 	for _, e := range root.Entries() {
 		values, err := values(e, known)

@@ -58,7 +58,7 @@ func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 		{"a key twice", "end-state: external\nend-state: aws-override\n", `rke-lm.yaml:2: the key "end-state" stands twice`},
 		{"a list", "- end-state\n", "rke-lm.yaml:1: not a mapping of flags to values"},
 		{"two documents", "end-state: external\n---\nend-state: external\n", "more than one document"},
-		{"an anchor", "accept: &a [node-rename]\nend-state: *a\n", "an anchor, alias or merge key"},
+		{"an alias of another type", "accept: &a [node-rename]\nend-state: *a\n", "end-state: this must be a string"},
 		{"no YAML", "end-state: [\n", "rke-lm.yaml:"},
 	} {
 		got, err := read(t, c.text)

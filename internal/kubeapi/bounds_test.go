@@ -9,25 +9,25 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
 // serving returns a client of a server that counts the requests, with small bounds.
 func serving(t *testing.T, answer http.HandlerFunc) (*Client, *int) {
 	t.Helper()
 	asked := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		answer(w, r)
 	}))
-	t.Cleanup(server.Close)
-	c, err := newClient(&rest.Config{Host: server.URL}, Connection{Patience: 5 * time.Second})
+	c, err := newClient(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, Connection{Patience: 5 * time.Second, Dial: memnet.Dial})
 	if err != nil {
 		t.Fatal(err)
 	}

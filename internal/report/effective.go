@@ -49,6 +49,9 @@ type Origin struct {
 	Line int    `json:"line"`
 	Path string `json:"path"`
 	Why  string `json:"why,omitempty"` // for which machines the winner is set
+	// Alias is the line of the alias or the merge key that brings the value to the
+	// path; Line is where it is written.
+	Alias int `json:"alias,omitempty"`
 }
 
 // Dropped is a value that does not reach the machines.
@@ -95,7 +98,7 @@ func redactedLabels(labels map[string]string) map[string]string {
 }
 
 func originOf(n yamledit.Node) Origin {
-	return Origin{File: n.Document().File(), Line: n.Line(), Path: n.Path()}
+	return Origin{File: n.Document().File(), Line: n.Written(), Path: n.Path(), Alias: n.Alias()}
 }
 
 // WriteEffective writes a cluster's effective configuration for people.
@@ -116,10 +119,18 @@ func WriteEffective(w io.Writer, p Palette, e EffectiveConfig) {
 func writeSetting(w io.Writer, p Palette, c Class, key string) {
 	o := c.Origins[key]
 	fmt.Fprintf(w, "  %s: %s\n", p.paint(cyan, key), compact(c.Config[key]))
-	fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("from %s:%d %s, %s", o.File, o.Line, o.Path, o.Why)))
+	fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("from %s:%d %s%s, %s", o.File, o.Line, o.Path, through(o), o.Why)))
 	for _, lost := range c.Overridden[key] {
-		fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path)))
+		fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("over %s:%d %s%s", lost.File, lost.Line, lost.Path, through(lost))))
 	}
+}
+
+// through says how a value gets to where it counts.
+func through(o Origin) string {
+	if o.Alias == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (by the alias on line %d)", o.Alias)
 }
 
 // roles lists the roles by which Rancher knows the machines.

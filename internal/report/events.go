@@ -36,6 +36,7 @@ type RunEvent struct {
 	Message    string    `json:"message,omitempty"`
 
 	Diff     string              `json:"diff,omitempty"`
+	Prepare  []Action            `json:"prepare,omitempty"`
 	Actions  []Action            `json:"actions,omitempty"`
 	Findings []transform.Finding `json:"findings,omitempty"`
 	Machines []RunMachine        `json:"machines,omitempty"`

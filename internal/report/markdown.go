@@ -50,6 +50,9 @@ func countFindings(findings []transform.Finding) string {
 func markdownStage(w io.Writer, s Stage) {
 	fmt.Fprintf(w, "### %s\n\n%s\n\n", s.Name, inline(s.Why))
 	markdownFindings(w, s.Findings)
+	if len(s.Prepare) > 0 {
+		fmt.Fprintf(w, "%s\n\n", inline(s.preparing()))
+	}
 	markdownActions(w, s.Actions)
 	if s.Diff != "" {
 		fmt.Fprintf(w, "<details><summary>Diff</summary>\n\n%s\n</details>\n\n", fenced("diff", s.Diff))

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // APIVersion is that of everything written for programs.
@@ -41,8 +42,14 @@ type Plan struct {
 // Source is where a cluster was found.
 type Source struct {
 	File     string `json:"file"`
-	Document int    `json:"document"` // 0-based
+	Document int    `json:"document"`       // 0-based
+	Item     *int   `json:"item,omitempty"` // of a list of objects, 0-based
 	Line     int    `json:"line"`
+}
+
+// SourceOf says where a document was found.
+func SourceOf(d *yamledit.Document) Source {
+	return Source{File: d.File(), Document: d.Chunk().Index, Item: d.Chunk().ItemIndex(), Line: d.Root().Line()}
 }
 
 // Stage is one stage of a plan.
@@ -51,6 +58,8 @@ type Stage struct {
 	State    transform.State     `json:"state"`
 	Why      string              `json:"why"`
 	Edits    []transform.Place   `json:"edits"`
+	Prepare  []Action            `json:"prepare,omitempty"`
+	prepared string              // Prepare in one line
 	Actions  []Action            `json:"actions"`
 	Findings []transform.Finding `json:"findings"`
 	Diff     string              `json:"diff"`
@@ -91,7 +100,7 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 }
 
 func sourceOf(p *transform.Plan) Source {
-	return Source{File: p.Start.File(), Document: p.Start.Chunk().Index, Line: p.Start.Root().Line()}
+	return SourceOf(p.Start)
 }
 
 func newStage(s transform.Step, texts shown) Stage {
@@ -106,9 +115,8 @@ func newStage(s transform.Step, texts shown) Stage {
 		out.AfterByHand = s.Stage.AfterByHand
 	}
 	if s.State != transform.Done {
-		for _, a := range s.Stage.Actions {
-			out.Actions = append(out.Actions, Action{a.Purpose(), a.Command()})
-		}
+		out.Prepare, out.prepared = Actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
+		out.Actions = append(out.Actions, Actions(s.Stage.Actions)...)
 	}
 	return out
 }
@@ -151,10 +159,19 @@ func title(p Plan) string {
 
 func place(s Source) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
+// preparing says what comes before a stage. The commands are many, and alike for all
+// clusters, so they are where there is room.
+func (s Stage) preparing() string {
+	return "before it, " + s.prepared + "; the runbook of plan --out and -o json have the commands."
+}
+
 func writeStage(w io.Writer, p Palette, s Stage) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s.State, string(s.State)))
 	fmt.Fprintln(w, wrap(s.Why, "  "))
 	WriteFindings(w, p, s.Findings, "  ")
+	if len(s.Prepare) > 0 {
+		fmt.Fprintln(w, wrap(s.preparing(), "  "))
+	}
 	writeActions(w, p, s.Actions)
 	fmt.Fprintln(w)
 	WriteDiff(w, p, s.Diff)

@@ -69,6 +69,7 @@ func (r Runbook) stage(w io.Writer, s transform.Step, at RunbookStage, before st
 	}
 	fmt.Fprintf(w, "**Why.** %s\n\n", inline(s.Stage.Why))
 	r.changes(w, s, at)
+	commands(w, "Prepare in AWS, unless it is so already", s.Stage.Prepare.Actions)
 	commands(w, "Before", s.Stage.Actions[:s.Stage.Ahead])
 	if s.Changes() {
 		r.apply(w, s, at)

@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // RunText writes the events of a run for people: what happens to Out, and what is
@@ -51,6 +52,10 @@ func (t *RunText) stage(e RunEvent) {
 	if e.Diff != "" {
 		fmt.Fprintln(t.Out)
 		WriteDiff(t.Out, t.Palette, e.Diff)
+	}
+	for _, a := range e.Prepare { // shown as what it is: nothing that the run does
+		fmt.Fprintln(t.Out, wrap("by hand, unless it is so already: "+a.Purpose, "  # "))
+		fmt.Fprintf(t.Out, "  #   %s\n", strings.ReplaceAll(a.Command, "\n", "\n  #   "))
 	}
 	for _, a := range e.Actions {
 		fmt.Fprintln(t.Out, wrap(a.Purpose, "  # "))

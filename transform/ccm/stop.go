@@ -8,6 +8,7 @@ import (
 
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -34,23 +35,8 @@ func (c Chart) StopMigrating(ed Edits, tag string, keep bool) error {
 // removeMigration takes away the flag, the configuration's argument, and what
 // rke-lm has mounted for it.
 func (c Chart) removeMigration(ed Edits, at placer) error {
-	p, err := at(argsKey)
-	if err != nil {
+	if err := c.removeFlags(ed, at); err != nil {
 		return err
-	}
-	list, err := p.list(argsKey)
-	if err != nil {
-		return err
-	}
-	if list.IsList() {
-		args.Remove(p.edit, list, LeaderFlag)
-		args.Remove(p.edit, list, leadermigration.ConfigFlag)
-	} else { // an archive's own arguments have the flag
-		var rest []any
-		for _, a := range args.Without(c.Args(), LeaderFlag, leadermigration.ConfigFlag) {
-			rest = append(rest, a.Text)
-		}
-		p.put(rest, argsKey)
 	}
 	if !c.OwnConfig() {
 		return nil
@@ -59,6 +45,42 @@ func (c Chart) removeMigration(ed Edits, at placer) error {
 		ed.In.Remove(i)
 	}
 	return removeMount(at, MigrationConfigMap)
+}
+
+// removeFlags takes them out of the source that decides, and out of those below it,
+// where they would come back with its end.
+func (c Chart) removeFlags(ed Edits, at placer) error {
+	p, err := at(argsKey)
+	if err != nil {
+		return err
+	}
+	if list, err := p.list(argsKey); err != nil {
+		return err
+	} else if !list.IsList() { // an archive's own arguments have the flag
+		var rest []any
+		for _, a := range args.Without(c.Args(), LeaderFlag, leadermigration.ConfigFlag) {
+			rest = append(rest, a.Text)
+		}
+		p.put(rest, argsKey)
+	}
+	for _, l := range c.Layers {
+		if list := l.Root.Get(argsKey); l.Form == helmchart.Own || !list.IsList() || !migrates(list) {
+			continue
+		}
+		p, err := ed.open(l)
+		if err != nil {
+			return err
+		}
+		args.Remove(p.edit, p.root.Get(argsKey), LeaderFlag)
+		args.Remove(p.edit, p.root.Get(argsKey), leadermigration.ConfigFlag)
+	}
+	return nil
+}
+
+// migrates reports whether a list has arguments of a migration.
+func migrates(list yamledit.Node) bool {
+	all := args.Of(list.Value())
+	return len(args.Without(all, LeaderFlag, leadermigration.ConfigFlag)) < len(all)
 }
 
 // StartMigrating queues the reverse of StopMigrating, but for the ConfigMap. The

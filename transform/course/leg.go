@@ -4,6 +4,8 @@
 package course
 
 import (
+	"slices"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -19,8 +21,10 @@ type Leg struct {
 	Before, After *yamledit.Document
 	// Ahead are the actions before the edit, Behind those after it.
 	Ahead, Behind []transform.Action
-	Findings      []transform.Finding // of the static rules
-	Blocked       bool
+	// Prepare is what people do before, and a run only shows.
+	Prepare  []transform.Action
+	Findings []transform.Finding // of the static rules
+	Blocked  bool
 	// Files are what actions name, of all stages: a way back needs those of an
 	// earlier one.
 	Files map[string]string
@@ -63,7 +67,9 @@ func (w Way) There(p *transform.Plan, stage string, seen *observation.Observatio
 		l.Caution = step.Stage.Caution
 	}
 	l.Ahead, l.Behind = step.Stage.Actions[:step.Stage.Ahead], step.Stage.Actions[step.Stage.Ahead:]
+	l.Prepare = step.Stage.Prepare.Actions
 	if chart, _ := p.Step(transform.InstallCCM); stage == transform.SwitchToExternal && w.folded(p, chart.Stage.Name) {
+		l.Prepare = slices.Concat(chart.Stage.Prepare.Actions, l.Prepare)
 		l.Ahead = chart.Stage.Actions[:chart.Stage.Ahead] // what the switch waits for is not there yet
 	}
 	if l.Precheck = (Check{NodesOnly: true}); l.Edits() {

@@ -84,9 +84,11 @@ func TestEntriesOfSet(t *testing.T) {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-	s := sources(t, chartHead+"  set: {'args[': a}\n", "")
-	if _, err := s.Read(Charts(s.Docs)[0], own); err == nil {
-		t.Error("an entry that Helm cannot read is read")
+	for _, key := range []string{"args[", "args[65535]"} {
+		s := sources(t, chartHead+"  set: {'"+key+"': a}\n", "")
+		if _, err := s.Read(Charts(s.Docs)[0], own); err == nil {
+			t.Errorf("%s is read", key)
+		}
 	}
 }
 

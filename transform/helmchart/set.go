@@ -51,12 +51,17 @@ func typed(n yamledit.Node) bool {
 var (
 	// indexed is a key of --set that names an item of a list.
 	indexed = regexp.MustCompile(`(^|[^\\])\[`)
+	// farIndex is an index of four digits or more: Helm would make a list that long.
+	farIndex = regexp.MustCompile(`\[[0-9]{4,}`)
 	// commas are those that helm-controller escapes, with what escapes them already.
 	commas = regexp.MustCompile(`\\*,`)
 )
 
 // apply sets what the entry sets.
 func (l Layer) apply(values map[string]any) error {
+	if farIndex.MatchString(l.At.Key()) {
+		return l.At.Errorf("an index above 999 makes a list of which nearly all items are empty", "correct its key")
+	}
 	parse, value := strvals.ParseInto, fmt.Sprint(l.At.Value())
 	if !typed(l.At) {
 		parse = strvals.ParseIntoString

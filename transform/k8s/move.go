@@ -35,13 +35,18 @@ func (m Move) Reached() string {
 	return m.From
 }
 
+// Leaves reports whether the move leads past the first release of a minor.
+func (m Move) Leaves(minor string) bool {
+	return m.Planned() && !From(m.From, minor) && From(m.To, minor)
+}
+
 // Why is said of the stage that moves the cluster; "" where none does.
 func (m Move) Why() string {
 	if !m.Planned() {
 		return ""
 	}
 	why := " Kubernetes moves to " + m.To + " in the same edit."
-	if !From(m.From, FirstWithout) && From(m.To, FirstWithout) {
+	if m.Leaves(FirstWithout) {
 		why += " From 1.27 on there is no way back to the in-tree provider."
 	}
 	return why

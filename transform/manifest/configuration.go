@@ -31,11 +31,6 @@ type extraVolume struct {
 func (m *Manifest) readConfiguration() error {
 	m.Component = kubeManager
 	manager, server := m.Root.Get("controllerManager"), m.Root.Get("apiServer")
-	for _, n := range []yamledit.Node{manager, server} {
-		if err := n.Shared(); err != nil {
-			return err
-		}
-	}
 	if err := m.checkTypes(); err != nil {
 		return err
 	}

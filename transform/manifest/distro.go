@@ -5,10 +5,12 @@ package manifest
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -73,6 +75,9 @@ func (m *Manifest) checkProvider() error {
 	case m.Kind == kindPod && strings.HasSuffix(image.name, "rancher/hardened-kubernetes"):
 		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 writes this static pod by itself, and again at every start", "name the Cluster object in Rancher, or change the configuration of RKE2")
 	case name == inTree, name == external && m.Component != cloudManager:
+		if s, set := m.serverProvider(); set && s.Value != inTree && s.Value != external && s.Value != "" {
+			return ruleset.UnknownProvider(s, "kube-apiserver")
+		}
 		return nil
 	case name == "" && m.Component == cloudManager && image.base() == awsManager:
 		return nil
@@ -81,7 +86,7 @@ func (m *Manifest) checkProvider() error {
 	case strings.Contains(name, "$("):
 		return at.Errorf("the provider comes from a variable of the environment", "write it out")
 	}
-	return transform.NotMigratable(at, "the cloud provider is not aws", "migrate it with the procedure of that provider")
+	return transform.NotMigratable(at, "the cloud provider is not aws, but "+strconv.Quote(name), "migrate it with the procedure of that provider")
 }
 
 // notMigratable finds what the other verbs refuse.

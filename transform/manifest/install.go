@@ -5,6 +5,7 @@ package manifest
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -27,6 +28,7 @@ func (m *migration) installCCM() transform.Stage {
 		Why: procedure.InstallWhy +
 			"A manifest without the flag looks the same before and after a migration, so a finished one carries an annotation." + m.configurationWhy() + procedure.Overlap(m.target, "start this one and switch the other in one change"),
 		SupersededBy: []string{transform.DisableLeaderMigration},
+		Prepare:      m.preparation(),
 		Edit:         m.installEdit,
 		Check:        m.checkInstall,
 		Undo:         m.joinUndo,
@@ -38,6 +40,14 @@ func (m *migration) installCCM() transform.Stage {
 		Withdrawn:    true,
 		Files:        m.configurationFiles,
 	}
+}
+
+// preparation is what the manager of AWS needs; others have their own.
+func (m *migration) preparation() transform.Preparation {
+	if !m.isAWS() {
+		return transform.Preparation{}
+	}
+	return account.Manager("")
 }
 
 func (m *migration) installEdit() (*yamledit.Edit, error) {

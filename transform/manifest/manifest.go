@@ -4,8 +4,6 @@
 package manifest
 
 import (
-	"strings"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -47,6 +45,9 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 	}
 	m := &Manifest{Doc: doc, Root: doc.Root(), Kind: kindOf(doc)}
 	m.setName()
+	if err := m.checkName(); err != nil {
+		return nil, err
+	}
 	if err := k8s.CheckNames(m.Root.Get("metadata")); err != nil {
 		return nil, err
 	}
@@ -75,6 +76,21 @@ func (m *Manifest) setName() {
 	}
 }
 
+// checkName requires what every object of Kubernetes has; kubeadm's configurations
+// are none.
+func (m *Manifest) checkName() error {
+	at := m.Root.Get("metadata")
+	switch {
+	case m.Kind != kindPod && m.Kind != kindDeployment && m.Kind != kindDaemonSet:
+		return nil
+	case !at.IsMap():
+		return firstOf(at, m.Root).Errorf("a "+m.Kind+" without metadata, which Kubernetes refuses", "write metadata with a name and a namespace")
+	case m.Name == "":
+		return firstOf(at.Get("name"), at).Errorf("a "+m.Kind+" without a name, which Kubernetes refuses", "write metadata.name")
+	}
+	return nil
+}
+
 // readPod finds the manager and its arguments in an object with pods.
 func (m *Manifest) readPod() error {
 	m.pod = podOf(m.Root, m.Kind)
@@ -86,11 +102,6 @@ func (m *Manifest) readPod() error {
 		return all[1].container.Errorf("a second controller manager in one manifest", "give every manager a manifest of its own")
 	case m.program.shell:
 		return m.program.container.Get("command").Errorf("a shell runs the manager, with its arguments in one string", "write the program and its arguments as items of command, without the shell; a redirection of the output is not needed, the kubelet keeps it")
-	}
-	for _, n := range []yamledit.Node{m.program.container, m.pod.Get("volumes")} {
-		if err := n.Shared(); err != nil {
-			return err
-		}
 	}
 	if err := m.checkTypes(); err != nil {
 		return err
@@ -175,7 +186,7 @@ func (m *Manifest) provider() (name string, at yamledit.Node) {
 	if !found {
 		return "", m.argumentsAt()
 	}
-	return strings.TrimSpace(a.Value), a.Node
+	return a.Value, a.Node
 }
 
 // argumentsAt returns the place to name where an argument is missing.

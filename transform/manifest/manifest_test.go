@@ -80,7 +80,6 @@ func TestManifestsThatAreNotMigratedAreRefused(t *testing.T) {
 		{"no provider in a ClusterConfiguration", configuration("  {}\n"), "m.yaml:5: controllerManager: no --cloud-provider"},
 		{"a shell", strings.Replace(static(), "- kube-controller-manager\n", "- /bin/sh\n    - -c\n    - kube-controller-manager --v=2\n", 1), "m.yaml:10: spec.containers[0].command: a shell runs the manager"},
 		{"two managers", static(onAWS) + "  - name: second\n    command: [cloud-controller-manager]\n", "a second controller manager in one manifest"},
-		{"an anchor in the container", strings.Replace(static(onAWS), "command:", "command: &c", 1), "an anchor, alias or merge key"},
 		{"a type that the API refuses", static(onAWS) + "  hostNetwork: 'yes'\n", "m.yaml:13: spec.hostNetwork: this must be true or false, and Kubernetes refuses the whole manifest"},
 		{"a static pod of RKE2", strings.Replace(static(onAWS), "registry.k8s.io/kube-controller-manager:v1.26.15", "docker.io/rancher/hardened-kubernetes:v1.26.15-rke2r1-build20240314", 1), "m.yaml:9: spec.containers[0].image: RKE2 writes this static pod by itself"},
 		{"a type that kubeadm refuses", configuration("  extraArgs: {cloud-provider: aws}\n  extraVolumes: [{name: x, readOnly: 'yes'}]\n"), "m.yaml:7: controllerManager.extraVolumes[0].readOnly: this must be true or false"},

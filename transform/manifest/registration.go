@@ -46,9 +46,6 @@ func namesProvider(root yamledit.Node) bool {
 // readRegistration reads the kubelet's arguments.
 func (m *Manifest) readRegistration() error {
 	m.Component = kubelet
-	if err := m.Root.Get("nodeRegistration").Shared(); err != nil {
-		return err
-	}
 	if err := m.checkTypes(); err != nil {
 		return err
 	}
@@ -78,14 +75,24 @@ func (m *migration) registrationSwitch() transform.Stage {
 		Name: transform.SwitchToExternal,
 		Why: "kubeadm gives these arguments to the kubelet of a node that it initialises or joins: the edit is for nodes to come, and changes none that runs. " +
 			"An external kubelet waits for a cloud-controller-manager that initialises its node, so use this file for new nodes only after the managers have switched.",
-		Edit:    func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
-		Check:   m.checkRegistration,
-		Undo:    m.registrationUndo,
-		Actions: []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
-		Verify:  []transform.Action{transform.ProviderIDs{}},
-		Restore: []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
-		Retreat: 1,
+		AfterByHand: m.afterManagers(),
+		Edit:        func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
+		Check:       m.checkRegistration,
+		Undo:        m.registrationUndo,
+		Actions:     []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
+		Verify:      []transform.Action{transform.ProviderIDs{}},
+		Restore:     []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
+		Retreat:     1,
 	}
+}
+
+// afterManagers is the cloud-controller-manager, which is in another document: a node
+// that joins before it waits to be initialised.
+func (m *migration) afterManagers() []string {
+	if name, _ := m.provider(); name != inTree {
+		return nil
+	}
+	return []string{transform.InstallCCM}
 }
 
 // moveKubelets queues another provider, where the one that is expected is there.

@@ -150,6 +150,16 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 	}
 }
 
+// The first edit of this document is the switch, and what comes before it is in others.
+func TestNewKubeletsWaitForTheManagers(t *testing.T) {
+	for provider, want := range map[string]string{"aws": transform.InstallCCM, "external": ""} {
+		m := opened(t, registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: "+provider+"}\n"), transform.Target{})
+		if got := strings.Join(m.registrationSwitch().AfterByHand, " "); got != want {
+			t.Errorf("%s: got %q, want %q", provider, got, want)
+		}
+	}
+}
+
 // Under the in-tree provider EC2 names the node; kubeadm's own name counts as soon
 // as the kubelet is external.
 func TestNodesOfKubeadmMayBeRenamed(t *testing.T) {

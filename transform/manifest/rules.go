@@ -62,6 +62,7 @@ func argumentRules() []transform.Checked[*migration] {
 		{Rule: ruleset.MigrationGateStale(bothManagers), Check: (*migration).migrationGateStale},
 		{Rule: ruleset.InTreeGone(theManager), Check: (*migration).inTreeGone},
 		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).electionOff},
+		{Rule: elsewhereRule(ruleset.LeaseGrantMissing(nil)), Check: (*migration).leaseGrantMissing},
 		{Rule: transform.Rule{
 			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "Under the in-tree provider EC2's private DNS name is the name of a Node, whatever --hostname-override says; an external kubelet takes the host name or the override, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/procedure"
@@ -35,6 +36,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Name: transform.SwitchToExternal,
 		Why: procedure.SwitchWhy +
 			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
+		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
 		Check:   m.checkSwitch,
 		Undo:    m.switchUndo,
@@ -45,6 +47,16 @@ func (m *migration) switchToExternal() transform.Stage {
 		Restore: append(append(back, m.rollOut()...), m.holder(procedure.LeaseStays)...),
 		Retreat: len(back),
 	}
+}
+
+// credentials are what kubelets need for ECR where the switch moves to a release
+// that has none.
+func (m *migration) credentials() transform.Preparation {
+	if !m.move().Leaves(k8s.FirstWithout) {
+		return transform.Preparation{}
+	}
+	const folder = "/etc/kubernetes/credential-provider"
+	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
 }
 
 // switchAhead is what must be seen before the edit.

@@ -5,6 +5,8 @@ package redact
 
 import (
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode"
 )
 
@@ -51,15 +53,39 @@ var references = []string{
 	"volume", "volumes", "store", "syncs", "rotation", "strategy", "scope", "scopes", "endpoint", "endpoints", "server", "host", "port", "region", "bucket",
 	"prefix", "suffix", "header", "headers", "env", "var", "field", "property", "template", "review", "reviews", "reviewer", "usage",
 	"hint", "reminder", "strength", "rule", "rules", "manager", "controller", "driver", "plugin", "image", "repository", "arn", "config", "configuration",
-	"options", "settings", "spec", "status", "algorithms", "renewal", "checksum", "digest", "valuessecrets", "pullsecrets",
+	"options", "settings", "spec", "status", "algorithms", "renewal", "checksum", "digest", "valuessecrets", "pullsecrets", "tokenizer",
 }
 
 // holders end in the word of a reference, and hold secrets.
 var holders = []string{"kubeconfig", "dockerconfig", "dockerauthconfig"}
 
-// namingOf says what the name of a key tells. The domain in front of the name of a
-// label or an annotation tells nothing.
+// namings has what the first names said, for a few names make up most documents.
+var (
+	namings     sync.Map
+	namingsLeft atomic.Int32
+)
+
+func init() {
+	const most = 4096
+	namingsLeft.Store(most)
+}
+
+// namingOf says what the name of a key tells.
 func namingOf(key string) naming {
+	if known, ok := namings.Load(key); ok {
+		return known.(naming)
+	}
+	n := nameTells(key)
+	const longest = 64
+	if len(key) <= longest && namingsLeft.Add(-1) >= 0 {
+		namings.Store(strings.Clone(key), n)
+	}
+	return n
+}
+
+// nameTells looks at a name. The domain in front of the name of a label or an
+// annotation tells nothing.
+func nameTells(key string) naming {
 	const longest = 256 // of a key that is a name
 	if len(key) > longest {
 		key = key[len(key)-longest:]

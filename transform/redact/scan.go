@@ -26,8 +26,8 @@ const ahead = 1024
 func shapes(text []byte) []span {
 	s := scanner{text: text}
 	s.scan()
-	count(s.work + len(text))
-	return append(s.found, randoms(text)...)
+	count(s.work + 2*len(text))
+	return append(append(s.found, randoms(text)...), passwords(text)...)
 }
 
 func (s *scanner) scan() {
@@ -213,8 +213,8 @@ func (s *scanner) quoted(at int) (start, end int) {
 
 // lineFacts is what a line says about its short flags.
 type lineFacts struct {
-	end           int
-	login, secret byte // the letter of the flag with a password
+	end    int
+	secret byte // the letter of the flag with a password
 }
 
 // programs are known to take a password by a short flag.
@@ -334,7 +334,7 @@ func (s *scanner) parameter(i int) int {
 func (s *scanner) element(i int) int {
 	start := i + 1
 	end := start
-	for end < len(s.text) && end-start < 64 && (word[s.text[end]] || s.text[end] == '.' || s.text[end] == ':') {
+	for end < len(s.text) && end-start < 64 && (word[s.text[end]] || s.text[end] == '.' || s.text[end] == ':' || s.text[end] >= 0x80) {
 		end++
 	}
 	s.work += end - i
@@ -359,6 +359,29 @@ func (s *scanner) element(i int) int {
 		return open
 	}
 	return s.hide(open+1, open+1+length)
+}
+
+// passwords returns the words of a text that are made as people make passwords.
+func passwords(text []byte) (found []span) {
+	const marks = "!#$^&~"
+	for from := 0; from < len(text); {
+		i := bytes.IndexAny(text[from:], marks)
+		if i < 0 {
+			break
+		}
+		start, end := from+i, from+i
+		for start > from && bytes.IndexByte([]byte(" \t\r\n\"'`"), text[start-1]) < 0 && end-start < 128 {
+			start--
+		}
+		for end < len(text) && bytes.IndexByte([]byte(" \t\r\n\"'`"), text[end]) < 0 && end-start < 256 {
+			end++
+		}
+		if passwordLike(string(text[start:end])) {
+			found = append(found, span{start, end})
+		}
+		from = end + 1
+	}
+	return found
 }
 
 // runs are made of the characters of base64, in both of its alphabets.

@@ -14,11 +14,11 @@ import (
 // isCloudConfig tells the keys that hold a provider's configuration, credentials
 // included.
 func isCloudConfig(key string) bool {
-	switch flatten(key) {
-	case "cloudproviderconfig", "customcloudprovider", "cloudconf", "cloudconfig":
-		return true
+	if !strings.ContainsAny(key, "cC") || len(key) > 32 {
+		return false
 	}
-	return false
+	flat := flatten(key)
+	return flat == "cloudproviderconfig" || flat == "customcloudprovider" || key == "cloud.conf"
 }
 
 // plainSetting are values that the AWS provider's settings have and no secret has:

@@ -86,7 +86,14 @@ func (o *outline) assigned(start, at, end int) {
 	named := o.named
 	o.named = false
 	for i := at; i < end; i++ {
-		if c := o.text[i]; c != '=' && c != ':' {
+		switch o.text[i] {
+		case 'a':
+			if bytes.HasPrefix(o.text[i:end], []byte("arn:aws")) {
+				i = until(o.text[:end], i, " \t\"'\\,")
+			}
+			continue
+		case '=', ':':
+		default:
 			continue
 		}
 		a, ok := o.assignment(at, i, end)

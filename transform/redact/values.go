@@ -152,9 +152,10 @@ var known = regexp.MustCompile(`^(?:v?\d+(?:\.\d+)+[A-Za-z0-9.+-]*|[0-9a-fA-F]{8
 	`(?:i|vpc|subnet|sg|ami|vol|eni|rtb|igw|nat|eipalloc|lt|snap|acl|pl|fs|tgw|vpce)-[0-9a-f]{8,17}|sha(?:1|256|512):[0-9a-f]+|arn:.*|\d+)$`)
 
 // passwordLike reports whether a value is made as people make passwords: all kinds
-// of characters in one word.
+// of characters in one word. YAML's own marks begin a word.
 func passwordLike(v string) bool {
-	if len(v) < 8 || len(v) > 128 || strings.ContainsAny(v, " \t()[]{}|\\<>/,:;\"'`") || !strings.ContainsAny(v, "!#$%^&~*?") {
+	v = strings.TrimLeft(v, "!#&*^~$")
+	if len(v) < 8 || len(v) > 128 || strings.ContainsAny(v, " \t()[]{}|\\<>/,:;=\"'`") || !strings.ContainsAny(v, "!#$^&~") {
 		return false
 	}
 	g := grainOf([]byte(v))

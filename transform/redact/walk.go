@@ -51,9 +51,10 @@ func (w *walker) list(n yamledit.Node, key string) {
 }
 
 func (w *walker) mapping(n yamledit.Node) {
-	kind, secretValue := w.heading(n)
+	children := n.Children()
+	kind, secretValue := heading(children)
 	isSecret := kind == "Secret" || kind == "SecretList"
-	for _, c := range n.Children() {
+	for _, c := range children {
 		switch key := c.Key(); {
 		case isSecret && (key == "data" || key == "stringData"):
 			w.hideData(c)
@@ -77,8 +78,8 @@ func (w *walker) mapping(n yamledit.Node) {
 
 // heading returns the kind of a manifest, and whether the value beside a name or a
 // key, as of an environment variable, a taint or a selector, is a secret.
-func (w *walker) heading(n yamledit.Node) (kind string, secretValue bool) {
-	for _, c := range n.Children() {
+func heading(children []yamledit.Node) (kind string, secretValue bool) {
+	for _, c := range children {
 		switch c.Key() {
 		case "kind":
 			kind, _ = c.String()
@@ -125,12 +126,16 @@ func (w *walker) hideAll(n yamledit.Node) {
 
 // refers reports whether the value of a key names an object, and is no secret.
 func refers(n yamledit.Node) bool {
-	switch n.Key() {
-	case "name", "namespace", "secretName", "kind", "apiVersion", "type", "mode":
-		v, ok := n.String()
-		return ok && refersByName(strings.ToLower(v))
+	if n.Key() == "key" && n.Parent().Get("path").Exists() { // of a file in a volume
+		return true
 	}
-	return false
+	if n.Key() != "apiVersion" && !endsIn(flatten(n.Key()), references) || secretKey(n.Key()) {
+		return false
+	}
+	if v, isText := n.String(); isText {
+		return refersByName(strings.ToLower(v))
+	}
+	return true
 }
 
 func (w *walker) cover(n yamledit.Node) {
@@ -231,6 +236,19 @@ func (w *walker) scalar(n yamledit.Node, key string) {
 		}
 	}
 	w.inside(n, covers([]byte(text), w.within(n, text)))
+	w.folded(n, text)
+}
+
+// folded reads the lines of a string that are joined to one.
+func (w *walker) folded(n yamledit.Node, text string) {
+	start, end := n.Span()
+	raw := w.doc.Bytes()[start:end]
+	if bytes.Count(raw, []byte("\n")) <= strings.Count(text, "\n")+1 {
+		return
+	}
+	for _, s := range assignments(raw, false) {
+		w.splices = append(w.splices, cover(w.doc.Bytes(), start+s.start, start+s.end))
+	}
 }
 
 // within returns the secrets in the text of a string. Where the text stands in the

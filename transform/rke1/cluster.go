@@ -46,15 +46,12 @@ func load(doc *yamledit.Document) (*Cluster, error) {
 	if !c.Config.IsMap() {
 		return nil, doc.Root().Errorf("not the configuration of an RKE cluster", "name a cluster.yml, or an object of Rancher that holds one")
 	}
-	err := c.writtenOut()
-	if err != nil {
-		return nil, err
-	}
 	if c.Wrapped {
 		if err := k8s.CheckNames(doc.Root().Get("metadata")); err != nil {
 			return nil, err
 		}
 	}
+	var err error
 	c.Read, err = read(c.Config, c.spelling)
 	return c, err
 }
@@ -103,20 +100,6 @@ func reversed(keys []string) []string {
 		out[len(keys)-1-i] = key
 	}
 	return out
-}
-
-// writtenOut makes sure that the nodes show what the stages read and edit: no
-// alias or merge key brings in more.
-func (c *Cluster) writtenOut() error {
-	if err := c.Config.Get("<<").Shared(); err != nil {
-		return err
-	}
-	for _, key := range []string{servicesKey, providerKey, addonsKey, versionKey} {
-		if err := c.get(key).Shared(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 var releaseForm = regexp.MustCompile(`^v\d+\.\d+\.\d+-rancher\d+(-\d+)?$`)

@@ -82,16 +82,25 @@ func TestTheVersionIsTheFilesOrItsImages(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadMustBeWrittenOut(t *testing.T) {
+func TestSharedConfigurationIsReadThrough(t *testing.T) {
 	for _, text := range []string{
 		"x: &p {name: aws}\ncloud_provider: *p\n",
 		onAWS + "services:\n  kubelet: &s {}\n  scheduler: *s\n",
 		onAWS + "x: &a {extra_args: {}}\nservices:\n  kube-controller:\n    <<: *a\n",
 		"x: &all\n  cloud_provider: {name: aws}\n<<: *all\n",
 	} {
-		if _, err := Open(parse(t, at(release, text)), ""); err == nil || !strings.Contains(err.Error(), "an anchor, alias or merge key (<<) stands in the way") {
+		c, err := Open(parse(t, at(release, text)), "")
+		if err != nil || c.Read.CloudProvider.Name != "aws" {
 			t.Errorf("%v for\n%s", err, text)
 		}
+	}
+}
+
+func TestAnEditOfASharedValueIsRefused(t *testing.T) {
+	text := at(release, "x: &p\n  name: aws\ny: *p\ncloud_provider: *p\n")
+	_, err := transform.Build(Distro(), parse(t, text), transform.Target{Accept: []string{"node-address-missing"}})
+	if err == nil || !strings.Contains(err.Error(), "c.yml:2, and its aliases (*) on c.yml:4, c.yml:5") {
+		t.Error(err)
 	}
 }
 

@@ -55,7 +55,7 @@ func IsCluster(doc *yamledit.Document) bool {
 
 // hasRole reports whether a node is a control plane as RKE writes it.
 func hasRole(n yamledit.Node) bool {
-	node, _ := merged(n.Value()).(map[string]any)
+	node, _ := n.Value().(map[string]any)
 	roles, _ := node["role"].([]any)
 	return slices.Contains(roles, any(controlPlaneRole))
 }

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
@@ -39,7 +40,9 @@ func (m *migration) installCCM() transform.Stage {
 	if m.lacksManager() {
 		s.Why = procedure.InstallElsewhere + "RKE keeps no charts in its file. Look first; the commands behind that install the chart, and are for a cluster where none runs."
 		s.Actions = append(procedure.LookForManager(), s.Actions...)
+		return s
 	}
+	s.Prepare = account.Manager(m.cloudConfig())
 	return s
 }
 

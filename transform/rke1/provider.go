@@ -5,9 +5,11 @@ package rke1
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -78,12 +80,26 @@ func (c *Cluster) checkProvider() error {
 	}
 	switch p := c.provider(); {
 	case p == inTree, p == externalName:
-		return nil
+		return c.checkComponents()
 	case p == "":
 		return transform.NotMigratable(at, "no cloud provider is set", "only clusters with the provider aws are migrated")
 	default:
-		return transform.NotMigratable(at, "the cloud provider is not aws", "migrate it with the procedure of that provider")
+		return transform.NotMigratable(at, "the cloud provider is not aws, but "+strconv.Quote(p), "migrate it with the procedure of that provider")
 	}
+}
+
+// checkComponents refuses arguments by which a component gets a provider that is
+// neither of the two: it is no stage's to change. Only the manager cannot be without.
+func (c *Cluster) checkComponents() error {
+	for _, service := range components {
+		for _, at := range c.places(service) {
+			a, set := args.LastPlaced(args.OfMap(at), componentFlag)
+			if set && a.Value != inTree && a.Value != external && (a.Value != "" || service == manager) {
+				return ruleset.UnknownProvider(a, service)
+			}
+		}
+	}
+	return nil
 }
 
 // workers reports whether a control plane may be a worker, too. Machines that

@@ -54,7 +54,7 @@ func decode(v any, s spelling) (c config, err error) {
 // dash, flags have strings for values (as RKE's own reader takes true and 200,
 // and the rule extra-args-type judges), and what RKE reads apart is left out.
 func normal(v any, s spelling) any {
-	root, isMap := merged(v).(map[string]any)
+	root, isMap := v.(map[string]any)
 	if !isMap {
 		return v
 	}
@@ -77,44 +77,6 @@ func normal(v any, s spelling) any {
 		out[name] = normalService(service, s)
 	}
 	return withKey(root, servicesKey, out)
-}
-
-// merged brings the entries of merge keys (<<) to where RKE's reader has them: an
-// entry of its own comes first, then the first mapping that has it.
-func merged(v any) any {
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = merged(inner)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for _, from := range append([]any{v}, mergedInto(v)...) {
-			from, _ := from.(map[string]any)
-			for key, inner := range from {
-				if _, own := out[key]; !own && key != mergeKey {
-					out[key] = merged(inner)
-				}
-			}
-		}
-		return out
-	}
-	return v
-}
-
-const mergeKey = "<<"
-
-// mergedInto returns what a mapping's merge key names, its own merge keys resolved.
-func mergedInto(m map[string]any) []any {
-	switch from := merged(m[mergeKey]).(type) {
-	case []any:
-		return from
-	case map[string]any:
-		return []any{from}
-	}
-	return nil
 }
 
 // normalProvider takes the settings of services in the spelling of Rancher's API,

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -22,6 +24,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Name: transform.SwitchToExternal,
 		Why: procedure.SwitchWhy +
 			"A block awsCloudProvider would turn the provider back into aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
+		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
 		Check:   m.checkSwitch,
 		Undo:    m.switchUndo,
@@ -33,6 +36,21 @@ func (m *migration) switchToExternal() transform.Stage {
 		Verify:      append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
 		Restore:     append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
 	}
+}
+
+// credentials are what kubelets need for ECR where the switch moves to a release
+// that has none, unless the file has a credential provider.
+func (m *migration) credentials() transform.Preparation {
+	set := slices.ContainsFunc(m.places(kubelet), func(at yamledit.Node) bool {
+		_, found := args.LastPlaced(args.OfMap(at), "image-credential-provider-config")
+		return found
+	})
+	if set || !m.move().Leaves(k8s.FirstWithout) {
+		return transform.Preparation{}
+	}
+	// RKE mounts /etc/kubernetes into the kubelet's container.
+	const folder = "/etc/kubernetes/credential-provider"
+	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
 }
 
 // afterByHand is the chart, which shows in no file of RKE. A cluster that is external

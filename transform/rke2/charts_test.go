@@ -143,7 +143,7 @@ func TestStagesEditTheSourceThatDecides(t *testing.T) {
 			t.Errorf("%s: %s\n%s", name, s.State, text)
 		}
 		end := step(t, all, transform.DisableLeaderMigration)
-		if text := string(end.After.Bytes()); !strings.Contains(text, over) || len(about(end.Findings, "ccm-args-unsafe")) != 0 {
+		if text := string(end.After.Bytes()); !strings.Contains(text, over) || strings.Contains(text, "--enable-leader-migration") || len(about(end.Findings, "ccm-args-unsafe")) != 0 {
 			t.Errorf("%s, at the end:\n%s", name, text)
 		}
 	}

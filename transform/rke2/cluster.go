@@ -29,6 +29,7 @@ type Cluster struct {
 
 	dataDir string
 	configs map[string]Config // by class; what Effective returns
+	setters *setters
 	strict  schema.Strictness
 
 	manifests func() ([]*yamledit.Document, error) // of additionalManifest
@@ -52,9 +53,6 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if !IsCluster(doc) {
 		return nil, root.Errorf("not a Cluster of provisioning.cattle.io/v1", "name a document that is one")
 	}
-	if err := writtenOut(root); err != nil {
-		return nil, err
-	}
 	if err := k8s.CheckNames(root.Get("metadata")); err != nil {
 		return nil, err
 	}
@@ -75,7 +73,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err := c.checkReferences(); err != nil {
 		return nil, err
 	}
-	c.strict, c.configs = strict, c.effective()
+	c.strict, c.configs, c.setters = strict, c.effective(), &setters{}
 	c.manifests = sync.OnceValues(bundle.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil
@@ -122,28 +120,6 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 	}
 	c.Classes, err = poolClasses(c.Name, config.MachinePools, at.Get("machinePools"))
 	return err
-}
-
-// writtenOut makes sure that the nodes show all the configuration: no alias or
-// merge key brings in more.
-func writtenOut(root yamledit.Node) error {
-	config := root.Get("spec", "rkeConfig")
-	for _, n := range []yamledit.Node{root, root.Get("metadata"), root.Get("spec"), config} {
-		if !n.IsMap() {
-			if err := n.Shared(); err != nil {
-				return err
-			}
-		}
-		if err := n.Get("<<").Shared(); err != nil {
-			return err
-		}
-	}
-	for _, part := range []string{"machineGlobalConfig", "machineSelectorConfig", filesKey, "machinePools", "dataDirectories"} {
-		if err := config.Get(part).Shared(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // object is as much of a cluster as its configuration depends on.

@@ -5,6 +5,7 @@ package rke2
 
 import (
 	"errors"
+	"github.com/google/go-cmp/cmp"
 	"strings"
 	"testing"
 
@@ -242,34 +243,41 @@ func TestEmptyEntriesAndNamesAreRefused(t *testing.T) {
 	}
 }
 
-func TestSharedConfigurationIsRefused(t *testing.T) {
+func TestSharedConfigurationIsReadThrough(t *testing.T) {
 	const head = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\n"
-	for _, c := range []struct {
-		name, text string
-		line       string
+	for name, c := range map[string]struct {
+		text, key string
+		value     any
+		line      int // on which the value is written
 	}{
-		{"an anchor", document("v1.26.15+rke2r1", "machineGlobalConfig:\n  kubelet-arg: &args [v=2]"), "c.yaml:8:"},
-		{"an alias", document("v1.26.15+rke2r1", "x: &args [v=2]\nmachineSelectorConfig:\n- config:\n    kubelet-arg: *args"), "c.yaml:10:"},
-		{"a merge key", document("v1.26.15+rke2r1", "x: &p {etcdRole: true}\nmachinePools:\n- <<: *p\n  name: a"), "c.yaml:9:"},
-		{"the directories", document("v1.26.15+rke2r1", "x: &p {k8sDistro: /a}\ndataDirectories: *p"), "c.yaml:8:"},
-		{"all of rkeConfig", head + "x: &c {machineGlobalConfig: {cni: calico}}\nspec:\n  rkeConfig: *c\n", "c.yaml:5:"},
-		{"merged into rkeConfig", head + "x: &c {machineGlobalConfig: {cni: calico}}\nspec:\n  rkeConfig:\n    <<: *c\n", "c.yaml:6:"},
-		{"merged into spec", head + "x: &c {rkeConfig: {}}\nspec:\n  <<: *c\n", "c.yaml:5:"},
-		{"merged into the metadata", head + "x: &m {name: a}\nmetadata: {<<: *m}\nspec: {rkeConfig: {}}\n", "c.yaml:4:"},
+		"an anchor":                {document(release, "machineGlobalConfig:\n  kubelet-arg: &args [v=2]"), "kubelet-arg", []any{"v=2"}, 8},
+		"an alias":                 {document(release, "x: &args [v=2]\nmachineSelectorConfig:\n- config:\n    kubelet-arg: *args"), "kubelet-arg", []any{"v=2"}, 7},
+		"a merge key":              {document(release, "x: &p\n  cni: calico\nmachineGlobalConfig:\n  <<: *p\n  profile: cis"), "cni", "calico", 8},
+		"a list of merged ones":    {document(release, "x: &p\n  cni: calico\ny: &q\n  cni: canal\nmachineGlobalConfig: {<<: [*q, *p]}"), "cni", "canal", 10},
+		"an own key before them":   {document(release, "x: &p\n  cni: calico\nmachineGlobalConfig:\n  <<: *p\n  cni: canal"), "cni", "canal", 11},
+		"the directories":          {document(release, "x: &p {k8sDistro: /a}\ndataDirectories: *p"), "data-dir", "/a", 7},
+		"all of rkeConfig":         {head + "x: &c\n  machineGlobalConfig: {cni: calico}\nspec:\n  rkeConfig: *c\n", "cni", "calico", 4},
+		"merged into rkeConfig":    {head + "x: &c\n  machineGlobalConfig: {cni: calico}\nspec:\n  rkeConfig:\n    <<: *c\n", "cni", "calico", 4},
+		"merged into spec":         {head + "x: &c\n  rkeConfig: {machineGlobalConfig: {cni: calico}}\nspec:\n  <<: *c\n", "cni", "calico", 4},
+		"merged into the metadata": {head + "x: &m {name: a}\nmetadata: {<<: *m}\nspec: {rkeConfig: {machineGlobalConfig: {cni: calico}}}\n", "cni", "calico", 5},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Open(parse(t, c.text), "v1.26.15+rke2r1")
-			if err == nil || !strings.HasPrefix(err.Error(), c.line) || !strings.Contains(err.Error(), "anchor") {
-				t.Errorf("got %v, want %s… anchor", err, c.line)
+		t.Run(name, func(t *testing.T) {
+			c0, err := Open(parse(t, c.text), release)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := c0.Effective(c0.Classes[0])[c.key]
+			if diff := cmp.Diff(c.value, got.Value); diff != "" || got.Origin.Written() != c.line {
+				t.Errorf("written on line %d instead of %d (-want +got):\n%s", got.Origin.Written(), c.line, diff)
 			}
 		})
 	}
 }
 
-func TestSharedValuesElsewhereAreFine(t *testing.T) {
-	c := opened(t, "&version v1.26.15+rke2r1", "registries: {configs: &r {}, mirrors: *r}\nmachineGlobalConfig: {cni: calico}")
-	if c.Version != "v1.26.15+rke2r1" {
-		t.Errorf("%+v", c)
+func TestPoolsMayShareValues(t *testing.T) {
+	c := opened(t, "&version v1.26.15+rke2r1", "machineGlobalConfig: {cni: calico}\nx: &p {controlPlaneRole: true, etcdRole: true}\nmachinePools:\n- {<<: *p, name: a}\n- {<<: *p, name: b, workerRole: true}\n")
+	if len(c.Classes) != 2 || !c.Classes[0].ControlPlane() || c.Classes[0].Worker() || !c.Classes[1].Etcd() || !c.Classes[1].Worker() {
+		t.Errorf("%+v", c.Classes)
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -83,6 +85,21 @@ func (c *Cluster) checkProvider() error {
 			return transform.NotMigratable(s.Origin, "the cloud provider is "+name+", not aws", "migrate it with the procedure of that provider")
 		default:
 			return transform.NotMigratable(c.RKEConfig(), "no cloud-provider-name reaches the machines of class "+class.Name, "only clusters with cloud-provider-name: aws are migrated")
+		}
+	}
+	return c.checkComponents()
+}
+
+// checkComponents refuses arguments by which a component gets a provider that is
+// neither of the two: it is no stage's to change. Only the manager cannot be without.
+func (c *Cluster) checkComponents() error {
+	for _, class := range c.Classes {
+		config := c.Effective(class)
+		for _, key := range componentArgs {
+			a, set := args.LastPlaced(args.Place(config[key].Origin), componentFlag)
+			if set && a.Value != inTree && a.Value != external && (a.Value != "" || key == managerArgs) {
+				return ruleset.UnknownProvider(a, key)
+			}
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ package rke2
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -98,15 +99,43 @@ func (c *Cluster) effectiveOf(class Class) Config {
 const dataDirKey = "data-dir"
 
 // Candidates returns the locations that set a key for a class, in the order of
-// the merge: the last one wins.
+// the merge: the last one wins. The caller must not change the result.
 func (c *Cluster) Candidates(class Class, key string) []yamledit.Node {
-	var found []yamledit.Node
-	for _, l := range c.Layers {
-		if n := l.Get(key); n.Exists() && l.Matches(class) {
-			found = append(found, n)
+	return c.setters.of(class, c.Layers)[key]
+}
+
+// setters are the locations that set each key, by the classes for which they do.
+type setters struct {
+	mu      sync.Mutex
+	byClass map[string]classSetters
+}
+
+type classSetters struct {
+	labels map[string]string
+	byKey  map[string][]yamledit.Node
+}
+
+// of goes through the layers once for each class.
+func (s *setters) of(class Class, layers []Layer) map[string][]yamledit.Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.byClass[class.Name]; ok && maps.Equal(known.labels, class.Labels) {
+		return known.byKey
+	}
+	byKey := map[string][]yamledit.Node{}
+	for _, l := range layers {
+		if !l.Matches(class) {
+			continue
+		}
+		for _, e := range l.Config.Entries() {
+			byKey[e.Key] = append(byKey[e.Key], e.Value)
 		}
 	}
-	return found
+	if s.byClass == nil {
+		s.byClass = map[string]classSetters{}
+	}
+	s.byClass[class.Name] = classSetters{class.Labels, byKey}
+	return byKey
 }
 
 // Reason says why a key that was set does not reach a machine.

@@ -150,10 +150,10 @@ func TestGrantRefusesANameThatIsTaken(t *testing.T) {
 
 func TestGrantRefusesManifestsThatCannotBeEdited(t *testing.T) {
 	for name, c := range map[string]struct{ config, want string }{
-		"not YAML":  {manifest("|", "kind: [\n"), "not YAML"},
-		"an anchor": {"additionalManifest: &m |\n  kind: ConfigMap\n", "anchor"},
-		"folded":    {manifest(">", strings.ReplaceAll(someMap, "\n", "\n\n")), "folded"},
-		"one line":  {"additionalManifest: '{kind: ConfigMap}'\n", "one line"},
+		"not YAML": {manifest("|", "kind: [\n"), "not YAML"},
+		"an alias": {"x: &m |\n  kind: ConfigMap\nadditionalManifest: *m\n", "the anchor (&) on c.yaml:7, and its aliases (*) on c.yaml:9"},
+		"folded":   {manifest(">", strings.ReplaceAll(someMap, "\n", "\n\n")), "folded"},
+		"one line": {"additionalManifest: '{kind: ConfigMap}'\n", "one line"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := transform.Build(Distro(), parse(t, document(release, c.config+onAWS)), transform.Target{})

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -38,6 +39,8 @@ func (m *migration) installCCM() transform.Stage {
 	if m.lacksManager() {
 		return notInFile(s)
 	}
+	config, _ := m.cloudConfig()
+	s.Prepare = account.Manager(config)
 	return s
 }
 

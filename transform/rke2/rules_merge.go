@@ -103,11 +103,19 @@ func (m *migration) overrides(judge func(key string, earlier, later yamledit.Nod
 	seen := map[pair]bool{}
 	var found []transform.Finding
 	for _, class := range m.Classes {
+		last := map[string]yamledit.Node{} // what has set a key so far
 		for _, l := range m.Layers {
+			if !l.Matches(class) {
+				continue
+			}
 			for _, entry := range l.Config.Entries() {
-				earlier, ok := m.before(class, l, entry.Key)
+				earlier, ok := last[entry.Key]
+				last[entry.Key] = entry.Value
+				if !ok || !m.reaches(class, entry.Key) {
+					continue
+				}
 				p := pair{earlier.Path(), entry.Value.Path()}
-				if !ok || seen[p] || !m.reaches(class, entry.Key) {
+				if seen[p] {
 					continue
 				}
 				seen[p] = true
@@ -128,17 +136,6 @@ func (m *migration) reaches(class Class, key string) bool {
 		return class.ControlPlane()
 	}
 	return class.Server() || !m.Release.ServerOnly(key)
-}
-
-// before returns the location that a layer overrides for a class.
-func (m *migration) before(class Class, l Layer, key string) (yamledit.Node, bool) {
-	all := m.Candidates(class, key)
-	for i, n := range all {
-		if i > 0 && n.Same(l.Get(key)) {
-			return all[i-1], true
-		}
-	}
-	return yamledit.Node{}, false
 }
 
 // valueDropped finds values of a kind that Rancher hands to no machine. A null

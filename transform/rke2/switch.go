@@ -8,7 +8,9 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -21,6 +23,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Name: transform.SwitchToExternal,
 		Why: m.switchWhy() +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
+		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
 		Check:   m.checkSwitch,
 		Undo:    m.switchUndo,
@@ -30,6 +33,18 @@ func (m *migration) switchToExternal() transform.Stage {
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
 		Restore: append([]transform.Action{m.settled()}, m.holder(procedure.LeaseStays)...),
 	}
+}
+
+// credentials are what kubelets need for ECR where the switch moves to a release
+// that has none, unless the file has a credential provider.
+func (m *migration) credentials() transform.Preparation {
+	set := slices.ContainsFunc(m.Classes, func(c Class) bool {
+		return m.Effective(c)["image-credential-provider-config"].Value != nil
+	})
+	if set || !m.move().Leaves(k8s.FirstWithout) {
+		return transform.Preparation{}
+	}
+	return account.ECR(account.Place{Config: "/var/lib/rancher/credentialprovider/config.yaml", Folder: "/var/lib/rancher/credentialprovider/bin"})
 }
 
 // switchWhy tells what the switch takes away: a provider, or only a name.

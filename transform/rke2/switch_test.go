@@ -134,6 +134,9 @@ func TestSwitchMakesComponentsExternal(t *testing.T) {
 			"[cloud-provider-name=aws]":                           "[cloud-provider-name=aws]",
 			"[cloud-config=/etc/aws.conf, cloud-provider=aws, 2]": "[cloud-config=/etc/aws.conf, cloud-provider=external, 2]",
 		} {
+			if key == managerArgs && strings.Contains(before, "cloud-provider=,") {
+				continue // a manager without a provider is refused
+			}
 			t.Run(key+" "+before, func(t *testing.T) {
 				got := after(t, onAWS+"  "+key+": "+before+"\n", transform.SwitchToExternal)
 				if diff := cmp.Diff(globalOff+"  "+key+": "+want+"\n", got); diff != "" {

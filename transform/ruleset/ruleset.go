@@ -7,7 +7,12 @@
 // stages it stops, is the distro's to say.
 package ruleset
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"strconv"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
 
 // Said is what a rule finds and what to do.
 type Said struct{ Message, Fix string }
@@ -126,6 +131,12 @@ var SaidOfNotInFile = Said{
 	"look with rke-lm verify whether one runs, then --accept ccm-not-in-file",
 }
 
+// UnknownProvider refuses an argument by which a component gets a provider that is
+// neither aws nor external. of says whose argument it is.
+func UnknownProvider(a args.Placed, of string) error {
+	return transform.NotMigratable(a.Node, of+" has the cloud provider "+strconv.Quote(a.Value)+", which is neither aws nor external", "write cloud-provider=aws or cloud-provider=external, or remove the argument")
+}
+
 // TwoOwners is what CCMFlagMissing says.
 const TwoOwners = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
 
@@ -152,11 +163,14 @@ var (
 	}
 )
 
+// LeaseGrant is the id of LeaseGrantMissing.
+const LeaseGrant = "lease-grant-missing"
+
 // LeaseGrantMissing is for leader migration that is on before its permission is there.
 func LeaseGrantMissing(guards []string) transform.Rule {
 	return transform.Rule{
-		ID: "lease-grant-missing", Severity: transform.Warning, Guards: guards, Acceptable: true,
-		Doc: "kube-controller-manager has leader migration on, and nothing in the file permits it to lock the migration lease: its cloud controllers run nowhere, unless the permission was granted elsewhere.",
+		ID: LeaseGrant, Severity: transform.Warning, Guards: guards, Acceptable: true,
+		Doc: "kube-controller-manager has leader migration on, and nothing in the file permits it to lock the migration lease: its cloud controllers run nowhere, unless the permission was granted elsewhere. Of manifests, lint judges those whose file or folder has permissions.",
 	}
 }
 

@@ -33,8 +33,11 @@ func findComments(d *Document) []comment {
 
 // innerComments returns the comments of the YAML in strings.
 func (d *Document) innerComments(n Node) []comment {
+	if n.at != n.y {
+		return nil // they are the anchor's
+	}
 	var found []comment
-	for _, c := range n.Children() {
+	for _, c := range n.children() {
 		found = append(found, d.innerComments(c)...)
 	}
 	text, ok := n.String()
@@ -151,7 +154,7 @@ func (n Node) Comments() []int {
 
 // extent returns the bytes of an entry with its key, or of an item with its dash.
 func (n Node) extent() (start, end int) {
-	start, end = n.Span()
+	start, end = n.span(n.at)
 	if n.key != nil {
 		return n.doc.start(n.key), end
 	}

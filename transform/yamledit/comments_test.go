@@ -113,7 +113,11 @@ func TestNoRemovalLosesAComment(t *testing.T) {
 				e := d.Edit()
 				e.Remove(n)
 				after, _, err := e.Apply()
-				if err != nil {
+				switch {
+				case err == nil:
+				case strings.Contains(err.Error(), "who share this value"), strings.Contains(err.Error(), "merge key"):
+					continue
+				default:
 					t.Errorf("%s: %v", file, err)
 					continue
 				}

@@ -23,6 +23,7 @@ import (
 type Document struct {
 	chunk Chunk
 	root  *yaml.Node // nil for a document without content
+	outer *yaml.Node // root, or the list that holds it
 	json  bool
 	flat  bool // the text of a string on one line: every line is the first
 	lines func() *lineIndex
@@ -32,6 +33,7 @@ type Document struct {
 	strings int
 
 	comments func() []comment
+	aliases  func() map[*yaml.Node][]*yaml.Node // of anchored nodes
 }
 
 // Parse reads one document. It fails with an *Error for text that is not UTF-8
@@ -44,10 +46,11 @@ func Parse(c Chunk) (*Document, error) {
 	if err != nil {
 		return nil, parseError(c, err)
 	}
-	d := &Document{chunk: c, root: root, texts: &texts{}}
+	d := &Document{chunk: c, root: root, outer: root, texts: &texts{}}
 	d.lines = sync.OnceValue(func() *lineIndex { return indexLines(c.Bytes) })
 	d.style = sync.OnceValue(func() *style { return detectStyle(d) })
 	d.comments = sync.OnceValue(func() []comment { return findComments(d) })
+	d.aliases = sync.OnceValue(func() map[*yaml.Node][]*yaml.Node { return findAliases(root) })
 	d.json = root != nil && isJSON(c.Bytes)
 	if err := d.checkNesting(); err != nil {
 		return nil, err
@@ -56,14 +59,23 @@ func Parse(c Chunk) (*Document, error) {
 		return nil, d.errorAt(n, fmt.Sprintf("the key %q stands twice in one mapping", clip(n.Value)), "remove one of the two; YAML readers disagree on which one counts")
 	}
 	if expanded(root, map[*yaml.Node]int{}) > mostNodes {
-		return nil, d.errorAt(root, "its aliases (*) multiply to more than a million values", "write the values out")
+		return nil, d.errorAt(root, "its aliases (*) multiply to more values than any cluster has", "write the values out")
 	}
+	if root != nil && bytes.Contains(c.Bytes, []byte(mergeText)) {
+		if err := d.checkMerges(root); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.checkLevels(); err != nil {
+		return nil, err
+	}
+	d.takeItem()
 	return d, nil
 }
 
-// mostNodes bounds what aliases may multiply a document to; no cluster comes
-// near it.
-const mostNodes = 1 << 20
+// mostNodes bounds how many values aliases may bring into a document; no cluster
+// comes near it.
+const mostNodes = 1 << 16
 
 // expanded counts the nodes behind the aliases of a tree, each as often as a
 // reader meets it; seen holds the counts of anchored nodes.
@@ -115,7 +127,7 @@ func (d *Document) File() string { return d.chunk.File }
 func (d *Document) IsJSON() bool { return d.json }
 
 // Root returns the top node; it does not exist in an empty document.
-func (d *Document) Root() Node { return Node{doc: d, y: d.root} }
+func (d *Document) Root() Node { return Node{doc: d, y: d.root, at: d.root} }
 
 func (d *Document) errorAt(n *yaml.Node, what, do string) *Error {
 	return &Error{File: d.chunk.File, Line: d.fileLine(n), What: what, Do: do}

@@ -21,6 +21,8 @@ type Edit struct {
 	order []*change
 	inner embeddings
 	err   error
+
+	twins map[*yaml.Node]*yaml.Node // anchored nodes and their successors, in a proof
 }
 
 // change is all that happens to one node.
@@ -107,7 +109,7 @@ func (e *Edit) Removed() []Node {
 func (e *Edit) Replaced() []Node {
 	replaced := e.Removed()
 	for _, c := range e.order {
-		if c.set != nil && !c.spliced || c.rename != nil || len(c.insert) > 0 && c.node.Len() == 0 {
+		if c.set != nil && !c.spliced || c.rename != nil || len(c.insert) > 0 && c.node.written() == 0 {
 			replaced = append(replaced, c.node)
 		}
 	}
@@ -123,14 +125,14 @@ func (e *Edit) Replaced() []Node {
 
 // Set gives an existing node a new value. A scalar keeps its quotes.
 func (e *Edit) Set(n Node, v any) {
-	if v, ok := e.value(n, v); ok && e.writable(n) {
+	if v, ok := e.value(n, v); ok && e.writable(n, false) {
 		e.change(n).set = &promise{v}
 	}
 }
 
 // Rename changes the key of a mapping's value.
 func (e *Edit) Rename(n Node, key string) {
-	if !e.writable(n) {
+	if !e.writable(n, false) || !e.reveals(n) {
 		return
 	}
 	if n.key == nil || n.Parent().Get(key).Exists() {
@@ -142,12 +144,16 @@ func (e *Edit) Rename(n Node, key string) {
 
 // Insert adds a key to a mapping: in its place where three or more keys are
 // sorted, else at the end.
-func (e *Edit) Insert(m Node, key string, v any) { e.insertKey(m, m.Len(), key, v) }
+func (e *Edit) Insert(m Node, key string, v any) { e.insertKey(m, m.written(), key, v) }
 
 // InsertAfter adds a key to the mapping of the given entry: in its place where
 // three or more keys are sorted, else behind the entry.
 func (e *Edit) InsertAfter(sibling Node, key string, v any) {
-	e.insertKey(sibling.Parent(), sibling.index+1, key, v)
+	i := sibling.index + 1
+	if sibling.from != nil {
+		i = sibling.Parent().written()
+	}
+	e.insertKey(sibling.Parent(), i, key, v)
 }
 
 func (e *Edit) insertKey(m Node, i int, key string, v any) {
@@ -168,12 +174,12 @@ func (e *Edit) insertKey(m Node, i int, key string, v any) {
 func (e *Edit) InsertItem(list Node, i int, v any) { e.insert(list, i, "", v) }
 
 // Append adds an item at the end of a list.
-func (e *Edit) Append(list Node, v any) { e.insert(list, list.Len(), "", v) }
+func (e *Edit) Append(list Node, v any) { e.insert(list, list.written(), "", v) }
 
 // Remove takes an entry out of its mapping or an item out of its list. A
 // collection that loses its last member stays, as {} or [].
 func (e *Edit) Remove(n Node) {
-	if !e.writable(n) {
+	if !e.writable(n, false) || !e.reveals(n) {
 		return
 	}
 	p := n.Parent()
@@ -188,12 +194,12 @@ func (e *Edit) Remove(n Node) {
 // the correction of keys that were indented too little. They must follow n, one
 // after the other.
 func (e *Edit) Adopt(n Node, entries []Node) {
-	if !e.writable(n) {
+	if !e.writable(n, true) {
 		return
 	}
 	p := n.Parent()
 	for i, c := range entries {
-		if !e.writable(c) {
+		if !e.writable(c, true) {
 			return
 		}
 		if c.Parent().y != p.y || c.index != n.index+1+i {
@@ -207,7 +213,7 @@ func (e *Edit) Adopt(n Node, entries []Node) {
 
 func (e *Edit) insert(c Node, i int, key string, v any) {
 	v, ok := e.value(c, v)
-	if !ok || !e.writable(c) {
+	if !ok || !e.writable(c, true) {
 		return
 	}
 	if !c.IsMap() && !c.IsList() {
@@ -225,12 +231,12 @@ func (e *Edit) value(n Node, v any) (any, bool) {
 		e.fail(err)
 		return nil, false
 	}
-	return nv, n.doc == e.doc || e.writable(n)
+	return nv, n.doc == e.doc || e.writable(n, true)
 }
 
-// writable refuses nodes that are not there, belong elsewhere, or are shared
-// through an anchor.
-func (e *Edit) writable(n Node) bool {
+// writable refuses nodes that are not there, belong elsewhere, or share their value
+// with others. With inside the node's own members change.
+func (e *Edit) writable(n Node, inside bool) bool {
 	switch {
 	case e.err != nil:
 		return false
@@ -238,32 +244,33 @@ func (e *Edit) writable(n Node) bool {
 		e.fail(&Error{File: e.doc.File(), Line: e.doc.chunk.Line + 1, What: "an edit names a node that is not in the document", Do: "report this as a bug of rke-lm"})
 		return false
 	}
-	if err := n.sharedHere(); err != nil {
+	if err := n.sharedAbove(inside); err != nil {
 		e.fail(err)
 		return false
 	}
 	return true
 }
 
-// sharedHere looks at the node and what holds it; anchors below it only matter
-// when they go away, and then the proof notices.
-func (n Node) sharedHere() error {
-	if n.y.Kind == yaml.AliasNode || n.y.Anchor != "" {
-		return n.sharedError(n.y)
+// reveals refuses to take a key away that hides one of a merge key.
+func (e *Edit) reveals(n Node) bool {
+	if n.key == nil || mergeKey(n.parent.y) == nil {
+		return true
 	}
-	for p := n.parent; p != nil; p = p.parent {
-		if p.y.Anchor != "" {
-			return p.sharedError(p.y)
+	i := slices.Index(n.parent.y.Content, mergeKey(n.parent.y))
+	for _, from := range sources(n.parent.y.Content[i+1]) {
+		if slices.ContainsFunc(pairs(from), func(p pair) bool { return sameKey(p.key, n.key) }) {
+			e.fail(n.Errorf("a merge key (<<) of the mapping brings in the same key, which would count instead", "write the values out where they are used"))
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 func (e *Edit) change(n Node) *change {
-	c := e.ops[n.y]
+	c := e.ops[n.at]
 	if c == nil {
 		c = &change{node: n, insert: map[int][]insert{}, remove: map[int]bool{}, moved: map[int]bool{}}
-		e.ops[n.y] = c
+		e.ops[n.at] = c
 		e.order = append(e.order, c)
 	}
 	return c
@@ -280,6 +287,9 @@ func (e *Edit) fail(err error) {
 func (e *Edit) Apply() (*Document, []Splice, error) {
 	if e.err != nil {
 		return nil, nil, e.err
+	}
+	if err := e.orphans(); err != nil {
+		return nil, nil, err
 	}
 	p := &splicer{doc: e.doc, edit: e}
 	if err := p.embedded(); err != nil {
@@ -343,6 +353,9 @@ func what(err error) string {
 // sortedPlace returns the index at which key keeps a mapping of three or more
 // sorted keys sorted.
 func sortedPlace(m Node, key string) (int, bool) {
+	if m.IsMap() && mergeKey(m.y) != nil {
+		return 0, false // indexes count what is written
+	}
 	es := m.Entries()
 	byKey := func(a, b Entry) int { return strings.Compare(a.Key, b.Key) }
 	if len(es) < 3 || !slices.IsSortedFunc(es, byKey) {
@@ -356,7 +369,7 @@ func sortedPlace(m Node, key string) (int, bool) {
 // block can stand without swallowing what follows: a comment that is indented like
 // its text, or a line of more blanks than that.
 func (d *Document) clearOfComments(m Node, i int) int {
-	if !m.IsMap() || m.Len() == 0 || m.y.Style&yaml.FlowStyle != 0 {
+	if !m.IsMap() || m.written() == 0 || m.y.Style&yaml.FlowStyle != 0 {
 		return i
 	}
 	textColumn := m.y.Content[0].Column - 1 + d.style().step

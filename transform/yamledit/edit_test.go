@@ -238,6 +238,39 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 	})
 }
 
+func TestJSONInSingleQuotesIsEditedInPlace(t *testing.T) {
+	inside := func(change func(*Edit, Node)) func(*Edit, Node) {
+		return func(e *Edit, n Node) {
+			in, err := e.Embedded(n.Get("v"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(in.Edit(0), in.Documents()[0].Root())
+		}
+	}
+	runEdits(t, []editCase{
+		{"an item", `v: '{"args": ["--v=2"], "name": "it''s"}' # why` + "\n", inside(appendTo("--f", "args")), `v: '{"args": ["--v=2", "--f"], "name": "it''s"}' # why` + "\n"},
+		{"a value with a quote", `v: '{"name": "it''s"}'` + "\n", inside(set("we're", "name")), `v: '{"name": "we''re"}'` + "\n"},
+	})
+}
+
+func TestJSONKeepsItsStep(t *testing.T) {
+	const in = "{\n    \"a\": {\n        \"b\": []\n    }\n}\n"
+	runEdits(t, []editCase{
+		{"an item", in, appendTo("y", "a", "b"), strings.Replace(in, "[]", "[\n            \"y\"\n        ]", 1)},
+	})
+}
+
+func TestJSONKeepsItsTabs(t *testing.T) {
+	const in = "{\n\t\"a\": {\n\t\t\"b\": [\n\t\t\t\"x\"\n\t\t]\n\t},\n\t\"c\": []\n}\n"
+	runEdits(t, []editCase{
+		{"an item", in, appendTo("y", "a", "b"), strings.Replace(in, "\"x\"", "\"x\",\n\t\t\t\"y\"", 1)},
+		{"a key with a list", in, add("d", []any{"y"}, "a"), strings.Replace(in, "\t\t]\n", "\t\t],\n\t\t\"d\": [\n\t\t\t\"y\"\n\t\t]\n", 1)},
+		{"a list that was empty", in, appendTo("y", "c"), strings.Replace(in, "[]", "[\n\t\t\"y\"\n\t]", 1)},
+		{"a mapping that takes the place of a scalar", "{\n\t\"a\": 1\n}\n", set(Map{{"k", "v"}}, "a"), "{\n\t\"a\": {\n\t\t\"k\": \"v\"\n\t}\n}\n"},
+	})
+}
+
 func TestSeveralChangesOfOneEditStandSideBySide(t *testing.T) {
 	runEdits(t, []editCase{
 		{"a key behind a mapping, and an item at the end of its last list", "m:\n  l:\n    - x\nz: 1\n", func(e *Edit, n Node) {
@@ -353,10 +386,6 @@ func TestEditsThatAreNotSafeAreRefused(t *testing.T) {
 		change   func(*Edit, Node)
 		want     string
 	}{
-		{"an anchored value", "a: &x aws\nb: *x\n", set("external", "a"), "in.yaml:1: a: an anchor, alias or merge key (<<) stands in the way; write the values out"},
-		{"an alias", "a: &x aws\nb: *x\n", set("external", "b"), "in.yaml:2: b: an anchor, alias"},
-		{"something below an anchor", "a: &x\n  b: aws\nc: *x\n", set("external", "a", "b"), "in.yaml:1: a: an anchor, alias"},
-		{"a merge key", "b: &b {c: aws}\na:\n  <<: *b\n  d: 1\n", set("x", "a", "<<"), "in.yaml:3: a.<<: an anchor, alias or merge key"},
 		{"a folded manifest", "x: 1\nm: >\n  a: 1\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:2: m: a folded scalar (>) holds YAML"},
 		{"a manifest in single quotes", "m: 'a: 1'\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:1: m: a string of one line holds YAML"},
 		{"a manifest in double quotes over several lines", "m: \"a: 1\\n\\\n  b: 2\"\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:1: m: a quoted string of several lines"},

@@ -78,7 +78,7 @@ func (e *Edit) Embedded(n Node) (*Embedded, error) {
 	if in := e.inner.of(n); in != nil {
 		return in, nil
 	}
-	if !e.writable(n) {
+	if !e.writable(n, true) {
 		return nil, e.err
 	}
 	in, err := n.Embedded()
@@ -164,19 +164,53 @@ func (n Node) Outer(inner []Splice) ([]Splice, error) {
 	case y.Style&yaml.DoubleQuotedStyle != 0:
 		offsets, ok := n.doc.quotedOffsets(y)
 		if !ok {
-			return nil, n.Errorf("a quoted string of several lines holds YAML", "write it as a literal block (|)")
+			return nil, n.Errorf("a quoted string of several lines holds YAML", n.asLiteral())
 		}
 		move = func(sp Splice) Splice { return Splice{offsets[sp.Start], offsets[sp.End], escaped(sp.New)} }
 	case y.Style&yaml.FoldedStyle != 0:
-		return nil, n.Errorf("a folded scalar (>) holds YAML; folding hides where its lines end", "write it as a literal block (|)")
+		return nil, n.Errorf("a folded scalar (>) holds YAML; folding hides where its lines end", n.asLiteral())
+	case y.Style&yaml.SingleQuotedStyle != 0:
+		offsets, ok := n.doc.singleOffsets(y)
+		if !ok {
+			return nil, n.Errorf("a string in single quotes over several lines holds YAML", n.asLiteral())
+		}
+		if slices.ContainsFunc(inner, func(sp Splice) bool { return !printable(sp.New) || strings.Contains(sp.New, "\n") }) {
+			return nil, n.Errorf("a string of one line holds YAML", n.asLiteral())
+		}
+		move = func(sp Splice) Splice {
+			return Splice{offsets[sp.Start], offsets[sp.End], strings.ReplaceAll(sp.New, "'", "''")}
+		}
 	default:
-		return nil, n.Errorf("a string of one line holds YAML", "write it as a literal block (|)")
+		return nil, n.Errorf("a string without quotes holds YAML", n.asLiteral())
 	}
 	out := make([]Splice, len(inner))
 	for i, sp := range inner {
 		out[i] = move(sp)
 	}
 	return out, nil
+}
+
+// asLiteral is the advice for strings whose bytes are not those of their value.
+func (n Node) asLiteral() string {
+	return "write it as a literal block (|): " + n.Key() + ": | and the lines of the text below, indented"
+}
+
+// singleOffsets maps offsets of the value of a single-quoted scalar on one line to
+// the document.
+func (d *Document) singleOffsets(n *yaml.Node) ([]int, bool) {
+	src, i, end := d.Bytes(), d.contentStart(n)+1, d.end(n)-1
+	offsets := make([]int, 0, len(n.Value)+1)
+	for i < end {
+		if breakLen(src[i:]) > 0 {
+			return nil, false
+		}
+		offsets = append(offsets, i)
+		if src[i] == '\'' {
+			i++ // it is doubled
+		}
+		i++
+	}
+	return append(offsets, end), len(offsets) == len(n.Value)
 }
 
 // literal maps splices of a literal scalar's value to the document: the value's

@@ -21,19 +21,43 @@ func (d *Document) start(n *yaml.Node) int { return d.lines().offset(n.Line, n.C
 
 // contentStart returns the offset of n behind its tag and anchor.
 func (d *Document) contentStart(n *yaml.Node) int {
-	src, i := d.Bytes(), d.start(n)
-	if n.Anchor == "" && n.Style&yaml.TaggedStyle == 0 {
+	end := d.propertiesEnd(n)
+	switch {
+	case end == d.start(n):
+		return end
+	case n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0:
+		return end // a null that is left out
+	}
+	if i := skipSeparators(d.Bytes(), end); i < len(d.Bytes()) {
 		return i
 	}
+	return end
+}
+
+// propertiesEnd returns the offset behind the tag and the anchor of n, or its start.
+func (d *Document) propertiesEnd(n *yaml.Node) int {
+	src, i := d.Bytes(), d.start(n)
+	if n.Kind == yaml.AliasNode || n.Anchor == "" && n.Style&yaml.TaggedStyle == 0 {
+		return i
+	}
+	end := i
 	for i < len(src) && (src[i] == '!' || src[i] == '&') {
 		for i < len(src) && !isSpace(src[i:]) {
 			i++
 		}
-		if next := skipBlank(src, i); next < len(src) {
-			i = next
-		}
+		end = i
+		i = skipSeparators(src, i)
 	}
-	return i
+	return end
+}
+
+// anchorEnd returns where a new value of n starts: behind its anchor, which stays.
+// A tag goes with the value that it is about.
+func (d *Document) anchorEnd(n *yaml.Node) int {
+	if n.Anchor == "" || n.Style&yaml.TaggedStyle != 0 {
+		return d.start(n)
+	}
+	return d.contentStart(n)
 }
 
 // end returns the offset behind the last byte of n, its line break excluded.
@@ -299,16 +323,20 @@ func skipSeparators(src []byte, i int) int {
 	return i
 }
 
-// Span returns the bytes of an existing node in its document, tag and anchor
-// included; for a null that is left out both are the same.
-func (n Node) Span() (start, end int) {
-	if !hasText(n.y) {
+// Span returns the bytes of an existing node's value in its document, tag and
+// anchor included, for an alias those of what it names; for a null that is left
+// out both are the same.
+func (n Node) Span() (start, end int) { return n.span(n.y) }
+
+// span returns the bytes of the node's value, or of the alias in its place.
+func (n Node) span(y *yaml.Node) (start, end int) {
+	if !hasText(y) {
 		if n.key == nil {
-			s := n.doc.start(n.y)
+			s := n.doc.start(y)
 			return s, s
 		}
 		e := n.doc.afterColon(n.key)
 		return e, e
 	}
-	return n.doc.start(n.y), n.doc.end(n.y)
+	return n.doc.start(y), n.doc.end(y)
 }

@@ -55,6 +55,14 @@ func (d *Document) checkNesting() error {
 	return nil
 }
 
+// checkLevels refuses aliases that make a tree too deep.
+func (d *Document) checkLevels() error {
+	if d.root != nil && len(d.aliases()) > 0 && levels(d.root, map[*yaml.Node]int{}) > MaxNesting {
+		return d.errorAt(d.root, fmt.Sprintf("its aliases (*) nest more than %d mappings and lists", MaxNesting), deepAdvice).because(ErrTooDeep)
+	}
+	return nil
+}
+
 // checkEmbedding refuses to read a string that is inside of too many others.
 func (n Node) checkEmbedding() error {
 	if n.doc.strings < MaxEmbedding {

@@ -4,6 +4,7 @@
 package yamledit
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,10 +15,12 @@ import (
 // every node that was looked up in vain, does not exist.
 type Node struct {
 	doc    *Document
-	y      *yaml.Node
+	y      *yaml.Node // what is there, an alias read through
+	at     *yaml.Node // as it stands there: y, or an alias of it
 	key    *yaml.Node // of a mapping's value
 	parent *Node
-	index  int // of a list's item, or of a mapping's entry
+	index  int        // of a list's item, or of a mapping's entry; -1 for one of a merge key
+	from   *yaml.Node // the mapping that a merge key brought it in from
 }
 
 // Entry is one key of a mapping and its value.
@@ -30,7 +33,7 @@ type Entry struct {
 // out behind a key, exists.
 func (n Node) Exists() bool { return n.y != nil }
 
-// IsMap, IsList and IsScalar tell the kind; aliases are none of them.
+// IsMap, IsList and IsScalar tell the kind.
 func (n Node) IsMap() bool { return n.y != nil && n.y.Kind == yaml.MappingNode }
 
 // IsList reports whether the node is a sequence.
@@ -42,7 +45,7 @@ func (n Node) IsScalar() bool { return n.y != nil && n.y.Kind == yaml.ScalarNode
 // IsNull reports whether the node exists and is null.
 func (n Node) IsNull() bool { return n.IsScalar() && n.Value() == nil }
 
-// Get follows keys from mapping to mapping. It does not follow aliases.
+// Get follows keys from mapping to mapping.
 func (n Node) Get(keys ...string) Node {
 	for _, k := range keys {
 		n = n.entry(k)
@@ -54,27 +57,66 @@ func (n Node) entry(key string) Node {
 	if !n.IsMap() {
 		return Node{doc: n.doc}
 	}
+	merges := false
 	for i := 0; i+1 < len(n.y.Content); i += 2 {
-		if k := n.y.Content[i]; k.Kind == yaml.ScalarNode && k.Value == key {
+		k := n.y.Content[i]
+		switch {
+		case isMergeKey(k):
+			merges = true
+		case k.Kind == yaml.ScalarNode && k.Value == key:
 			return n.child(i / 2)
+		}
+	}
+	if merges {
+		for _, c := range n.merged() {
+			if c.key.Kind == yaml.ScalarNode && c.key.Value == key {
+				return c
+			}
 		}
 	}
 	return Node{doc: n.doc}
 }
 
-// child returns entry or item i.
-func (n Node) child(i int) Node {
-	c := Node{doc: n.doc, parent: &n, index: i}
+// child returns entry or item i as it is written.
+func (n Node) child(i int) Node { return n.take(i) }
+
+// take returns entry or item i with n itself as its parent.
+func (n *Node) take(i int) Node {
+	c := Node{doc: n.doc, parent: n, index: i}
 	if n.y.Kind == yaml.MappingNode {
-		c.key, c.y = n.y.Content[2*i], n.y.Content[2*i+1]
+		c.key, c.at = n.y.Content[2*i], n.y.Content[2*i+1]
 	} else {
-		c.y = n.y.Content[i]
+		c.at = n.y.Content[i]
 	}
+	c.y = resolved(c.at)
 	return c
+}
+
+// merged returns the entries that a merge key brings in.
+func (n Node) merged() []Node {
+	return slices.DeleteFunc(n.members(), func(c Node) bool { return c.from == nil })
+}
+
+// members returns the entries of a mapping as readers see them.
+func (n Node) members() []Node {
+	list := pairs(n.y)
+	ns := make([]Node, len(list))
+	for i, p := range list {
+		ns[i] = Node{doc: n.doc, parent: &n, index: p.index, key: p.key, at: p.value, y: resolved(p.value), from: p.from}
+	}
+	return ns
 }
 
 // Len returns the number of entries or items.
 func (n Node) Len() int {
+	if n.IsMap() && mergeKey(n.y) != nil {
+		return len(pairs(n.y))
+	}
+	return n.written()
+}
+
+// written returns the number of entries or items as they are written.
+func (n Node) written() int {
 	switch {
 	case n.IsMap():
 		return len(n.y.Content) / 2
@@ -84,17 +126,31 @@ func (n Node) Len() int {
 	return 0
 }
 
-// Entries returns a mapping's entries in the order of the file.
+// Entries returns a mapping's entries in the order of the file, those of a merge
+// key in its place.
 func (n Node) Entries() []Entry {
 	if !n.IsMap() {
 		return nil
 	}
-	es := make([]Entry, n.Len())
-	for i := range es {
-		c := n.child(i)
+	var ns []Node
+	if mergeKey(n.y) != nil {
+		ns = n.members()
+	} else {
+		ns = n.children()
+	}
+	es := make([]Entry, len(ns))
+	for i, c := range ns {
 		es[i] = Entry{Key: c.key.Value, Value: c}
 	}
 	return es
+}
+
+func (n Node) children() []Node {
+	ns := make([]Node, n.written())
+	for i := range ns {
+		ns[i] = n.take(i)
+	}
+	return ns
 }
 
 // Items returns a list's items.
@@ -102,11 +158,7 @@ func (n Node) Items() []Node {
 	if !n.IsList() {
 		return nil
 	}
-	ns := make([]Node, n.Len())
-	for i := range ns {
-		ns[i] = n.child(i)
-	}
-	return ns
+	return n.children()
 }
 
 // Parent returns the collection that holds the node.
@@ -140,7 +192,7 @@ func (n Node) Line() int {
 	case n.key != nil:
 		return n.doc.fileLine(n.key)
 	}
-	return n.doc.fileLine(n.y)
+	return n.doc.fileLine(n.at)
 }
 
 // Text returns the bytes of the node as they stand in its document.
@@ -169,7 +221,7 @@ func (n Node) Path() string {
 
 // Errorf returns an error that points at the node.
 func (n Node) Errorf(what, do string) *Error {
-	at := n.y
+	at := n.at
 	if n.key != nil {
 		at = n.key
 	}
@@ -179,67 +231,13 @@ func (n Node) Errorf(what, do string) *Error {
 	return n.doc.errorAt(at, what, do)
 }
 
-// Shared returns an error that points at the first anchor, alias or merge key
-// in or above the node, or nil. A change to such a node would also change other
-// places, and what it holds cannot be read off it alone.
-func (n Node) Shared() error {
-	for p := n.parent; p != nil; p = p.parent {
-		if p.y.Anchor != "" {
-			return p.sharedError(p.y)
-		}
-		if k := mergeKey(p.y); k != nil {
-			return p.sharedError(k)
-		}
-	}
-	if s := sharedIn(n.y); s != nil {
-		return n.sharedError(s)
-	}
-	return nil
-}
-
-func (n Node) sharedError(at *yaml.Node) error {
-	e := n.Errorf("an anchor, alias or merge key (<<) stands in the way", "write the values out where they are used")
-	e.Line = n.doc.fileLine(at)
-	return e
-}
-
-func sharedIn(n *yaml.Node) *yaml.Node {
-	if n == nil {
-		return nil
-	}
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return n
-	}
-	if k := mergeKey(n); k != nil {
-		return k
-	}
-	for _, c := range n.Content {
-		if s := sharedIn(c); s != nil {
-			return s
-		}
-	}
-	return nil
-}
-
-func mergeKey(n *yaml.Node) *yaml.Node {
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i < len(n.Content); i += 2 {
-		if n.Content[i].Tag == "!!merge" {
-			return n.Content[i]
-		}
-	}
-	return nil
-}
-
-// Children returns the items of a list or the values of a mapping.
+// Children returns what a collection is written with: the items of a list, or the
+// values of a mapping, that of a merge key and those that it brings in as well.
 func (n Node) Children() []Node {
-	ns := make([]Node, n.Len())
-	for i := range ns {
-		ns[i] = n.child(i)
+	if n.IsMap() && mergeKey(n.y) != nil {
+		return append(n.children(), n.merged()...)
 	}
-	return ns
+	return n.children()
 }
 
 // Unquoted finds text in a plain scalar, key or value, and also a mapping or list
@@ -271,4 +269,12 @@ func unquoted(n *yaml.Node, text string) *yaml.Node {
 }
 
 // Same reports whether two nodes are one place.
-func (n Node) Same(o Node) bool { return n.y == o.y }
+func (n Node) Same(o Node) bool {
+	switch {
+	case n.at != o.at:
+		return false
+	case n.parent == nil || o.parent == nil:
+		return n.parent == o.parent
+	}
+	return n.parent.Same(*o.parent)
+}

@@ -13,23 +13,29 @@ import (
 // changes. It looks at kinds, tags, values, anchors and the order of members;
 // positions and comments may move.
 func (e *Edit) prove(after *Document) error {
-	if e.doc.root == nil || after.root == nil {
-		if e.doc.root != after.root {
+	e.twins = map[*yaml.Node]*yaml.Node{}
+	if e.doc.outer == nil || after.outer == nil {
+		if e.doc.outer != after.outer {
 			return fmt.Errorf("a document without content changed")
 		}
 		return nil
 	}
-	return e.same(e.doc.root, after.root)
+	return e.same(e.doc.outer, after.outer)
 }
 
 // same compares node b with node a, its successor.
 func (e *Edit) same(b, a *yaml.Node) error {
 	c := e.ops[b]
+	if b.Anchor != "" {
+		e.twins[b] = a
+	}
 	switch {
 	case c == nil || c.onlyRenames():
 		return e.sameNode(b, a)
 	case c.set != nil:
-		return equalValue(a, c.set.value)
+		return equalSet(b, a, c.set.value)
+	case a.Anchor != b.Anchor:
+		return fmt.Errorf("line %d: an anchor changed", a.Line)
 	case c.adopted != nil:
 		return e.sameMembers(adoptedMembers(c.adopted), a)
 	}
@@ -39,11 +45,21 @@ func (e *Edit) same(b, a *yaml.Node) error {
 	return e.sameMembers(e.members(b, c), a)
 }
 
+// equalSet compares a node with its promise. Its anchor may stay.
+func equalSet(b, a *yaml.Node, want any) error {
+	if a.Anchor != "" && a.Anchor != b.Anchor {
+		return fmt.Errorf("line %d: an anchor changed", a.Line)
+	}
+	bare := *a
+	bare.Anchor = ""
+	return equalValue(&bare, want)
+}
+
 func (e *Edit) sameNode(b, a *yaml.Node) error {
 	switch {
 	case b.Kind != a.Kind || b.Tag != a.Tag || b.Style != a.Style:
 		return fmt.Errorf("line %d: the kind of a value changed", a.Line)
-	case b.Kind == yaml.AliasNode && b.Value != a.Value, b.Anchor != a.Anchor:
+	case b.Kind == yaml.AliasNode && (b.Value != a.Value || e.twins[b.Alias] != a.Alias), b.Anchor != a.Anchor:
 		return fmt.Errorf("line %d: an anchor or alias changed", a.Line)
 	case b.Kind == yaml.ScalarNode && b.Value != a.Value:
 		return fmt.Errorf("line %d: a value changed", a.Line)
@@ -78,7 +94,7 @@ type expected struct {
 func adoptedMembers(entries []Node) []expected {
 	out := make([]expected, len(entries))
 	for i, n := range entries {
-		out[i] = expected{key: n.key, node: n.y}
+		out[i] = expected{key: n.key, node: n.at}
 	}
 	return out
 }
@@ -111,7 +127,7 @@ func (e *Edit) sameMembers(want []expected, a *yaml.Node) error {
 	if a.Kind == yaml.MappingNode {
 		step = 2
 	}
-	if a.Kind != yaml.MappingNode && a.Kind != yaml.SequenceNode || a.Anchor != "" || len(a.Content) != step*len(want) {
+	if a.Kind != yaml.MappingNode && a.Kind != yaml.SequenceNode || len(a.Content) != step*len(want) {
 		return fmt.Errorf("line %d: a collection of %d members was promised", a.Line, len(want))
 	}
 	for i, m := range want {

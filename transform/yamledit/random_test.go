@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
 )
 
@@ -215,20 +214,4 @@ func asJSON(v any) string {
 		return err.Error()
 	}
 	return string(b)
-}
-
-// usable leaves out what the model cannot follow: aliases and merge keys, which
-// the reader multiplies, and keys that two spellings share.
-func usable(d *Document) bool { return d.root != nil && !hasAlias(d.root) }
-
-func hasAlias(n *yaml.Node) bool {
-	if n.Kind == yaml.AliasNode || mergeKey(n) != nil {
-		return true
-	}
-	for _, c := range n.Content {
-		if hasAlias(c) {
-			return true
-		}
-	}
-	return false
 }

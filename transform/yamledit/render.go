@@ -236,7 +236,7 @@ func (w *flowWriter) members(open, closing byte, column, n int, member func(int)
 	for i := range n {
 		switch {
 		case w.lines:
-			w.WriteString("\n" + strings.Repeat(" ", column+w.style.step))
+			w.WriteString("\n" + strings.Repeat(w.style.blank, column+w.style.step))
 		case i > 0:
 			w.WriteString(strings.TrimPrefix(w.style.comma, ","))
 		}
@@ -246,7 +246,7 @@ func (w *flowWriter) members(open, closing byte, column, n int, member func(int)
 		}
 	}
 	if w.lines && n > 0 {
-		w.WriteString("\n" + strings.Repeat(" ", column))
+		w.WriteString("\n" + strings.Repeat(w.style.blank, column))
 	}
 	w.WriteByte(closing)
 }

@@ -204,8 +204,11 @@ func (b *blockList) empty() error {
 		b.replace(cut.Start, cut.End, strings.TrimSuffix(brackets+"\n"+cut.New, "\n"))
 		return nil
 	}
-	colon := b.doc.afterColon(b.node.key)
-	b.replace(colon, colon, " "+brackets)
+	at := b.doc.afterColon(b.node.key)
+	if !plainStart(b.node.y) {
+		at = b.doc.propertiesEnd(b.node.y)
+	}
+	b.replace(at, at, " "+brackets)
 	all := map[int]bool{}
 	for i := range b.starts {
 		all[i] = true

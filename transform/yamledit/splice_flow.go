@@ -24,7 +24,7 @@ func (s *splicer) flow(c *change) error {
 	if src := s.doc.Bytes(); start >= len(src) || src[start] != '{' && src[start] != '[' {
 		return c.node.Errorf("a pair without braces inside of a list", "put braces around it")
 	}
-	if c.node.Len() == 0 {
+	if c.node.written() == 0 {
 		s.replace(start, s.doc.end(c.node.y), s.flowText(s.lineIndent(c.node), c.fresh()))
 		return nil
 	}
@@ -44,7 +44,7 @@ func (s *splicer) flow(c *change) error {
 
 func (s *splicer) flowList(n Node, start int) *flowList {
 	ix, first := s.doc.lines(), s.doc.flowChildStart(n.y, 0)
-	f := &flowList{splicer: s, node: n, n: n.Len(), closing: s.doc.end(n.y) - 1}
+	f := &flowList{splicer: s, node: n, n: n.written(), closing: s.doc.end(n.y) - 1}
 	f.tall = ix.of(first) != ix.of(start)
 	f.column = ix.column(first)
 	return f
@@ -77,7 +77,7 @@ func (f *flowList) renderAll(inserts map[int][]insert) string {
 // insert puts a member in front of member i; behind the last one that stays it
 // is appended.
 func (f *flowList) insert(i int, in insert) {
-	text, pad := f.render(in), "\n"+strings.Repeat(" ", f.column)
+	text, pad := f.render(in), "\n"+strings.Repeat(f.doc.style().blank, f.column)
 	switch {
 	case i < f.kept && f.tall:
 		f.replace(f.start(i), f.start(i), text+","+pad)

@@ -38,7 +38,7 @@ func (s *splicer) change(c *change) error {
 		return s.adopt(c)
 	case len(c.insert)+len(c.remove) == 0:
 		return nil
-	case c.node.Len() == 0 && !s.inFlow(c.node):
+	case c.node.written() == 0 && !s.inFlow(c.node):
 		return s.set(c.node, c.fresh())
 	case s.doc.isFlow(c.node.y) || s.inFlow(c.node):
 		return s.flow(c)
@@ -100,17 +100,17 @@ func (s *splicer) set(n Node, v any) error {
 	w := s.doc.blockWriter(n.parent.y)
 	w.after(s.column(n.key), v)
 	header, body, tall := strings.Cut(w.String(), "\n")
-	if text, isText := v.(string); isText && tall && s.doc.swallowed(s.doc.lines().of(s.doc.end(n.y))+1, s.column(n.key)+s.doc.style().step) {
+	if text, isText := v.(string); isText && tall && s.doc.swallowed(s.doc.lines().of(s.doc.end(n.at))+1, s.column(n.key)+s.doc.style().step) {
 		header, body, tall = " "+quoted(text, '"'), "", false // a literal block would take what follows
 	}
 	switch {
-	case !tall && n.y.Kind == yaml.ScalarNode && hasText(n.y) && isScalar(v):
-		s.replace(s.doc.start(n.y), s.doc.end(n.y), s.scalarLike(n.y, v, false))
+	case !tall && !isCollection(n.at) && hasText(n.at) && isScalar(v):
+		s.replace(s.doc.anchorEnd(n.at), s.doc.end(n.at), s.scalarLike(n.at, v, false))
 		return nil
 	case !tall:
 		return s.setBehindKey(n, header, "")
 	}
-	if endsInBreak(v) && !endsWithBreak(string(s.doc.Bytes())) && s.doc.lines().of(s.doc.end(n.y))+1 == s.doc.lines().count() {
+	if endsInBreak(v) && !endsWithBreak(string(s.doc.Bytes())) && s.doc.lines().of(s.doc.end(n.at))+1 == s.doc.lines().count() {
 		body += "\n"
 	}
 	return s.setBehindKey(n, header, "\n"+body)
@@ -131,14 +131,17 @@ func (s *splicer) setBehindKey(n Node, header, body string) error {
 	if s.doc.Bytes()[colon-1] != ':' {
 		return n.Errorf("the key and its value are written in an unusual way (? key)", "write it as key: value")
 	}
-	end := colon
-	if hasText(n.y) {
-		end = s.doc.end(n.y)
-		if skipSeparators(s.doc.Bytes(), colon) > ix.end(ix.of(colon)) && bytes.IndexByte(s.doc.Bytes()[colon:s.doc.start(n.y)], '#') >= 0 {
+	from, end := colon, colon
+	if hasText(n.at) {
+		end = s.doc.end(n.at)
+		if skipSeparators(s.doc.Bytes(), colon) > ix.end(ix.of(colon)) && bytes.IndexByte(s.doc.Bytes()[colon:s.doc.start(n.at)], '#') >= 0 {
 			return n.Errorf("a comment stands between the key and its value", "move the comment above the key")
 		}
+		if n.at.Anchor != "" && s.doc.anchorEnd(n.at) > s.doc.start(n.at) {
+			from = s.doc.propertiesEnd(n.at)
+		}
 	}
-	s.replace(colon, end, header)
+	s.replace(from, end, header)
 	if body != "" {
 		lineEnd := ix.end(ix.of(end))
 		s.replace(lineEnd, lineEnd, body)
@@ -148,22 +151,22 @@ func (s *splicer) setBehindKey(n Node, header, body string) error {
 
 // setItem replaces a scalar item of a block list by a scalar.
 func (s *splicer) setItem(n Node, v any) error {
-	if n.parent == nil || !n.IsScalar() || !hasText(n.y) || !isScalar(v) {
+	if n.parent == nil || isCollection(n.at) || !hasText(n.at) || !isScalar(v) {
 		return n.Errorf("only a scalar can be replaced here", "change it by hand")
 	}
-	s.replace(s.doc.start(n.y), s.doc.end(n.y), s.scalarLike(n.y, v, false))
+	s.replace(s.doc.anchorEnd(n.at), s.doc.end(n.at), s.scalarLike(n.at, v, false))
 	return nil
 }
 
 func (s *splicer) setFlow(n Node, v any) error {
-	if !hasText(n.y) {
+	if !hasText(n.at) {
 		return n.Errorf("the value is left out", "write null")
 	}
-	text := s.scalarLike(n.y, v, true)
+	text := s.scalarLike(n.at, v, true)
 	if !isScalar(v) {
 		text = s.flowText(s.lineIndent(n), v)
 	}
-	s.replace(s.doc.start(n.y), s.doc.end(n.y), text)
+	s.replace(s.doc.anchorEnd(n.at), s.doc.end(n.at), text)
 	return nil
 }
 
@@ -192,12 +195,12 @@ func (s *splicer) column(n *yaml.Node) int { return n.Column - 1 }
 
 // lineIndent returns the indentation of the line on which a member starts.
 func (s *splicer) lineIndent(n Node) int {
-	at := n.y
+	at := n.at
 	if n.key != nil {
 		at = n.key
 	}
-	spaces, _ := s.doc.lines().indent(at.Line - 1)
-	return spaces
+	line := s.doc.lines().text(at.Line - 1)
+	return len(line) - len(bytes.TrimLeft(line, s.doc.style().blank))
 }
 
 // strip gives a block scalar that has text the indicator "-".

@@ -13,6 +13,7 @@ const Stdin = "<stdin>"
 type Chunk struct {
 	File   string // name for messages
 	Index  int    // 0-based number of the document in its stream
+	Item   int    // 1-based number of the object in a list of them; 0 for a whole document
 	Line   int    // number of lines before the chunk
 	Offset int    // number of bytes before the chunk
 	Bytes  []byte

@@ -106,8 +106,8 @@ func (e *Embedded) prove(text []byte, want []*yaml.Node) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d documents instead of %d", len(got), len(want))
 	}
-	unchanged := &Edit{}
 	for i := range got {
+		unchanged := &Edit{twins: map[*yaml.Node]*yaml.Node{}}
 		if err := unchanged.same(want[i], got[i]); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ type style struct {
 	width int    // columns from a dash to the content of its item
 	quote byte   // for strings that need quotes
 	json  bool
+	blank string // JSON: what lines are indented with, a space or a tab
 	colon string // JSON and flow: what follows a key
 	comma string // JSON and flow: what stands between two members of a line
 }
@@ -36,7 +37,7 @@ func (t tally) most(fallback int) int {
 
 // detectStyle reads the style off the whole document, once.
 func detectStyle(d *Document) *style {
-	s := &style{eol: "\n", quote: '"', json: d.json, colon: ": ", comma: ", "}
+	s := &style{eol: "\n", quote: '"', json: d.json, blank: " ", colon: ": ", comma: ", "}
 	if i := bytes.IndexAny(d.Bytes(), "\r\n"); i >= 0 {
 		s.eol = string(d.Bytes()[i : i+breakLen(d.Bytes()[i:])])
 	}
@@ -44,7 +45,10 @@ func detectStyle(d *Document) *style {
 	if d.root != nil {
 		w.node(d.root)
 	}
-	s.step, s.width = w.step.most(2), w.width.most(2)
+	if d.json {
+		s.jsonBlank(d)
+	}
+	s.step, s.width = w.step.most(s.blankStep()), w.width.most(2)
 	s.dash = w.dash.most(2)
 	if s.step > 2 && len(w.dash) == 0 {
 		s.dash = s.step
@@ -54,6 +58,29 @@ func detectStyle(d *Document) *style {
 		s.jsonSeparators(d)
 	}
 	return s
+}
+
+// blankStep is the step where nothing shows one.
+func (s *style) blankStep() int {
+	if s.blank == "\t" {
+		return 1
+	}
+	return 2
+}
+
+// jsonBlank looks at the first line that is indented.
+func (s *style) jsonBlank(d *Document) {
+	ix := d.lines()
+	for l := 1; l < ix.count(); l++ {
+		switch text := ix.text(l); {
+		case len(bytes.TrimLeft(text, " \t")) == 0:
+		case text[0] == '\t':
+			s.blank = "\t" // the parser counts a tab for one column
+			return
+		case text[0] == ' ':
+			return
+		}
+	}
 }
 
 // jsonSeparators looks at the first key and the first two members.
@@ -106,7 +133,7 @@ func (w *styleWalk) node(n *yaml.Node) {
 
 // entry measures the step from mapping m to the collection under key k.
 func (w *styleWalk) entry(m, k, v *yaml.Node) {
-	if m.Style&yaml.FlowStyle != 0 && !w.doc.json || !isCollection(v) || !plainStart(v) || v.Line == k.Line || len(v.Content) == 0 {
+	if m.Style&yaml.FlowStyle != 0 && !w.doc.json || !isCollection(v) || !plainStart(v) || v.Line == k.Line && !w.doc.json || len(v.Content) == 0 {
 		return
 	}
 	switch {

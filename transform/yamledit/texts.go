@@ -30,7 +30,7 @@ func (t *texts) parse(c Chunk, flat bool) (*Document, error) {
 		}
 		t.known[string(c.Bytes)] = d
 	}
-	own := &Document{chunk: c, root: d.root, json: d.json, flat: flat, lines: d.lines, style: d.style, texts: t}
+	own := &Document{chunk: c, root: d.root, outer: d.outer, json: d.json, flat: flat, lines: d.lines, style: d.style, aliases: d.aliases, texts: t}
 	own.comments = sync.OnceValue(func() []comment { return findComments(own) })
 	return own, nil
 }

@@ -12,8 +12,8 @@ import (
 
 // Value returns what a Kubernetes client reads: YAML 1.1 through JSON, so nil,
 // bool, float64, string, []any or map[string]any ("yes" is true, 0644 is 420).
-// A node that does not exist has the value nil. Aliases are followed; Parse has
-// made sure that they do not multiply.
+// A node that does not exist has the value nil. Aliases and merge keys are read
+// through; Parse has made sure that they do not multiply.
 func (n Node) Value() any {
 	if n.y == nil {
 		return nil
@@ -42,6 +42,12 @@ func value(n *yaml.Node) any {
 		return list
 	case yaml.MappingNode:
 		m := make(map[string]any, len(n.Content)/2)
+		if mergeKey(n) != nil {
+			for _, p := range pairs(n) {
+				m[keyText(p.key)] = value(p.value)
+			}
+			return m
+		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			m[keyText(n.Content[i])] = value(n.Content[i+1])
 		}

@@ -1,0 +1,110 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// prepared returns the commands of what comes before each stage of a golden case.
+func prepared(t *testing.T, name string, more ...string) map[string]string {
+	t.Helper()
+	r := runHere(t, "", append(append([]string{"plan", "-o", "json"}, more...), inputOf(t, name))...)
+	var plans outputs.Plans
+	if err := json.Unmarshal([]byte(r.stdout), &plans); err != nil || len(plans.Clusters) != 1 {
+		t.Fatalf("%v: %s", err, r.stderr)
+	}
+	commands := map[string]string{}
+	for _, s := range plans.Clusters[0].Stages {
+		for _, a := range s.Prepare {
+			commands[s.Name] += a.Command + "\n"
+		}
+		for _, a := range s.Actions {
+			if strings.HasPrefix(a.Command, "aws ") {
+				t.Errorf("%s: %s is an action, which a run may carry out", s.Name, a.Command)
+			}
+		}
+	}
+	return commands
+}
+
+func inputOf(t *testing.T, name string) string {
+	t.Helper()
+	input, _ := caseOf(t, filepath.Join(goldens, name))
+	return filepath.Join(goldens, name, input)
+}
+
+func TestEveryDistroSaysWhatAWSNeedsBeforeTheManager(t *testing.T) {
+	for name, id := range map[string]string{
+		"rke2-docs-like-minimal": "${CLUSTER_ID:?", "rke1-minimal": "${CLUSTER_ID:?", "manifest-cloud-daemonset": "${CLUSTER_ID:?",
+		"rke1-block-settings": "curlew",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := prepared(t, name)[transform.InstallCCM]
+			for _, want := range []string{"aws iam put-role-policy", "aws-ccm-policy.json", "aws-node-policy.json", "aws ec2 describe-instances", "aws ec2 create-tags", "kubernetes.io/cluster/" + id} {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %s in\n%s", want, got)
+				}
+			}
+		})
+	}
+	for _, done := range []string{"rke2-already-external", "rke1-already-external", "manifest-external-already", "manifest-cloud-finished"} {
+		if got := prepared(t, done); len(got) > 0 {
+			t.Errorf("%s: %v", done, got)
+		}
+	}
+}
+
+func TestKubeletsOf127NeedCredentialsForECR(t *testing.T) {
+	for name, c := range map[string]struct{ version, config string }{
+		"rke2-docs-like-minimal": {"v1.27.16+rke2r1", "/var/lib/rancher/credentialprovider/config.yaml"},
+		"rke1-minimal":           {"v1.27.16-rancher1-1", "/etc/kubernetes/credential-provider/config.yaml"},
+		"manifest-static-pod":    {"v1.27.16", "/etc/kubernetes/credential-provider/config.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := prepared(t, name)[transform.SwitchToExternal]; got != "" {
+				t.Errorf("without a move: %s", got)
+			}
+			if got := prepared(t, name, "--target-version", c.version)[transform.SwitchToExternal]; !strings.Contains(got, c.config) || !strings.Contains(got, ".dkr.ecr") {
+				t.Errorf("no %s in %q", c.config, got)
+			}
+		})
+	}
+}
+
+func TestPlanFoldersHoldWhatTheCommandsForAWSName(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "plans")
+	if r := runHere(t, "", "plan", "--end-state", "external", "--target-version", "v1.27.16+rke2r1", "--out", out, inputOf(t, "rke2-docs-like-minimal")); r.code != exitDone {
+		t.Fatal(r.stderr)
+	}
+	books, err := filepath.Glob(filepath.Join(out, "*", "*", "runbook.md"))
+	if err != nil || len(books) != 1 {
+		t.Fatal(books, err)
+	}
+	book, err := os.ReadFile(books[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"aws-ccm-policy.json", "aws-node-policy.json", "ecr-credential-provider.yaml"} {
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(books[0]), file))
+		if err != nil || len(text) == 0 {
+			t.Errorf("%s: %v", file, err)
+		}
+		if !strings.Contains(string(book), file) {
+			t.Errorf("the runbook does not name %s", file)
+		}
+	}
+	for _, command := range []string{"aws iam put-role-policy", "aws ec2 create-tags", "install -D -m 0644 ecr-credential-provider.yaml"} {
+		if !strings.Contains(string(book), command) {
+			t.Errorf("the runbook has no %s", command)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package architecture_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// onTheMachinesTime are the tests that start processes. They wait for what these say.
+var onTheMachinesTime = []string{"cmd/rke-lm/conduct_signal_test.go"}
+
+// clocks depend on how fast a machine is, unless a bubble has its own clock. Sockets
+// stop the clock of a bubble.
+var (
+	clocks = map[string][]string{
+		"time":    {"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"},
+		"context": {"WithDeadline", "WithDeadlineCause", "WithTimeout", "WithTimeoutCause"},
+	}
+	sockets = map[string][]string{"net/http/httptest": {"NewServer", "NewTLSServer", "NewUnstartedServer"}}
+)
+
+func TestTestsThatWaitHaveAClockOfTheirOwn(t *testing.T) {
+	excused := 0
+	for _, f := range files(t) {
+		if !f.test {
+			continue
+		}
+		name := path.Join(f.folder, f.name)
+		if slices.Contains(onTheMachinesTime, name) {
+			excused++
+			continue
+		}
+		if used := uses(t, f, clocks); len(used) > 0 && !slices.Contains(f.imports, "testing/synctest") {
+			t.Errorf("%s uses %v; such tests fail on a busy machine: use testing/synctest, as CONTRIBUTING.md says", name, used)
+		}
+		if used := uses(t, f, sockets); len(used) > 0 {
+			t.Errorf("%s uses %v; use memnet.Serve, as CONTRIBUTING.md says", name, used)
+		}
+	}
+	if excused != len(onTheMachinesTime) {
+		t.Errorf("%d of %v are there", excused, onTheMachinesTime)
+	}
+}
+
+// uses lists the functions that a file uses of some packages.
+func uses(t *testing.T, f file, functions map[string][]string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used []string
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		s, is := n.(*ast.SelectorExpr)
+		if !is {
+			return true
+		}
+		of, is := s.X.(*ast.Ident)
+		for imported, names := range functions {
+			if is && of.Name == path.Base(imported) && slices.Contains(f.imports, imported) && slices.Contains(names, s.Sel.Name) {
+				used = append(used, s.Sel.Name)
+			}
+		}
+		return true
+	})
+	return used
+}

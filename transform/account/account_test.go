@@ -1,0 +1,154 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestPoliciesAreWhatIAMTakes(t *testing.T) {
+	for _, f := range Manager("").Files {
+		var p struct {
+			Version   string
+			Statement []struct {
+				Effect, Resource string
+				Action           []string
+			}
+		}
+		if err := json.Unmarshal([]byte(f.Content), &p); err != nil || p.Version != "2012-10-17" || len(p.Statement) != 1 {
+			t.Fatalf("%s: %v: %+v", f.Name, err, p)
+		}
+		s := p.Statement[0]
+		if s.Effect != "Allow" || s.Resource != "*" || !slices.IsSorted(s.Action) || len(slices.Compact(slices.Clone(s.Action))) != len(s.Action) {
+			t.Errorf("%s: %+v", f.Name, s)
+		}
+		for _, right := range s.Action {
+			if service, call, found := strings.Cut(right, ":"); !found || service == "" || call == "" || strings.Contains(right, "*") {
+				t.Errorf("%s: %s is no right of one call", f.Name, right)
+			}
+			if strings.Contains(right, "Volume") {
+				t.Errorf("%s: %s is for the EBS CSI driver", f.Name, right)
+			}
+		}
+		// An inline policy of a role has at most 10,240 characters, blanks apart.
+		if n := len(strings.Join(strings.Fields(f.Content), "")); n > 10240 {
+			t.Errorf("%s has %d characters", f.Name, n)
+		}
+	}
+}
+
+func TestTheClusterIDIsReadFromTheConfiguration(t *testing.T) {
+	for config, want := range map[string]string{
+		"[Global]\nKubernetesClusterID = harbour\n":                 "harbour",
+		"[Global]\nKubernetesClusterTag=\"harbour\"\n":              "harbour",
+		"[ global ]\nkubernetesclusterid=harbour ; of Rancher\n":    "harbour",
+		"[Global]\nKubernetesClusterID=\"harbour\" # of Rancher\n":  "harbour",
+		"[Global]\r\nZone = a\r\nKubernetesClusterID = c-1.x/y\r\n": "c-1.x/y",
+		"[Other]\nKubernetesClusterID = harbour\n":                  "",
+		"KubernetesClusterID = harbour\n":                           "",
+		"[Global]\n; KubernetesClusterID = harbour\n":               "",
+		"[Global]\nKubernetesClusterID = $(reboot)\n":               "",
+		"[Global]\nKubernetesClusterID = a\"b\n":                    "",
+		"[Global]\nKubernetesClusterID =\n":                         "",
+		"secret://fleet-default:cloud":                              "",
+		"":                                                          "",
+	} {
+		if got := ClusterID(config); got != want {
+			t.Errorf("%q: got %q, want %q", config, got, want)
+		}
+	}
+}
+
+// ran runs a command with an aws, a kubectl and an install that tell what they get.
+func ran(t *testing.T, command string, env ...string) (string, error) {
+	t.Helper()
+	bin := t.TempDir()
+	for _, name := range []string{"aws", "kubectl", "install"} {
+		script := "#!/bin/sh\nprintf '%s' " + name + "\nfor a in \"$@\"; do printf ' [%s]' \"$a\"; done\necho\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command("/bin/sh", "-c", command)
+	c.Env = append([]string{"PATH=" + bin + ":/bin:/usr/bin"}, env...)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+func TestCommandsWithoutTheirVariablesDoNothing(t *testing.T) {
+	for _, a := range Manager("").Actions {
+		out, err := ran(t, a.Command())
+		if err == nil || !strings.Contains(out, "set it to") || strings.Contains(out, "aws [") {
+			t.Errorf("%s: %v: %s", a.Command(), err, out)
+		}
+	}
+}
+
+func TestCommandsWithTheirVariablesReachAWS(t *testing.T) {
+	env := []string{"CONTROL_PLANE_ROLE=cp role", "NODE_ROLE=node", "CLUSTER_ID=harbour", "RESOURCES=i-1 subnet-2"}
+	for config, id := range map[string]string{"": "harbour", "[Global]\nKubernetesClusterID = orchard\n": "orchard"} {
+		var all string
+		for _, a := range Manager(config).Actions {
+			out, err := ran(t, a.Command(), env...)
+			if err != nil {
+				t.Errorf("%s: %v", a.Command(), err)
+			}
+			all += out
+		}
+		for _, want := range []string{
+			"aws [iam] [put-role-policy] [--role-name] [cp role]", "[file://aws-ccm-policy.json]", "[--role-name] [node]", "[file://aws-node-policy.json]",
+			"aws [ec2] [describe-instances] [--filters] [Name=tag-key,Values=kubernetes.io/cluster/" + id + "]", "aws [ec2] [describe-subnets]", "aws [ec2] [describe-security-groups]",
+			"aws [ec2] [create-tags] [--resources] [i-1] [subnet-2] [--tags] [Key=kubernetes.io/cluster/" + id + ",Value=owned]",
+		} {
+			if !strings.Contains(all, want) {
+				t.Errorf("not run: %s\n%s", want, all)
+			}
+		}
+	}
+}
+
+func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
+	p := ECR(Place{Config: "/etc/x/config.yaml", Folder: "/etc/x", Arguments: true})
+	out, _ := ran(t, p.Actions[1].Command()) // the program itself is not there
+	if out != "install [-D] [-m] [0644] [ecr-credential-provider.yaml] [/etc/x/config.yaml]\n" {
+		t.Error(out)
+	}
+	if said := p.Actions[1].Purpose(); !strings.Contains(said, "--image-credential-provider-config=/etc/x/config.yaml and --image-credential-provider-bin-dir=/etc/x") {
+		t.Error(said)
+	}
+	if said := (ECRProvider{Place{Config: "/a", Folder: "/b"}}).Purpose(); strings.Contains(said, "--image") {
+		t.Error(said)
+	}
+	doc, err := yamledit.ParseString(ProviderFile, p.Files[0].Content)
+	if err != nil || p.Files[0].Name != ProviderFile {
+		t.Fatal(err)
+	}
+	entry := doc.Root().Get("providers").Items()[0]
+	if name, _ := entry.Get("name").String(); name != provider || entry.Get("matchImages").Len() == 0 || !entry.Get("defaultCacheDuration").Exists() {
+		t.Error(entry.Value())
+	}
+}
+
+func TestFilesAreThoseThatCommandsName(t *testing.T) {
+	for _, p := range []transform.Preparation{Manager(""), ECR(Place{})} {
+		var commands string
+		for _, a := range p.Actions {
+			commands += a.Command() + "\n"
+		}
+		for _, f := range p.Files {
+			if !strings.Contains(commands, f.Name) {
+				t.Errorf("no command names %s", f.Name)
+			}
+		}
+	}
+}

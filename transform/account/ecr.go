@@ -1,0 +1,78 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// The kubelet had credentials for ECR of its own up to 1.26; from 1.27 on it asks a
+// program (kubernetes #116329).
+const (
+	provider = "ecr-credential-provider" // the program, and the name of its entry
+
+	// ProviderFile is the kubelet's configuration of it in a plan folder.
+	ProviderFile = provider + ".yaml"
+)
+
+// providerConfig is of v1, as the program speaks it from v1.27.1 on
+// (cloud-provider-aws #597).
+const providerConfig = `apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+  - name: ` + provider + `
+    apiVersion: credentialprovider.kubelet.k8s.io/v1
+    defaultCacheDuration: 12h
+    matchImages:
+      - "*.dkr.ecr.*.amazonaws.com"
+      - "*.dkr.ecr.*.amazonaws.com.cn"
+      - "*.dkr.ecr-fips.*.amazonaws.com"
+`
+
+// Place is where a distro's kubelet looks for credential providers.
+type Place struct {
+	Config, Folder string
+	// Arguments says that the kubelet has to be told, by two arguments.
+	Arguments bool
+}
+
+// ECRImages looks whether any image comes from ECR.
+type ECRImages struct{}
+
+// Purpose implements transform.Action.
+func (ECRImages) Purpose() string {
+	return "where pods have images of ECR, their kubelets need a credential provider from 1.27 on"
+}
+
+// Command implements transform.Action.
+func (ECRImages) Command() string {
+	return `kubectl get pods -A -o jsonpath='{range .items[*]}{.spec.nodeName}{"\t"}{.spec.containers[*].image}{"\n"}{end}' | grep -F .dkr.ecr`
+}
+
+// ECRProvider puts the configuration of the program on a node.
+type ECRProvider struct{ Place }
+
+// Purpose implements transform.Action.
+func (a ECRProvider) Purpose() string {
+	what := "then each of these nodes has the file " + ProviderFile + " and the program of that name, of a release of cloud-provider-aws of the cluster's new minor"
+	if a.Arguments {
+		what += ", and its kubelet --image-credential-provider-config=" + a.Config + " and --image-credential-provider-bin-dir=" + a.Folder
+	}
+	return what
+}
+
+// Command implements transform.Action.
+func (a ECRProvider) Command() string {
+	return shell.Line("install -D -m 0644 %s %s && test -x %s/%s", ProviderFile, shell.Path(a.Config), shell.Path(a.Folder), provider)
+}
+
+// ECR is what nodes need for their images in ECR before they run 1.27.
+func ECR(at Place) transform.Preparation {
+	return transform.Preparation{
+		What:    "by hand on the nodes, where pods have images of ECR: a credential provider for the kubelet of 1.27 (" + ProviderFile + ")",
+		Actions: []transform.Action{ECRImages{}, ECRProvider{at}},
+		Files:   []transform.File{{Name: ProviderFile, Content: providerConfig}},
+	}
+}

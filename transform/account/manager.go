@@ -1,0 +1,21 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import "github.com/rke-lm/rke-lm/transform"
+
+// Manager is what a cloud-controller-manager needs before it starts. config is the
+// provider's configuration, as far as the file holds it.
+func Manager(config string) transform.Preparation {
+	id := ClusterID(config)
+	return transform.Preparation{
+		What: "by hand in AWS, unless it is so already: rights of the machines' IAM roles (" + ManagerPolicyFile + ", " + NodePolicyFile +
+			") and tags " + TagPrefix + or(id, "ID"),
+		Actions: []transform.Action{ManagerRole{}, NodeRole{}, Tagged{id}, Tag{id}},
+		Files: []transform.File{
+			{Name: ManagerPolicyFile, Content: policy(managerRights)},
+			{Name: NodePolicyFile, Content: policy(nodeRights)},
+		},
+	}
+}

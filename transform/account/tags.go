@@ -1,0 +1,111 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package account
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// TagPrefix begins the key of the tag that says which cluster a resource is of
+// (cloud-provider-aws pkg/providers/v1/tags.go).
+const TagPrefix = "kubernetes.io/cluster/"
+
+// idForm is what an ID may be made of: nothing that a shell reads.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/@-]*$`)
+
+// ClusterID returns the ID that a provider's configuration gives the cluster, or ""
+// where it gives none, and the manager looks for the tag of its own instance.
+func ClusterID(config string) string {
+	section, id := "", ""
+	for line := range strings.Lines(config) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = strings.ToLower(strings.Trim(line, "[] \t"))
+			continue
+		}
+		name, value, found := strings.Cut(line, "=")
+		if !found || section != "global" {
+			continue
+		}
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "kubernetesclusterid", "kubernetesclustertag":
+			id = plain(value)
+		}
+	}
+	if !idForm.MatchString(id) {
+		return ""
+	}
+	return id
+}
+
+// plain is a value without its quotes and the comment behind it.
+func plain(value string) string {
+	value = strings.TrimSpace(value)
+	if quoted, rest, found := strings.Cut(strings.TrimPrefix(value, `"`), `"`); found && strings.HasPrefix(value, `"`) && !strings.Contains(rest, `"`) {
+		return quoted
+	}
+	value, _, _ = strings.Cut(value, ";")
+	value, _, _ = strings.Cut(value, "#")
+	return strings.TrimSpace(value)
+}
+
+// Tagged looks for what has the tag of the cluster.
+type Tagged struct{ ClusterID string }
+
+// Purpose implements transform.Action.
+func (a Tagged) Purpose() string {
+	return "all instances of the cluster, its subnets, and one security group of each instance have the tag " + TagPrefix + or(a.ClusterID, "ID") + "; the manager does not start without the one of its own instance"
+}
+
+// Command implements transform.Action.
+func (a Tagged) Command() string {
+	if a.ClusterID == "" {
+		return shell.Line(describeUnknown)
+	}
+	return shell.Line(describe, a.ClusterID, a.ClusterID, a.ClusterID)
+}
+
+// The commands that look for a tag, and the same where the person has to say of which
+// cluster.
+const (
+	unknownID = `"${CLUSTER_ID:?set it to what follows ` + TagPrefix + ` in the tag of a control plane}"`
+
+	describe        = instances + "%s" + instancesOut + subnets + "%s" + subnetsOut + groups + "%s" + groupsOut
+	describeUnknown = instances + unknownID + instancesOut + subnets + unknownID + subnetsOut + groups + unknownID + groupsOut
+
+	filter       = " --filters Name=tag-key,Values=" + TagPrefix
+	instances    = "aws ec2 describe-instances" + filter
+	instancesOut = " --output text --query 'Reservations[].Instances[].[InstanceId,PrivateDnsName,SecurityGroups[].GroupId|join(`,`,@)]'\n"
+	subnets      = "aws ec2 describe-subnets" + filter
+	subnetsOut   = " --output text --query 'Subnets[].[SubnetId,AvailabilityZone]'\n"
+	groups       = "aws ec2 describe-security-groups" + filter
+	groupsOut    = " --output text --query 'SecurityGroups[].[GroupId,GroupName]'"
+)
+
+// Tag gives the tag to what lacks it.
+type Tag struct{ ClusterID string }
+
+// Purpose implements transform.Action.
+func (Tag) Purpose() string {
+	return "what lacks the tag gets it (owned, and shared for a subnet of several clusters), but never a second security group of one instance"
+}
+
+// Command implements transform.Action.
+func (a Tag) Command() string {
+	const resources = "aws ec2 create-tags --resources ${RESOURCES:?set it to the IDs that lack the tag} --tags Key=" + TagPrefix
+	if a.ClusterID == "" {
+		return shell.Line(resources + unknownID + ",Value=owned")
+	}
+	return shell.Line(resources+"%s,Value=owned", a.ClusterID)
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

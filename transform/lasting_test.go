@@ -1,0 +1,45 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// A stage that takes the result of an earlier one away would be written for ever.
+func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
+	swings := distro(func(doc *yamledit.Document) []Stage {
+		b := light(doc, "b")
+		b.Edit = func() (*yamledit.Edit, error) {
+			e := doc.Edit()
+			if doc.Root().Get("b").Value() != "on" {
+				e.Set(doc.Root().Get("b"), "on")
+				e.Set(doc.Root().Get("a"), "off")
+			}
+			return e, nil
+		}
+		return []Stage{light(doc, "a"), b}
+	})
+	p, err := BuildFor(swings, document(t, "a: off\nb: 'off'\n"), Target{}, Choice{Stage: "b", Through: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := p.Steps[len(p.Steps)-1].After
+	if err := Lasting(swings, last, Target{}, []string{"a", "b"}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be to do once it is written") {
+		t.Errorf("%v", err)
+	}
+	if err := Lasting(swings, last, Target{}, []string{"b"}); err != nil {
+		t.Errorf("stage a was not written: %v", err)
+	}
+	p, err = Build(distro(twoLamps), document(t, "a: off\nb: 'off'\n"), Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Lasting(distro(twoLamps), p.Steps[1].After, Target{}, []string{"a", "b"}); err != nil {
+		t.Error(err)
+	}
+}

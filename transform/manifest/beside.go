@@ -1,0 +1,37 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"regexp"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// leaseGrantMissing is about a manager with the flag; its permission is never in
+// the same document.
+func (m *migration) leaseGrantMissing() []transform.Finding {
+	a, found := m.flag(leaderFlag)
+	if name, _ := m.provider(); m.Component != kubeManager || name != inTree || !found || !a.True() {
+		return nil
+	}
+	return []transform.Finding{transform.FindingAt(a.Node, ruleset.SaidOfLeaseGrantMissing.Message, ruleset.SaidOfLeaseGrantMissing.Fix)}
+}
+
+var permissionForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Cluster)?Role(Binding)?\b`)
+
+// Beside implements transform.Dependent.
+func (m *migration) Beside(text []byte) bool { return permissionForm.Match(text) }
+
+// Misses implements transform.Dependent. Files without any permissions, such as a
+// folder of static pods, tell nothing.
+func (m *migration) Misses(rule string, beside []*yamledit.Document) bool {
+	if rule != ruleset.LeaseGrant {
+		return true
+	}
+	return len(beside) > 0 && !leadermigration.Granted(beside, m.target.Lease())
+}

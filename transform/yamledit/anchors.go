@@ -1,0 +1,280 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Aliases and merge keys are read through: a node's value is what its alias names,
+// and a mapping has the entries that its merge key brings in. An edit never changes
+// a value that something else shares; what it may do is replace an alias.
+
+const mergeText = "<<"
+
+// resolved returns what an alias names, and any other node itself.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// isMergeKey reports whether a key is a merge key and not the text.
+func isMergeKey(k *yaml.Node) bool { return k.Tag == "!!merge" }
+
+func mergeKey(n *yaml.Node) *yaml.Node {
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if isMergeKey(n.Content[i]) {
+			return n.Content[i]
+		}
+	}
+	return nil
+}
+
+// pair is an entry of a mapping as readers see it.
+type pair struct {
+	key, value *yaml.Node
+	index      int        // in the mapping; -1 for an entry that a merge key brings in
+	from       *yaml.Node // the mapping that a merge key brought it in from
+}
+
+// pairs returns the entries of a mapping: its own, and in the place of a merge key
+// those that it brings in. An own entry counts before them, and one of an earlier
+// mapping before one of a later.
+func pairs(m *yaml.Node) []pair {
+	list := make([]pair, 0, len(m.Content)/2)
+	own := func(k *yaml.Node) bool {
+		for i := 0; i+1 < len(m.Content); i += 2 {
+			if !isMergeKey(m.Content[i]) && sameKey(m.Content[i], k) {
+				return true
+			}
+		}
+		return false
+	}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		key, value := m.Content[i], m.Content[i+1]
+		if !isMergeKey(key) {
+			list = append(list, pair{key: key, value: value, index: i / 2})
+			continue
+		}
+		for _, from := range sources(value) {
+			for _, p := range pairs(from) {
+				there := slices.ContainsFunc(list, func(q pair) bool { return q.index < 0 && sameKey(q.key, p.key) })
+				if !there && !own(p.key) {
+					list = append(list, pair{key: p.key, value: p.value, index: -1, from: from})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// sources returns the mappings that a merge key names.
+func sources(v *yaml.Node) []*yaml.Node {
+	if v = resolved(v); v.Kind != yaml.SequenceNode {
+		return []*yaml.Node{v}
+	}
+	list := make([]*yaml.Node, len(v.Content))
+	for i, c := range v.Content {
+		list[i] = resolved(c)
+	}
+	return list
+}
+
+// checkMerges refuses merge keys that name no mapping, as readers do, and keys in
+// front of a merge key that brings in the same: there readers disagree.
+func (d *Document) checkMerges(n *yaml.Node) error {
+	if n == nil {
+		return nil
+	}
+	if k := mergeKey(n); k != nil {
+		if err := d.checkMerge(n, k); err != nil {
+			return err
+		}
+	}
+	for _, c := range n.Content {
+		if err := d.checkMerges(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Document) checkMerge(m, key *yaml.Node) error {
+	i := slices.Index(m.Content, key)
+	for _, from := range sources(m.Content[i+1]) {
+		if from.Kind != yaml.MappingNode {
+			return d.errorAt(key, "a merge key (<<) names something other than a mapping", "let it name a mapping, or a list of mappings")
+		}
+		for _, p := range pairs(from) {
+			for j := 0; j < i; j += 2 {
+				if sameKey(m.Content[j], p.key) {
+					return d.errorAt(key, fmt.Sprintf("a merge key (<<) behind the key %q brings in the same key, and YAML readers disagree on which one counts", clip(p.key.Value)), "move the merge key to the top of its mapping")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// levels counts how deep a tree is, aliases read through; seen holds the anchored
+// nodes that were counted.
+func levels(n *yaml.Node, seen map[*yaml.Node]int) int {
+	if n.Kind == yaml.AliasNode {
+		if _, known := seen[n.Alias]; !known {
+			seen[n.Alias] = levels(n.Alias, seen)
+		}
+		return seen[n.Alias]
+	}
+	deepest := 0
+	for _, c := range n.Content {
+		deepest = max(deepest, levels(c, seen))
+	}
+	if len(n.Content) > 0 {
+		deepest++
+	}
+	return deepest
+}
+
+// findAliases returns the aliases of every anchored node.
+func findAliases(root *yaml.Node) map[*yaml.Node][]*yaml.Node {
+	found := map[*yaml.Node][]*yaml.Node{}
+	var walk func(*yaml.Node)
+	walk = func(n *yaml.Node) {
+		if n.Kind == yaml.AliasNode {
+			found[n.Alias] = append(found[n.Alias], n)
+		}
+		for _, c := range n.Content {
+			walk(c)
+		}
+	}
+	if root != nil {
+		walk(root)
+	}
+	return found
+}
+
+// sharedAbove returns an error where a change inside of a node would change what
+// others share: its collection is one of an alias or a merge key, or has aliases.
+// With inside the node's own members change.
+func (n Node) sharedAbove(inside bool) error {
+	for p := &n; p != nil; p, inside = p.parent, true {
+		switch {
+		case p.from != nil:
+			return n.sharedError(p.from)
+		case !inside:
+		case p.at.Kind == yaml.AliasNode, len(n.doc.aliases()[p.y]) > 0:
+			return n.sharedError(p.y)
+		}
+	}
+	return nil
+}
+
+// sharedError names all who share a value.
+func (n Node) sharedError(anchored *yaml.Node) error {
+	var places []string
+	for _, a := range n.doc.aliases()[anchored] {
+		places = append(places, fmt.Sprintf("%s:%d", n.doc.File(), n.doc.fileLine(a)))
+	}
+	if len(places) == 0 {
+		return n.Errorf("a merge key (<<) brings this in", "write it out as an entry of the mapping")
+	}
+	return n.Errorf(fmt.Sprintf("the change would reach all who share this value: the anchor (&) on %s:%d, and its aliases (*) on %s",
+		n.doc.File(), n.doc.fileLine(anchored), strings.Join(places, ", ")), "write the values out where they are used")
+}
+
+// orphans returns an error where a change takes away an anchor and leaves aliases
+// of it.
+func (e *Edit) orphans() error {
+	if len(e.doc.aliases()) == 0 {
+		return nil
+	}
+	gone := map[*yaml.Node]bool{}
+	var mark func(*yaml.Node)
+	mark = func(n *yaml.Node) {
+		gone[n] = true
+		for _, c := range n.Content {
+			mark(c)
+		}
+	}
+	for _, c := range e.order {
+		if c.set != nil {
+			mark(c.node.at)
+		}
+		for i := range c.remove {
+			m := c.node.child(i)
+			if m.key != nil {
+				mark(m.key)
+			}
+			mark(m.at)
+		}
+	}
+	for _, c := range e.order {
+		for _, n := range c.replaced() {
+			if err := n.orphaned(n.at, gone); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replaced returns the nodes that a change sets or takes away.
+func (c *change) replaced() []Node {
+	var nodes []Node
+	if c.set != nil {
+		nodes = append(nodes, c.node)
+	}
+	for i := range c.remove {
+		nodes = append(nodes, c.node.child(i))
+	}
+	return nodes
+}
+
+func (n Node) orphaned(y *yaml.Node, gone map[*yaml.Node]bool) error {
+	if slices.ContainsFunc(n.doc.aliases()[y], func(a *yaml.Node) bool { return !gone[a] }) {
+		return n.sharedError(y)
+	}
+	for _, c := range y.Content {
+		if err := n.orphaned(c, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Written returns the line of the file on which the value of a node is written:
+// that of the anchor where an alias stands for it. Line is where it counts.
+func (n Node) Written() int {
+	if n.y == nil || n.at == n.y {
+		return n.Line()
+	}
+	return n.doc.fileLine(n.y)
+}
+
+// Alias returns the line of the file with the alias or the merge key through which
+// a node gets its value, or 0.
+func (n Node) Alias() int {
+	for p := &n; p != nil; p = p.parent {
+		switch {
+		case p.y == nil:
+			return 0
+		case p.from != nil:
+			if k := mergeKey(p.parent.y); k != nil {
+				return n.doc.fileLine(k)
+			}
+		case p.at != p.y:
+			return n.doc.fileLine(p.at)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,99 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// itemLists are lists of two objects in the layouts of kubectl and of people.
+var itemLists = map[string]string{
+	"of kubectl":         "apiVersion: v1\nitems:\n- apiVersion: a/v1\n  kind: A\n  spec:\n    args:\n    - x # why\n- apiVersion: a/v1\n  kind: A\n  # of b\n  spec: {args: [y]}\nkind: List\nmetadata:\n  resourceVersion: \"\"\n",
+	"indented":           "kind: AList\napiVersion: a/v1\nitems:\n    -   kind: A\n        spec:\n            args: [x]\n    # the second\n    -\n        kind: A\n        spec: {}\n",
+	"in JSON":            "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            \"kind\": \"A\",\n            \"spec\": {\n                \"args\": [\n                    \"x\"\n                ]\n            }\n        },\n        {\"kind\": \"A\", \"spec\": {}}\n    ],\n    \"kind\": \"List\"\n}\n",
+	"on one line":        `{"apiVersion":"v1","items":[{"kind":"A","spec":{"args":["x"]}},{"kind":"A","spec":{}}],"kind":"List"}`,
+	"without a break":    "kind: List\napiVersion: v1\nitems:\n- kind: A\n  spec: {}\n- kind: A\n  spec:\n    a: 1",
+	"in flow style":      "kind: List\nitems: [{kind: A, spec: {}}, {kind: A, spec: {}}]\n",
+	"of Windows, marked": "# head\r\n---\r\nkind: List\r\nitems:\r\n- kind: A\r\n  spec: {}\r\n- kind: A\r\n  spec: {}\r\n",
+}
+
+func TestItemsOfAListAreEditedByThemselves(t *testing.T) {
+	for name, text := range itemLists {
+		t.Run(name, func(t *testing.T) {
+			whole := Chunk{File: "in.yaml", Line: 3, Offset: 100, Bytes: []byte(text)}
+			items := Items(whole)
+			if len(items) != 2 {
+				t.Fatalf("%d items", len(items))
+			}
+			out, at := []byte{}, 0
+			for i, c := range items {
+				d, err := Parse(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n := d.Root().Get("kind")
+				if s, _ := n.String(); s != "A" || d.Root().Path() != "" || n.Path() != "kind" {
+					t.Errorf("item %d is a %s at %s", i, s, n.Path())
+				}
+				start, _ := n.Span()
+				if line := 3 + 1 + CountLines([]byte(text[:c.Offset-100+start])); n.Line() != line {
+					t.Errorf("item %d: line %d instead of %d", i, n.Line(), line)
+				}
+				e := d.Edit()
+				e.Insert(d.Root().Get("spec"), "new", fmt.Sprintf("value %d", i))
+				after, splices, err := e.Apply()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := restores(d, after, splices); err != nil {
+					t.Error(err)
+				}
+				if alone, err := ParseString("own.yaml", string(after.Standalone())); err != nil || asJSON(alone.Root().Value()) != asJSON(after.Root().Value()) {
+					t.Errorf("as a file of its own: %v\n%s", err, after.Standalone())
+				}
+				out = slices.Concat(out, []byte(text[at:c.Offset-100]), after.Bytes())
+				at = c.Offset - 100 + len(c.Bytes)
+			}
+			out = append(out, text[at:]...)
+			before, err := read([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, item := range before.(map[string]any)["items"].([]any) {
+				item.(map[string]any)["spec"].(map[string]any)["new"] = fmt.Sprintf("value %d", i)
+			}
+			if got, err := read(out); err != nil || asJSON(got) != asJSON(before) {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoListOfObjectsIsOneDocument(t *testing.T) {
+	for name, text := range map[string]string{
+		"an object":                         "kind: A\nitems: [{kind: B}]\n",
+		"an empty list":                     "kind: List\nitems: []\n",
+		"a list of other things":            "kind: List\nitems: [1, {kind: A}]\n"[:30],
+		"an encrypted one":                  "kind: List\nitems: [{kind: A}]\nsops: {mac: x}\n",
+		"an item with a neighbour's anchor": "kind: List\nitems:\n- &a {kind: A}\n- *a\n",
+		"an anchor within":                  "kind: List\nitems:\n- {kind: A, spec: &s {}}\n- {kind: A, spec: *s}\n",
+		"no YAML":                           "kind: List\nitems: [\n",
+	} {
+		c := Chunk{File: "in.yaml", Bytes: []byte(text)}
+		if items := Items(c); len(items) != 1 || items[0].Item != 0 || !bytes.Equal(items[0].Bytes, c.Bytes) {
+			t.Errorf("%s: %d chunks", name, len(items))
+		}
+	}
+}
+
+func TestAListOfManyIsCutInOneGo(t *testing.T) {
+	text := "kind: List\nitems:\n" + strings.Repeat("- kind: A\n  spec: {a: 1}\n", 2000)
+	if n := len(Items(Chunk{Bytes: []byte(text)})); n != 2000 {
+		t.Errorf("%d items", n)
+	}
+}
