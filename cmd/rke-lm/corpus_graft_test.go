@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -108,7 +109,7 @@ var grafts = []graft{
 
 // graftedOnto makes the graft on a document, one proven edit after the other.
 func graftedOnto(doc *yamledit.Document, g graft) (*yamledit.Document, error) {
-	edits := append([]clusterEdit{supportedVersion, usablePools, aControlPlane}, g.edits...)
+	edits := append([]clusterEdit{supportedVersion, usableNames, usablePools, aControlPlane}, g.edits...)
 	for i, change := range edits {
 		e := doc.Edit()
 		change(e, doc.Root().Get("spec", "rkeConfig"))
@@ -123,6 +124,17 @@ func graftedOnto(doc *yamledit.Document, g graft) (*yamledit.Document, error) {
 
 func supportedVersion(e *yamledit.Edit, config yamledit.Node) {
 	put(e, config.Parent(), "kubernetesVersion", graftedVersion)
+}
+
+// usableNames replaces placeholders that Kubernetes would refuse.
+func usableNames(e *yamledit.Edit, config yamledit.Node) {
+	metadata := config.Document().Root().Get("metadata")
+	if name, _ := metadata.Get("name").String(); name != "" && !k8s.IsName(name) {
+		e.Set(metadata.Get("name"), "grafted")
+	}
+	if namespace, _ := metadata.Get("namespace").String(); namespace != "" && !k8s.IsNamespace(namespace) {
+		e.Set(metadata.Get("namespace"), "fleet-default")
+	}
 }
 
 // usablePools replaces placeholders for which Rancher would refuse the cluster.
