@@ -72,7 +72,7 @@ func settle(t *testing.T, r *ranchertest.Server, config string) {
 		"status": map[string]any{"observedGeneration": 1, "appliedSpec": o.Spec.Config, "conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Reconciled", "status": "True"}}}})
 	put(map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": "m-1", "namespace": "fleet-default", "labels": map[string]any{
 		"cluster.x-k8s.io/cluster-name": "harbour", "rke.cattle.io/rke-machine-pool-name": "all", "rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true", "rke.cattle.io/worker-role": "true"}},
-		"status": map[string]any{"nodeRef": map[string]any{"name": "ip-10-0-0-1"}}})
+		"spec": map[string]any{"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": "m-1"}}}, "status": map[string]any{"nodeRef": map[string]any{"name": "ip-10-0-0-1"}}})
 	plan := []byte(`{"files":[{"path":"/etc/rancher/rke2/config.yaml.d/50-rancher.yaml","content":"` + base64.StdEncoding.EncodeToString([]byte(config)) + `"}]}`)
 	put(map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "rke.cattle.io/machine-plan", "metadata": map[string]any{"name": "m-1-machine-plan", "namespace": "fleet-default", "labels": map[string]any{"rke.cattle.io/machine-name": "m-1"}},
 		"data": map[string]any{"plan": plan, "appliedPlan": plan}})
@@ -230,8 +230,8 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 		}, nil, "was changed meanwhile; nothing was written"},
 		{"without the right to patch", func(r *ranchertest.Server) { r.Do(func() { r.Denied["patch clusters"] = true }) }, nil, "patch clusters.provisioning.cattle.io harbour in fleet-default"},
 		{"without two rights", func(r *ranchertest.Server) {
-			r.Do(func() { r.Denied["list machines"], r.Denied["list secrets"] = true, true })
-		}, nil, "list machines.cluster.x-k8s.io in fleet-default, list secrets in fleet-default"},
+			r.Do(func() { r.Denied["list machines"], r.Denied["get secrets"] = true, true })
+		}, nil, "list machines.cluster.x-k8s.io in fleet-default, get secrets in fleet-default"},
 		{"one that a webhook denies", func(r *ranchertest.Server) {
 			r.Do(func() { r.Refuse = func(map[string]any) string { return "spec: Invalid value" } })
 		}, nil, "the server does not take the change"},
@@ -272,7 +272,7 @@ func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 		r, flags := managing(t)
 		annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
 		r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
-		r.Do(func() { r.Denied["list secrets"] = true })
+		r.Do(func() { r.Denied["get secrets"] = true })
 		out := runAt(t, flags, "apply", "--next", "--cluster", "harbour", "--accept", "managed-elsewhere", "--accept", "cluster-not-settled")
 		if out.code != exitDone || !strings.Contains(out.stderr, "error managed-elsewhere, accepted") || !strings.Contains(r.Object(harbourPath), "RoleBinding") || r.Count("/secrets") > 0 {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)

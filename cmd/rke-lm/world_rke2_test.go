@@ -97,7 +97,7 @@ func (w *world) machine(i int, config map[string]any) {
 	name := fmt.Sprintf("orchard-servers-%d", i)
 	labels := map[string]any{"cluster.x-k8s.io/cluster-name": "orchard", "rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/machine-name": name,
 		"rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true"}
-	w.put(map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": labels}, "status": map[string]any{"nodeRef": map[string]any{"name": apitest.NodeName(i)}}})
+	w.put(map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": labels}, "spec": map[string]any{"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": name}}}, "status": map[string]any{"nodeRef": map[string]any{"name": apitest.NodeName(i)}}})
 	rendered := map[string]any{"node-label": []any{"a=b"}}
 	for k, v := range config {
 		rendered[k] = v
@@ -112,7 +112,7 @@ func (w *world) machine(i int, config map[string]any) {
 	if err != nil {
 		panic(err)
 	}
-	w.put(map[string]any{"apiVersion": "v1", "kind": "Secret", "type": rollout.PlanType, "metadata": map[string]any{"name": name + "-plan", "namespace": "fleet-default", "labels": labels},
+	w.put(map[string]any{"apiVersion": "v1", "kind": "Secret", "type": rollout.PlanType, "metadata": map[string]any{"name": name + "-machine-plan", "namespace": "fleet-default", "labels": labels},
 		"data": map[string]any{"plan": plan, "appliedPlan": plan}})
 }
 

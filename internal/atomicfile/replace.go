@@ -10,11 +10,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-)
 
-// The dot keeps other programs that watch the folder, a kubelet for one, from
-// reading a file that is not complete.
-const temporary = ".rke-lm-*.tmp"
+	"github.com/rke-lm/rke-lm/internal/temporary"
+)
 
 // Replace gives the file at path the content that write produces. Links are
 // followed and stay. It refuses, with an error that wraps [ErrChanged], a file
@@ -30,10 +28,12 @@ func Replace(path string, seen Seen, write func(io.Writer) error) error {
 	if err := t.replaceable(seen); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(t.folder(), temporary)
+	temporary.Clean(t.folder())
+	f, lock, err := temporary.File(t.folder())
 	if err != nil {
 		return fmt.Errorf("%s: no file can be made in the folder %s: %w; make the folder writable, or work on a copy of the file", path, t.folder(), cause(err))
 	}
+	defer lock.Release()
 	defer discard(f) // on a panic too; after the rename nothing has this name
 	if err := errors.Join(t.fill(f, write), f.Close()); err != nil {
 		return fmt.Errorf("%s: left as it was: %w", path, err)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/rke-lm/rke-lm/internal/temporary"
 )
 
 // spoolMemory is what a Spool holds in memory.
@@ -47,7 +49,7 @@ func (s *Spool) Write(p []byte) (int, error) {
 // spill moves what is held to the file. The caller holds the lock.
 func (s *Spool) spill() error {
 	if s.file == nil {
-		f, err := os.CreateTemp("", temporary)
+		f, err := os.CreateTemp("", temporary.Pattern)
 		if err != nil {
 			return err
 		}

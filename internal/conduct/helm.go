@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/temporary"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/course"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -63,10 +64,12 @@ func (r *Run) helm(ctx context.Context, l course.Leg, a transform.Action, h helm
 	if err != nil {
 		return &ByHand{l.Stage, a.Command(), "helm is not on the PATH; plan --cluster with --out writes the files that the command names"}
 	}
-	folder, err := os.MkdirTemp("", "rke-lm-") // with mode 0700
+	temporary.Clean(os.TempDir())
+	folder, lock, err := temporary.Folder(os.TempDir())
 	if err != nil {
 		return fmt.Errorf("a folder for helm cannot be made: %w; make room in the folder for temporary files, and run the command again", err)
 	}
+	defer lock.Release()
 	defer os.RemoveAll(folder)
 	config, err := r.observer.Kubeconfig()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"sync"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,24 +15,15 @@ import (
 	"github.com/rke-lm/rke-lm/transform/rights"
 )
 
-// reviewsAtOnce keeps a review of many rights quick without a storm of requests.
-const reviewsAtOnce = 8
-
 // Rights asks which of these rights the user has, and returns those that are
 // missing, in their order. It changes nothing.
 func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Right, error) {
-	allowed, errs := make([]bool, len(needed)), make([]error, len(needed))
-	places := make(chan struct{}, reviewsAtOnce)
-	var all sync.WaitGroup
-	for i, r := range needed {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			allowed[i], errs[i] = s.may(ctx, r)
-		})
-	}
-	all.Wait()
-	if err := kubeapi.Joined(errs); err != nil {
+	allowed := make([]bool, len(needed))
+	err := forEach(len(needed), func(i int) (err error) {
+		allowed[i], err = s.may(ctx, needed[i])
+		return err
+	})
+	if err != nil {
 		return nil, s.explained(err)
 	}
 	var missing []rights.Right

@@ -46,12 +46,7 @@ func (s *Server) rollout(ctx context.Context, o Object) (seen rollout.Seen, err 
 	if seen.Machines, err = s.machines(ctx, o); err != nil {
 		return seen, err
 	}
-	for _, part := range slices.Collect(slices.Chunk(seen.Machines, namesAtOnce)) {
-		if err := s.plans(ctx, o, part); err != nil {
-			return seen, err
-		}
-	}
-	return seen, nil
+	return seen, s.plans(ctx, o, seen.Machines)
 }
 
 // controlPlane reads the RKEControlPlane of a cluster; nil where there is none.
@@ -94,31 +89,30 @@ func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, err
 	return list, nil
 }
 
-// namesAtOnce keeps the address of a request short.
-const namesAtOnce = 50
-
-// plans fills in the plans of machines, which are sorted by their names.
+// plans fills in the plans of machines. Each Secret is read by its name: to list the
+// Secrets of the namespace opens those of all clusters in it.
 func (s *Server) plans(ctx context.Context, o Object, machines []rollout.Machine) error {
-	var names []string
-	for _, m := range machines {
-		names = append(names, m.Name)
-	}
-	r := kubeapi.Resource{
-		What: "list secrets", Kind: "SecretList", Path: "/api/v1/namespaces/" + url.PathEscape(o.Namespace) + "/secrets",
-		Query: url.Values{
-			"fieldSelector": {"type=" + rollout.PlanType},
-			"labelSelector": {rollout.MachineLabel + " in (" + strings.Join(names, ",") + ")"},
-		},
-	}
-	_, err := kubeapi.Collect(ctx, s.local, r, func(l *corev1.SecretList, kept []struct{}) []struct{} {
-		for i := range l.Items {
-			secret := &l.Items[i]
-			at, mine := slices.BinarySearch(names, secret.Labels[rollout.MachineLabel])
-			if mine && secret.Type == rollout.PlanType {
-				machines[at].Plan = rollout.ReadPlan(secret.Data)
-			}
-		}
-		return kept
+	return forEach(len(machines), func(i int) (err error) {
+		machines[i].Plan, err = s.plan(ctx, o, machines[i])
+		return err
 	})
-	return err
+}
+
+// plan reads the plan of a machine; nil where it has none yet.
+func (s *Server) plan(ctx context.Context, o Object, m rollout.Machine) (*rollout.Plan, error) {
+	if m.PlanSecret == "" {
+		return nil, nil
+	}
+	var secret corev1.Secret
+	err := kubeapi.Get(ctx, s.local, kubeapi.Request{
+		What: "get secrets in " + o.Namespace, Method: http.MethodGet,
+		Path: "/api/v1/namespaces/" + url.PathEscape(o.Namespace) + "/secrets/" + url.PathEscape(m.PlanSecret),
+	}, "Secret", &secret, secret.Unmarshal)
+	if kubeapi.HasStatus(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	if err != nil || secret.Type != rollout.PlanType || secret.Labels[rollout.MachineLabel] != m.Name {
+		return nil, err
+	}
+	return rollout.ReadPlan(secret.Data), nil
 }

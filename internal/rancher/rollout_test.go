@@ -16,7 +16,7 @@ import (
 )
 
 func machine(name, cluster string) string {
-	return fmt.Sprintf(`{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Machine","metadata":{"name":%q,"namespace":"fleet-default","labels":{"cluster.x-k8s.io/cluster-name":%q,"rke.cattle.io/control-plane-role":"true"}},"status":{"nodeRef":{"name":"ip-%[1]s"}}}`, name, cluster)
+	return fmt.Sprintf(`{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Machine","metadata":{"name":%q,"namespace":"fleet-default","labels":{"cluster.x-k8s.io/cluster-name":%q,"rke.cattle.io/control-plane-role":"true"}},"spec":{"bootstrap":{"configRef":{"kind":"RKEBootstrap","name":%[1]q}}},"status":{"nodeRef":{"name":"ip-%[1]s"}}}`, name, cluster)
 }
 
 func plan(machine, config, applied string) string {
@@ -61,19 +61,61 @@ func TestARolloutIsSeenAsRancherShowsIt(t *testing.T) {
 func TestManyMachinesArePlannedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
-		for i := range 2*namesAtOnce + 1 {
+		for i := range 3*atOnce + 1 {
 			name := fmt.Sprintf("m-%03d", i)
 			r.Put(t, machine(name, "orchard"))
 			r.Put(t, plan(name, `{}`, ""))
 		}
 		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
-		if err != nil || len(seen.Machines) != 2*namesAtOnce+1 || seen.ControlPlane != nil || r.Count("/secrets?") != 3 {
-			t.Fatalf("%v, %d machines, %d requests", err, len(seen.Machines), r.Count("/secrets?"))
+		if err != nil || len(seen.Machines) != 3*atOnce+1 || seen.ControlPlane != nil || r.Count("/secrets/") != 3*atOnce+1 || r.Count("/secrets?") != 0 {
+			t.Fatalf("%v, %d machines, %d requests", err, len(seen.Machines), r.Count("/secrets/"))
 		}
 		for _, m := range seen.Machines {
 			if m.Plan == nil {
 				t.Errorf("%s has no plan", m.Name)
 			}
+		}
+	})
+}
+
+// Another Secret of that name is no plan, nor is that of another machine.
+func TestWhatIsNoPlanOfTheMachineIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		r.Put(t, machine("m-1", "orchard"))
+		r.Put(t, machine("m-2", "orchard"))
+		r.Put(t, machine("m-3", "orchard"))
+		r.Put(t, strings.Replace(plan("m-1", `{}`, ""), "rke.cattle.io/machine-plan", "Opaque", 1))
+		r.Put(t, strings.Replace(plan("m-2", `{}`, ""), `"rke.cattle.io/machine-name":"m-2"`, `"rke.cattle.io/machine-name":"m-1"`, 1))
+		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
+		if err != nil || len(seen.Machines) != 3 {
+			t.Fatalf("%v %+v", err, seen.Machines)
+		}
+		for _, m := range seen.Machines {
+			if m.Plan != nil {
+				t.Errorf("%s has a plan", m.Name)
+			}
+		}
+	})
+}
+
+// A list of the Secrets of a namespace opens those of all clusters in it.
+func TestNoSecretsAreListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		r.Put(t, machine("m-1", "orchard"))
+		r.Put(t, plan("m-1", `{}`, ""))
+		r.Do(func() {
+			r.Fault = func(req *http.Request) ranchertest.Fault {
+				if strings.HasSuffix(req.URL.Path, "/secrets") {
+					return ranchertest.Fault{Status: 403}
+				}
+				return ranchertest.Fault{}
+			}
+		})
+		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
+		if err != nil || len(seen.Machines) != 1 || seen.Machines[0].Plan == nil {
+			t.Errorf("%v %+v", err, seen.Machines)
 		}
 	})
 }
@@ -90,7 +132,7 @@ func TestTheRolloutOfAnEngineIsInItsObject(t *testing.T) {
 
 func TestARolloutThatIsNotSeenWholeIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, part := range []string{"/rkecontrolplanes/", "/machines?", "/secrets?"} {
+		for _, part := range []string{"/rkecontrolplanes/", "/machines?", "/secrets/"} {
 			r, s := open(t)
 			r.Put(t, machine("m-1", "orchard"))
 			o := find(t, s, "orchard")

@@ -6,12 +6,14 @@ package saved
 import (
 	"errors"
 	"os"
+
+	"github.com/rke-lm/rke-lm/internal/temporary"
 )
 
 // disk is what changes a file system; tests put one in its place that fails.
 type disk interface {
 	makeFolders(path string) error
-	makeTemporary(parent string) (string, error)
+	makeTemporary(parent string) (string, temporary.Lock, error)
 	writeFile(path string, content []byte) error
 	rename(from, to string) error
 	remove(path string) error
@@ -25,8 +27,8 @@ func (realDisk) makeFolders(path string) error { return os.MkdirAll(path, 0o700)
 
 // makeTemporary makes a folder that is hidden, so that no search for clusters
 // enters it.
-func (realDisk) makeTemporary(parent string) (string, error) {
-	return os.MkdirTemp(parent, ".rke-lm-*.tmp")
+func (realDisk) makeTemporary(parent string) (string, temporary.Lock, error) {
+	return temporary.Folder(parent)
 }
 
 func (realDisk) writeFile(path string, content []byte) error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/temporary"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -39,9 +40,9 @@ func (d *faulty) makeFolders(path string) error {
 	return d.realDisk.makeFolders(path)
 }
 
-func (d *faulty) makeTemporary(parent string) (string, error) {
+func (d *faulty) makeTemporary(parent string) (string, temporary.Lock, error) {
 	if d.fails() {
-		return "", errFault
+		return "", temporary.Lock{}, errFault
 	}
 	return d.realDisk.makeTemporary(parent)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/temporary"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -245,4 +246,36 @@ func snapshot(t *testing.T, root string) map[string]string {
 		t.Fatal(err)
 	}
 	return content
+}
+
+// A run may be killed at any point: what it has left goes with the next one.
+func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
+	for name, placed := range map[string]bool{"between the two renames": false, "behind them": true} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			path, err := Write(root, harbour(), files("runbook.md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, old := filepath.Join(filepath.Dir(path), ".rke-lm-1.tmp"), path
+			if placed {
+				if old, err = Write(t.TempDir(), harbour(), files("runbook.md")); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := os.Mkdir(made, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(old, made+oldSuffix); err != nil {
+				t.Fatal(err)
+			}
+			settle(filepath.Dir(path))
+			temporary.Take(made, os.RemoveAll) // Clean looks once in a run
+			if diff := cmp.Diff([]string{"harbour"}, namesIn(t, filepath.Dir(path))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if _, err := Read(path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/internal/temporary"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -38,6 +39,7 @@ func write(d disk, path string, s transform.Saved, files []File) (err error) {
 	if err != nil {
 		return err
 	}
+	settle(filepath.Dir(path))
 	exists, err := replaceable(path, s)
 	if err != nil {
 		return err
@@ -45,10 +47,11 @@ func write(d disk, path string, s transform.Saved, files []File) (err error) {
 	if err := d.makeFolders(filepath.Dir(path)); err != nil {
 		return unwritten(path, err)
 	}
-	made, err := d.makeTemporary(filepath.Dir(path))
+	made, lock, err := d.makeTemporary(filepath.Dir(path))
 	if err != nil {
 		return unwritten(path, err)
 	}
+	defer lock.Release()
 	defer func() {
 		if err != nil {
 			d.remove(made)
@@ -80,8 +83,10 @@ func fill(d disk, folder string, files []File) error {
 // put gives a complete folder its name. A folder cannot replace one that is not
 // empty, so an old plan is moved out of the way first, and back on an error.
 func put(d disk, made, path string, exists bool) error {
-	old := made + ".old"
+	old := made + oldSuffix
 	if exists {
+		lock, _ := temporary.Hold(path)
+		defer lock.Release()
 		if err := d.rename(path, old); err != nil {
 			return err
 		}
@@ -123,4 +128,27 @@ func replaceable(path string, s transform.Saved) (exists bool, err error) {
 		}
 	}
 	return true, err
+}
+
+// oldSuffix marks a plan whose place another one takes.
+const oldSuffix = ".old"
+
+// settle ends what killed runs have begun in a folder of plans. An old plan whose
+// place is empty gets it back.
+func settle(folder string) {
+	left, _ := filepath.Glob(filepath.Join(folder, temporary.Pattern+oldSuffix))
+	for _, old := range left {
+		temporary.Take(old, func(string) error {
+			p, err := read(old)
+			if err != nil {
+				return os.RemoveAll(old)
+			}
+			place := filepath.Join(folder, filepath.Base(Place(p.Saved)))
+			if _, err := os.Lstat(place); errors.Is(err, fs.ErrNotExist) {
+				return os.Rename(old, place)
+			}
+			return os.RemoveAll(old)
+		})
+	}
+	temporary.Clean(folder)
 }

@@ -47,7 +47,7 @@ func newerManifest(t *testing.T) *yamledit.Document {
 // alongManifests takes the manifests of both managers through their plans, stage by stage.
 func (s *scenario) alongManifests(cloud *yamledit.Document) way {
 	s.Helper()
-	target := transform.Target{LeaderMigrationConfig: transform.ConfigGenerate}
+	target := transform.Target{EndState: transform.EndStateExternal, LeaderMigrationConfig: transform.ConfigGenerate}
 	kcm, ccm := planOf(s.T, manifest.Distro(), document(s.T, "kubeadm/kube-controller-manager.yaml"), target), planOf(s.T, manifest.Distro(), cloud, target)
 	folder := kubeletFolder{operator: &operator{scenario: s}, kcm: kcm.Start}
 	folder.kubelets = "aws"

@@ -56,7 +56,7 @@ const (
 	Helm           = "helm"           // the chart is installed by helm
 )
 
-// Needed returns the rights that a verb needs for a cluster.
+// Needed returns the rights that a verb needs for a cluster, each once.
 func Needed(verb string, of Subject) []Right {
 	var list []Right
 	for _, r := range Table() {
@@ -74,7 +74,9 @@ func Needed(verb string, of Subject) []Right {
 			if r.Downstream {
 				right.Cluster = of.ID
 			}
-			list = append(list, right)
+			if !slices.Contains(list, right) {
+				list = append(list, right)
+			}
 		}
 	}
 	return list

@@ -5,6 +5,7 @@ package rights
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 	}{
 		{"plan", rke2, []string{"get clusters.provisioning.cattle.io orchard in fleet-default"}, "patch"},
 		{"plan", rke1, []string{"get clusters.management.cattle.io c-abcde"}, "provisioning"},
-		{"apply", rke2, []string{"patch clusters.provisioning.cattle.io orchard in fleet-default", "list secrets in fleet-default"}, "nodes"},
+		{"apply", rke2, []string{"patch clusters.provisioning.cattle.io orchard in fleet-default", "get secrets in fleet-default"}, "list secrets"},
 		{"migrate", rke2, []string{"patch nodes of the cluster c-m-abcdefgh", "create leases.coordination.k8s.io in fleet-default"}, "etcdbackups"},
 		{"migrate", rke1, []string{"create etcdbackups.management.cattle.io in c-abcde"}, "secrets"},
 		{"owners", rke2, []string{"list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
@@ -47,5 +48,27 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 				t.Errorf("%s needs nothing", verb)
 			}
 		}
+	}
+}
+
+// A list of Secrets shows what all clusters in the namespace keep in them.
+func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
+	for _, r := range Table() {
+		if !r.Downstream && r.Resource == "secrets" && slices.Contains(r.Do, "list") {
+			t.Errorf("%v list secrets: %s", r.For, r.Why)
+		}
+	}
+}
+
+func TestARightOfTwoRowsIsAskedForOnce(t *testing.T) {
+	needed := Needed("migrate", Subject{Distro: "rke2", Home: "fleet-default", Name: "orchard", When: []string{CloudConfig}})
+	n := 0
+	for _, r := range needed {
+		if r.String() == "get secrets in fleet-default" {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d times in %v", n, needed)
 	}
 }

@@ -52,7 +52,7 @@ func local() []Row {
 		{For: writing, Distro: rke2, Namespace: Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Own: true, Do: []string{"get"}, Why: "whether a change has arrived"},
 		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "clusters", Own: true, Do: []string{"get"}, Why: "whether the cluster is paused"},
 		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change has arrived"},
-		{For: writing, Distro: rke2, Namespace: Home, Resource: "secrets", Do: []string{"list"}, Why: "the plans of machines, whether a change has arrived; not with `apply --accept cluster-not-settled`"},
+		{For: writing, Distro: rke2, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, whether a change has arrived; each by its name; not with `apply --accept cluster-not-settled`"},
 		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that keeps two runs apart"},
 		{For: whole, Distro: rke2, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
 		{For: whole, Distro: rke1, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rancher/wrangler/v3/pkg/name"
 )
 
 // PlanType is the type of the Secrets that hold the plans of machines, and
@@ -20,6 +22,11 @@ const (
 	PlanType     = "rke.cattle.io/machine-plan"
 	MachineLabel = "rke.cattle.io/machine-name"
 )
+
+// planSecret returns the name of the Secret that holds the plan of a machine, from
+// the name of its RKEBootstrap (rancher pkg/capr, PlanSecretFromBootstrapName). A
+// long one is cut, and ends in a hash.
+func planSecret(bootstrap string) string { return name.SafeConcatName(bootstrap, "machine", "plan") }
 
 // configFile ends the path of the file with a machine's configuration.
 const configFile = "50-rancher.yaml"

@@ -60,14 +60,26 @@ func ReadControlPlane(raw []byte) (*ControlPlane, error) {
 func ReadMachine(raw []byte) (Machine, error) {
 	var o struct {
 		Metadata metadata `json:"metadata"`
-		Status   struct {
+		Spec     struct {
+			Bootstrap struct {
+				Config struct {
+					Kind string `json:"kind"`
+					Name string `json:"name"`
+				} `json:"configRef"`
+			} `json:"bootstrap"`
+		} `json:"spec"`
+		Status struct {
 			Node struct {
 				Name string `json:"name"`
 			} `json:"nodeRef"`
 		} `json:"status"`
 	}
 	err := decode(raw, "Machine", &o)
-	return Machine{Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.Deleted != nil}, err
+	m := Machine{Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.Deleted != nil}
+	if c := o.Spec.Bootstrap.Config; c.Kind == "RKEBootstrap" && c.Name != "" {
+		m.PlanSecret = planSecret(c.Name)
+	}
+	return m, err
 }
 
 // ReadEngine reads the JSON of a cluster of management.cattle.io.

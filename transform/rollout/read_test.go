@@ -23,13 +23,29 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
 	if diff := cmp.Diff(want, c); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
-	m, err := ReadMachine([]byte(`{"metadata":{"name":"m","labels":{"a":"b"},"deletionTimestamp":"2025-01-01T00:00:00Z"},"status":{"nodeRef":{"name":"n"}}}`))
-	if diff := cmp.Diff(Machine{Name: "m", Labels: map[string]string{"a": "b"}, Node: "n", Deleting: true}, m); err != nil || diff != "" {
+	m, err := ReadMachine([]byte(`{"metadata":{"name":"m","labels":{"a":"b"},"deletionTimestamp":"2025-01-01T00:00:00Z"},"spec":{"bootstrap":{"configRef":{"kind":"RKEBootstrap","name":"m-boot"}}},"status":{"nodeRef":{"name":"n"}}}`))
+	if diff := cmp.Diff(Machine{Name: "m", Labels: map[string]string{"a": "b"}, Node: "n", Deleting: true, PlanSecret: "m-boot-machine-plan"}, m); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
 	e, err := ReadEngine([]byte(`{"spec":{"rancherKubernetesEngineConfig":{"a":1}},"status":{"appliedSpec":{"rancherKubernetesEngineConfig":{"a":2}},"failedSpec":null}}`))
 	if diff := cmp.Diff(&Engine{Spec: map[string]any{"a": 1.0}, Applied: map[string]any{"a": 2.0}, Conditions: map[string]Condition{}}, e); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
+	}
+}
+
+// Rancher names the Secret after the RKEBootstrap, and cuts what is too long for a label.
+func TestThePlansSecretIsNamedAsRancherNamesIt(t *testing.T) {
+	for _, c := range []struct{ kind, name, want string }{
+		{"RKEBootstrap", "harbour-servers-7f9c4-x2lqk", "harbour-servers-7f9c4-x2lqk-machine-plan"},
+		{"RKEBootstrap", "custom-4a1b2c3d4e5f", "custom-4a1b2c3d4e5f-machine-plan"},
+		{"RKEBootstrap", "a-long-name-of-a-cluster-in-the-north-servers-7f9c4d8b6-x2lqk", "a-long-name-of-a-cluster-in-the-north-servers-7f9c4d8b6-x-df88e"},
+		{"RKEBootstrap", "", ""},
+		{"KubeadmConfig", "harbour-0", ""},
+	} {
+		m, err := ReadMachine([]byte(`{"metadata":{"name":"m"},"spec":{"bootstrap":{"configRef":{"kind":"` + c.kind + `","name":"` + c.name + `"}}}}`))
+		if err != nil || m.PlanSecret != c.want {
+			t.Errorf("%s %s: %q, not %q (%v)", c.kind, c.name, m.PlanSecret, c.want, err)
+		}
 	}
 }
 

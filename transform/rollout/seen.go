@@ -40,7 +40,10 @@ type Machine struct {
 	Labels   map[string]string
 	Node     string // the name of its Node; "" before it registered
 	Deleting bool
-	Plan     *Plan // nil where no Secret holds one
+	// PlanSecret is the name of the Secret that holds its plan, in its namespace; ""
+	// where Rancher does not bootstrap it.
+	PlanSecret string
+	Plan       *Plan // nil where no Secret holds one
 }
 
 // Plan is the plan that Rancher gave a machine.

@@ -1,0 +1,20 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package temporary
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+func openToLock(path string) (*os.File, error) { return os.Open(path) }
+
+func lock(*os.File) error { return errors.ErrUnsupported }
+
+func tryLock(*os.File) error { return errors.ErrUnsupported }
+
+func own(fs.FileInfo) bool { return false }

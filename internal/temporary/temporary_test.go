@@ -1,0 +1,119 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package temporary
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestMain is the process that is killed, too: it makes a file and a folder, says so,
+// and waits.
+func TestMain(m *testing.M) {
+	folder := os.Getenv("RKE_LM_TEMPORARY")
+	if folder == "" {
+		os.Exit(m.Run())
+	}
+	f, _, err := File(folder)
+	if err != nil {
+		panic(err)
+	}
+	f.WriteString("password: of a document\n")
+	if _, _, err := Folder(folder); err != nil {
+		panic(err)
+	}
+	os.Stdout.WriteString("made\n")
+	os.Stdin.Read(make([]byte, 1)) // nobody writes
+}
+
+func TestWhatAKilledProcessLeavesIsRemovedAndNotBefore(t *testing.T) {
+	folder := t.TempDir()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "RKE_LM_TEMPORARY="+folder)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "made\n" {
+		t.Fatal(line, err)
+	}
+	clean(folder)
+	if n := entries(t, folder); n != 2 {
+		t.Errorf("%d of 2 are left of a process that is alive", n)
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	c.Wait()
+	clean(folder)
+	if n := entries(t, folder); n != 0 {
+		t.Errorf("%d are left of a process that was killed", n)
+	}
+}
+
+func TestWhatIsHeldIsNotRemovedUntilItsRelease(t *testing.T) {
+	folder := t.TempDir()
+	f, l, err := File(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close() // the lock is not that of the file that is written
+	if clean(folder); entries(t, folder) != 1 {
+		t.Error("a file was removed while it was held")
+	}
+	l.Release()
+	if clean(folder); entries(t, folder) != 0 {
+		t.Error("a file is left")
+	}
+}
+
+func TestOnlyWhatThisPackageMakesIsRemoved(t *testing.T) {
+	folder, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "kept")
+	if err := os.WriteFile(elsewhere, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cluster.yaml", ".rke-lm.yaml", ".rke-lm-1.tmp.yaml", "rke-lm-1.tmp"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(folder, ".rke-lm-1.tmp")); err != nil {
+		t.Fatal(err)
+	}
+	if clean(folder); entries(t, folder) != 5 {
+		t.Errorf("%d of 5 are left", entries(t, folder))
+	}
+	if _, err := os.Stat(elsewhere); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFileThatACleanerRemovesFirstIsMadeAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gone")
+	if _, is := Hold(path); is {
+		t.Error("what is not there is held")
+	}
+}
+
+func entries(t *testing.T, folder string) int {
+	t.Helper()
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
