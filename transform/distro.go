@@ -56,6 +56,9 @@ func (d Distro) Wants(text []byte) bool {
 type Delivery struct {
 	How     string // begins behind "bring the file to"
 	Command string // in the shell; "" for none
+	// Resource is what kubectl calls the document's kind; "" where no API server has
+	// the document as an object.
+	Resource string
 }
 
 // Delivery says how the document in a file reaches the cluster of the plan.
@@ -66,7 +69,8 @@ func (p *Plan) Delivery(file string) Delivery {
 	return Delivery{
 		How: "Rancher the way it always\ngoes: commit it, or, if it is what kubectl get has printed, on Rancher's own cluster (kubectl apply would keep\n" +
 			"keys that are gone from the file):",
-		Command: shell.Line("kubectl replace -f %s", shell.Path(file)),
+		Command:  shell.Line("kubectl replace -f %s", shell.Path(file)),
+		Resource: ResourceOf(p.Start),
 	}
 }
 

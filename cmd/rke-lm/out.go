@@ -110,6 +110,9 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *l
 		if err != nil {
 			return nil, err
 		}
+		if live == nil { // apply --cluster makes its own
+			held = append(held, patchFiles(p, step, &stage)...)
+		}
 		book.Stages = append(book.Stages, stage)
 		files = append(files, held...)
 	}
@@ -133,6 +136,26 @@ func stageFiles(s transform.Step, diff, ext string) (outputs.RunbookStage, []sav
 		files = append(files, saved.File{Name: f.Name, Content: []byte(f.Content)})
 	}
 	return stage, files, err
+}
+
+// patchFiles returns the patches of one stage, for those who do it with kubectl.
+func patchFiles(p *transform.Plan, s transform.Step, stage *outputs.RunbookStage) []saved.File {
+	patches, err := p.Patches(s)
+	if err != nil {
+		stage.NoPatch = err.Error()
+		return nil
+	}
+	var files []saved.File
+	name := stage.Number + "-" + s.Stage.Name
+	if patches.Do != nil {
+		stage.Patch = name + ".patch.json"
+		files = append(files, saved.File{Name: stage.Patch, Content: patches.Do})
+	}
+	if patches.Undo != nil {
+		stage.UndoPatch = name + ".undo.patch.json"
+		files = append(files, saved.File{Name: stage.UndoPatch, Content: patches.Undo})
+	}
+	return files
 }
 
 // extension is that of the documents, for editors.

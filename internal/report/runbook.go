@@ -28,6 +28,9 @@ type RunbookStage struct {
 	Diff     string // "" where the stage does not edit the document
 	Document string
 	Files    []string
+	// Patch and UndoPatch are for an object that kubectl printed; "" for other
+	// documents. NoPatch says why such an object has none.
+	Patch, UndoPatch, NoPatch string
 }
 
 // Write writes the runbook as Markdown.
@@ -78,14 +81,18 @@ func (r Runbook) stage(w io.Writer, s transform.Step, at RunbookStage, before st
 	commands(w, "Check", s.Stage.Verify)
 	commands(w, "Before the undo", s.Stage.Restore[:s.Stage.Retreat])
 	if s.Changes() {
-		r.undo(w, s, before)
+		r.undo(w, s, at, before)
 	}
 	commands(w, undone(s), s.Stage.Restore[s.Stage.Retreat:])
 }
 
-func (r Runbook) undo(w io.Writer, s transform.Step, before string) {
+func (r Runbook) undo(w io.Writer, s transform.Step, at RunbookStage, before string) {
 	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.TrimSpace("Later stages come first. "+inline(s.Stage.Caution)), fenced("sh", r.command("--undo", s.Stage.Name)))
 	if r.Live != "" {
+		return
+	}
+	if at.UndoPatch != "" {
+		fmt.Fprintf(w, "By hand: put %s in the place of the document. Then patch the object:\n\n%s\n", code(before), fenced("sh", r.patch(at.UndoPatch)))
 		return
 	}
 	then := "Then bring the file there as before."
@@ -136,11 +143,36 @@ func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 	if r.Live != "" {
 		return
 	}
+	if at.Patch != "" {
+		fmt.Fprintf(w, "By hand: put %s in the place of the document. Then patch the object, from which kubectl printed the\n"+
+			"document. Do not use kubectl replace or kubectl apply: the document keeps the resourceVersion of that moment, so the\n"+
+			"server refuses it after the next change of the object.\n\n%s\n%s\n\n", code(at.Document), fenced("sh", r.patch(at.Patch)), refusal)
+		return
+	}
+	r.noPatch(w, at)
 	by := r.Plan.Delivery(r.Folder + "/" + at.Document)
 	fmt.Fprintf(w, "By hand: put %s in the place of the document. Then bring the file to %s\n\n", code(at.Document), by.How)
 	if by.Command != "" {
 		fmt.Fprintln(w, fenced("sh", by.Command))
 	}
+}
+
+// refusal says what it means that the server refuses a patch.
+const refusal = `The patch first tests the values that it changes, and the object's UID. If the server refuses it as invalid
+(422), one of them is not what it was: the stage is done already, or somebody else changed the object. Then nothing
+was written: print the object again with kubectl get, and plan again. Do not take the tests out. The patch may
+hold secrets. kubectl has --patch-file since 1.20.`
+
+// patch returns the command line for a patch.
+func (r Runbook) patch(file string) string { return r.Plan.PatchCommand(r.Folder + "/" + file) }
+
+// noPatch says why an object that kubectl printed has no patch, and what that means.
+func (r Runbook) noPatch(w io.Writer, at RunbookStage) {
+	if at.NoPatch == "" {
+		return
+	}
+	fmt.Fprintf(w, "There is no patch for kubectl: %s. If the document has a resourceVersion, the server takes it only until the\n"+
+		"object changes: print the object again with kubectl get before each stage, and plan again.\n\n", inline(at.NoPatch))
 }
 
 // command returns the command line for a stage.

@@ -8,7 +8,7 @@
 // power cut, and a folder that is not a plan of the same cluster is never touched.
 //
 // The documents in a folder are those of the cluster, byte for byte, and
-// plan.json holds what the stages take out of them. Both may hold secrets, so
-// only the user can read the folder (0700) and the files in it (0600). The diffs
+// plan.json and the patches hold what the stages take out of them. All may hold
+// secrets, so only the user can read the folder (0700) and the files in it (0600). The diffs
 // are redacted.
 package saved

@@ -28,7 +28,7 @@ func deliver(doc *yamledit.Document, file string) transform.Delivery {
 			Command: shell.Line("install -m 0600 %s %s && mv %s %s", shell.Path(file), hidden, hidden, to),
 		}
 	}
-	return transform.Delivery{How: "the cluster:", Command: shell.Line("kubectl apply -f %s", shell.Path(file))}
+	return transform.Delivery{How: "the cluster:", Command: shell.Line("kubectl apply -f %s", shell.Path(file)), Resource: transform.ResourceOf(doc)}
 }
 
 // podFile is where the manifest of a component lies on its node: where it was read,

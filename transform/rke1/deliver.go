@@ -16,9 +16,22 @@ import (
 // copy elsewhere would be taken for a new cluster. So no command names a copy.
 func deliver(doc *yamledit.Document, _ string) transform.Delivery {
 	if _, _, wrapped := configOf(doc.Root()); wrapped {
-		return transform.Delivery{How: "Rancher the way it always\ngoes: through what manages the cluster, or the cluster's Edit as YAML."}
+		return transform.Delivery{
+			How:      "Rancher the way it always\ngoes: through what manages the cluster, or the cluster's Edit as YAML.",
+			Resource: resource(doc),
+		}
 	}
 	return transform.Delivery{How: "the cluster, as the\nnext step says, from its own place beside its .rkestate file."}
+}
+
+// resource is what kubectl calls the kind of Rancher's own object; other files hold
+// the configuration as well, and no API server has those.
+func resource(doc *yamledit.Document) string {
+	r := transform.ResourceOf(doc)
+	if r != "clusters.management.cattle.io" {
+		return ""
+	}
+	return r
 }
 
 // RKEUp brings a cluster.yml to its cluster.

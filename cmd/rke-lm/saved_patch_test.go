@@ -1,0 +1,260 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	evanphx "gopkg.in/evanphx/json-patch.v4"
+	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// printedWharf is wharf as kubectl prints it; no stage touches the password. A server
+// writes & and < in another way than a file does.
+var printedWharf = strings.NewReplacer(
+	"  name: wharf\n", "  generation: 7\n  name: wharf\n",
+	"  namespace: fleet-default\n", "  namespace: fleet-default\n  resourceVersion: \"88412\"\n  uid: 5d1f6c1e-8c1a-4d0e-9f54-2b7f0b8f3a10\n",
+	"namespace: demo}\n", "namespace: demo}\n      data: {hint: a < b && c > ü 🚢}\n",
+	"    etcd:", "    registries: {configs: {r.example: {auth: {password: hunter2hunter2}}}}\n    etcd:",
+).Replace(wharf) + "status:\n  ready: true\n"
+
+// A manager as kubectl prints it.
+const printedManager = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: kube-controller-manager
+  namespace: kube-system
+  resourceVersion: "311"
+  uid: 0c3be8a4-57c5-4b5c-8f2e-6f6f9a1d2b77
+spec:
+  selector: {matchLabels: {app: kcm}}
+  template:
+    metadata: {labels: {app: kcm}}
+    spec:
+      containers:
+      - name: kube-controller-manager
+        image: registry.k8s.io/kube-controller-manager:v1.26.15
+        command: [kube-controller-manager, --cloud-provider=aws, --leader-elect=true]
+`
+
+var patchCommand = regexp.MustCompile(`(?m)^kubectl (?:-n (\S+) )?patch (\S+) --type=json --patch-file (\S+)$`)
+
+// server holds an object as an API server does, and its resourceVersion changes with
+// every write.
+type server struct {
+	object []byte
+	writes int
+}
+
+// serve puts a printed object on a server.
+func serve(t *testing.T, text string) *server {
+	t.Helper()
+	object, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &server{object: object}
+}
+
+// patched is the object after a patch file, sent by kubectl.
+func (s *server) patched(t *testing.T, file string) ([]byte, error) {
+	t.Helper()
+	sent, err := kubeyaml.ToJSON([]byte(textOf(t, file))) // as kubectl reads a patch file
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := evanphx.DecodePatch(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return patch.Apply(s.object)
+}
+
+// take patches the object, and somebody writes its status besides.
+func (s *server) take(t *testing.T, file string) {
+	t.Helper()
+	after, err := s.patched(t, file)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	s.writes++
+	s.object = after
+	s.write(t, "/metadata/resourceVersion", fmt.Sprint(90000+s.writes))
+	if strings.Contains(string(s.object), `"generation"`) {
+		s.write(t, "/metadata/generation", 100+s.writes)
+	}
+}
+
+func (s *server) write(t *testing.T, path string, value any) {
+	t.Helper()
+	text, err := json.Marshal([]map[string]any{{"op": "replace", "path": path, "value": value}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := evanphx.DecodePatch(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.object, err = patch.Apply(s.object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// is compares the object with a document, apart from what the server counts.
+func (s *server) is(t *testing.T, document string) {
+	t.Helper()
+	if diff := cmp.Diff(uncounted(t, document), uncounted(t, string(s.object))); diff != "" {
+		t.Errorf("the object is not the document (-want +got):\n%s", diff)
+	}
+}
+
+func uncounted(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	metadata := object["metadata"].(map[string]any)
+	delete(metadata, "resourceVersion")
+	delete(metadata, "generation")
+	return object
+}
+
+// guarded expects that a patch is refused once somebody else changed a value that it
+// tests, and returns how many it tests.
+func (s *server) guarded(t *testing.T, file string) int {
+	t.Helper()
+	var operations []struct{ Op, Path string }
+	if err := json.Unmarshal([]byte(textOf(t, file)), &operations); err != nil {
+		t.Fatal(err)
+	}
+	tests := 0
+	for _, o := range operations {
+		if strings.Contains(o.Path, "resourceVersion") {
+			t.Errorf("%s: %s %s, which changes all the time", file, o.Op, o.Path)
+		}
+		if o.Op != "test" {
+			continue
+		}
+		tests++
+		other := &server{object: s.object}
+		other.write(t, o.Path, "of somebody else")
+		if _, err := other.patched(t, file); err == nil {
+			t.Errorf("%s: it overwrites somebody else's %s", file, o.Path)
+		}
+	}
+	return tests
+}
+
+// TestTheRunbookPatchesAnObjectThatKubectlPrinted follows the kubectl lines of runbooks
+// forward and back. The second kubectl replace would be refused: every document keeps
+// the resourceVersion of the first read.
+func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
+	golden := func(name string) string { return textOf(t, filepath.Join("testdata", "golden", name, "input.json")) }
+	list := "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(printedWharf, "\n"), "\n", "\n  ") + "\nmetadata:\n  resourceVersion: \"\"\n"
+	for _, c := range []struct{ name, file, text, object, folder, namespace, resource string }{
+		{"RKE2 in YAML", "c.yaml", printedWharf, printedWharf, "fleet-default/wharf", "fleet-default", "clusters.provisioning.cattle.io/wharf"},
+		{"RKE2 in a list", "c.yaml", list, printedWharf, "fleet-default/wharf", "fleet-default", "clusters.provisioning.cattle.io/wharf"},
+		{"RKE2 in JSON", "c.json", golden("rke2-api-object-served"), golden("rke2-api-object-served"), "", "fleet-default", ""},
+		{"RKE1 in JSON", "c.json", golden("rke1-api-object-served"), golden("rke1-api-object-served"), "", "", "clusters.management.cattle.io/c-p4w9z"},
+		{"a Deployment", "c.yaml", printedManager, printedManager, "kube-system/kube-controller-manager", "kube-system", "deployments.apps/kube-controller-manager"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			here(t, map[string]string{c.file: c.text})
+			args := []string{"plan", "--out", "plans", c.file}
+			if c.name == "RKE2 in YAML" {
+				args = append(args, "--end-state", "external")
+			}
+			must(t, exitDone, args...)
+			books, err := filepath.Glob("plans/*/*/runbook.md")
+			if err != nil || len(books) != 1 {
+				t.Fatal(books, err)
+			}
+			book := textOf(t, books[0])
+			if strings.Contains(book, "kubectl replace -f") || strings.Contains(book, "kubectl apply -f /") || !strings.Contains(book, "Do not take the tests out.") {
+				t.Errorf("it has other ways:\n%s", book)
+			}
+			live, documents := serve(t, c.object), []string{c.object}
+			var back []string
+			for _, m := range patchCommand.FindAllStringSubmatch(book, -1) {
+				namespace, resource, file := m[1], m[2], m[3]
+				if namespace != c.namespace || c.resource != "" && resource != c.resource {
+					t.Errorf("it patches another object: %s", m[0])
+				}
+				onlyForTheUser(t, file)
+				if strings.HasSuffix(file, ".undo.patch.json") {
+					back = append(back, file)
+					continue
+				}
+				if live.guarded(t, file) < 2 {
+					t.Errorf("%s tests no more than the UID", file)
+				}
+				live.take(t, file)
+				if _, err := live.patched(t, file); err == nil {
+					t.Errorf("%s can be applied twice", file)
+				}
+				document := textOf(t, strings.TrimSuffix(file, ".patch.json")+filepath.Ext(c.file))
+				live.is(t, document)
+				documents = append(documents, document)
+			}
+			if len(documents) < 2 || len(back) != len(documents)-1 {
+				t.Fatalf("%d documents and %d ways back in\n%s", len(documents), len(back), book)
+			}
+			for i, file := range slices.Backward(back) {
+				live.guarded(t, file)
+				live.take(t, file)
+				live.is(t, documents[i])
+			}
+		})
+	}
+}
+
+func onlyForTheUser(t *testing.T, file string) {
+	t.Helper()
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s: %v %v", file, info.Mode(), err)
+	}
+}
+
+// A patch holds what the stage changes and tests, and no secret beside that.
+func TestPatchesHoldNoSecretThatTheirStageDoesNotTouch(t *testing.T) {
+	planned(t, map[string]string{"c.yaml": printedWharf}, "c.yaml")
+	files, err := filepath.Glob("plans/fleet-default/wharf/*.patch.json")
+	if err != nil || len(files) != 10 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if strings.Contains(textOf(t, file), "hunter2") {
+			t.Errorf("%s holds a secret of another place", file)
+		}
+	}
+}
+
+// A file of git has no resourceVersion: whoever keeps it brings it to the server.
+func TestAFileOfGitHasNoPatches(t *testing.T) {
+	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
+	files, err := filepath.Glob("plans/fleet-default/wharf/*.patch.json")
+	if book := textOf(t, "plans/fleet-default/wharf/runbook.md"); err != nil || len(files) > 0 || !strings.Contains(book, "kubectl replace -f /") || strings.Contains(book, "kubectl patch") {
+		t.Error(files, err, book)
+	}
+}
+
+func TestTheRunbookSaysWhyAnObjectHasNoPatch(t *testing.T) {
+	planned(t, map[string]string{"c.yaml": regexp.MustCompile(`(?m)^  uid: .*\n`).ReplaceAllString(printedWharf, "")}, "c.yaml")
+	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
+	for _, want := range []string{"There is no patch for kubectl: the object has no metadata.uid", "the server takes it only until the\nobject changes", "kubectl replace -f /"} {
+		if !strings.Contains(book, want) {
+			t.Errorf("it does not say %s", want)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Patches are JSON patches, for kubectl, that take an object from before a stage to
+// after it and back. They hold the values that the stage changes and those that their
+// test operations compare, which may be secrets.
+type Patches struct {
+	Do   []byte
+	Undo []byte // nil where the undo does not go to the cluster
+}
+
+// Patches returns the patches of a step whose document is an object that kubectl
+// printed. Its resourceVersion is that of one moment, so the server takes the document
+// once, and a patch after each stage. Other documents have no patches. Patches fails
+// where no test operation can guard the change.
+func (p *Plan) Patches(s Step) (Patches, error) {
+	if !s.Changes() || !p.printed() {
+		return Patches{}, nil
+	}
+	do, err := patchFile(s.Before, s.After)
+	if err != nil || s.Stage.Withdrawn {
+		return Patches{Do: do}, err
+	}
+	undo, err := patchFile(s.After, s.Before)
+	if err != nil {
+		return Patches{}, err
+	}
+	return Patches{do, undo}, nil
+}
+
+// PatchCommand sends a file of Patches to the object.
+func (p *Plan) PatchCommand(file string) string {
+	resource, root := p.Delivery("").Resource, p.Start.Root()
+	name, _ := root.Get("metadata", "name").String()
+	if namespace, _ := root.Get("metadata", "namespace").String(); namespace != "" {
+		return shell.Line("kubectl -n %s patch %s/%s --type=json --patch-file %s", namespace, resource, name, file)
+	}
+	return shell.Line("kubectl patch %s/%s --type=json --patch-file %s", resource, name, file)
+}
+
+// printed reports whether an API server has the document, and kubectl printed it.
+func (p *Plan) printed() bool {
+	metadata := p.Start.Root().Get("metadata")
+	set := func(key string) bool { v, _ := metadata.Get(key).String(); return v != "" }
+	return p.Delivery("").Resource != "" && (set("uid") || set("resourceVersion"))
+}
+
+// patchFile makes a patch with an operation on a few lines of its own. <, > and & are
+// escaped as API servers write them, for they compare texts.
+func patchFile(before, after *yamledit.Document) ([]byte, error) {
+	p, err := jsonpatch.Diff(before.Root().JSON(), after.Root().JSON())
+	if err != nil {
+		return nil, err
+	}
+	var lines, escaped bytes.Buffer
+	if err := json.Indent(&lines, p.Bytes(), "", "  "); err != nil {
+		return nil, err
+	}
+	json.HTMLEscape(&escaped, lines.Bytes())
+	escaped.WriteByte('\n')
+	return escaped.Bytes(), nil
+}
+
+// ResourceOf returns what kubectl calls the kind of an object: deployments.apps.
+func ResourceOf(doc *yamledit.Document) string {
+	kind, _ := doc.Root().Get("kind").String()
+	version, _ := doc.Root().Get("apiVersion").String()
+	group, _, grouped := strings.Cut(version, "/")
+	if !grouped {
+		return strings.ToLower(kind) + "s"
+	}
+	return strings.ToLower(kind) + "s." + group
+}
