@@ -44,7 +44,7 @@ func inputOf(t *testing.T, name string) string {
 
 func TestEveryDistroSaysWhatAWSNeedsBeforeTheManager(t *testing.T) {
 	for name, id := range map[string]string{
-		"rke2-docs-like-minimal": "${CLUSTER_ID:?", "rke1-minimal": "${CLUSTER_ID:?", "manifest-cloud-daemonset": "${CLUSTER_ID:?",
+		"rke2-docs-like-minimal": `"${CLUSTER_ID:?`, "rke1-minimal": `"${CLUSTER_ID:?`, "manifest-cloud-daemonset": `"${CLUSTER_ID:?`,
 		"rke1-block-settings": "curlew",
 	} {
 		t.Run(name, func(t *testing.T) {
