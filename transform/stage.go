@@ -43,11 +43,11 @@ type Stage struct {
 	// Edit is made of actions alone.
 	Edit func() (*yamledit.Edit, error)
 	// Early reports that the stage cannot be done yet, although nothing is left
-	// to edit: what it takes away was never there. nil stands for never.
+	// to edit: what it takes away was never there. nil means never.
 	Early func() bool
 	// NotInFile reports that the document neither holds what the stage makes nor
 	// shows that it is missing: it may have come to the cluster by other means. Then
-	// only a choice of this very stage edits the document. nil stands for never.
+	// only a choice of this very stage edits the document. nil means never.
 	NotInFile func() bool
 	// AfterByHand names the earlier stages that have to be done before the edit, and
 	// that somebody does by hand: no document shows whether they were.

@@ -23,7 +23,7 @@ const (
 	mostPages = 2000
 )
 
-// bounds are those of a client; 0 stands for the usual ones.
+// bounds are those of a client; 0 means the defaults.
 type bounds struct {
 	answer int64
 	pages  int

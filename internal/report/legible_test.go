@@ -85,7 +85,7 @@ func FuzzMarkdown(f *testing.F) {
 		if strings.ContainsAny(in, "\n\r") {
 			t.Errorf("%q makes lines: %q", name, in)
 		}
-		// What stands between code spans of ours and is not escaped is no markup.
+		// What is between our code spans and is not escaped is no markup.
 		bare := strings.NewReplacer("`@`", "", "`#`", "", "`://`", "", "`www.`", "").Replace(in)
 		for i := 0; i < len(bare); i++ {
 			if bare[i] == '\\' {

@@ -116,7 +116,7 @@ type change struct {
 	line int
 }
 
-// whole stands for an object that is replaced or deleted.
+// whole means an object that is replaced or deleted.
 const whole = "the whole object"
 
 // changes returns what a patch changes outside of the metadata: of a JSON patch its

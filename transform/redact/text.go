@@ -285,7 +285,7 @@ func (o *outline) value(at, end int) (start, stop, next int, quoted bool) {
 	return at, end, end, false
 }
 
-// firstToken returns what stands in front of the first comma or bracket.
+// firstToken returns the text before the first comma or bracket.
 func firstToken(v string) string {
 	if i := strings.IndexAny(v, ",;)}]"); i > 0 {
 		return v[:i]

@@ -48,7 +48,7 @@ func (m *migration) ccmFlagMissing() []transform.Finding {
 	return ruleset.Chosen(m.target, m.bundle().SecondOwner())
 }
 
-// ccmNotInFile goes by what addons run: a release of Helm never shows.
+// ccmNotInFile looks at what addons run: a release of Helm never shows.
 func (m *migration) ccmNotInFile() []transform.Finding {
 	if !m.lacksManager() {
 		return nil
@@ -110,7 +110,7 @@ func (m *migration) leaseGrantMissing() []transform.Finding {
 	return m.one(a.Node, ruleset.SaidOfLeaseGrantMissing.Message, ruleset.SaidOfLeaseGrantMissing.Fix)
 }
 
-// providerRemoved goes by what only a cluster with a provider has: RKE's own example
+// providerRemoved looks for what only a cluster with a provider has: RKE's own example
 // has an empty name as well.
 func (m *migration) providerRemoved() []transform.Finding {
 	if m.provider() != "" {

@@ -102,7 +102,7 @@ func config(name, content string) string {
 	return "  ---\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChartConfig\n  metadata: {name: " + name + ", namespace: kube-system}\n  spec:\n    valuesContent: |\n      " + content + "\n"
 }
 
-// Behind every source of values stands one more that takes the flag away.
+// After every source of values comes one more that takes the flag away.
 func TestRulesJudgeTheMerge(t *testing.T) {
 	whole := onAWS + withChart(good...)
 	const noFlag = "args: [--cloud-provider=aws, --configure-cloud-routes=false]"

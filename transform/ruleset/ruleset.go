@@ -131,12 +131,6 @@ var SaidOfNotInFile = Said{
 	"look with rke-lm verify whether one runs, then --accept ccm-not-in-file",
 }
 
-// UnknownProvider refuses an argument by which a component gets a provider that is
-// neither aws nor external. of says whose argument it is.
-func UnknownProvider(a args.Placed, of string) error {
-	return transform.NotMigratable(a.Node, of+" has the cloud provider "+strconv.Quote(a.Value)+", which is neither aws nor external", "write cloud-provider=aws or cloud-provider=external, or remove the argument")
-}
-
 // TwoOwners is what CCMFlagMissing says.
 const TwoOwners = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
 
@@ -148,6 +142,12 @@ func Chosen(t transform.Target, found []transform.Finding) []transform.Finding {
 		}
 	}
 	return found
+}
+
+// UnknownProvider refuses an argument by which a component gets a provider that is
+// neither aws nor external. of says whose argument it is.
+func UnknownProvider(a args.Placed, of string) error {
+	return transform.NotMigratable(a.Node, of+" has the cloud provider "+strconv.Quote(a.Value)+", which is neither aws nor external", "write cloud-provider=aws or cloud-provider=external, or remove the argument")
 }
 
 // SaidOfIdleConfig and SaidOfSpareConfig are said of a manager's configuration that

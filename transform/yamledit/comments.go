@@ -18,7 +18,7 @@ type comment struct {
 	start int    // offset of its #, or of the string that holds it
 	line  int    // 0-based, in the document
 	text  string // from its # to the end of its line
-	alone bool   // nothing but blanks stands in front of it on the document's line
+	alone bool   // nothing but blanks is before it on the document's line
 }
 
 // findComments returns the comments of a document in their order.
@@ -167,7 +167,7 @@ func (n Node) extent() (start, end int) {
 }
 
 // above returns the comments on the lines right above the one that starts with
-// what stands at an offset.
+// what is at an offset.
 func (d *Document) above(start int) []comment {
 	all, ix := d.comments(), d.lines()
 	l := ix.of(start)

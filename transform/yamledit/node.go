@@ -16,7 +16,7 @@ import (
 type Node struct {
 	doc    *Document
 	y      *yaml.Node // what is there, an alias read through
-	at     *yaml.Node // as it stands there: y, or an alias of it
+	at     *yaml.Node // as it is written there: y, or an alias of it
 	key    *yaml.Node // of a mapping's value
 	parent *Node
 	index  int        // of a list's item, or of a mapping's entry; -1 for one of a merge key
