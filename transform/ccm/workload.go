@@ -36,15 +36,19 @@ func FindWorkload(docs []*yamledit.Document) (Workload, bool) {
 func (w Workload) isManager() bool { return IsManager(text(w.Container, "image"), w.Args()) }
 
 // IsManager reports whether a container runs the cloud-controller-manager of AWS.
-// It goes by the image, and by the provider where the image is another provider's
-// as well as this one's.
+// It goes by the provider that it is given, else by the image: a program of AWS's
+// name, or one without any provider's in a repository of AWS's. A registry of AWS
+// also holds the images of others.
 func IsManager(image string, list []args.Arg) bool {
 	name, _, _ := strings.Cut(path.Base(image), ":")
 	if !strings.Contains(name, "cloud-controller-manager") {
 		return false
 	}
 	a, set := args.Last(list, "cloud-provider")
-	return set && a.Value == "aws" || !set && strings.Contains(image, "aws")
+	if set {
+		return a.Value == "aws"
+	}
+	return strings.Contains(name, "aws") || name == "cloud-controller-manager" && strings.Contains(image, "aws")
 }
 
 // Args returns the manager's arguments; its command may hold some.

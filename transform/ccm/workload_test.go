@@ -22,6 +22,8 @@ func TestWorkloadsThatAreAManagerOfAWS(t *testing.T) {
 		{"with the flag in its command", "kind: DaemonSet\n" + head + "{image: aws-cloud-controller-manager, command: [/bin/ccm, --enable-leader-migration=true]}]}}}", true, true},
 		{"with the flag turned off", "kind: DaemonSet\n" + head + "{image: aws-cloud-controller-manager, args: [--enable-leader-migration=false]}]}}}", true, false},
 		{"of another provider", "kind: DaemonSet\n" + head + "{image: 'aws.example.com/cloud-controller-manager', args: [--cloud-provider=openstack]}]}}}", false, false},
+		{"of another provider, in a registry of AWS", "kind: DaemonSet\n" + head + "{image: '419306528174.dkr.ecr.eu-west-1.amazonaws.com/openstack-cloud-controller-manager:v1.26.4'}]}}}", false, false},
+		{"a copy in a registry of AWS", "kind: DaemonSet\n" + head + "{image: '419306528174.dkr.ecr.eu-west-1.amazonaws.com/cloud-controller-manager:v1.26.6'}]}}}", true, false},
 		{"another program", "kind: DaemonSet\n" + head + "{image: provider-aws/ebs-csi-driver}]}}}", false, false},
 		{"another kind", "kind: Job\n" + head + "{image: provider-aws/cloud-controller-manager}]}}}", false, false},
 		{"nothing", "kind: DaemonSet\n", false, false},
