@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -54,10 +55,31 @@ func (s *Server) answer(r *http.Request) answer {
 		return page("ServiceList", s.Services, q, func(l []corev1.Service, m metav1.ListMeta) marshaler {
 			return &corev1.ServiceList{ListMeta: m, Items: l}
 		})
+	case "/api/v1/events":
+		return s.events("", q)
 	case "/api/v1/secrets", "/api/v1/namespaces/kube-system/secrets":
 		return page("SecretList", matching(s.Secrets, q, func(o corev1.Secret) map[string]string { return o.Labels }), q, func(l []corev1.Secret, m metav1.ListMeta) marshaler { return &corev1.SecretList{ListMeta: m, Items: l} })
 	}
+	if namespace, is := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/events"); is && r.Method == http.MethodGet {
+		return s.events(namespace, q)
+	}
 	return s.storage(r, q)
+}
+
+// events answers with those that the field selector of a request matches
+// (k8s.io/kubernetes/pkg/registry/core/event).
+func (s *Server) events(namespace string, q url.Values) answer {
+	selector, err := fields.ParseSelector(q.Get("fieldSelector"))
+	if err != nil {
+		return refusal(http.StatusBadRequest, err.Error())
+	}
+	list := slices.DeleteFunc(slices.Clone(s.Events), func(e corev1.Event) bool {
+		about := e.InvolvedObject
+		return namespace != "" && e.Namespace != namespace || !selector.Matches(fields.Set{
+			"involvedObject.kind": about.Kind, "involvedObject.namespace": about.Namespace, "involvedObject.name": about.Name, "involvedObject.uid": string(about.UID), "type": e.Type,
+		})
+	})
+	return page("EventList", list, q, func(l []corev1.Event, m metav1.ListMeta) marshaler { return &corev1.EventList{ListMeta: m, Items: l} })
 }
 
 func (s *Server) storage(r *http.Request, q url.Values) answer {
@@ -84,6 +106,7 @@ func (s *Server) renewed() []coordinationv1.Lease {
 	for i := range s.Leases {
 		if s.Renews[s.Leases[i].Name] {
 			s.Leases[i].Spec.RenewTime = &now
+			s.Leases[i].ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "lab", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: now.Time}}}
 		}
 	}
 	return s.Leases
