@@ -56,12 +56,12 @@ func (r *Run) askForSnapshot(ctx context.Context) error {
 
 // backup makes an EtcdBackup, as Rancher's own button does.
 func (r *Run) backup(ctx context.Context) error {
-	doc, err := parse(r.Object)
+	now, err := r.Server.Get(ctx, r.Object)
 	if err != nil {
 		return err
 	}
 	o := Ref{Server: local, Kind: "EtcdBackup", Namespace: r.Object.Home(), Name: r.Object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
-	body, err := course.Backup(doc, r.Object.ID, r.Object.UID, o.Name)
+	body, err := course.Backup(now.Raw, r.Object.ID, r.Object.UID, o.Name)
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ func (r *Run) backup(ctx context.Context) error {
 		if err != nil {
 			return state{}, err
 		}
-		taken, err := course.BackupTaken(a.Body)
-		return state{done: taken, waiting: "RKE has not made the snapshot of etcd yet"}, err
+		waiting, err := course.BackupTaken(a.Body)
+		return state{done: waiting == "" && err == nil, waiting: waiting}, err
 	})
 }
 

@@ -8,6 +8,7 @@
 package rights
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -64,7 +65,7 @@ func Needed(verb string, of Subject) []Right {
 			continue
 		}
 		for _, do := range r.Do {
-			right := Right{Group: r.Group, Resource: r.Resource, Verb: do, Namespace: r.Namespace}
+			right := Right{Group: r.Group, Resource: r.Resource, Verb: do, Namespace: cmp.Or(r.Least, r.Namespace)}
 			if r.Namespace == Home {
 				right.Namespace = of.Home
 			}

@@ -14,6 +14,7 @@ type Row struct {
 	When       string   // needed only then; "" for always
 	Downstream bool     // on the cluster itself
 	Namespace  string   // Home, another one, or "" for all
+	Least      string   // where the right is enough to go on; "" for Namespace
 	Group      string
 	Resource   string
 	Do         []string
@@ -71,10 +72,10 @@ func downstream() []Row {
 		{For: looking, Group: "storage.k8s.io", Resource: "storageclasses", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "csinodes", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Do: []string{"create"}, Why: "who may lock the migration lease"},
-		{For: leading, Namespace: kubeSystem, Resource: "pods", Do: []string{"list"}, Why: "the managers and their arguments"},
+		{For: leading, Least: kubeSystem, Resource: "pods", Do: []string{"list"}, Why: "the managers and their arguments, in whichever namespace; with a Role in kube-system others are not judged"},
 		{For: leading, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get"}, Why: "the managers' configurations, and the snapshot"},
-		{For: leading, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"list"}, Why: "the cloud-controller-manager"},
-		{For: leading, Namespace: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
+		{For: leading, Least: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"list"}, Why: "the cloud-controller-manager"},
+		{For: leading, Least: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
 		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "who owns the cloud controllers"},
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
 		{For: whole, Resource: "nodes", Do: []string{"get", "patch"}, Why: "cordon and its release"},
