@@ -115,24 +115,18 @@ func (o *Observer) mark(asked time.Time, out *observation.Observation) {
 // Leases looks at the leases again.
 func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {
 	asked := time.Now()
-	records, err := o.records(ctx)
+	records, clock, err := o.records(ctx)
 	if err != nil {
 		return err
 	}
 	out.Seen = time.Now().UTC()
-	out.Leases = o.watch.Look(asked, time.Now(), records)
+	out.Leases, out.Clock = o.watch.Look(asked, time.Now(), records), clock
 	return nil
 }
 
 func (o *Observer) readNodes(ctx context.Context, out *observation.Observation) (err error) {
 	r := kubeapi.Resource{What: "list nodes", Path: "/api/v1/nodes", Kind: "NodeList"}
 	out.Nodes, err = kubeapi.Collect(ctx, o.Client, r, func(l *corev1.NodeList, kept []observation.Node) []observation.Node { return keepNodes(l, kept) })
-	return err
-}
-
-func (o *Observer) readServices(ctx context.Context, out *observation.Observation) (err error) {
-	r := kubeapi.Resource{What: "list services", Path: "/api/v1/services", Kind: "ServiceList"}
-	out.Services, err = kubeapi.Collect(ctx, o.Client, r, keepServices)
 	return err
 }
 

@@ -22,6 +22,11 @@ type Right struct {
 	Verb      string
 }
 
+// Gate is what Rancher asks of a user before it hands a request for management.cattle.io
+// on to its own cluster, besides the right on the object itself: 2.6.10 and later, but
+// not 2.7.0 (rancher pkg/api/steve/proxy/proxy.go).
+var Gate = Right{Group: management, Resource: "clusters", Name: "local", Verb: "get"}
+
 // String says a right as people do: "patch clusters.provisioning.cattle.io in
 // fleet-default".
 func (r Right) String() string {
@@ -69,7 +74,8 @@ func Needed(verb string, of Subject) []Right {
 			if r.Namespace == Home {
 				right.Namespace = of.Home
 			}
-			if r.Own {
+			right.Name = r.Name
+			if r.Name == Own {
 				right.Name = of.Name
 			}
 			if r.Downstream {
