@@ -88,7 +88,10 @@ func (r *Run) create(ctx context.Context, o Ref, body []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.client(o.Server).Do(ctx, kubeapi.Request{What: "create " + strings.ToLower(o.Kind) + "s", Method: http.MethodPost, Path: strings.TrimSuffix(path, "/"+o.Name), Body: body, Accept: "application/json"})
+	err = r.pastGate(ctx, o, path, func() error {
+		_, err := r.client(o.Server).Do(ctx, kubeapi.Request{What: "create " + strings.ToLower(o.Kind) + "s", Method: http.MethodPost, Path: strings.TrimSuffix(path, "/"+o.Name), Body: body, Accept: "application/json"})
+		return err
+	})
 	if kubeapi.HasStatus(err, http.StatusConflict) {
 		return nil
 	}
