@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -18,6 +19,16 @@ import (
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
+
+// newest returns the newest of a time and those that the API server wrote into leases.
+func newest(list *coordinationv1.LeaseList, at time.Time) time.Time {
+	for i := range list.Items {
+		if w := written(&list.Items[i].ObjectMeta); w.After(at) {
+			at = w
+		}
+	}
+	return at
+}
 
 func keepLeases(list *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
 	for i := range list.Items {

@@ -51,7 +51,7 @@ func (j *judge) outside() string {
 // What people call the kinds.
 var called = map[string]string{
 	observation.Nodes: "nodes", observation.Leases: "leases of kube-system", observation.DaemonSets: "daemonsets of kube-system",
-	observation.Pods: "pods of kube-system", observation.Services: "services", observation.Volumes: "persistentvolumes",
+	observation.Pods: "pods of kube-system", observation.Services: "services", observation.Events: "events", observation.Volumes: "persistentvolumes",
 	observation.StorageClasses: "storageclasses", observation.CSINodes: "csinodes",
 }
 

@@ -75,6 +75,7 @@ func downstream() []Row {
 	rows := []Row{
 		{For: looking, Resource: "nodes", Do: []string{"list"}, Why: "names and provider IDs"},
 		{For: looking, Resource: "services", Do: []string{"list"}, Why: "load balancers"},
+		{For: looking, Resource: "events", Do: []string{"list"}, Why: "why a Service has no load balancer; only asked for where one has none, and `verify` goes on without it"},
 		{For: looking, Resource: "persistentvolumes", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "storageclasses", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "csinodes", Do: []string{"list"}, Why: "in-tree volumes"},

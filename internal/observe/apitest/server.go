@@ -32,6 +32,7 @@ type Server struct {
 	DaemonSets  []appsv1.DaemonSet
 	Deployments []appsv1.Deployment
 	Services    []corev1.Service
+	Events      []corev1.Event
 	Volumes     []corev1.PersistentVolume
 	Classes     []storagev1.StorageClass
 	CSINodes    []storagev1.CSINode
