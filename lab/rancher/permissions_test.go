@@ -211,6 +211,11 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 	if r.downstream, err = l.cluster.Cluster.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
 	}
+	at, namespace := clusters, of.Home
+	if of.Distro == "rke1" {
+		at, namespace = managed, ""
+	}
+	l.patch(at, namespace, of.Name, `[{"op":"add","path":"/metadata/labels","value":{"env":"lab"}}]`)
 	r.pend()
 	for _, a := range []action{
 		{verb: "plan"},
@@ -230,7 +235,7 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 		r.isEnough(a, both, "--cluster", of.display)
 		r.isEnough(a, both, "--cluster", of.ID)
 		if a.verb == "plan" || a.verb == "apply" {
-			r.isEnough(a, both, "-l", "!rke-lm.test/absent")
+			r.isEnough(a, both, "-l", "env=lab")
 		}
 	}
 	r.status()
