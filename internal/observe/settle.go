@@ -46,10 +46,12 @@ func (o *Observer) Settled(ctx context.Context, unsettled func(*observation.Obse
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(settleTime(out)); unsettled(out) && time.Now().Before(end) && kubeapi.Pause(ctx, every); {
+	start := time.Now()
+	for end := start.Add(settleTime(out)); unsettled(out) && time.Now().Before(end) && kubeapi.Pause(ctx, every); {
 		if err := o.Again(ctx, out); err != nil {
 			return nil, err
 		}
+		out.FollowedSeconds = time.Since(start).Seconds()
 	}
 	switch {
 	case ctx.Err() != nil:
