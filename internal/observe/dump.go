@@ -103,6 +103,8 @@ type dump struct {
 	maps  map[string]map[string]string
 	seen  map[string]types.UID // by kind, namespace and name
 	count int                  // of the objects that were of use
+
+	outside bool // pods outside kube-system were there
 }
 
 // document is one of a file.

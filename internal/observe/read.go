@@ -28,7 +28,8 @@ type Observer struct {
 	// Before is compared with in place of the snapshot that the cluster keeps.
 	Before *observation.Snapshot
 
-	watch observation.Watch
+	watch  observation.Watch
+	narrow narrow
 }
 
 // part reads one part of an observation; parts write different fields.
@@ -55,6 +56,7 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.narrow.forget()
 	start := time.Now()
 	err = together(ctx, out, o.Leases, o.readNodes, o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
 	if err == nil && time.Since(start) > moment {

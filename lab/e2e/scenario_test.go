@@ -41,6 +41,7 @@ type scenario struct {
 	left     int           // of them, those that a cloud-controller-manager has to initialise
 	patience time.Duration // with what is to come: two takeovers, and then some for a busy machine
 	pulse    pulse
+	space    string                 // the namespace of the cloud-controller-manager's pods; "" stands for kube-system
 	chartPod atomic.Pointer[string] // the name of the pod that a DaemonSet made for the cloud-controller-manager, if one did
 }
 

@@ -27,7 +27,7 @@ func (j *judge) ccmArgsUnsafe() []transform.Finding {
 	}
 	for _, p := range j.cloudPods() {
 		if !p.Hidden && routesUnsafe(p) {
-			list = append(list, said("kube-system/pods/"+p.Pod))
+			list = append(list, said(p.Path()))
 		}
 	}
 	return list

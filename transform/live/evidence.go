@@ -31,9 +31,22 @@ func (j *judge) notJudged(found []transform.Finding) []NotJudged {
 		if why := r.lacks(j); why != "" {
 			needed := slices.Contains(r.shows, j.Stage) || j.Stage == "" && r.needed != nil && r.needed(j)
 			list = append(list, NotJudged{r.ID, why, needed && !slices.Contains(j.Accept, r.ID)})
+		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
+			list = append(list, NotJudged{Rule: r.ID, Why: "nothing outside kube-system was seen: " + j.outside()})
 		}
 	}
 	return list
+}
+
+// aboutManagers are rules that a manager in any namespace can break.
+var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", "two-owners"}
+
+// outside says why other namespaces were not looked at.
+func (j *judge) outside() string {
+	if j.Partial {
+		return "the dump has no pods of other namespaces, which kubectl get -A prints"
+	}
+	return "listing daemonsets, deployments and pods of all namespaces is not allowed"
 }
 
 // What people call the kinds.

@@ -87,6 +87,7 @@ func (j *judge) leaderWithoutPod() leading {
 	switch why := seen(observation.Leases, observation.Pods)(j); {
 	case why != "" && l.missing == "":
 		l.unknown = cmp.Or(l.unknown, why)
+	case l.is() && j.KubeSystemOnly: // its pod may be in a namespace that was not looked at
 	case l.is():
 		l.unknown = "the lease " + l.lease + " is held, and no pod of the cloud-controller-manager of AWS was seen"
 	case why == "" && (record.Holder == "" || record.Life() == observation.Dead):

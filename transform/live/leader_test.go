@@ -140,7 +140,7 @@ func TestTheManagersHaveToLockTheirOwnLeases(t *testing.T) {
 		o.Reviews[i].Allowed = r.Lease != observation.CloudManager
 	}
 	for _, verb := range []string{"get", "update"} {
-		if !asked[verb+" "+observation.CloudManager+" "+leadermigration.ServiceAccount("ccm")] {
+		if !asked[verb+" "+observation.CloudManager+" "+leadermigration.ServiceAccount(leadermigration.Namespace, "ccm")] {
 			t.Errorf("nobody asked whether it may %s: %v", verb, asked)
 		}
 	}

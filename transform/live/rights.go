@@ -34,7 +34,7 @@ func Questions(managers []observation.Manager) []observation.AccessReview {
 		lease := migrationOf(p.Component, processes)
 		locks = append(locks, lock{user(p), lease, false})
 		if p.Account != "" {
-			locks = append(locks, lock{leadermigration.ServiceAccount(p.Account), lease, false})
+			locks = append(locks, lock{leadermigration.ServiceAccount(p.Space(), p.Account), lease, false})
 		}
 	}
 	var list []observation.AccessReview
@@ -121,7 +121,9 @@ func (j *judge) lockers() []lock {
 		}
 	}
 	if on {
-		list = append(list, lock{leadermigration.CloudAccount(), migrationOf(observation.CloudManager, j.processes), false})
+		if len(j.of(observation.CloudManager)) == 0 {
+			list = append(list, lock{leadermigration.CloudAccount(), migrationOf(observation.CloudManager, j.processes), false})
+		}
 		if len(j.of(observation.KubeManager)) == 0 {
 			list = append(list, lock{leadermigration.ManagerUser, migrationOf(observation.KubeManager, j.processes), false})
 		}
@@ -134,7 +136,7 @@ func (j *judge) lockers() []lock {
 func user(p ownership.Process) string {
 	_, configured := args.Last(p.Parsed(), "kubeconfig")
 	if p.Account != "" && !configured {
-		return leadermigration.ServiceAccount(p.Account)
+		return leadermigration.ServiceAccount(p.Space(), p.Account)
 	}
 	if p.Component == observation.CloudManager {
 		return leadermigration.CloudAccount()

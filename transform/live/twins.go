@@ -27,7 +27,7 @@ func (j *judge) twins() []transform.Finding {
 			first[p.Node] = p
 			continue
 		}
-		f := found("kube-system/pods/"+p.Pod, "a second static pod of kube-controller-manager runs on the node "+p.Node+", beside "+other.Pod+": either may lead",
+		f := found(p.Path(), "a second static pod of kube-controller-manager runs on the node "+p.Node+", beside "+other.Pod+": either may lead",
 			"look in the manifest folder of the kubelet for a second file of kube-controller-manager, such as a backup, and move it out of the folder")
 		if alike(p, other) {
 			f.Severity = transform.Warning

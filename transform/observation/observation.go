@@ -6,6 +6,8 @@ package observation
 import (
 	"slices"
 	"time"
+
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // APIVersion and Kind stand at the top of a dump.
@@ -44,13 +46,15 @@ type Observation struct {
 	// Partial says that only the kinds that are there were looked at, as in a
 	// dump of kubectl: what is absent from it says nothing.
 	Partial bool `json:"partial,omitempty"`
+	// KubeSystemOnly says that managers were looked for in kube-system alone.
+	KubeSystemOnly bool `json:"kubeSystemOnly,omitempty"`
 	// Kinds are those that a partial observation was seen to hold, also where none of
 	// their objects is kept.
 	Kinds []string `json:"kinds,omitempty"`
 }
 
 // The kinds whose absence says something, with their groups. Leases, DaemonSets and
-// Pods are those of kube-system.
+// Pods are those of kube-system; KubeSystemOnly says whether others were looked at.
 const (
 	Nodes          = "Node"
 	Leases         = "Lease.coordination.k8s.io"
@@ -76,9 +80,9 @@ func (o *Observation) kept(kind string) int {
 	case Leases:
 		return len(o.Leases)
 	case DaemonSets:
-		return len(o.DaemonSets)
+		return count(o.DaemonSets, func(d DaemonSet) bool { return d.Namespace == leadermigration.Namespace })
 	case Pods:
-		return len(o.Managers)
+		return count(o.Managers, func(m Manager) bool { return m.Space() == leadermigration.Namespace })
 	case Services:
 		return len(o.Services)
 	case Volumes:
@@ -89,6 +93,15 @@ func (o *Observation) kept(kind string) int {
 		return len(o.Drivers)
 	}
 	return 0
+}
+
+func count[T any](list []T, is func(T) bool) (n int) {
+	for _, item := range list {
+		if is(item) {
+			n++
+		}
+	}
+	return n
 }
 
 // Lease returns the lease of kube-system with a name.

@@ -25,7 +25,7 @@ func (p Process) owned(processes []Process, leases Leases) []Controller {
 	rivals := slices.DeleteFunc(slices.Clone(processes), func(o Process) bool {
 		return !o.Elects || o.Component != p.Component || o.Main != p.Main
 	})
-	if main.Holder == "" || !slices.ContainsFunc(leaders(rivals, main), func(o Process) bool { return o.Pod == p.Pod }) {
+	if main.Holder == "" || !slices.ContainsFunc(leaders(rivals, main), func(o Process) bool { return o.Path() == p.Path() }) {
 		return nil
 	}
 	owned, _ := p.owns(main, leases(p.Migration))

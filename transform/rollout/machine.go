@@ -14,6 +14,9 @@ import (
 // judge says how far a machine has come.
 func (m Machine) judge(wanted Wanted) MachineProgress {
 	p := MachineProgress{Name: m.Name, Node: m.Node, Waiting: m.waiting(wanted)}
+	if m.Plan != nil && !m.Plan.Applied {
+		p.Failures, p.Output = m.Plan.Failures, m.Plan.Output
+	}
 	p.Done = p.Waiting == ""
 	return p
 }
@@ -32,7 +35,7 @@ func (m Machine) waiting(wanted Wanted) string {
 	}
 	switch {
 	case !m.Plan.Applied && m.Plan.Failures > 0:
-		return fmt.Sprintf("it does not run its plan yet; %d tries failed", m.Plan.Failures)
+		return tries(m.Plan.Failures) + " of its plan failed, and its rancher-system-agent goes on trying; " + journal
 	case !m.Plan.Applied:
 		return "it does not run its plan yet"
 	case len(m.Plan.Unhealthy) > 0:
@@ -50,9 +53,20 @@ func (m Machine) failed(wanted Wanted) string {
 	case before != "" && m.Node != "" && m.Node != before:
 		return fmt.Sprintf("machine %s was the node %s and is the node %s now", m.Name, before, m.Node)
 	case m.Plan != nil && m.Plan.GivenUp && !m.Plan.Applied:
-		return fmt.Sprintf("machine %s gave its plan up after %d tries; Rancher's interface and its rancher-system-agent say why", m.Name, m.Plan.Failures)
+		return fmt.Sprintf("machine %s gave its plan up after %s, and does not try again until Rancher changes the plan; %s", m.Name, tries(m.Plan.Failures), journal) + printed(m.Plan.Output)
 	}
 	return ""
+}
+
+// journal says where an agent says why a try failed: Rancher has it save no output of
+// the instruction that installs RKE2.
+const journal = "journalctl -u rancher-system-agent on the machine says why"
+
+func tries(n int) string {
+	if n == 1 {
+		return "1 try"
+	}
+	return fmt.Sprintf("%d tries", n)
 }
 
 // class finds the machine's class.
