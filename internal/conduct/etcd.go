@@ -44,11 +44,13 @@ func (r *Run) askForSnapshot(ctx context.Context) error {
 	if err := r.patch(ctx, actSnapshot, doc, after); err != nil {
 		return err
 	}
+	failed := failures{}
 	return r.await(ctx, func(ctx context.Context) (state, error) {
 		seen, err := r.Server.Rollout(ctx, r.Object)
 		if err != nil {
 			return state{}, err
 		}
+		failed.note(seen.Tries(), r.note)
 		taken, err := course.SnapshotTaken(seen, number)
 		return state{done: taken, waiting: "Rancher has not made the snapshot of etcd yet"}, err
 	})

@@ -48,12 +48,18 @@ type scenario struct {
 // begin starts a cluster with the given control planes; no manager runs yet.
 func begin(t *testing.T, machines ...string) *scenario {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real control planes")
-	}
 	timing := cluster.Short
 	if soaks() {
 		timing = cluster.Defaults
+	}
+	return beginWith(t, timing, machines...)
+}
+
+// beginWith begins with other timings of leader election.
+func beginWith(t *testing.T, timing cluster.Timing, machines ...string) *scenario {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real control planes")
 	}
 	t.Parallel() // it is mostly waiting
 	c, err := cluster.Start(t.Context(), folder(t), timing)

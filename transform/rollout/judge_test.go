@@ -106,6 +106,16 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 	}
 }
 
+// Who goes back from a plan that was given up waits for the next one.
+func TestAPlanThatWasGivenUpBeforeTheChangeIsNotTheEnd(t *testing.T) {
+	seen, wanted := scene()
+	plan := seen.Machines[0].Plan
+	plan.Applied, plan.GivenUp, plan.Failures, plan.Config["cloud-provider-name"] = false, true, 3, "aws"
+	if p := Judge(seen, wanted); p.Failed != "" || !strings.Contains(p.Waiting, "does not have the change yet: cloud-provider-name") || p.Done {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
 	seen, wanted := scene()
 	plan := seen.Machines[0].Plan
