@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -40,16 +41,25 @@ func (o *options) liveClusters(ctx context.Context, work func(found) (func() err
 		if err == nil {
 			objects, err = server.Find(ctx, o.query())
 		}
-		if err != nil {
+		var part *rancher.Incomplete
+		if err != nil && !errors.As(err, &part) {
 			yield(failed(err))
 			return
 		}
-		if len(objects) == 0 {
+		if len(objects) == 0 && part == nil {
 			yield(failed(&failure{code: exitRefused, err: rancher.ErrNone}))
 			return
 		}
 		for _, object := range objects {
 			if !yield(o.workLive(&liveCluster{server, object}, work)) || ctx.Err() != nil {
+				return
+			}
+		}
+		if part == nil {
+			return
+		}
+		for _, hidden := range part.Unseen {
+			if !yield(failed(fmt.Errorf("%s: %w", hidden.Title, hidden.Err))) {
 				return
 			}
 		}

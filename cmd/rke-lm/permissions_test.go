@@ -103,8 +103,12 @@ func home(namespace, distro string) string {
 
 func rule(r rights.Row, distro string) string {
 	text := fmt.Sprintf("  - apiGroups: [%s] # %s\n    resources: [%s]\n", cmp.Or(r.Group, `""`), strings.ReplaceAll(r.Why, "`", ""), r.Resource)
-	if r.Own {
-		text += "    resourceNames: [" + map[bool]string{true: "<id>", false: "<name>"}[distro == "rke1"] + "]\n"
+	if r.Name != "" {
+		name := r.Name
+		if name == rights.Own && distro == "rke1" {
+			name = "<id>"
+		}
+		text += "    resourceNames: [" + name + "]\n"
 	}
 	return text + "    verbs: [" + strings.Join(r.Do, ", ") + "]\n"
 }

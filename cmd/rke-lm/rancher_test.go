@@ -220,7 +220,12 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 		want   string
 	}{
 		{"one of Fleet", annotate("objectset.rio.cattle.io/id", "default-clusters"), nil, "managed-elsewhere"},
-		{"one that is paused", annotate("cluster.x-k8s.io/paused", "true"), nil, "cluster-paused"},
+		{"one that is paused", func(r *ranchertest.Server) {
+			r.Edit("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour", func(o map[string]any) {
+				o["metadata"].(map[string]any)["annotations"] = map[string]any{"cluster.x-k8s.io/paused": ""}
+			})
+		}, nil, "cluster-paused"},
+		{"one whose pause Rancher does not obey", annotate("cluster.x-k8s.io/paused", "true"), nil, "pause-not-obeyed"},
 		{"one that changed meanwhile", func(r *ranchertest.Server) {
 			r.Do(func() {
 				r.Meanwhile = func(o map[string]any) {

@@ -148,20 +148,44 @@ func (s *statusOptions) targets() ([]target, error) {
 }
 
 // look returns the clusters behind one API server: itself, and those that it
-// provisions as a Rancher.
+// provisions as a Rancher. What may not be seen of them hides none of the others.
 func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, int) {
-	failed := func(err error) ([]outputs.Status, int) {
-		return []outputs.Status{{Name: t.name, Problem: err.Error()}}, exitCode(err)
-	}
 	if t.err != nil {
-		return failed(t.err)
+		return troubled(t.name, t.err)
 	}
+	list, code, err := s.behind(ctx, t)
+	switch {
+	case err != nil:
+		return troubled(t.name, err)
+	case t.manages:
+		return list, code
+	}
+	itself, own := s.itself(ctx, t)
+	return append(itself, list...), max(code, own)
+}
+
+// troubled is the line of a cluster, or of several, that cannot be told about.
+func troubled(name string, err error) ([]outputs.Status, int) {
+	return []outputs.Status{{Name: name, Problem: err.Error()}}, exitCode(err)
+}
+
+// behind returns the clusters that an API server provisions as a Rancher, and their
+// code. It fails where nothing can be told of the server itself either.
+func (s *statusOptions) behind(ctx context.Context, t target) (list []outputs.Status, code int, err error) {
 	objects, err := t.server.Find(ctx, s.query())
-	if err != nil && (t.manages || !errors.Is(err, rancher.ErrNoRancher)) {
-		return failed(err)
+	var part *rancher.Incomplete
+	var denied *kubeapi.Denied
+	switch {
+	case err == nil || errors.As(err, &part):
+	case !t.manages && errors.Is(err, rancher.ErrNoRancher):
+		return nil, exitDone, nil
+	case !t.manages && errors.As(err, &denied) && !denied.Expired:
+		list, code = troubled("clusters of "+t.name, err)
+		return list, code, nil
+	default:
+		return nil, 0, err
 	}
-	var list []outputs.Status
-	code := exitDone
+	add := func(some []outputs.Status, its int) { list, code = append(list, some...), max(code, its) }
 	for _, o := range objects {
 		var one outputs.Status
 		err := transform.Guard(o.Title(), func() error {
@@ -169,21 +193,29 @@ func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, i
 			return nil
 		})
 		if err != nil {
-			one, code = outputs.Status{Name: o.Title(), Problem: err.Error()}, exitCode(err)
+			add(troubled(o.Title(), err))
+			continue
 		}
-		list = append(list, one)
+		add([]outputs.Status{one}, exitDone)
 	}
-	if t.manages {
-		return list, code
+	if part != nil {
+		for _, hidden := range part.Unseen {
+			add(troubled(hidden.Title, hidden.Err))
+		}
 	}
+	return list, code, nil
+}
+
+// itself looks at a cluster.
+func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status, int) {
 	o, err := settled(ctx, &observe.Observer{Client: t.server.Local()}, live.Choice{})
 	if err != nil {
-		return failed(err)
+		return troubled(t.name, err)
 	}
 	outline := live.Outlined(o)
-	itself := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
-	count(&itself, live.Judge(o, live.Choice{}).Findings)
-	return append([]outputs.Status{itself}, list...), code
+	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
+	count(&out, live.Judge(o, live.Choice{}).Findings)
+	return []outputs.Status{out}, exitDone
 }
 
 // provisioned reads how far a cluster has come off its object, as plan does.

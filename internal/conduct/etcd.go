@@ -55,11 +55,13 @@ func (r *Run) askForSnapshot(ctx context.Context) error {
 	if err := r.patch(ctx, actSnapshot, version{doc, after}, again, func(course.Edit) {}); err != nil {
 		return err
 	}
+	failed := failures{}
 	return r.await(ctx, func(ctx context.Context) (state, error) {
 		seen, err := r.Server.Rollout(ctx, r.Object)
 		if err != nil {
 			return state{}, err
 		}
+		failed.note(seen.Tries(), r.note)
 		taken, err := course.SnapshotTaken(seen, number)
 		return state{done: taken, waiting: "Rancher has not made the snapshot of etcd yet"}, err
 	})
@@ -67,12 +69,12 @@ func (r *Run) askForSnapshot(ctx context.Context) error {
 
 // backup makes an EtcdBackup, as Rancher's own button does.
 func (r *Run) backup(ctx context.Context) error {
-	doc, err := parse(r.Object)
+	now, err := r.Server.Get(ctx, r.Object)
 	if err != nil {
 		return err
 	}
 	o := Ref{Server: local, Kind: "EtcdBackup", Namespace: r.Object.Home(), Name: r.Object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
-	body, err := course.Backup(doc, r.Object.ID, r.Object.UID, o.Name)
+	body, err := course.Backup(now.Raw, r.Object.ID, r.Object.UID, o.Name)
 	if err != nil {
 		return err
 	}
@@ -85,8 +87,8 @@ func (r *Run) backup(ctx context.Context) error {
 		if err != nil {
 			return state{}, err
 		}
-		taken, err := course.BackupTaken(a.Body)
-		return state{done: taken, waiting: "RKE has not made the snapshot of etcd yet"}, err
+		waiting, err := course.BackupTaken(a.Body)
+		return state{done: waiting == "" && err == nil, waiting: waiting}, err
 	})
 }
 
@@ -97,7 +99,10 @@ func (r *Run) create(ctx context.Context, o Ref, body []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.client(o.Server).Do(ctx, kubeapi.Request{What: "create " + strings.ToLower(o.Kind) + "s", Method: http.MethodPost, Path: strings.TrimSuffix(path, "/"+o.Name), Body: body, Accept: "application/json"})
+	err = r.pastGate(ctx, o, path, func() error {
+		_, err := r.client(o.Server).Do(ctx, kubeapi.Request{What: "create " + strings.ToLower(o.Kind) + "s", Method: http.MethodPost, Path: strings.TrimSuffix(path, "/"+o.Name), Body: body, Accept: "application/json"})
+		return err
+	})
 	if kubeapi.HasStatus(err, http.StatusConflict) {
 		return nil
 	}

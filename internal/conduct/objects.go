@@ -58,11 +58,23 @@ func (r *Run) request(ctx context.Context, o Ref, q kubeapi.Request) (kubeapi.An
 	if q.Accept == "" {
 		q.Accept = "application/json"
 	}
-	a, err := r.client(o.Server).Do(ctx, q)
+	var a kubeapi.Answer
+	err = r.pastGate(ctx, o, path, func() (err error) {
+		a, err = r.client(o.Server).Do(ctx, q)
+		return err
+	})
 	if kubeapi.HasStatus(err, http.StatusNotFound) {
 		return a, err
 	}
 	return a, kubeapi.Refusal(err)
+}
+
+// pastGate finds the reason where Rancher refuses a request and gives none.
+func (r *Run) pastGate(ctx context.Context, o Ref, path string, do func() error) error {
+	if o.Server != local {
+		return do()
+	}
+	return r.Server.PastGate(ctx, path, do)
 }
 
 // exists looks whether an object is there.

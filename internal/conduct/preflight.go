@@ -132,6 +132,7 @@ func (r *Run) admit(ctx context.Context, b *start) error {
 	if err != nil {
 		return err
 	}
+	around.Snapshot = r.Etcd
 	wanted, err := r.wanted()
 	if err != nil {
 		return err

@@ -80,11 +80,13 @@ func (r *Run) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	failed := failures{}
 	return r.await(ctx, func(ctx context.Context) (state, error) {
 		p, err := r.progress(ctx, wanted)
 		if err != nil {
 			return state{}, err
 		}
+		failed.note(p.Machines, r.note)
 		if p.Failed != "" {
 			return state{}, errors.New(p.Failed)
 		}

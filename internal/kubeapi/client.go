@@ -172,6 +172,8 @@ func (c *Client) passing(err error, pause time.Duration) (time.Duration, bool) {
 		return 0, false
 	case f.Status == http.StatusUnauthorized:
 		return pause, c.tokens.renewed || f.outdated
+	case f.by == byGate:
+		return pause, f.outdated
 	case f.Status == http.StatusForbidden:
 		return pause, c.reviewed && f.by == byAuthorizer
 	}

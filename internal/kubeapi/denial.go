@@ -14,6 +14,7 @@ const (
 	byAuthorizer               // the user lacks a right
 	byAdmission                // a webhook, a policy or a plugin does not take what is written
 	byUnready                  // a plugin that does not know enough yet to judge, and soon will
+	byGate                     // a Rancher, before it handed the request on; it gives no reason
 )
 
 const (

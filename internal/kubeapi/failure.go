@@ -57,6 +57,10 @@ func newFailure(what string, res *http.Response, a Answer) *Failure {
 // read takes from an answer who refused, and what they say about it.
 func (f *Failure) read(a Answer) {
 	var s metav1.Status
+	if f.Status == http.StatusForbidden && len(a.Body) == 0 {
+		f.by = byGate // an API server always gives a reason
+		return
+	}
 	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil {
 		f.by = deniedBy(s.Message)
 	} else {
@@ -112,6 +116,15 @@ func (f *Failure) NotTaken() bool { return f.by == byAdmission }
 func HasStatus(err error, codes ...int) bool {
 	var f *Failure
 	return errors.As(err, &f) && slices.Contains(codes, f.Status) && !f.foreign() && !f.NotTaken()
+}
+
+// Gated reports whether a request was refused with 403 and nothing else. Rancher
+// answers so for management.cattle.io of its own cluster: to users who may not get the
+// cluster local, and to tokens that it does not accept (rancher
+// pkg/api/steve/proxy/proxy.go, authLocalCluster).
+func Gated(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.by == byGate
 }
 
 // Denied lists what the user may not do.
@@ -178,8 +191,13 @@ func untrusted(err error) bool {
 }
 
 // Refusal turns an error of one request into the *Denied that it stands for, if it
-// does.
-func Refusal(err error) error { return Joined([]error{err}) }
+// does. What already says so keeps its words.
+func Refusal(err error) error {
+	if errors.As(err, new(*Denied)) {
+		return err
+	}
+	return Joined([]error{err})
+}
 
 // Joined makes one error of several: all rights that are missing, or the first of
 // the others.

@@ -22,6 +22,9 @@ import (
 func (d *dump) take(h head, raw json.RawMessage) error {
 	d.looked(h.kind(), h.Metadata.Namespace)
 	o := d.out
+	if at := h.written(); at.After(o.Clock) && o.Partial {
+		o.Clock = at
+	}
 	switch h.kind() {
 	case observation.Nodes:
 		err := one(d, h, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
@@ -44,19 +47,24 @@ func (d *dump) take(h head, raw json.RawMessage) error {
 		return one(d, h, raw, func(s *corev1.Service) {
 			o.Services = keepServices(&corev1.ServiceList{Items: []corev1.Service{*s}}, o.Services)
 		})
+	case observation.Events:
+		return one(d, h, raw, func(e *corev1.Event) { d.warns = append(d.warns, *e) })
 	}
 	return d.storage(h, raw)
 }
 
-// looked keeps that a kind was asked for. Managers run in one namespace, and what
-// is in others says nothing about that one.
+// looked keeps that a kind was asked for. What is in other namespaces says nothing
+// about kube-system; a pod in another one, that kubectl was asked for all of them.
 func (d *dump) looked(kind, namespace string) {
+	if kind == observation.Pods && namespace != managersNamespace {
+		d.outside = true
+	}
 	switch kind {
 	case observation.Leases, observation.DaemonSets, observation.Pods:
 		if namespace != managersNamespace {
 			return
 		}
-	case observation.Nodes, observation.Services, observation.Volumes, observation.StorageClasses, observation.CSINodes:
+	case observation.Nodes, observation.Services, observation.Events, observation.Volumes, observation.StorageClasses, observation.CSINodes:
 	default:
 		return
 	}
@@ -86,7 +94,7 @@ func (d *dump) storage(h head, raw json.RawMessage) error {
 
 func (d *dump) pod(p *corev1.Pod) {
 	d.out.Volumes = keepInline(&corev1.PodList{Items: []corev1.Pod{*p}}, d.out.Volumes)
-	if _, component := manager(&p.Spec); component != "" && p.Namespace == managersNamespace {
+	if _, component := manager(p.Namespace, &p.Spec); component != "" {
 		d.pods = append(d.pods, *p)
 	}
 }
@@ -95,19 +103,18 @@ func (d *dump) configMap(m *corev1.ConfigMap) {
 	if d.maps == nil {
 		d.maps = map[string]map[string]string{}
 	}
-	if m.Namespace == managersNamespace {
-		d.maps[m.Name] = m.Data
-	}
+	d.maps[m.Namespace+"/"+m.Name] = m.Data
 }
 
 // managers is last, because a pod may refer to a ConfigMap behind it.
 func (d *dump) managers() {
-	find := func(name string) (map[string]string, bool) { data, found := d.maps[name]; return data, found }
+	find := func(namespace, name string) configMap { return configMap{data: d.maps[namespace+"/"+name]} }
 	for i := range d.pods {
 		if m, is := keepManager(&d.pods[i], find); is {
 			d.out.Managers = append(d.out.Managers, m)
 		}
 	}
+	d.out.KubeSystemOnly = d.out.KubeSystemOnly || d.out.Partial && !d.outside
 }
 
 // one reads an object of a type, unless it was there before.

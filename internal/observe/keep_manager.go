@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -17,6 +18,16 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ownership"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
+
+// newest returns the newest of a time and those that the API server wrote into leases.
+func newest(list *coordinationv1.LeaseList, at time.Time) time.Time {
+	for i := range list.Items {
+		if w := written(&list.Items[i].ObjectMeta); w.After(at) {
+			at = w
+		}
+	}
+	return at
+}
 
 func keepLeases(list *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
 	for i := range list.Items {
@@ -40,37 +51,45 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// manager finds the container of a pod that runs a manager.
-func manager(spec *corev1.PodSpec) (corev1.Container, string) {
+// manager finds the container of a pod that runs a manager of this cluster.
+func manager(namespace string, spec *corev1.PodSpec) (corev1.Container, string) {
 	for _, c := range spec.Containers {
-		if name := ownership.Component(c.Image, slices.Concat(c.Command, c.Args)); name != "" {
+		command := slices.Concat(c.Command, c.Args)
+		if name := ownership.Component(c.Image, command); name != "" && ownership.Serves(namespace, name, command) {
 			return c, name
 		}
 	}
 	return corev1.Container{}, ""
 }
 
-// configMaps finds the data of a ConfigMap in kube-system.
-type configMaps func(name string) (map[string]string, bool)
+// configMap is the data of a ConfigMap.
+type configMap struct {
+	data   map[string]string // nil where there is none
+	denied bool              // it may not be read
+}
+
+// configMaps finds a ConfigMap.
+type configMaps func(namespace, name string) configMap
 
 func keepManager(p *corev1.Pod, find configMaps) (observation.Manager, bool) {
-	c, component := manager(&p.Spec)
+	c, component := manager(p.Namespace, &p.Spec)
 	if component == "" {
 		return observation.Manager{}, false
 	}
 	m := observation.Manager{
-		Component: component, Pod: p.Name, Node: p.Spec.NodeName, Image: c.Image, Hosts: hosts(p),
+		Component: component, Namespace: p.Namespace, Pod: p.Name, Node: p.Spec.NodeName, Image: c.Image, Hosts: hosts(p),
 		Args: arguments(c), Account: p.Spec.ServiceAccountName, Running: p.Status.Phase == corev1.PodRunning,
-		Config: configOf(p, c, find),
 	}
-	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+	m.Config, m.ConfigDenied = configOf(p, c, find)
+	if _, m.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]; m.Mirror {
 		m.Account = ""
 	}
 	for _, s := range p.Status.ContainerStatuses {
 		if s.Name != c.Name {
 			continue
 		}
-		m.Restarts = int(s.RestartCount)
+		m.Restarts, m.Container = int(s.RestartCount), s.ContainerID
+		m.Ended = s.State.Waiting != nil || s.State.Terminated != nil
 		if s.State.Waiting != nil {
 			m.Waiting = s.State.Waiting.Reason
 		}
@@ -108,11 +127,12 @@ func hosts(p *corev1.Pod) []string {
 	return slices.Compact(names)
 }
 
-// configOf returns the configuration that a manager reads from a ConfigMap.
-func configOf(p *corev1.Pod, c corev1.Container, find configMaps) *string {
+// configOf returns the configuration that a manager reads from a ConfigMap, and
+// whether it may not be read.
+func configOf(p *corev1.Pod, c corev1.Container, find configMaps) (text *string, denied bool) {
 	file := ownership.ConfigFile(slices.Concat(c.Command, c.Args))
 	if file == "" {
-		return nil
+		return nil, false
 	}
 	for _, m := range c.VolumeMounts {
 		key, below := strings.CutPrefix(file, strings.TrimSuffix(m.MountPath, "/")+"/")
@@ -124,14 +144,14 @@ func configOf(p *corev1.Pod, c corev1.Container, find configMaps) *string {
 		case !below:
 			continue
 		}
-		if text := inVolume(p, m.Name, key, find); text != nil {
-			return text
+		if text, denied = inVolume(p, m.Name, key, find); text != nil || denied {
+			return text, denied
 		}
 	}
-	return nil
+	return nil, false
 }
 
-func inVolume(p *corev1.Pod, volume, key string, find configMaps) *string {
+func inVolume(p *corev1.Pod, volume, key string, find configMaps) (text *string, denied bool) {
 	for _, v := range p.Spec.Volumes {
 		if v.Name != volume || v.ConfigMap == nil {
 			continue
@@ -141,16 +161,19 @@ func inVolume(p *corev1.Pod, volume, key string, find configMaps) *string {
 				key = item.Key
 			}
 		}
-		data, found := find(v.ConfigMap.Name)
-		if text, set := data[key]; found && set {
-			return &text
+		found := find(p.Namespace, v.ConfigMap.Name)
+		if found.denied {
+			return nil, true
+		}
+		if text, set := found.data[key]; set {
+			return &text, false
 		}
 	}
-	return nil
+	return nil, false
 }
 
 func keepDaemonSet(d *appsv1.DaemonSet) (observation.DaemonSet, bool) {
-	c, component := manager(&d.Spec.Template.Spec)
+	c, component := manager(d.Namespace, &d.Spec.Template.Spec)
 	if component != observation.CloudManager {
 		return observation.DaemonSet{}, false
 	}
@@ -164,13 +187,14 @@ func keepDaemonSet(d *appsv1.DaemonSet) (observation.DaemonSet, bool) {
 // workload is what makes pods, with the labels of those.
 type workload struct {
 	daemonSet *observation.DaemonSet
+	namespace string
 	selector  *metav1.LabelSelector
 }
 
 func keepDaemonSets(list *appsv1.DaemonSetList, kept []workload) []workload {
 	for i := range list.Items {
 		if d, is := keepDaemonSet(&list.Items[i]); is {
-			kept = append(kept, workload{&d, list.Items[i].Spec.Selector})
+			kept = append(kept, workload{&d, d.Namespace, list.Items[i].Spec.Selector})
 		}
 	}
 	return kept
@@ -178,8 +202,9 @@ func keepDaemonSets(list *appsv1.DaemonSetList, kept []workload) []workload {
 
 func keepDeployments(list *appsv1.DeploymentList, kept []workload) []workload {
 	for i := range list.Items {
-		if _, component := manager(&list.Items[i].Spec.Template.Spec); component != "" {
-			kept = append(kept, workload{selector: list.Items[i].Spec.Selector})
+		d := &list.Items[i]
+		if _, component := manager(d.Namespace, &d.Spec.Template.Spec); component != "" {
+			kept = append(kept, workload{namespace: d.Namespace, selector: d.Spec.Selector})
 		}
 	}
 	return kept

@@ -27,7 +27,7 @@ func (o *Observer) readReviews(ctx context.Context, out *observation.Observation
 	users := []string{leadermigration.ManagerUser, leadermigration.CloudAccount()}
 	for _, m := range out.Managers {
 		if m.Account != "" {
-			users = append(users, leadermigration.ServiceAccount(m.Account))
+			users = append(users, leadermigration.ServiceAccount(m.Space(), m.Account))
 		}
 	}
 	slices.Sort(users)

@@ -44,7 +44,7 @@ func (o *Observer) readSnapshot(ctx context.Context, out *observation.Observatio
 	if out.Before = o.Before; out.Before != nil {
 		return nil
 	}
-	m, err := o.getConfigMap(ctx, SnapshotName)
+	m, err := o.getConfigMap(ctx, managersNamespace, SnapshotName)
 	if err != nil || m == nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observation.Snapshot) err
 
 // kept accepts a snapshot that an earlier try has written, whose answer got lost.
 func (o *Observer) kept(ctx context.Context, packed []byte) error {
-	m, err := o.getConfigMap(ctx, SnapshotName)
+	m, err := o.getConfigMap(ctx, managersNamespace, SnapshotName)
 	if err != nil {
 		return kubeapi.Joined([]error{err})
 	}

@@ -7,8 +7,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/rights"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -24,12 +26,17 @@ func (a *advised) Unwrap() error { return a.err }
 
 // explained says of a Rancher what an API server alone cannot.
 func (s *Server) explained(err error) error {
+	if errors.As(err, new(*advised)) {
+		return err
+	}
 	err = kubeapi.Refusal(err)
 	var denied *kubeapi.Denied
 	var authority x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &denied) && denied.Expired:
 		return &advised{fmt.Sprintf("%s does not accept the token: it has expired, or it is for one cluster only, and Rancher's own cluster takes no such token; make an API key without a scope, and run the command again", s.local.Address()), err}
+	case errors.As(err, &denied) && slices.Contains(denied.Missing, rights.Gate.String()):
+		return &advised{fmt.Sprintf("%s; without %q Rancher itself refuses every request for management.cattle.io, whatever else the user may do", denied, rights.Gate), err}
 	case errors.As(err, &authority):
 		if at, is := s.local.Rancher(); is {
 			return &advised{fmt.Sprintf("the certificate of %s is signed by an authority that this machine does not know; get it with: %s, compare it with what the Rancher's administrators give, and add --cacert cacerts.pem", at, shell.Line("curl -sk %s | jq -r .value > cacerts.pem", at+"/v3/settings/cacerts")), err}

@@ -4,13 +4,10 @@
 package rancher
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/rights"
 )
 
 // Query says which clusters are meant; the zero Query means all.
@@ -38,7 +36,9 @@ var ErrNone = errors.New("no such cluster")
 // ErrNoRancher says that the API server is not that of a Rancher's own cluster.
 var ErrNoRancher = errors.New("this API server knows no clusters of Rancher; name Rancher's own cluster, local, with --context or --rancher-url")
 
-// Find returns the clusters that are meant, each once, sorted by their titles.
+// Find returns the clusters that are meant, each once, sorted by their titles. Where
+// the user may not see all that there is, it returns *Incomplete besides what they may;
+// one cluster by its name or ID is found or not.
 func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 	if _, err := labels.Parse(q.Selector); err != nil {
 		return nil, fmt.Errorf("the label selector cannot be read: %w; write it as kubectl takes it", err)
@@ -56,25 +56,31 @@ func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 			return nil, s.explained(err)
 		}
 	}
-	list, err := s.all(ctx, q.Selector)
+	list, hidden, err := s.all(ctx, q.Selector)
 	if err != nil {
 		return nil, s.explained(err)
 	}
 	if q.Name != "" {
-		return one(list, q.Name)
+		return one(list, hidden, q.Name)
 	}
 	slices.SortFunc(list, func(a, b Object) int { return strings.Compare(a.Title(), b.Title()) })
+	if len(hidden) > 0 {
+		return list, &Incomplete{hidden}
+	}
 	return list, nil
 }
 
-// one is the cluster of a name or an ID.
-func one(list []Object, name string) ([]Object, error) {
+// one is the cluster of a name or an ID. What was not seen may have the same name, but
+// no other cluster has the same ID.
+func one(list []Object, hidden []Unseen, name string) ([]Object, error) {
 	found := slices.DeleteFunc(list, func(o Object) bool { return name != o.Name && name != o.ID && name != o.Display })
 	var titles []string
 	for _, o := range found {
 		titles = append(titles, o.Title())
 	}
 	switch {
+	case len(hidden) > 0 && (len(found) != 1 || found[0].ID != name):
+		return nil, fmt.Errorf("name %s by its NAMESPACE/NAME, because another cluster may have that name: %w", name, &Incomplete{hidden})
 	case len(found) == 0:
 		return nil, fmt.Errorf("%w: %s; rke-lm status lists the clusters of a Rancher", ErrNone, name)
 	case len(found) > 1:
@@ -96,10 +102,13 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 		return Object{}, ErrNoRancher
 	case kubeapi.HasStatus(err, http.StatusNotFound):
 		return Object{}, fmt.Errorf("%w: %s/%s; rke-lm status lists the clusters of a Rancher", ErrNone, namespace, name)
-	case err != nil || isSet(h.Spec.RKEConfig) || o.ID == "":
+	case err != nil || isSet(h.Spec.RKEConfig) || !engineID.MatchString(o.ID):
 		return o, err
 	}
-	return s.behind(ctx, o)
+	if o, err = s.behind(ctx, o); err != nil {
+		return o, fmt.Errorf("%s: %w", o.Title(), err)
+	}
+	return o, nil
 }
 
 // behind returns the object that counts for a cluster of RKE, for which Rancher keeps
@@ -107,10 +116,16 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 func (s *Server) behind(ctx context.Context, o Object) (Object, error) {
 	engine, h, err := s.get(ctx, Object{Distro: RKE1, Name: o.ID})
 	switch {
-	case err != nil && !unseen(err):
+	case kubeapi.HasStatus(err, http.StatusNotFound):
+		return o, nil
+	case kubeapi.HasStatus(err, http.StatusForbidden):
+		right := rights.Right{Group: rights.Gate.Group, Resource: rights.Gate.Resource, Name: o.ID, Verb: rights.Gate.Verb}
+		return o, s.hiding(&kubeapi.Denied{Missing: []string{right.String()}})
+	case isGate(err):
+		return o, s.hiding(err)
+	case err != nil:
 		return o, err
-	case err != nil || !h.isEngine():
-		// Who may not see the other object is told what this one shows.
+	case !h.isEngine():
 		return o, nil
 	}
 	return engine, nil
@@ -119,91 +134,6 @@ func (s *Server) behind(ctx context.Context, o Object) (Object, error) {
 // unseen reports whether there is nothing, or nothing that the user may see.
 func unseen(err error) bool {
 	return kubeapi.HasStatus(err, http.StatusNotFound, http.StatusForbidden)
-}
-
-// rawList is a list of objects, each as the server wrote it.
-type rawList struct {
-	kubeapi.CustomList
-	Items []json.RawMessage `json:"items"`
-}
-
-// all lists the clusters of both kinds.
-func (s *Server) all(ctx context.Context, selector string) ([]Object, error) {
-	provisioned, err := s.list(ctx, "clusters.provisioning.cattle.io", provisioned, selector)
-	if unseen(err) && !s.hasClusters(ctx) {
-		return nil, ErrNoRancher
-	}
-	managed, errManaged := s.list(ctx, "clusters.management.cattle.io", managed, selector)
-	if kubeapi.HasStatus(errManaged, http.StatusNotFound) {
-		errManaged = nil // provisioning alone, as without the multi-cluster manager
-	}
-	if err := kubeapi.Joined([]error{err, errManaged}); err != nil {
-		return nil, err
-	}
-	return s.merged(ctx, provisioned, managed)
-}
-
-// known is what an object of management.cattle.io says of a cluster.
-type known struct {
-	display string
-	engine  bool // RKE makes it, and this object counts
-}
-
-// merged returns each cluster once, with the name that people use.
-func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMessage) ([]Object, error) {
-	list, ids, err := engines(managed)
-	if err != nil {
-		return nil, err
-	}
-	for _, raw := range provisioned {
-		o, h, err := read(RKE2, raw)
-		if err != nil {
-			return nil, err
-		}
-		other, there := ids[o.ID]
-		o.Display = cmp.Or(other.display, o.Display)
-		switch points := !isSet(h.Spec.RKEConfig) && engineID.MatchString(o.ID); {
-		case points && other.engine:
-			continue
-		case points && !there: // its other object has other labels
-			if o, err = s.behind(ctx, o); err != nil {
-				return nil, err
-			}
-		}
-		list = append(list, o)
-	}
-	return list, nil
-}
-
-// engines are the clusters that RKE makes, and what is known of all by their IDs.
-func engines(managed []json.RawMessage) (list []Object, ids map[string]known, err error) {
-	ids = map[string]known{}
-	for _, raw := range managed {
-		o, h, err := read(RKE1, raw)
-		if err != nil {
-			return nil, nil, err
-		}
-		ids[o.ID] = known{o.Display, h.isEngine()}
-		if h.isEngine() {
-			list = append(list, o)
-		}
-	}
-	return list, ids, nil
-}
-
-// hasClusters asks what everybody may ask: who has no right to list something is
-// refused even where there is no such thing.
-func (s *Server) hasClusters(ctx context.Context) bool {
-	_, err := s.local.Do(ctx, kubeapi.Request{What: "get the resources of provisioning.cattle.io", Method: http.MethodGet, Path: "/apis/provisioning.cattle.io/v1", Accept: "application/json"})
-	return !kubeapi.HasStatus(err, http.StatusNotFound)
-}
-
-func (s *Server) list(ctx context.Context, what, path, selector string) ([]json.RawMessage, error) {
-	r := kubeapi.Resource{What: "list " + what, Path: path, Kind: "ClusterList", JSONOnly: true}
-	if selector != "" {
-		r.Query = url.Values{"labelSelector": {selector}}
-	}
-	return kubeapi.Collect(ctx, s.local, r, func(l *rawList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
 }
 
 // Get reads an object again. It fails with *Stale when it is gone, or when another
@@ -222,11 +152,16 @@ func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 }
 
 func (s *Server) get(ctx context.Context, o Object) (Object, head, error) {
-	a, err := s.local.Object(ctx, kubeapi.Request{What: "get " + o.resource(), Method: http.MethodGet, Path: o.path()}, "Cluster")
+	var body []byte
+	err := s.PastGate(ctx, o.path(), func() error {
+		a, err := s.local.Object(ctx, kubeapi.Request{What: "get " + o.resource(), Method: http.MethodGet, Path: o.path()}, "Cluster")
+		body = a.Body
+		return err
+	})
 	if err != nil {
 		return o, head{}, err
 	}
-	now, h, err := read(o.Distro, a.Body)
+	now, h, err := read(o.Distro, body)
 	if err != nil {
 		return o, h, &kubeapi.Unreached{What: "get " + o.resource(), Err: err}
 	}

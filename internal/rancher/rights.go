@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +17,8 @@ import (
 )
 
 // Rights asks which of these rights the user has, and returns those that are
-// missing, in their order. It changes nothing.
+// missing, in their order: of [rights.Gate] only where Rancher refuses requests for
+// lack of it. It changes nothing.
 func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Right, error) {
 	allowed := make([]bool, len(needed))
 	err := forEach(len(needed), func(i int) (err error) {
@@ -32,7 +34,14 @@ func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Ri
 			missing = append(missing, r)
 		}
 	}
-	return missing, nil
+	if !slices.Contains(missing, rights.Gate) {
+		return missing, nil
+	}
+	gated, err := s.gated(ctx)
+	if !gated {
+		missing = slices.DeleteFunc(missing, func(r rights.Right) bool { return r == rights.Gate })
+	}
+	return missing, s.explained(err)
 }
 
 // Review fails with *kubeapi.Denied where the user lacks a right.
@@ -45,7 +54,7 @@ func (s *Server) Review(ctx context.Context, needed []rights.Right) error {
 	for _, r := range missing {
 		denied.Missing = append(denied.Missing, r.String())
 	}
-	return denied
+	return s.explained(denied)
 }
 
 // may asks the authorizer of the right's cluster.

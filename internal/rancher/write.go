@@ -83,10 +83,14 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 		q.Set("dryRun", "All")
 	}
 	what := "patch " + o.resource()
-	a, err := s.local.Object(ctx, kubeapi.Request{
-		What: what, Method: http.MethodPatch, Path: o.path(), Query: q,
-		Body: p.Bytes(), ContentType: jsonpatch.ContentType,
-	}, "Cluster")
+	var a kubeapi.Answer
+	err := s.PastGate(ctx, o.path(), func() (err error) {
+		a, err = s.local.Object(ctx, kubeapi.Request{
+			What: what, Method: http.MethodPatch, Path: o.path(), Query: q,
+			Body: p.Bytes(), ContentType: jsonpatch.ContentType,
+		}, "Cluster")
+		return err
+	})
 	if err != nil {
 		now, meaning := s.afterFailure(ctx, o, p, alike, err)
 		return now, kubeapi.Warnings(err), settled(meaning, dryRun)
@@ -121,7 +125,7 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 		return o, &Stale{Title: o.Title(), What: "is gone"}
 	case notTaken(failure), kubeapi.HasStatus(failure, http.StatusBadRequest):
 		return o, &Rejected{o.Title(), failure}
-	case kubeapi.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
+	case errors.As(failure, new(*kubeapi.Denied)), kubeapi.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
 		return o, s.explained(failure)
 	case !kubeapi.HasStatus(failure, http.StatusConflict, http.StatusUnprocessableEntity):
 		return o, &Lost{o.Title(), failure}

@@ -49,6 +49,10 @@ type RunMachine struct {
 	Node    string `json:"node"`
 	Done    bool   `json:"done"`
 	Waiting string `json:"waiting,omitempty"`
+	// Failures counts the tries of its plan that failed, and Output is the end of what
+	// the last one printed.
+	Failures int    `json:"failures,omitempty"`
+	Output   string `json:"output,omitempty"`
 }
 
 // RunEnd is how a run ends.
@@ -63,7 +67,7 @@ type RunEnd struct {
 func Machines(list []rollout.MachineProgress) []RunMachine {
 	var out []RunMachine
 	for _, m := range list {
-		out = append(out, RunMachine{Name: m.Name, Node: m.Node, Done: m.Done, Waiting: redact.Text(m.Waiting)})
+		out = append(out, RunMachine{Name: m.Name, Node: m.Node, Done: m.Done, Waiting: redact.Text(m.Waiting), Failures: m.Failures, Output: m.Output})
 	}
 	return out
 }

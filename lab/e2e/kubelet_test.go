@@ -6,6 +6,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -55,7 +56,7 @@ func (k *kubelets) show(ctx context.Context) error {
 		if now, runs := there[name]; runs && old.same(now) {
 			continue
 		}
-		if err := k.client.CoreV1().Pods(metav1.NamespaceSystem).Delete(ctx, name, *metav1.NewDeleteOptions(0)); err != nil {
+		if err := k.client.CoreV1().Pods(k.spaceOf(old.Component)).Delete(ctx, name, *metav1.NewDeleteOptions(0)); err != nil {
 			return err
 		}
 		delete(k.shown, name)
@@ -85,9 +86,9 @@ func (k *kubelets) write(ctx context.Context, name string, now shown) error {
 	if there && old.alive == now.alive && old.Restarts == now.Restarts {
 		return nil
 	}
-	pods := k.client.CoreV1().Pods(metav1.NamespaceSystem)
+	pods := k.client.CoreV1().Pods(k.spaceOf(now.Component))
 	if !there && k.static(name) {
-		if _, err := pods.Create(ctx, mirror(name, k.node, now.Container), metav1.CreateOptions{}); err != nil {
+		if _, err := pods.Create(ctx, mirror(k.spaceOf(now.Component), name, k.node, now.Container), metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
@@ -108,13 +109,21 @@ func (k *kubelets) static(name string) bool {
 	return made == nil || *made != name
 }
 
-func mirror(name, node string, c agent.Container) *corev1.Pod {
+// spaceOf returns the namespace of a manager's pods.
+func (k *kubelets) spaceOf(c cluster.Component) string {
+	if c == cluster.CCM && k.space != "" {
+		return k.space
+	}
+	return metav1.NamespaceSystem
+}
+
+func mirror(space, name, node string, c agent.Container) *corev1.Pod {
 	image := images[c.Component]
 	if c.Component == cluster.CCM {
 		image += c.Minor + ".0"
 	}
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceSystem, Labels: map[string]string{"component": string(c.Component)}, Annotations: map[string]string{corev1.MirrorPodAnnotationKey: name}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: space, Labels: map[string]string{"component": string(c.Component)}, Annotations: map[string]string{corev1.MirrorPodAnnotationKey: name}},
 		Spec: corev1.PodSpec{NodeName: node, HostNetwork: true, Containers: []corev1.Container{{
 			Name: container, Image: image, Command: []string{string(c.Component)}, Args: c.Args,
 		}}},
@@ -130,7 +139,7 @@ func (s shown) status() corev1.PodStatus {
 	if !s.alive {
 		state = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 	}
-	c := corev1.ContainerStatus{Name: container, State: state, Ready: s.alive, RestartCount: int32(s.Restarts)}
+	c := corev1.ContainerStatus{Name: container, ContainerID: fmt.Sprintf("containerd://%016x", s.Started.UnixNano()), State: state, Ready: s.alive, RestartCount: int32(s.Restarts)}
 	if !s.Last.IsZero() {
 		c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(s.Last)}
 	}

@@ -107,6 +107,9 @@ func (c *conducted) roundTrip(more ...string) ends {
 	if c.downstream.Snapshots() == 0 {
 		c.Error("no snapshot of etcd was taken")
 	}
+	if configs, err := c.rancher.Restorable(c.Context(), c.downstream); err != nil || c.engine() && len(configs) == 0 {
+		c.Errorf("the configuration cannot be restored: %d snapshots, %v", len(configs), err)
+	}
 
 	before := c.written()
 	c.rke("migrate")

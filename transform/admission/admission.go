@@ -27,6 +27,7 @@ type Seen struct {
 	Infrastructure []byte // its Cluster of Cluster API
 	// Progress is that of the object as it is; nil where nobody looked.
 	Progress *rollout.Progress
+	Snapshot bool // Rancher is to take a snapshot of etcd
 }
 
 // The rules.
@@ -34,7 +35,9 @@ const (
 	ManagedElsewhere = "managed-elsewhere"
 	Deleting         = "cluster-deleting"
 	Paused           = "cluster-paused"
+	PauseNotObeyed   = "pause-not-obeyed"
 	NotSettled       = "cluster-not-settled"
+	NoSnapshot       = "etcd-snapshot-impossible"
 )
 
 type rule = transform.Checked[Seen]
@@ -44,7 +47,9 @@ func rules() []rule {
 	return []rule{
 		row(Deleting, false, Seen.deleting, "The cluster is being deleted."),
 		row(NotSettled, true, Seen.notSettled, "Rancher or a machine has not taken over the last change of the cluster. Accepting it also keeps from looking, which needs rights of its own."),
-		row(Paused, false, Seen.paused, "The cluster is paused: Rancher would not bring a change to its machines."),
+		row(Paused, false, Seen.paused, "The cluster is paused, by spec.paused of its Cluster of Cluster API or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not bring a change to its machines."),
+		row(PauseNotObeyed, true, Seen.pauseNotObeyed, "The cluster's own object, or its Cluster of Cluster API, has the annotation cluster.x-k8s.io/paused, which Rancher's planner does not obey: a change would reach the machines although somebody meant to pause the cluster."),
+		row(NoSnapshot, false, Seen.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, by its button either."),
 		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template made the cluster's object, and would take a change of it back: its source is to be changed. Who writes through Rancher's own API, as Terraform's rancher2 provider does, leaves no mark and is not found."),
 	}
 }
@@ -113,25 +118,6 @@ func (s Seen) deleting() []transform.Finding {
 		return nil
 	}
 	return s.found("metadata.deletionTimestamp", "the cluster is being deleted", "leave it")
-}
-
-// pausedAnnotation stops Cluster API and Rancher, whatever its value.
-const pausedAnnotation = "cluster.x-k8s.io/paused"
-
-func (s Seen) paused() []transform.Finding {
-	for _, o := range []struct {
-		what string
-		raw  []byte
-	}{{"cluster", s.Object}, {"RKEControlPlane", s.ControlPlane}, {"Cluster of Cluster API", s.Infrastructure}} {
-		h := headOf(o.raw)
-		if _, set := h.Metadata.Annotations[pausedAnnotation]; set {
-			return s.found("metadata.annotations", "its "+o.what+" has the annotation "+pausedAnnotation+": Rancher would not bring a change to the machines", "let who paused it end the pause, and run the command again")
-		}
-		if o.what == "Cluster of Cluster API" && h.Spec.Paused {
-			return s.found("spec.paused", "its "+o.what+" is paused: Rancher would not bring a change to the machines", "let who paused it end the pause, and run the command again")
-		}
-	}
-	return nil
 }
 
 func (s Seen) notSettled() []transform.Finding {

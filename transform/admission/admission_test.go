@@ -15,6 +15,10 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 	plain := []byte(`{"metadata":{"name":"a"},"spec":{"paused":true}}`) // paused means nothing on Rancher's own kind
 	marked := []byte(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
 	fleet := []byte(`{"metadata":{"annotations":{"objectset.rio.cattle.io/id":"default-a"}}}`)
+	engine := func(etcd string) []byte {
+		return []byte(`{"spec":{"rancherKubernetesEngineConfig":{"services":{"etcd":{` + etcd + `}}}}}`)
+	}
+	backedUp, bare, null := engine(`"backupConfig":{}`), []byte(`{"spec":{"rancherKubernetesEngineConfig":{}}}`), engine(`"backupConfig":null`)
 	for _, c := range []struct {
 		name   string
 		seen   Seen
@@ -23,10 +27,19 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 	}{
 		{"a plain one", Seen{Object: plain, Progress: &rollout.Progress{Done: true}}, "", ""},
 		{"one that is deleted", Seen{Object: []byte(`{"metadata":{"deletionTimestamp":"2024-01-01T00:00:00Z"}}`)}, "", Deleting},
-		{"one that is paused", Seen{Object: marked}, "", Paused},
 		{"a paused control plane", Seen{Object: plain, ControlPlane: marked}, "", Paused},
 		{"a paused Cluster of Cluster API", Seen{Object: plain, Infrastructure: []byte(`{"spec":{"paused":true}}`)}, "", Paused},
-		{"a pause is not to be accepted", Seen{Object: marked}, Paused, Paused},
+		{"a pause is not to be accepted", Seen{Object: plain, ControlPlane: marked}, Paused, Paused},
+		{"an annotation that Rancher does not obey", Seen{Object: marked}, "", PauseNotObeyed},
+		{"another one", Seen{Object: plain, Infrastructure: marked}, "", PauseNotObeyed},
+		{"an annotation that Rancher does not obey, accepted", Seen{Object: marked, Infrastructure: marked}, PauseNotObeyed, ""},
+		{"spec.paused means nothing on an RKEControlPlane", Seen{Object: plain, ControlPlane: plain}, "", ""},
+		{"a snapshot of RKE1", Seen{Object: backedUp, Snapshot: true}, "", ""},
+		{"a snapshot of RKE1 without a configuration for it", Seen{Object: bare, Snapshot: true}, "", NoSnapshot},
+		{"one that is null", Seen{Object: null, Snapshot: true}, "", NoSnapshot},
+		{"no way round", Seen{Object: bare, Snapshot: true}, NoSnapshot, NoSnapshot},
+		{"no snapshot of RKE1", Seen{Object: bare}, "", ""},
+		{"a snapshot of RKE2", Seen{Object: plain, Snapshot: true}, "", ""},
 		{"one that is on its way", Seen{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, "", "machine m: x"},
 		{"one that is on its way, accepted", Seen{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, NotSettled, ""},
 		{"one that failed", Seen{Object: plain, Progress: &rollout.Progress{Failed: "machine m gave up"}}, "", "machine m gave up"},

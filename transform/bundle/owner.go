@@ -37,3 +37,27 @@ func (b Bundle) SecondOwner() []transform.Finding {
 	}
 	return []transform.Finding{b.Finding(w.Index, w.Container, ruleset.TwoOwners, "add --"+ccm.LeaderFlag+"=true to its arguments, or remove it")}
 }
+
+// UnsafeArgs finds arguments that end a cloud-controller-manager which the manifests
+// run without the chart.
+func (b Bundle) UnsafeArgs() []transform.Finding {
+	docs, err := b.Documents()
+	if err != nil {
+		return nil
+	}
+	w, found := ccm.FindWorkload(docs)
+	if !found {
+		return nil
+	}
+	var list []transform.Finding
+	add := func(said ruleset.Said) {
+		list = append(list, b.Finding(w.Index, w.Container, said.Message, said.Fix))
+	}
+	if w.RoutesUnsafe() {
+		add(ruleset.SaidOfRoutes)
+	}
+	if w.WrongProvider() {
+		add(ruleset.SaidOfProvider)
+	}
+	return list
+}

@@ -131,13 +131,21 @@ func (c Chart) ImageTag() string {
 func (c Chart) ImageMinor() string { return semver.MajorMinor(c.ImageTag()) }
 
 // RoutesUnsafe reports whether the route controller is on without the range of
-// addresses that it needs: the process then ends when it gains the lease.
+// addresses that it needs.
 func (c Chart) RoutesUnsafe() bool {
 	list := c.Args()
-	if a, set := args.Last(list, "configure-cloud-routes"); set && !a.True() {
+	return RoutesUnsafe(func(name string) (args.Arg, bool) { return args.Last(list, name) })
+}
+
+// RoutesUnsafe reports whether a manager with these arguments writes routes and has
+// no range of addresses for them: by default it writes them, and the process then
+// ends when it acquires the lease (kubernetes cloud-provider/app). last finds the
+// last argument of a name.
+func RoutesUnsafe(last func(name string) (args.Arg, bool)) bool {
+	if a, set := last("configure-cloud-routes"); set && !a.True() {
 		return false
 	}
-	_, hasRange := args.Last(list, "cluster-cidr")
+	_, hasRange := last("cluster-cidr")
 	return !hasRange
 }
 

@@ -35,22 +35,32 @@ func FindWorkload(docs []*yamledit.Document) (Workload, bool) {
 
 func (w Workload) isManager() bool { return IsManager(text(w.Container, "image"), w.Args()) }
 
-// IsManager reports whether a container runs the cloud-controller-manager of AWS.
-// It goes by the image, and by the provider where the image is another provider's
-// as well as this one's.
+// IsManager reports whether a container runs the cloud-controller-manager of AWS,
+// by its provider, or else by its image: one whose name says no provider is that of
+// the folder or registry it is in. A misspelt aws counts: its manager exits, and is
+// to be found.
 func IsManager(image string, list []args.Arg) bool {
+	const manager = "cloud-controller-manager"
 	name, _, _ := strings.Cut(path.Base(image), ":")
-	if !strings.Contains(name, "cloud-controller-manager") {
+	name, _, _ = strings.Cut(name, "@")
+	if !strings.Contains(name, manager) {
 		return false
 	}
-	a, set := args.Last(list, "cloud-provider")
-	return set && a.Value == "aws" || !set && strings.Contains(image, "aws")
+	if a, set := args.Last(list, "cloud-provider"); set {
+		return strings.Contains(strings.ToLower(a.Value), "aws")
+	}
+	if name == manager {
+		name = image
+	}
+	return strings.Contains(name, "aws")
 }
 
 // Args returns the manager's arguments; its command may hold some.
 func (w Workload) Args() []args.Arg {
 	return append(args.Of(w.Container.Get("command").Value()), args.Of(w.Container.Get("args").Value())...)
 }
+
+func (w Workload) last(name string) (args.Arg, bool) { return args.Last(w.Args(), name) }
 
 // Migrate queues that the manager takes part in a leader migration, or that it no
 // longer does. in is the manifest that holds it.
@@ -73,6 +83,18 @@ func (w Workload) Migrate(in *yamledit.Embedded, on bool) error {
 
 // Migrates reports whether the manager takes part in a leader migration.
 func (w Workload) Migrates() bool {
-	a, on := args.Last(w.Args(), LeaderFlag)
+	a, on := w.last(LeaderFlag)
 	return on && a.True()
+}
+
+// RoutesUnsafe reports whether the route controller is on without the range of
+// addresses that it needs.
+func (w Workload) RoutesUnsafe() bool { return RoutesUnsafe(w.last) }
+
+// WrongProvider reports whether the arguments name another provider than aws, as
+// the manager spells it: it exits at once. Its default is aws (cloud-provider-aws
+// cmd/aws-cloud-controller-manager).
+func (w Workload) WrongProvider() bool {
+	a, set := w.last("cloud-provider")
+	return set && a.Value != "aws"
 }

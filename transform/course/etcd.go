@@ -4,7 +4,6 @@
 package course
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform/rollout"
@@ -58,44 +57,4 @@ func SnapshotTaken(seen rollout.Seen, number int64) (bool, error) {
 		return false, fmt.Errorf("the snapshot of etcd failed; Rancher's interface says why, and without --etcd-snapshot none is made")
 	}
 	return c.SnapshotPhase == "Finished", nil
-}
-
-// Backup returns the object that asks for a snapshot of etcd of an RKE cluster, as
-// Rancher's own button makes it. doc is the cluster's object.
-func Backup(doc *yamledit.Document, id, uid, name string) ([]byte, error) {
-	config := doc.Root().Get("spec", "rancherKubernetesEngineConfig", "services", "etcd", "backupConfig")
-	spec := map[string]any{"clusterId": id, "manual": true}
-	if config.IsMap() {
-		spec["backupConfig"] = config.Value()
-	}
-	return json.Marshal(map[string]any{
-		"apiVersion": "management.cattle.io/v3", "kind": "EtcdBackup",
-		"metadata": map[string]any{
-			"name": name, "namespace": id,
-			"ownerReferences": []any{map[string]any{"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "name": id, "uid": uid, "controller": true}},
-		},
-		"spec": spec,
-	})
-}
-
-// BackupTaken reads an EtcdBackup. It fails when Rancher gave it up.
-func BackupTaken(raw []byte) (bool, error) {
-	var o struct {
-		Status struct {
-			Conditions []struct{ Type, Status, Reason string } `json:"conditions"`
-		} `json:"status"`
-	}
-	if json.Unmarshal(raw, &o) != nil {
-		return false, fmt.Errorf("the EtcdBackup cannot be read; look at it with kubectl")
-	}
-	for _, c := range o.Status.Conditions {
-		switch {
-		case c.Type != "Completed":
-		case c.Status == "True":
-			return true, nil
-		case c.Status == "False":
-			return false, fmt.Errorf("the snapshot of etcd failed; Rancher's interface says why, and without --etcd-snapshot none is made")
-		}
-	}
-	return false, nil
 }

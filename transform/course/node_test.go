@@ -86,26 +86,4 @@ func TestASnapshotIsTakenWhenItsOwnNumberIsFinished(t *testing.T) {
 			t.Errorf("%+v: %t %v", c, taken, err)
 		}
 	}
-	for text, want := range map[string]string{
-		`{}`: "no", `{"status":{"conditions":[{"type":"Created","status":"True"}]}}`: "no",
-		`{"status":{"conditions":[{"type":"Completed","status":"True"}]}}`: "yes", `{"status":{"conditions":[{"type":"Completed","status":"Unknown"}]}}`: "no",
-		`{"status":{"conditions":[{"type":"Completed","status":"False","reason":"Error"}]}}`: "failed",
-	} {
-		taken, err := BackupTaken([]byte(text))
-		got := map[bool]string{true: "yes", false: "no"}[taken]
-		if err != nil {
-			got = "failed"
-		}
-		if got != want {
-			t.Errorf("%s: %s", text, got)
-		}
-	}
-}
-
-func TestABackupCarriesTheClustersOwnConfiguration(t *testing.T) {
-	d := parsed(t, `{"spec":{"rancherKubernetesEngineConfig":{"services":{"etcd":{"backupConfig":{"retention":6}}}}}}`)
-	raw, err := Backup(d, "c-abcde", "u", "c-abcde-x")
-	if err != nil || !strings.Contains(string(raw), `"backupConfig":{"retention":6}`) || !strings.Contains(string(raw), `"clusterId":"c-abcde"`) || !strings.Contains(string(raw), `"manual":true`) {
-		t.Errorf("%v %s", err, raw)
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
@@ -19,10 +20,16 @@ func (j *judge) daemonSetEmpty() []transform.Finding {
 			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and look at its pods"))
 		}
 	}
-	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.behind(transform.InstallCCM, transform.VerifyProviderIDs) && j.Looked(observation.Pods) {
+	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.behind(transform.InstallCCM, transform.VerifyProviderIDs) && j.Looked(observation.Pods) && !j.ledFromOutside() {
 		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and look at the job that installs the chart"))
 	}
 	return list
+}
+
+// ledFromOutside reports whether a cloud-controller-manager holds its lease that may
+// be in a namespace which was not looked at.
+func (j *judge) ledFromOutside() bool {
+	return j.KubeSystemOnly && j.leases(observation.CloudManager).Life != observation.Dead
 }
 
 // short says what a DaemonSet lacks on so many control planes. A cluster whose
@@ -51,8 +58,8 @@ func (j *judge) daemonSetRestarting() []transform.Finding {
 	}
 	var list []transform.Finding
 	for _, p := range j.of(observation.CloudManager) {
-		path := "kube-system/pods/" + p.Pod
-		const fix = "read why: kubectl -n kube-system logs --previous POD; usual are routes without --cluster-cidr and rights that are needed only with the lease"
+		path := p.Path()
+		fix := "read why: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; usual are routes without --cluster-cidr and rights that are needed only with the lease"
 		switch {
 		case p.Waiting == "CrashLoopBackOff":
 			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager ends again and again (%d restarts)", p.Restarts), fix))

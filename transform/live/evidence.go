@@ -30,15 +30,28 @@ func (j *judge) notJudged(found []transform.Finding) []NotJudged {
 		if why := r.lacks(j); why != "" {
 			needed := slices.Contains(r.shows, j.Stage) && !slices.Contains(j.Accept, r.ID)
 			list = append(list, NotJudged{r.ID, why, needed})
+		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
+			list = append(list, NotJudged{Rule: r.ID, Why: "nothing outside kube-system was seen: " + j.outside()})
 		}
 	}
 	return list
 }
 
+// aboutManagers are rules that a manager in any namespace can break.
+var aboutManagers = []string{"daemonset-empty", "daemonset-restarting", "two-owners"}
+
+// outside says why other namespaces were not looked at.
+func (j *judge) outside() string {
+	if j.Partial {
+		return "the dump has no pods of other namespaces, which kubectl get -A prints"
+	}
+	return "listing daemonsets, deployments and pods of all namespaces is not allowed"
+}
+
 // What people call the kinds.
 var called = map[string]string{
 	observation.Nodes: "nodes", observation.Leases: "leases of kube-system", observation.DaemonSets: "daemonsets of kube-system",
-	observation.Pods: "pods of kube-system", observation.Services: "services", observation.Volumes: "persistentvolumes",
+	observation.Pods: "pods of kube-system", observation.Services: "services", observation.Events: "events", observation.Volumes: "persistentvolumes",
 	observation.StorageClasses: "storageclasses", observation.CSINodes: "csinodes",
 }
 

@@ -88,6 +88,21 @@ func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
 	}
 }
 
+// Managers in other namespaces can neither be found nor be found missing.
+func TestWhatWasNotSeenOutsideKubeSystemIsNotJudged(t *testing.T) {
+	o := &observation.Observation{KubeSystemOnly: true, Before: &observation.Snapshot{}, Leases: []observation.Lease{{Name: observation.CloudManager, Holder: "one_a", DurationSeconds: 15, Changed: true}}}
+	if all, needed := unjudged(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
+		t.Errorf("%v, needed are %v", all, needed)
+	}
+	if v := Judge(o, Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		t.Errorf("one that may be elsewhere renews its lease: %+v", v.Findings)
+	}
+	o.Leases = nil
+	if v := Judge(o, Choice{Stage: transform.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		t.Errorf("nobody has the lease: %+v", v.Findings)
+	}
+}
+
 func TestALeaseThatWasNotSeenIsNotDead(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    observation.Observation

@@ -117,7 +117,7 @@ func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
 }
 
 func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
-	account := leadermigration.ServiceAccount("kcm")
+	account := leadermigration.ServiceAccount("kube-system", "kcm")
 	o := scene(flagged, nil, kubeLease(true), migration("k_1", true, 1))
 	o.Managers[0].Account = "kcm"
 	o.Reviews = []observation.AccessReview{{User: leadermigration.ManagerUser, Verb: "update"}, {User: account, Verb: "update", Allowed: true}}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/ownership"
 )
 
@@ -47,11 +48,19 @@ func (j *judge) reasons(s ownership.State) []string {
 	var list []string
 	for _, component := range s.Owners {
 		for _, p := range j.of(component) {
-			list = append(list, component+" "+reason(p, s))
+			list = append(list, named(p)+" "+reason(p, s))
 		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// named is a manager, with its namespace where that is not the usual one.
+func named(p ownership.Process) string {
+	if p.Space() != leadermigration.Namespace {
+		return p.Component + " in " + p.Space()
+	}
+	return p.Component
 }
 
 func reason(p ownership.Process, s ownership.State) string {

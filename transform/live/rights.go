@@ -40,7 +40,9 @@ func (j *judge) lockers() []string {
 		}
 	}
 	if j.behind(transform.GrantMigrationLease, transform.UncordonControlPlane) {
-		users = append(users, leadermigration.CloudAccount())
+		if len(j.of(observation.CloudManager)) == 0 {
+			users = append(users, leadermigration.CloudAccount())
+		}
 		if len(j.of(observation.KubeManager)) == 0 {
 			users = append(users, leadermigration.ManagerUser)
 		}
@@ -54,7 +56,7 @@ func (j *judge) lockers() []string {
 func user(p ownership.Process) string {
 	_, configured := args.Last(p.Parsed(), "kubeconfig")
 	if p.Account != "" && !configured {
-		return leadermigration.ServiceAccount(p.Account)
+		return leadermigration.ServiceAccount(p.Space(), p.Account)
 	}
 	if p.Component == observation.CloudManager {
 		return leadermigration.CloudAccount()

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/election"
 	"github.com/rke-lm/rke-lm/transform/gates"
 	"github.com/rke-lm/rke-lm/transform/k8s"
@@ -120,12 +122,9 @@ func (m *migration) electionOff() []transform.Finding {
 	return election.Judge(m.arguments.List(), m.Component, transform.FindingAt)
 }
 
-// routesUnsafe goes by the defaults of the manager: routes are on, and have no range
-// of addresses.
 func (m *migration) routesUnsafe() []transform.Finding {
-	routes, set := m.flag("configure-cloud-routes")
-	_, hasRange := m.flag("cluster-cidr")
-	if m.Component != cloudManager || set && !routes.True() || hasRange {
+	last := func(name string) (args.Arg, bool) { a, set := m.flag(name); return a.Arg, set }
+	if m.Component != cloudManager || !ccm.RoutesUnsafe(last) {
 		return nil
 	}
 	return []transform.Finding{transform.FindingAt(m.argumentsAt(), ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)}

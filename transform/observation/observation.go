@@ -6,6 +6,8 @@ package observation
 import (
 	"slices"
 	"time"
+
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // APIVersion and Kind stand at the top of a dump.
@@ -21,12 +23,18 @@ type Observation struct {
 	// Seen is when the look ended, by the clock of the machine that looked.
 	Seen    time.Time `json:"seen"`
 	Version string    `json:"version,omitempty"` // of the API server
+	// Clock is the newest time that the API server itself wrote into what was read: no
+	// later than now by its own clock. Holders renew leases every few seconds, so on a
+	// live cluster it is no more than that old.
+	Clock time.Time `json:"clock,omitzero"`
 
 	Nodes      []Node      `json:"nodes"`
 	Leases     []Lease     `json:"leases"` // of kube-system
 	DaemonSets []DaemonSet `json:"daemonSets"`
 	Managers   []Manager   `json:"managers"`
 	Services   []Service   `json:"services"` // of type LoadBalancer
+	// EventsDenied says that the user may not list Events, so that no Service has a Failure.
+	EventsDenied bool `json:"eventsDenied,omitempty"`
 
 	Volumes        []Volume       `json:"volumes,omitempty"`        // in-tree ones
 	StorageClasses []string       `json:"storageClasses,omitempty"` // in-tree ones
@@ -40,19 +48,22 @@ type Observation struct {
 	// Partial says that only the kinds that are there were looked at, as in a
 	// dump of kubectl: what is absent from it says nothing.
 	Partial bool `json:"partial,omitempty"`
+	// KubeSystemOnly says that managers were looked for in kube-system alone.
+	KubeSystemOnly bool `json:"kubeSystemOnly,omitempty"`
 	// Kinds are those that a partial observation was seen to hold, also where none of
 	// their objects is kept.
 	Kinds []string `json:"kinds,omitempty"`
 }
 
 // The kinds whose absence says something, with their groups. Leases, DaemonSets and
-// Pods are those of kube-system.
+// Pods are those of kube-system; KubeSystemOnly says whether others were looked at.
 const (
 	Nodes          = "Node"
 	Leases         = "Lease.coordination.k8s.io"
 	DaemonSets     = "DaemonSet.apps"
 	Pods           = "Pod"
 	Services       = "Service"
+	Events         = "Event"
 	Volumes        = "PersistentVolume"
 	StorageClasses = "StorageClass.storage.k8s.io"
 	CSINodes       = "CSINode.storage.k8s.io"
@@ -72,9 +83,9 @@ func (o *Observation) kept(kind string) int {
 	case Leases:
 		return len(o.Leases)
 	case DaemonSets:
-		return len(o.DaemonSets)
+		return count(o.DaemonSets, func(d DaemonSet) bool { return d.Namespace == leadermigration.Namespace })
 	case Pods:
-		return len(o.Managers)
+		return count(o.Managers, func(m Manager) bool { return m.Space() == leadermigration.Namespace })
 	case Services:
 		return len(o.Services)
 	case Volumes:
@@ -85,6 +96,15 @@ func (o *Observation) kept(kind string) int {
 		return len(o.Drivers)
 	}
 	return 0
+}
+
+func count[T any](list []T, is func(T) bool) (n int) {
+	for _, item := range list {
+		if is(item) {
+			n++
+		}
+	}
+	return n
 }
 
 // Lease returns the lease of kube-system with a name.
@@ -101,13 +121,6 @@ func (o *Observation) Lease(name string) (Lease, bool) {
 type NodeDrivers struct {
 	Node    string   `json:"node"`
 	Drivers []string `json:"drivers"`
-}
-
-// Service is a Service of type LoadBalancer.
-type Service struct {
-	Namespace string   `json:"namespace"`
-	Name      string   `json:"name"`
-	Hosts     []string `json:"hosts"` // host names or addresses of its load balancer
 }
 
 // Volume is a use of an in-tree EBS volume.

@@ -27,6 +27,9 @@ func (p *Process) listed() func(Controller) (Mode, string) {
 	if p.value(leadermigration.ConfigFlag, "") == "" {
 		return func(c Controller) (Mode, string) { return p.byDefault(c, minor) }
 	}
+	if p.ConfigDenied {
+		return unreadable("the LeaderMigrationConfiguration of " + p.Component + " cannot be read: get configmaps in " + p.Space() + " is not allowed")
+	}
 	if p.Config == nil {
 		return unreadable(p.Component + " has its LeaderMigrationConfiguration in a file on its node")
 	}

@@ -28,6 +28,20 @@ func Component(image string, command []string) string {
 	return ""
 }
 
+// Serves reports whether a container in a namespace may be a manager of this cluster.
+// Outside kube-system kube-controller-managers are those of clusters that are hosted
+// in pods (vcluster, Kamaji, HyperShift), and so is a cloud-controller-manager that
+// is sent to an API server by a flag.
+func Serves(namespace, component string, command []string) bool {
+	if namespace == leadermigration.Namespace {
+		return true
+	}
+	list := args.Command(command)
+	_, file := args.Last(list, "kubeconfig")
+	_, address := args.Last(list, "master")
+	return component == observation.CloudManager && !file && !address
+}
+
 // runs reports whether a command runs a program, by itself or through another one
 // that is given its path.
 func runs(command []string, program string) bool {

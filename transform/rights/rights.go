@@ -8,6 +8,7 @@
 package rights
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -20,6 +21,11 @@ type Right struct {
 	Name      string // "" for all
 	Verb      string
 }
+
+// Gate is what Rancher asks of a user before it hands a request for management.cattle.io
+// on to its own cluster, besides the right on the object itself: 2.6.10 and later, but
+// not 2.7.0 (rancher pkg/api/steve/proxy/proxy.go).
+var Gate = Right{Group: management, Resource: "clusters", Name: "local", Verb: "get"}
 
 // String says a right as people do: "patch clusters.provisioning.cattle.io in
 // fleet-default".
@@ -64,11 +70,12 @@ func Needed(verb string, of Subject) []Right {
 			continue
 		}
 		for _, do := range r.Do {
-			right := Right{Group: r.Group, Resource: r.Resource, Verb: do, Namespace: r.Namespace}
+			right := Right{Group: r.Group, Resource: r.Resource, Verb: do, Namespace: cmp.Or(r.Least, r.Namespace)}
 			if r.Namespace == Home {
 				right.Namespace = of.Home
 			}
-			if r.Own {
+			right.Name = r.Name
+			if r.Name == Own {
 				right.Name = of.Name
 			}
 			if r.Downstream {

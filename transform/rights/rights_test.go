@@ -24,7 +24,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 		{"apply", rke2, []string{"patch clusters.provisioning.cattle.io orchard in fleet-default", "get secrets in fleet-default"}, "list secrets"},
 		{"migrate", rke2, []string{"patch nodes of the cluster c-m-abcdefgh", "create leases.coordination.k8s.io in fleet-default"}, "etcdbackups"},
 		{"migrate", rke1, []string{"create etcdbackups.management.cattle.io in c-abcde"}, "secrets"},
-		{"owners", rke2, []string{"list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
+		{"owners", rke2, []string{"list pods in kube-system of the cluster c-m-abcdefgh", "list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
 	} {
 		said := fmt.Sprint(Needed(c.verb, c.of))
 		for _, want := range c.has {

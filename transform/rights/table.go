@@ -7,6 +7,9 @@ package rights
 // named like its ID.
 const Home = "<namespace>"
 
+// Own stands for the name of the cluster's object.
+const Own = "<name>"
+
 // Row is what some verbs need of one resource.
 type Row struct {
 	For        []string // verbs of rke-lm
@@ -14,10 +17,11 @@ type Row struct {
 	When       string   // needed only then; "" for always
 	Downstream bool     // on the cluster itself
 	Namespace  string   // Home, another one, or "" for all
+	Least      string   // where the right is enough to go on; "" for Namespace
 	Group      string
 	Resource   string
+	Name       string // Own, or that of another object; "" for all
 	Do         []string
-	Own        bool   // on the cluster's own object alone
 	Why        string // for the documentation
 }
 
@@ -26,6 +30,7 @@ const (
 	rke1 = "rke1"
 
 	kubeSystem = "kube-system"
+	management = "management.cattle.io"
 )
 
 var (
@@ -41,16 +46,20 @@ func Table() []Row {
 	return append(local(), downstream()...)
 }
 
+const letThrough = "Rancher asks for it before it lets a request for management.cattle.io through"
+
 func local() []Row {
 	return []Row{
 		{For: []string{"status"}, Group: "provisioning.cattle.io", Resource: "clusters", Do: []string{"list"}, Why: "the clusters; other verbs need it to find one by its name, its ID or its labels"},
-		{For: []string{"status"}, Group: "management.cattle.io", Resource: "clusters", Do: []string{"list"}, Why: "the same for RKE1"},
-		{For: one, Distro: rke2, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Own: true, Do: []string{"get"}, Why: "the cluster's object"},
-		{For: one, Distro: rke1, Group: "management.cattle.io", Resource: "clusters", Own: true, Do: []string{"get"}, Why: "the cluster's object"},
-		{For: writing, Distro: rke2, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Own: true, Do: []string{"patch"}, Why: "the edits of the stages"},
-		{For: writing, Distro: rke1, Group: "management.cattle.io", Resource: "clusters", Own: true, Do: []string{"patch"}, Why: "the edits of the stages"},
-		{For: writing, Distro: rke2, Namespace: Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Own: true, Do: []string{"get"}, Why: "whether a change has arrived"},
-		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "clusters", Own: true, Do: []string{"get"}, Why: "whether the cluster is paused"},
+		{For: []string{"status"}, Group: management, Resource: "clusters", Do: []string{"list"}, Why: "the same for RKE1"},
+		{For: []string{"status"}, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
+		{For: one, Distro: rke1, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
+		{For: one, Distro: rke2, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
+		{For: one, Distro: rke1, Group: management, Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
+		{For: writing, Distro: rke2, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
+		{For: writing, Distro: rke1, Group: management, Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
+		{For: writing, Distro: rke2, Namespace: Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Name: Own, Do: []string{"get"}, Why: "whether a change has arrived"},
+		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "whether the cluster is paused"},
 		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change has arrived"},
 		{For: writing, Distro: rke2, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, whether a change has arrived; each by its name; not with `apply --accept cluster-not-settled`"},
 		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that keeps two runs apart"},
@@ -58,7 +67,7 @@ func local() []Row {
 		{For: whole, Distro: rke1, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
 		{For: whole, Distro: rke2, When: Configurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
 		{For: whole, Distro: rke2, When: CloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only where cloud-provider-config refers to a Secret: its value, for the chart"},
-		{For: whole, Distro: rke1, Namespace: Home, Group: "management.cattle.io", Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
+		{For: whole, Distro: rke1, Namespace: Home, Group: management, Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
 	}
 }
 
@@ -66,14 +75,15 @@ func downstream() []Row {
 	rows := []Row{
 		{For: looking, Resource: "nodes", Do: []string{"list"}, Why: "names and provider IDs"},
 		{For: looking, Resource: "services", Do: []string{"list"}, Why: "load balancers"},
+		{For: looking, Resource: "events", Do: []string{"list"}, Why: "why a Service has no load balancer; only asked for where one has none, and `verify` goes on without it"},
 		{For: looking, Resource: "persistentvolumes", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "storageclasses", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "csinodes", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Do: []string{"create"}, Why: "who may lock the migration lease"},
-		{For: leading, Namespace: kubeSystem, Resource: "pods", Do: []string{"list"}, Why: "the managers and their arguments"},
+		{For: leading, Least: kubeSystem, Resource: "pods", Do: []string{"list"}, Why: "the managers and their arguments, in whichever namespace; with a Role in kube-system others are not judged"},
 		{For: leading, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get"}, Why: "the managers' configurations, and the snapshot"},
-		{For: leading, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"list"}, Why: "the cloud-controller-manager"},
-		{For: leading, Namespace: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
+		{For: leading, Least: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"list"}, Why: "the cloud-controller-manager"},
+		{For: leading, Least: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
 		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "who owns the cloud controllers"},
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
 		{For: whole, Resource: "nodes", Do: []string{"get", "patch"}, Why: "cordon and its release"},

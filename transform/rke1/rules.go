@@ -29,6 +29,10 @@ func rules() []rule {
 			ID: "aws-block-resets", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "A block awsCloudProvider stands beside external-aws: RKE chooses the provider by the block and turns it back into aws.",
 		}, Check: (*migration).awsBlockResets},
+		{Rule: transform.Rule{
+			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "Addons run a cloud-controller-manager whose arguments end it: routes are on without --cluster-cidr, or --cloud-provider is not aws.",
+		}, Check: (*migration).ccmArgsUnsafe},
 		{Rule: ruleset.CCMFlagMissing(flagEdits), Check: (*migration).ccmFlagMissing},
 		{Rule: ruleset.CCMNotInFile([]string{transform.InstallCCM}), Check: (*migration).ccmNotInFile},
 		{Rule: transform.Rule{
@@ -43,6 +47,7 @@ func rules() []rule {
 			ID: "config-without-flag", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "kube-controller-manager has leader-migration-config without enable-leader-migration, and ignores the configuration in silence.",
 		}, Check: (*migration).configWithoutFlag},
+		{Rule: ruleset.ControlPlanesAtOnce(flagEdits), Check: (*migration).controlPlanesAtOnce},
 		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
 		{Rule: ruleset.Encrypted},
 		{Rule: transform.Rule{

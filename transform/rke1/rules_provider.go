@@ -48,6 +48,9 @@ func (m *migration) ccmFlagMissing() []transform.Finding {
 	return ruleset.Chosen(m.target, m.bundle().SecondOwner())
 }
 
+// ccmArgsUnsafe judges what addons run; the chart is not in the file.
+func (m *migration) ccmArgsUnsafe() []transform.Finding { return m.bundle().UnsafeArgs() }
+
 // ccmNotInFile looks at what addons run: a release of Helm never shows.
 func (m *migration) ccmNotInFile() []transform.Finding {
 	if !m.lacksManager() {

@@ -68,6 +68,13 @@ func TestRulesOfTheProvider(t *testing.T) {
 		{name: "it is the only owner", config: isOut + fmt.Sprintf(second, "")},
 		{name: "two were chosen", config: onAWS + fmt.Sprintf(second, ""), target: transform.Target{NoLeaderMigration: true}, want: []string{"warning 12"}},
 	})
+	judge(t, "ccm-args-unsafe", []ruleCase{
+		{name: "safe", config: onAWS + fmt.Sprintf(second, ", --configure-cloud-routes=false")},
+		{name: "routes", config: onAWS + fmt.Sprintf(second, ""), want: []string{"error 12"}},
+		{name: "routes after the switch", config: isOut + fmt.Sprintf(second, ""), want: []string{"error 13"}},
+		{name: "a provider that is no name of AWS", config: onAWS + fmt.Sprintf(second, ", --configure-cloud-routes=false, --cloud-provider=AWS"), want: []string{"error 12"}},
+		{name: "of another provider", config: onAWS + fmt.Sprintf(second, ", --cloud-provider=openstack")},
+	})
 	const flag = "services: {kube-controller: {extra_args: {enable-leader-migration: 'true'}}}\n"
 	judge(t, "lease-grant-missing", []ruleCase{
 		{name: "the flag alone", config: onAWS + flag, want: []string{"warning 4"}},

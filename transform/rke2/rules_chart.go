@@ -139,8 +139,9 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 	})
 }
 
+// ccmArgsUnsafe judges the chart, and a workload of its own.
 func (m *migration) ccmArgsUnsafe() []transform.Finding {
-	return m.eachJudged("ccm-args-unsafe", func(c installed) []transform.Finding {
+	inChart := m.eachJudged("ccm-args-unsafe", func(c installed) []transform.Finding {
 		var found []transform.Finding
 		add := func(message, fix string) {
 			found = append(found, c.at(message, fix, chartArgs))
@@ -156,6 +157,7 @@ func (m *migration) ccmArgsUnsafe() []transform.Finding {
 		}
 		return found
 	})
+	return append(inChart, m.bundle().UnsafeArgs()...)
 }
 
 func (m *migration) ccmUnschedulable() []transform.Finding {

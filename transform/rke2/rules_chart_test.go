@@ -91,6 +91,21 @@ func TestArgumentsThatEndTheManager(t *testing.T) {
 	})
 }
 
+const workload = "additionalManifest: |\n  apiVersion: v1\n  kind: ConfigMap\n  ---\n  kind: DaemonSet\n  spec:\n    template:\n      spec:\n        containers:\n        - image: registry.example.com/provider-aws/cloud-controller-manager:v1.26.6\n"
+
+func TestArgumentsThatEndAManagerWithoutTheChart(t *testing.T) {
+	with := func(list string) string { return onAWS + workload + "          args: [" + list + "]\n" }
+	judge(t, "ccm-args-unsafe", []ruleCase{
+		{"safe", "", with("--cloud-provider=aws, --configure-cloud-routes=false"), chosen, nil},
+		{"aws by default", "", with("--configure-cloud-routes=false"), chosen, nil},
+		{"routes", "", with("--cloud-provider=aws"), chosen, []string{"error 18"}},
+		{"routes with a range", "", with("--cloud-provider=aws, --cluster-cidr=10.42.0.0/16"), chosen, nil},
+		{"a provider that is no name of AWS", "", with("--cloud-provider=AWS, --configure-cloud-routes=false"), chosen, []string{"error 18"}},
+		{"a misspelt provider", "", with("--cloud-provider=aws-x"), chosen, []string{"error 18", "error 18"}},
+		{"of another provider", "", with("--cloud-provider=openstack"), chosen, nil},
+	})
+}
+
 func TestPodsThatNoControlPlaneTakes(t *testing.T) {
 	pools := func(config string) string { return split + config }
 	judge(t, "ccm-unschedulable", []ruleCase{
@@ -105,7 +120,6 @@ func TestPodsThatNoControlPlaneTakes(t *testing.T) {
 }
 
 func TestASecondOwner(t *testing.T) {
-	const workload = "additionalManifest: |\n  apiVersion: v1\n  kind: ConfigMap\n  ---\n  kind: DaemonSet\n  spec:\n    template:\n      spec:\n        containers:\n        - image: registry.example.com/provider-aws/cloud-controller-manager:v1.26.6\n"
 	judge(t, "ccm-flag-missing", []ruleCase{
 		{"it waits", "", onAWS + withChart(good...), chosen, nil},
 		{"it does not", "", but(1, "args: [--cloud-provider=aws]"), chosen, []string{"error 20"}},

@@ -67,7 +67,7 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 		{"a plan that lost an argument", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["kube-controller-manager-arg"] = []any{"v=3"} }, "kube-controller-manager-arg v"},
 		{"a plan that keeps the provider's configuration", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["cloud-provider-config"] = "/a/file" }, "cloud-provider-config"},
 		{"a machine that does not run its plan", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied = false }, "it does not run its plan yet"},
-		{"one that tried", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied, s.Machines[0].Plan.Failures = false, 2 }, "2 tries failed"},
+		{"one that tried", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied, s.Machines[0].Plan.Failures = false, 2 }, "2 tries of its plan failed, and its rancher-system-agent goes on trying"},
 		{"one whose probes fail", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Unhealthy = []string{"kubelet"} }, "these probes fail: kubelet"},
 		{"one without a node", func(s *Seen, _ *Wanted) { s.Machines[0].Node = "" }, "it has no Node yet"},
 		{"one of no class", func(s *Seen, _ *Wanted) { s.Machines[0].Labels = nil }, "no machine class of the cluster has its labels"},
@@ -97,12 +97,39 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 	}{
 		{"a node under another name", func(m *Machine) { m.Node = "n-2" }, "machine m-1 was the node n-1 and is the node n-2 now"},
 		{"a plan that was given up", func(m *Machine) { m.Plan.Applied, m.Plan.GivenUp, m.Plan.Failures = false, true, 5 }, "machine m-1 gave its plan up after 5 tries"},
+		{"with what it printed", func(m *Machine) {
+			m.Plan.Applied, m.Plan.GivenUp, m.Plan.Failures, m.Plan.Output = false, true, 1, "create: no space left\ncreate: exit 1"
+		}, "after 1 try, and does not try again until Rancher changes the plan; journalctl -u rancher-system-agent on the machine says why; it printed:\n    create: no space left\n    create: exit 1"},
 	} {
 		seen, wanted := scene()
 		c.change(&seen.Machines[0])
 		if p := Judge(seen, wanted); !strings.Contains(p.Failed, c.want) || p.Done {
 			t.Errorf("%s: %+v", c.name, p)
 		}
+	}
+}
+
+// Who goes back from a plan that was given up waits for the next one.
+func TestAPlanThatWasGivenUpBeforeTheChangeIsNotTheEnd(t *testing.T) {
+	seen, wanted := scene()
+	plan := seen.Machines[0].Plan
+	plan.Applied, plan.GivenUp, plan.Failures, plan.Config["cloud-provider-name"] = false, true, 3, "aws"
+	if p := Judge(seen, wanted); p.Failed != "" || !strings.Contains(p.Waiting, "does not have the change yet: cloud-provider-name") || p.Done {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
+	seen, wanted := scene()
+	plan := seen.Machines[0].Plan
+	plan.Applied, plan.Failures, plan.Output = false, 1, "install: no route to host"
+	p := Judge(seen, wanted)
+	if m := p.Machines[0]; p.Failed != "" || m.Failures != 1 || !strings.Contains(m.Failure(), "machine m-1: 1 try of its plan failed; ") || !strings.HasSuffix(m.Failure(), "it printed:\n    install: no route to host") {
+		t.Errorf("%+v %q", p, m.Failure())
+	}
+	plan.Applied = true
+	if p := Judge(seen, wanted); !p.Done || p.Machines[0].Failure() != "" {
+		t.Errorf("%+v", p)
 	}
 }
 

@@ -32,7 +32,8 @@ func planSecret(bootstrap string) string { return name.SafeConcatName(bootstrap,
 const configFile = "50-rancher.yaml"
 
 // ReadPlan reads the data of a Secret that holds a machine's plan; nil where no
-// plan was given yet.
+// plan was given yet. The keys are those of rancher pkg/capr/planner/store.go and
+// system-agent pkg/k8splan/watcher.go.
 func ReadPlan(data map[string][]byte) *Plan {
 	text := data["plan"]
 	if len(text) == 0 {
@@ -41,13 +42,19 @@ func ReadPlan(data map[string][]byte) *Plan {
 	p := &Plan{Applied: bytes.Equal(text, data["appliedPlan"]), Config: configIn(text), Unhealthy: unhealthy(data["probe-statuses"])}
 	if sum := sha256.Sum256(text); string(data["failed-checksum"]) == hex.EncodeToString(sum[:]) {
 		p.Failures = number(data["failure-count"], 0)
-		most := number(data["failure-threshold"], 1)
-		p.GivenUp = p.Failures > 0 && most > 0 && p.Failures >= most
+		p.Output = outputIn(data["failed-output"])
+		// The agent goes by max-failures. Rancher goes by failure-threshold, at which it
+		// calls the plan failed while the agent tries on.
+		most := number(data["max-failures"], noLimit)
+		p.GivenUp = p.Failures > 0 && most != noLimit && p.Failures >= most
 	}
 	return p
 }
 
-// number reads a count; -1 stands for no limit.
+// noLimit is the max-failures with which the agent tries for ever, as it does where
+// there is none.
+const noLimit = -1
+
 func number(text []byte, otherwise int) int {
 	n, err := strconv.Atoi(string(text))
 	if err != nil {

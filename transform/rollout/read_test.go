@@ -4,9 +4,12 @@
 package rollout
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -70,9 +73,12 @@ func TestAMachinesPlanIsRead(t *testing.T) {
 		{"none", map[string][]byte{"plan": {}}, nil},
 		{"applied", map[string][]byte{"plan": text, "appliedPlan": text}, &Plan{Applied: true, Config: proven}},
 		{"not yet", map[string][]byte{"plan": text, "appliedPlan": []byte("{}")}, &Plan{Config: proven}},
-		{"failed, and no try is left", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("1")}, &Plan{Failures: 1, GivenUp: true, Config: proven}},
-		{"failed, and tried again", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("3"), "failure-threshold": []byte("5")}, &Plan{Failures: 3, Config: proven}},
-		{"failed, and tried for ever", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("30"), "failure-threshold": []byte("-1")}, &Plan{Failures: 30, Config: proven}},
+		{"failed once, as Rancher writes it for Linux", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("1"), "max-failures": []byte("-1"), "failure-threshold": []byte("1")}, &Plan{Failures: 1, Config: proven}},
+		{"failed, and tried for ever", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("30"), "max-failures": []byte("-1"), "failure-threshold": []byte("1")}, &Plan{Failures: 30, Config: proven}},
+		{"failed, and nothing says how often", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("4")}, &Plan{Failures: 4, Config: proven}},
+		{"a snapshot that may be tried again", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("2"), "max-failures": []byte("3"), "failure-threshold": []byte("3")}, &Plan{Failures: 2, Config: proven}},
+		{"a snapshot that failed", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("3"), "max-failures": []byte("3"), "failure-threshold": []byte("3")}, &Plan{Failures: 3, GivenUp: true, Config: proven}},
+		{"the restart behind a snapshot, which Rancher never calls failed", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("1"), "max-failures": []byte("1"), "failure-threshold": []byte("-1")}, &Plan{Failures: 1, GivenUp: true, Config: proven}},
 		{"another plan failed", map[string][]byte{"plan": text, "failed-checksum": []byte("x"), "failure-count": []byte("9")}, &Plan{Config: proven}},
 		{"probes", map[string][]byte{"plan": text, "probe-statuses": []byte(`{"b":{"healthy":false},"a":{},"c":{"healthy":true}}`)}, &Plan{Unhealthy: []string{"a", "b"}, Config: proven}},
 		{"a configuration that is no base64", map[string][]byte{"plan": []byte(`{"files":[{"path":"/50-rancher.yaml","content":"!"}]}`)}, &Plan{}},
@@ -80,6 +86,57 @@ func TestAMachinesPlanIsRead(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, ReadPlan(c.data)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// agentOutput is what an agent writes of the outputs of instructions (system-agent
+// pkg/applyinator).
+func agentOutput(t *testing.T, outputs map[string][]byte) []byte {
+	t.Helper()
+	text, err := json.Marshal(outputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestTheOutputOfAFailedTryIsReadToItsEndAndRedacted(t *testing.T) {
+	text := []byte(`{"files":[]}`)
+	sum := sha256.Sum256(text)
+	plan := func(output []byte) *Plan {
+		return ReadPlan(map[string][]byte{"plan": text, "failed-checksum": []byte(hex.EncodeToString(sum[:])), "failure-count": []byte("1"), "max-failures": []byte("-1"), "failed-output": output})
+	}
+	if got := plan(agentOutput(t, map[string][]byte{"install": []byte("pulling\n\nno space left on device\n"), "create": []byte("ok")})).Output; got != "create: ok\ninstall: pulling\ninstall: no space left on device" {
+		t.Errorf("%q", got)
+	}
+	long := plan(agentOutput(t, map[string][]byte{"a": []byte(strings.Repeat(strings.Repeat("ä", 900)+"\n", 40) + "the end")})).Output
+	if n := len([]rune(long)); n > 2000 || !strings.HasSuffix(long, "a: the end") {
+		t.Errorf("%d runes: %q", n, long)
+	}
+	for _, secret := range []string{
+		"K10d4f1c7be0a5d9e3c2b1a0f9e8d7c6b5a4938271605f4e3d2c1b0a9f8e7d6c5b4::server:7c1f9a3e5d2b4c6a8e0f1d3b5a7c9e2f",
+		"registry password: Sommer-im-Hafen-2021",
+		"--token=8f14e45fceea167a5a36dedd4bea2543",
+		"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYzz19EXAMPLEK",
+		"-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEowIBAAKCAQEAx3Jq9vYk2tW8\n", 12) + "-----END RSA PRIVATE KEY-----",
+	} {
+		shown := plan(agentOutput(t, map[string][]byte{"install": []byte("starting\n" + secret + "\nfailed")})).Output
+		if last := secret[strings.LastIndexAny(secret, ":= ")+1:]; strings.Contains(shown, last) || strings.Contains(shown, "MIIEow") || !strings.Contains(shown, "failed") {
+			t.Errorf("%q", shown)
+		}
+	}
+	for name, output := range map[string][]byte{"none": nil, "empty": agentOutput(t, map[string][]byte{}), "no gzip": []byte("x"), "cut": agentOutput(t, map[string][]byte{"a": []byte("b")})[:20], "a bomb": agentOutput(t, map[string][]byte{"a": bytes.Repeat([]byte("b"), 2<<20)})} {
+		if got := plan(output).Output; got != "" {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -49,10 +49,13 @@ type Machine struct {
 // Plan is the plan that Rancher gave a machine.
 type Plan struct {
 	Applied bool // the machine says that it runs exactly this plan
-	// Failures counts the tries of this plan that failed, and GivenUp says that
-	// there will be no further one.
+	// Failures counts the tries of this plan that failed, and GivenUp says that the
+	// machine's agent makes no further one.
 	Failures int
 	GivenUp  bool
+	// Output is the end of what the last failed try printed, redacted; "" where the
+	// agent saved none of it.
+	Output string
 	// Unhealthy names the probes that fail.
 	Unhealthy []string
 	// Config is the rendered configuration of the machine (50-rancher.yaml); nil

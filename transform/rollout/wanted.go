@@ -57,4 +57,8 @@ type MachineProgress struct {
 	Node    string
 	Done    bool
 	Waiting string // what it lacks; "" when done
+	// Failures counts the tries of its plan that failed, and Output is the end of what
+	// the last one printed, redacted. Both are zero once the plan is applied.
+	Failures int
+	Output   string
 }

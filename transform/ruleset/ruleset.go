@@ -105,6 +105,13 @@ var SaidOfRoutes = Said{
 	"add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes",
 }
 
+// SaidOfProvider is said of a cloud-controller-manager of AWS that is told to serve
+// another provider.
+var SaidOfProvider = Said{
+	"--cloud-provider is not aws, as the manager spells it: it exits when it starts",
+	"write --cloud-provider=aws",
+}
+
 // CCMFlagMissing is for a second owner of the cloud controllers.
 func CCMFlagMissing(guards []string) transform.Rule {
 	return transform.Rule{

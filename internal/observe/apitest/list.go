@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -40,16 +41,6 @@ func (s *Server) answer(r *http.Request) answer {
 		return page("LeaseList", s.renewed(), q, func(l []coordinationv1.Lease, m metav1.ListMeta) marshaler {
 			return &coordinationv1.LeaseList{ListMeta: m, Items: l}
 		})
-	case "/apps/v1/namespaces/kube-system/daemonsets":
-		return page("DaemonSetList", s.DaemonSets, q, func(l []appsv1.DaemonSet, m metav1.ListMeta) marshaler {
-			return &appsv1.DaemonSetList{ListMeta: m, Items: l}
-		})
-	case "/apps/v1/namespaces/kube-system/deployments":
-		return page("DeploymentList", s.Deployments, q, func(l []appsv1.Deployment, m metav1.ListMeta) marshaler {
-			return &appsv1.DeploymentList{ListMeta: m, Items: l}
-		})
-	case "/api/v1/namespaces/kube-system/pods", "/api/v1/pods":
-		return page("PodList", s.selected(q), q, func(l []corev1.Pod, m metav1.ListMeta) marshaler { return &corev1.PodList{ListMeta: m, Items: l} })
 	case "/api/v1/services":
 		return page("ServiceList", s.Services, q, func(l []corev1.Service, m metav1.ListMeta) marshaler {
 			return &corev1.ServiceList{ListMeta: m, Items: l}
@@ -57,7 +48,53 @@ func (s *Server) answer(r *http.Request) answer {
 	case "/api/v1/secrets", "/api/v1/namespaces/kube-system/secrets":
 		return page("SecretList", matching(s.Secrets, q, func(o corev1.Secret) map[string]string { return o.Labels }), q, func(l []corev1.Secret, m metav1.ListMeta) marshaler { return &corev1.SecretList{ListMeta: m, Items: l} })
 	}
+	if a, is := s.workloads(r, q); is {
+		return a
+	}
 	return s.storage(r, q)
+}
+
+// workloads answers lists of what lies in namespaces: in all of them, or in one.
+func (s *Server) workloads(r *http.Request, q url.Values) (answer, bool) {
+	path, all := strings.TrimPrefix(r.URL.Path, "/apis"), true
+	root, in, _ := strings.Cut(path, "namespaces/")
+	namespace, name, named := strings.Cut(in, "/")
+	if named {
+		path, all = root+name, false
+	}
+	here := func(m metav1.ObjectMeta) bool { return all || m.Namespace == namespace }
+	switch path {
+	case "/apps/v1/daemonsets":
+		sets := slices.DeleteFunc(slices.Clone(s.DaemonSets), func(d appsv1.DaemonSet) bool { return !here(d.ObjectMeta) })
+		return page("DaemonSetList", sets, q, func(l []appsv1.DaemonSet, m metav1.ListMeta) marshaler {
+			return &appsv1.DaemonSetList{ListMeta: m, Items: l}
+		}), true
+	case "/apps/v1/deployments":
+		deployments := slices.DeleteFunc(slices.Clone(s.Deployments), func(d appsv1.Deployment) bool { return !here(d.ObjectMeta) })
+		return page("DeploymentList", deployments, q, func(l []appsv1.Deployment, m metav1.ListMeta) marshaler {
+			return &appsv1.DeploymentList{ListMeta: m, Items: l}
+		}), true
+	case "/api/v1/pods":
+		pods := slices.DeleteFunc(s.selected(q), func(p corev1.Pod) bool { return !here(p.ObjectMeta) })
+		return page("PodList", pods, q, func(l []corev1.Pod, m metav1.ListMeta) marshaler { return &corev1.PodList{ListMeta: m, Items: l} }), true
+	case "/api/v1/events":
+		events := slices.DeleteFunc(s.warned(q), func(e corev1.Event) bool { return !here(e.ObjectMeta) })
+		return page("EventList", events, q, func(l []corev1.Event, m metav1.ListMeta) marshaler { return &corev1.EventList{ListMeta: m, Items: l} }), true
+	}
+	return answer{}, false
+}
+
+// warned returns the Events that the field selector of a request matches
+// (k8s.io/kubernetes/pkg/registry/core/event).
+func (s *Server) warned(q url.Values) []corev1.Event {
+	selector, err := fields.ParseSelector(q.Get("fieldSelector"))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Events), func(e corev1.Event) bool {
+		about := e.InvolvedObject
+		return !selector.Matches(fields.Set{"involvedObject.kind": about.Kind, "involvedObject.namespace": about.Namespace, "involvedObject.name": about.Name, "type": e.Type})
+	})
 }
 
 func (s *Server) storage(r *http.Request, q url.Values) answer {
@@ -84,6 +121,7 @@ func (s *Server) renewed() []coordinationv1.Lease {
 	for i := range s.Leases {
 		if s.Renews[s.Leases[i].Name] {
 			s.Leases[i].Spec.RenewTime = &now
+			s.Leases[i].ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "lab", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: now.Time}}}
 		}
 	}
 	return s.Leases

@@ -32,11 +32,12 @@ type Server struct {
 	DaemonSets  []appsv1.DaemonSet
 	Deployments []appsv1.Deployment
 	Services    []corev1.Service
+	Events      []corev1.Event
 	Volumes     []corev1.PersistentVolume
 	Classes     []storagev1.StorageClass
 	CSINodes    []storagev1.CSINode
 	Secrets     []corev1.Secret
-	ConfigMaps  map[string]corev1.ConfigMap // of kube-system
+	ConfigMaps  map[string]corev1.ConfigMap // by their names in kube-system, others with their namespace, as in team/lm
 	// ControlPlanes is the JSON of Rancher's list; without it there is none.
 	ControlPlanes string
 	// Clusters is the JSON of the clusters that Rancher provisions.
@@ -172,7 +173,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // objects answers what is no list.
 func (s *Server) objects(r *http.Request) answer {
-	name, isConfigMap := strings.CutPrefix(r.URL.Path, "/api/v1/namespaces/kube-system/configmaps")
+	space, name, isConfigMap := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/configmaps")
 	switch {
 	case r.URL.Path == "/version":
 		return asJSON(http.StatusOK, map[string]string{"major": "1", "minor": "26", "gitVersion": "v1.26.15+rke2r1"})
@@ -181,7 +182,7 @@ func (s *Server) objects(r *http.Request) answer {
 	case isConfigMap && r.Method == http.MethodPost:
 		return s.create(r)
 	case isConfigMap:
-		if m, there := s.ConfigMaps[strings.TrimPrefix(name, "/")]; there {
+		if m, there := s.ConfigMaps[strings.TrimPrefix(space+name, "kube-system/")]; there {
 			return asProtobuf("ConfigMap", &m)
 		}
 	case r.URL.Path == "/apis/rke.cattle.io/v1" && s.ControlPlanes != "":

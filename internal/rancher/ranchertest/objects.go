@@ -220,6 +220,8 @@ func (s *Server) review(r *http.Request) answer {
 			Attributes struct {
 				Verb     string `json:"verb"`
 				Resource string `json:"resource"`
+				Group    string `json:"group"`
+				Name     string `json:"name"`
 			} `json:"resourceAttributes"`
 		} `json:"spec"`
 		Status map[string]any `json:"status"`
@@ -228,6 +230,7 @@ func (s *Server) review(r *http.Request) answer {
 		return status(http.StatusBadRequest, "BadRequest", err.Error())
 	}
 	a := review.Spec.Attributes
-	review.Status = map[string]any{"allowed": !s.Denied[a.Verb+" "+a.Resource]}
+	gate := a.Group == "management.cattle.io" && a.Resource == "clusters" && a.Name == "local"
+	review.Status = map[string]any{"allowed": !s.Denied[a.Verb+" "+a.Resource] && !(gate && s.Gated)}
 	return asJSON(http.StatusCreated, review)
 }

@@ -18,6 +18,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
+// localRoute leads to the API server of Rancher's own cluster.
+const localRoute = "/k8s/clusters/local"
+
 // Token is the one that the server accepts.
 const Token = "token-abcde:not-a-real-one"
 
@@ -27,6 +30,9 @@ type Server struct {
 	Downstream map[string]http.Handler
 	// Denied are rights that the user lacks: "patch clusters".
 	Denied map[string]bool
+	// Gated says that the user may not get clusters.management.cattle.io local: Rancher
+	// lets nobody without that reach management.cattle.io of its own cluster.
+	Gated bool
 	// Warning comes with every answer to a patch that fits.
 	Warning string
 	// Refuse says what is wrong with an object that a patch makes; "" for nothing.
@@ -171,14 +177,18 @@ func (s *Server) authorized(r *http.Request) bool {
 
 // answer answers a request that nothing goes wrong with.
 func (s *Server) answer(r *http.Request) answer {
-	path, local := strings.CutPrefix(r.URL.Path, "/k8s/clusters/local")
+	path, local := strings.CutPrefix(r.URL.Path, localRoute)
 	switch {
 	case r.URL.Path == "/rancherversion":
 		return asJSON(http.StatusOK, map[string]any{"Version": "v2.8.5"})
 	case r.URL.Path == "/v3/settings/cacerts":
 		return asJSON(http.StatusOK, map[string]any{"name": "cacerts", "value": s.Certificate()})
+	case local && (s.Gated || !s.authorized(r)) && strings.HasPrefix(path, "/apis/management.cattle.io/"):
+		return answer{status: http.StatusForbidden} // rancher pkg/api/steve/proxy/proxy.go, authLocalCluster
+	case !s.authorized(r) && local:
+		return status(http.StatusUnauthorized, "Unauthorized", "Unauthorized") // by its API server, which gets the token
 	case !s.authorized(r):
-		return status(http.StatusUnauthorized, "Unauthorized", "must authenticate")
+		return asJSON(http.StatusUnauthorized, map[string]any{"type": "error", "status": "401", "message": "must authenticate"})
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
 		return s.review(r)
 	case !local:

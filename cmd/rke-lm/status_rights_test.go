@@ -1,0 +1,109 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+)
+
+const shadowOfCurlew = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"c-x7k2p","namespace":"fleet-default","labels":{"env":"prod"}},"spec":{},"status":{"clusterName":"c-x7k2p"}}`
+
+// gated is a Rancher whose user may not get the cluster local.
+func gated(t *testing.T) (*ranchertest.Server, []string) {
+	t.Helper()
+	r, flags := managing(t)
+	r.Put(t, shadowOfCurlew)
+	r.Do(func() { r.Gated = true })
+	return r, flags
+}
+
+func TestStatusShowsRKE2ClustersAndSaysWhatMayNotBeListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, flags := gated(t)
+		r := runHere(t, "", append([]string{"status", "-o", "json"}, flags...)...)
+		var out outputs.Statuses
+		if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.code != exitRefused {
+			t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stdout, r.stderr)
+		}
+		said := map[string]outputs.Status{}
+		for _, s := range out.Clusters {
+			said[s.Name] = s
+		}
+		if s := said["fleet-default/harbour"]; s.Distro != "rke2" || s.Problem != "" {
+			t.Errorf("%+v", s)
+		}
+		for _, name := range []string{"RKE1 clusters", "fleet-default/c-x7k2p"} {
+			if s := said[name]; !strings.Contains(s.Problem, "get clusters.management.cattle.io local") || strings.Contains(s.Problem, "imported") {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	})
+}
+
+// localContext is a kubeconfig that leads to the own cluster of a Rancher.
+func localContext(t *testing.T, r *ranchertest.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: local\nusers: [{name: u, user: {token: %q}}]\ncontexts: [{name: local, context: {cluster: local, user: u}}]\nclusters: [{name: local, cluster: {server: %q, certificate-authority: %q}}]\n",
+		ranchertest.Token, r.URL()+"/k8s/clusters/local", r.Authority(t))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// A user may see the clusters of a Rancher and not the nodes of its own, or the other way round.
+func TestStatusOfRanchersOwnClusterShowsWhatMayBeSeen(t *testing.T) {
+	for part, shown := range map[string]string{"/api/v1/nodes": "\nfleet-default/harbour ", "/apis/provisioning.cattle.io/v1/clusters": "\nc-x7k2p (curlew) "} {
+		synctest.Test(t, func(t *testing.T) {
+			rancher, _ := managing(t)
+			rancher.Do(func() {
+				rancher.Fault = func(req *http.Request) ranchertest.Fault {
+					if strings.HasSuffix(req.URL.Path, part) {
+						return ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"it is forbidden: User \"u-abcde\" cannot list resource"}`}
+					}
+					return ranchertest.Fault{}
+				}
+			})
+			r := runHere(t, "", "status", "--kubeconfig", localContext(t, rancher))
+			if r.code == exitDone || !strings.Contains(r.stdout, shown) {
+				t.Errorf("%s: exit %d\n%s%s", part, r.code, r.stdout, r.stderr)
+			}
+		})
+	}
+}
+
+func TestClustersThatMayBeSeenArePlannedAndTheOthersAreAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, flags := gated(t)
+		r := runHere(t, "", append([]string{"lint", "-l", "env=prod"}, flags...)...)
+		if r.code != exitRefused || !strings.Contains(r.stdout, "fleet-default/harbour:") || !strings.Contains(r.stderr, "RKE1 clusters: ") || !strings.Contains(r.stderr, "error: fleet-default/c-x7k2p: it is not known") || !strings.Contains(r.stderr, "get clusters.management.cattle.io local") {
+			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+	})
+}
+
+func TestAnRKE1ClusterIsRefusedForTheRightThatRancherAsksFor(t *testing.T) {
+	for _, name := range []string{"c-x7k2p", "curlew", "fleet-default/c-x7k2p"} {
+		for _, verb := range []string{"plan", "apply --next", "migrate --yes", "rollback --yes", "owners"} {
+			synctest.Test(t, func(t *testing.T) {
+				_, flags := gated(t)
+				r := runHere(t, "", append(append(strings.Fields(verb), "--cluster", name), flags...)...)
+				if r.code != exitRefused || !strings.Contains(r.stderr, "get clusters.management.cattle.io local") || strings.Contains(r.stderr, "imported") {
+					t.Errorf("%s %s: exit %d\n%s%s", verb, name, r.code, r.stdout, r.stderr)
+				}
+			})
+		}
+	}
+}

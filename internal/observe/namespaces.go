@@ -1,0 +1,85 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+)
+
+// resource is a kind of objects that lie in namespaces.
+type resource struct {
+	group, name string // as in a path
+	kind        string // of the list
+	query       url.Values
+}
+
+// in is the list of one namespace; "" stands for all of them.
+func (r resource) in(namespace string) kubeapi.Resource {
+	path, what := "/api/v1/", "list "+r.name
+	if r.group != "" {
+		path, what = "/apis/"+r.group+"/v1/", what+"."+r.group
+	}
+	if namespace != "" {
+		path += "namespaces/" + url.PathEscape(namespace) + "/"
+		what += " in " + namespace
+	}
+	return kubeapi.Resource{What: what, Path: path + r.name, Kind: r.kind, Query: r.query}
+}
+
+// everywhere lists what lies in all namespaces, or in kube-system where no more is
+// allowed. A denial is remembered until the next look at everything.
+func everywhere[T, L any, P interface {
+	*L
+	Unmarshal([]byte) error
+	metav1.ListInterface
+}](ctx context.Context, o *Observer, r resource, keep func(P, []T) []T) ([]T, error) {
+	if !o.narrow.has(r.name) {
+		found, err := kubeapi.Collect(ctx, o.Client, r.in(""), keep)
+		if !kubeapi.HasStatus(err, http.StatusForbidden) {
+			return found, err
+		}
+		o.narrow.add(r.name)
+	}
+	return kubeapi.Collect(ctx, o.Client, r.in(managersNamespace), keep)
+}
+
+// narrow are the resources that may be listed in kube-system alone.
+type narrow struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func (n *narrow) has(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.names[name]
+}
+
+func (n *narrow) add(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.names == nil {
+		n.names = map[string]bool{}
+	}
+	n.names[name] = true
+}
+
+func (n *narrow) any() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.names) > 0
+}
+
+func (n *narrow) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.names)
+}

@@ -1,0 +1,255 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// move brings the cloud-controller-manager to another namespace, as the chart's value
+// of that name does.
+func move(s *apitest.Server, namespace string) {
+	for i := range s.Pods {
+		if strings.HasPrefix(s.Pods[i].Name, "aws-") {
+			s.Pods[i].Namespace = namespace
+		}
+	}
+	s.DaemonSets[0].Namespace = namespace
+}
+
+// elsewhere is a pod that usual labels select.
+func elsewhere(namespace, name, image string, args ...string) corev1.Pod {
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"k8s-app": "cloud-controller-manager"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: image, Args: args}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+}
+
+func TestManagersAreFoundInAllNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		move(s, "aws-ccm")
+		s.Pods = append(s.Pods,
+			elsewhere("openstack", "occm", "registry.k8s.io/provider-os/openstack-cloud-controller-manager:v1.26.4"),
+			elsewhere("hcloud", "hccm", "419306528174.dkr.ecr.eu-west-1.amazonaws.com/hcloud-cloud-controller-manager:v1.17.0"),
+			elsewhere("tenant-a", "kube-controller-manager-0", "registry.k8s.io/kube-controller-manager:v1.26.15", "--cloud-provider=aws"),
+			elsewhere("tenant-a", "ccm-0", "registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6", "--kubeconfig=/etc/tenant/kubeconfig"))
+		o := look(t, s)
+		var names []string
+		for _, m := range o.Managers {
+			names = append(names, m.Path())
+		}
+		if len(o.Managers) != 6 || names[0] != "aws-ccm/pods/aws-cloud-controller-manager-0" || len(o.DaemonSets) != 1 || o.DaemonSets[0].Namespace != "aws-ccm" || o.KubeSystemOnly {
+			t.Errorf("%v, %+v, %t", names, o.DaemonSets, o.KubeSystemOnly)
+		}
+		if v := live.Judge(o, live.Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+			t.Errorf("%+v", v.Findings)
+		}
+		for _, r := range s.Requests {
+			if strings.HasSuffix(r.URL.Path, "/pods") && r.URL.Query().Get("labelSelector") == "" {
+				t.Errorf("all pods are asked for: %s", r.URL)
+			}
+		}
+	})
+}
+
+// A manager without the flag beside one that is in-tree is a second owner, wherever
+// its pods are.
+func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		move(s, "aws-ccm")
+		for i := range s.Pods {
+			c := &s.Pods[i].Spec.Containers[0]
+			c.Args = slices.DeleteFunc(c.Args, func(a string) bool { return strings.Contains(a, "leader-migration") })
+		}
+		v := live.Judge(look(t, s), live.Choice{})
+		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "two-owners" && f.Stops() }) {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+func TestTheAuthorizerIsAskedForTheAccountOfTheNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		move(s, "aws-ccm")
+		const user = "system:serviceaccount:aws-ccm:cloud-controller-manager"
+		s.Denied[user] = true
+		v := live.Judge(look(t, s), live.Choice{})
+		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
+			return f.Rule == "lease-rbac-missing" && strings.Contains(f.Message, user)
+		}) {
+			t.Errorf("%+v", v.Findings)
+		}
+		for _, r := range s.Reviews {
+			if r.User == user && !slices.Contains(r.Groups, "system:serviceaccounts:aws-ccm") {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+// deniedTo denies requests as the authorizer does.
+func deniedTo(r *http.Request, denied bool) apitest.Fault {
+	if !denied {
+		return apitest.Fault{}
+	}
+	return apitest.Fault{Status: http.StatusForbidden, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"` +
+		r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:] + ` is forbidden: User \"viewer\" cannot do this"}`}
+}
+
+func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
+	narrow := func(r *http.Request, names ...string) bool {
+		return !strings.Contains(r.URL.Path, "/namespaces/kube-system/") && slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(r.URL.Path, "/"+n) })
+	}
+	for _, denied := range [][]string{{"pods"}, {"daemonsets"}, {"deployments"}, {"pods", "daemonsets", "deployments"}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := apitest.Start(t)
+			s.Fill(3)
+			s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, narrow(r, denied...)) }
+			ob := observer(t, s, time.Minute)
+			o, err := ob.Look(t.Context())
+			if err != nil {
+				t.Fatalf("%v: %v", denied, err)
+			}
+			if !o.KubeSystemOnly || len(o.Managers) != 6 || len(o.DaemonSets) != 1 {
+				t.Errorf("%v: %t, %+v", denied, o.KubeSystemOnly, o.Managers)
+			}
+			v := live.Judge(o, live.Choice{})
+			if !v.OK() || !slices.ContainsFunc(v.NotJudged, func(n live.NotJudged) bool {
+				return n.Rule == "two-owners" && !n.Needed && strings.Contains(n.Why, "outside kube-system")
+			}) {
+				t.Errorf("%v: %+v", denied, v)
+			}
+			s.Do(func() { s.Fault = nil })
+			if o, err := ob.Look(t.Context()); err != nil || o.KubeSystemOnly {
+				t.Errorf("the right was given: %v", err)
+			}
+		})
+	}
+}
+
+// A workload shows where pods are that may not be listed.
+func TestPodsOfANamespaceThatMayNotBeListedAreNotJudged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		move(s, "aws-ccm")
+		s.Fault = func(r *http.Request) apitest.Fault {
+			return deniedTo(r, strings.HasSuffix(r.URL.Path, "/pods") && !strings.Contains(r.URL.Path, "/kube-system/"))
+		}
+		if o := look(t, s); !o.KubeSystemOnly || len(o.DaemonSets) != 1 || len(o.Managers) != 3 {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+func TestAConfigurationInAnotherNamespaceIsReadOrSaidToBeDenied(t *testing.T) {
+	for _, denied := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := apitest.Start(t)
+			s.Fill(3)
+			move(s, "aws-ccm")
+			s.ConfigMaps["aws-ccm/lm"] = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "lm"}, Data: map[string]string{"lm.conf": "leaderName: other\n"}}
+			s.ConfigMaps["lm"] = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "lm"}, Data: map[string]string{"lm.conf": "leaderName: wrong\n"}}
+			for i := range s.Pods {
+				if s.Pods[i].Namespace != "aws-ccm" {
+					continue
+				}
+				spec := &s.Pods[i].Spec
+				spec.Containers = []corev1.Container{spec.Containers[0]}
+				spec.Containers[0].Args = append(slices.Clone(spec.Containers[0].Args), "--leader-migration-config=/etc/lm/lm.conf")
+				spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "conf", MountPath: "/etc/lm"}}
+				spec.Volumes = []corev1.Volume{{Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "lm"}}}}}
+			}
+			s.Fault = func(r *http.Request) apitest.Fault {
+				return deniedTo(r, denied && strings.Contains(r.URL.Path, "aws-ccm/configmaps"))
+			}
+			o := look(t, s)
+			for _, m := range o.Managers {
+				if m.Component == observation.CloudManager && (m.ConfigDenied != denied || !denied && (m.Config == nil || *m.Config != "leaderName: other\n")) {
+					t.Errorf("%t: %+v", denied, m)
+				}
+			}
+			if unknown := live.Judge(o, live.Choice{}).Now.Unknown; denied != strings.Contains(unknown, "get configmaps in aws-ccm is not allowed") {
+				t.Errorf("%t: %q", denied, unknown)
+			}
+		})
+	}
+}
+
+// A manager that is refused in kube-system too is an error, as is any other fault.
+func TestWithoutRightsInKubeSystemNothingIsJudged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, strings.HasSuffix(r.URL.Path, "/daemonsets")) }
+		_, err := observer(t, s, time.Minute).Look(t.Context())
+		if denied, is := err.(*kubeapi.Denied); !is || !slices.Equal(denied.Missing, []string{"list daemonsets.apps in kube-system"}) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// The nodes are ten pages; all else is one request each.
+func TestALookTakesAsManyRequestsAsEverOnALargeCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(5000)
+		look(t, s)
+		if got := s.Count(""); got != 29 {
+			t.Errorf("%d requests", got)
+		}
+	})
+}
+
+func TestADumpOfAllNamespacesHasTheManagersOfAll(t *testing.T) {
+	const pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: ccm-1, namespace: %}\nspec: {containers: [{image: 'registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6'}]}\n"
+	in := func(namespaces ...string) *observation.Observation {
+		text := "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"
+		for _, n := range namespaces {
+			text += strings.ReplaceAll(pod, "%", n)
+		}
+		o, err := dumped(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	if o := in("kube-system", "aws-ccm"); len(o.Managers) != 2 || o.KubeSystemOnly || o.Managers[1].Namespace != "aws-ccm" {
+		t.Errorf("%+v", o)
+	}
+	if o := in("kube-system"); len(o.Managers) != 1 || !o.KubeSystemOnly {
+		t.Errorf("%+v", o)
+	}
+	if o := in("aws-ccm"); o.Looked(observation.Pods) {
+		t.Error("pods of another namespace say nothing about those of kube-system")
+	}
+}
+
+func TestADumpOfAnEarlierVersionIsOfKubeSystem(t *testing.T) {
+	o, err := dumped(t, "apiVersion: rke-lm/v1\nkind: Observation\nmanagers:\n- {component: cloud-controller-manager, pod: ccm-1, node: a, hosts: [a], image: i, args: [], account: cloud-controller-manager, running: true, restarts: 0}\n")
+	if err != nil || o.Managers[0].Path() != "kube-system/pods/ccm-1" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}

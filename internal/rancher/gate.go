@@ -1,0 +1,63 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/rights"
+)
+
+const (
+	// management is the API group that Rancher guards.
+	management = "/apis/management.cattle.io/"
+	// gateTime is longer than Rancher remembers a refusal: its setting
+	// authorization-deny-cache-ttl-seconds is 10.
+	gateTime  = 15 * time.Second
+	gatePause = time.Second
+)
+
+var errNoReason = fmt.Errorf("Rancher answers 403 without a reason, although its API server says that the user may %s; look at the log of Rancher", rights.Gate)
+
+// PastGate makes a request to Rancher's own cluster, and finds the reason where Rancher
+// itself refuses it and gives none: the token is not accepted any more, or the user
+// lacks [rights.Gate]. It fails with *kubeapi.Failure and *kubeapi.Denied then.
+//
+// Rancher refuses management.cattle.io so, and nothing else (rancher
+// pkg/api/steve/proxy/proxy.go, authLocalCluster: 2.6.10 and later, but not 2.7.0). It
+// also does so while it cannot ask its API server, and for as long as it remembers an
+// earlier refusal, so a user who has the right is let through a little later.
+func (s *Server) PastGate(ctx context.Context, path string, do func() error) error {
+	end := time.Now().Add(gateTime)
+	for {
+		err := do()
+		if !kubeapi.Gated(err) || !strings.HasPrefix(path, management) {
+			return err
+		}
+		switch may, asked := s.may(ctx, rights.Gate); {
+		case asked != nil:
+			return asked
+		case !may:
+			return &kubeapi.Denied{Missing: []string{rights.Gate.String()}}
+		case time.Now().After(end) || !kubeapi.Pause(ctx, gatePause):
+			return &kubeapi.Unreached{What: "reach management.cattle.io", Err: errNoReason}
+		}
+	}
+}
+
+// gated reports whether Rancher lets the user reach management.cattle.io not at all.
+// A Rancher of an older version, and an API server that is not reached through one, ask
+// for no such right.
+func (s *Server) gated(ctx context.Context) (bool, error) {
+	_, err := s.local.Do(ctx, kubeapi.Request{What: rights.Gate.String(), Method: http.MethodGet, Path: managed + "/" + rights.Gate.Name, Accept: "application/json"})
+	if err == nil || kubeapi.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
+		return kubeapi.Gated(err), nil
+	}
+	return false, err
+}

@@ -1,0 +1,218 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform/rights"
+)
+
+const gate = "get clusters.management.cattle.io local"
+
+func titles(list []Object) string {
+	var all []string
+	for _, o := range list {
+		all = append(all, o.Title())
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestARefusalOfRancherItselfNamesTheRightThatItAsksFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		o := find(t, s, "c-x7k2p")
+		r.Do(func() { r.Gated = true })
+		for name, err := range map[string]error{
+			"find": func() error { _, err := s.Find(t.Context(), Query{Name: "c-x7k2p"}); return err }(),
+			"get":  func() error { _, err := s.Get(t.Context(), o); return err }(),
+			"patch": func() error {
+				_, _, err := s.Patch(t.Context(), o, edit(t, o, func(text string) string { return strings.Replace(text, "aws", "external", 1) }), false)
+				return err
+			}(),
+			"rollout": func() error { _, err := s.Rollout(t.Context(), o); return err }(),
+		} {
+			if !denied(err) || !strings.Contains(err.Error(), gate) || !strings.Contains(err.Error(), "Rancher itself refuses") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// An RKE2 cluster by its NAMESPACE/NAME or its ID needs nothing of management.cattle.io.
+func TestClustersThatMayBeSeenAreFoundWithoutTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		r.Do(func() { r.Gated = true })
+		for _, name := range []string{"fleet-default/orchard", "c-m-8kqlhbsd", "fleet-default/guest", "c-m-zzzzzzzz"} {
+			find(t, s, name)
+		}
+		list, err := s.Find(t.Context(), Query{})
+		var part *Incomplete
+		if !errors.As(err, &part) || titles(list) != "fleet-default/guest, fleet-default/orchard" {
+			t.Fatalf("%s: %v", titles(list), err)
+		}
+		if len(part.Unseen) != 2 || part.Unseen[0].Title != "RKE1 clusters" || part.Unseen[1].Title != "fleet-default/c-x7k2p" || strings.Count(err.Error(), gate) < 2 || !denied(err) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestAListThatMayNotBeReadHidesNoOther(t *testing.T) {
+	for what, want := range map[string]string{
+		"/apis/management.cattle.io/v3/clusters":   "c-x7k2p (curlew), fleet-default/guest, fleet-default/orchard", // each by itself
+		"/apis/provisioning.cattle.io/v1/clusters": "c-x7k2p (curlew)",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := open(t)
+			r.Do(func() {
+				r.Fault = func(req *http.Request) ranchertest.Fault {
+					if strings.HasSuffix(req.URL.Path, what) {
+						return ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"clusters is forbidden: User \"u-abcde\" cannot list resource \"clusters\""}`}
+					}
+					return ranchertest.Fault{}
+				}
+			})
+			list, err := s.Find(t.Context(), Query{})
+			if !errors.As(err, new(*Incomplete)) || !denied(err) || titles(list) != want {
+				t.Errorf("%s: %s: %v", what, titles(list), err)
+			}
+		})
+	}
+}
+
+// A cluster that the user may not see may have the same name.
+func TestANameIsRefusedWhereNotAllClustersAreSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		r.Do(func() { r.Gated = true })
+		for _, name := range []string{"orchard", "curlew"} {
+			if list, err := s.Find(t.Context(), Query{Name: name}); !denied(err) || !strings.Contains(err.Error(), gate) || !strings.Contains(err.Error(), "NAMESPACE/NAME") || errors.As(err, new(*Incomplete)) && len(list) > 0 {
+				t.Errorf("%s: %v %v", name, list, err)
+			}
+		}
+	})
+}
+
+// Rancher keeps an object without a configuration for an RKE1 cluster, as for one that is imported.
+func TestAnRKE1ClusterThatMayNotBeSeenIsNotTakenForAnother(t *testing.T) {
+	for _, fault := range []string{"", `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"clusters.management.cattle.io \"c-x7k2p\" is forbidden: User \"u-abcde\" cannot get resource \"clusters\""}`} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := open(t)
+			r.Do(func() {
+				r.Gated = fault == ""
+				r.Fault = func(req *http.Request) ranchertest.Fault {
+					if fault != "" && strings.HasSuffix(req.URL.Path, "/v3/clusters/c-x7k2p") {
+						return ranchertest.Fault{Status: 403, Body: fault}
+					}
+					return ranchertest.Fault{}
+				}
+			})
+			list, err := s.Find(t.Context(), Query{Name: "fleet-default/c-x7k2p"})
+			if !denied(err) || !strings.Contains(err.Error(), "it is not known whether this is an RKE1 cluster") || !strings.Contains(err.Error(), "get clusters.management.cattle.io") {
+				t.Errorf("%v %v", list, err)
+			}
+		})
+	}
+}
+
+// Rancher refuses a token that it does not accept with 403 there, and with 401 elsewhere.
+func TestAnExpiredTokenIsNotTakenForAMissingRight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		from := source(t, r)
+		o := find(t, s, "c-x7k2p")
+		if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expired, err := Open(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d *kubeapi.Denied
+		if _, err := expired.Get(t.Context(), o); !errors.As(err, &d) || !d.Expired {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestATokenThatIsRenewedAfterARefusalOfRancherIsUsedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		from := source(t, r)
+		o := find(t, s, "c-x7k2p")
+		if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expired, err := Open(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := r.Count("selfsubjectaccessreviews")
+		r.Do(func() {
+			r.Fault = func(*http.Request) ranchertest.Fault {
+				if err := os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600); err != nil {
+					t.Error(err)
+				}
+				return ranchertest.Fault{}
+			}
+		})
+		if _, err := expired.Get(t.Context(), o); err != nil || r.Count("selfsubjectaccessreviews") != before {
+			t.Errorf("%v, asked %d times", err, r.Count("selfsubjectaccessreviews")-before)
+		}
+	})
+}
+
+// Rancher remembers for ten seconds that it refused a user.
+func TestAUserWhoHasTheRightByNowIsLetThroughALittleLater(t *testing.T) {
+	for refusing, through := range map[time.Duration]bool{10 * time.Second: true, time.Hour: false} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := open(t)
+			o := find(t, s, "c-x7k2p")
+			start := time.Now()
+			r.Do(func() {
+				r.Fault = func(req *http.Request) ranchertest.Fault {
+					if strings.Contains(req.URL.Path, "/management.cattle.io/") && time.Since(start) < refusing {
+						return ranchertest.Fault{Status: 403}
+					}
+					return ranchertest.Fault{}
+				}
+			})
+			_, err := s.Get(t.Context(), o)
+			if (err == nil) != through || !through && (!unreached(err) || !strings.Contains(err.Error(), "look at the log of Rancher")) {
+				t.Errorf("%v: %v", refusing, err)
+			}
+		})
+	}
+}
+
+// Rancher 2.7.0, and an API server that is not reached through a Rancher, ask for no such right.
+func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
+	for _, asks := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := open(t)
+			r.Do(func() {
+				r.Gated = true
+				r.Fault = func(req *http.Request) ranchertest.Fault {
+					if !asks && strings.Contains(req.URL.Path, "/management.cattle.io/") {
+						return ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"clusters.management.cattle.io \"local\" is forbidden: User \"u-abcde\" cannot get resource \"clusters\""}`}
+					}
+					return ranchertest.Fault{}
+				}
+			})
+			err := s.Review(t.Context(), rights.Needed("apply", rights.Subject{Distro: RKE1, Home: "c-x7k2p", Name: "c-x7k2p", ID: "c-x7k2p"}))
+			if asks != denied(err) || asks && !strings.Contains(err.Error(), gate) || !asks && err != nil {
+				t.Errorf("%v: %v", asks, err)
+			}
+		})
+	}
+}

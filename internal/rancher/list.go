@@ -1,0 +1,182 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/transform/rights"
+)
+
+// Incomplete says which clusters the user may not see; the others were found.
+type Incomplete struct{ Unseen []Unseen }
+
+// Unseen is a cluster, or a kind of clusters, that the user may not see.
+type Unseen struct {
+	Title string
+	Err   error // why; a *kubeapi.Denied is in it
+}
+
+func (i *Incomplete) Error() string {
+	var texts []string
+	for _, u := range i.Unseen {
+		texts = append(texts, u.Title+": "+u.Err.Error())
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (i *Incomplete) Unwrap() []error {
+	var errs []error
+	for _, u := range i.Unseen {
+		errs = append(errs, u.Err)
+	}
+	return errs
+}
+
+// hiding keeps an RKE1 cluster, whose other object the user may not see, from being
+// taken for an imported one.
+func (s *Server) hiding(err error) error {
+	return fmt.Errorf("it is not known whether this is an RKE1 cluster: %w", s.explained(err))
+}
+
+// rawList is a list of objects, each as the server wrote it.
+type rawList struct {
+	kubeapi.CustomList
+	Items []json.RawMessage `json:"items"`
+}
+
+// all lists the clusters of both kinds. A user who may list one kind alone gets that
+// one, and what they may not see; it fails where they may list neither.
+func (s *Server) all(ctx context.Context, selector string) ([]Object, []Unseen, error) {
+	provisioned, err := s.list(ctx, "clusters.provisioning.cattle.io", provisioned, selector)
+	if unseen(err) && !s.hasClusters(ctx) {
+		return nil, nil, ErrNoRancher
+	}
+	managed, errManaged := s.list(ctx, "clusters.management.cattle.io", managed, selector)
+	if kubeapi.HasStatus(errManaged, http.StatusNotFound) {
+		errManaged = nil // provisioning alone, as without the multi-cluster manager
+	}
+	refusal := kubeapi.Joined([]error{err, errManaged})
+	var hidden []Unseen
+	switch {
+	case refusal == nil:
+	case err != nil && errManaged != nil, !lacks(refusal):
+		return nil, nil, refusal
+	case err != nil:
+		hidden = []Unseen{{"RKE2 clusters", s.explained(refusal)}}
+	default:
+		hidden = []Unseen{{"RKE1 clusters", s.explained(refusal)}}
+	}
+	list, more, err := s.merged(ctx, provisioned, managed, isGate(errManaged))
+	return list, append(hidden, more...), err
+}
+
+// lacks reports whether the user lacks a right.
+func lacks(err error) bool {
+	var d *kubeapi.Denied
+	return errors.As(err, &d) && !d.Expired
+}
+
+// isGate reports whether Rancher lets the user reach management.cattle.io not at all.
+func isGate(err error) bool {
+	var d *kubeapi.Denied
+	return errors.As(err, &d) && slices.Contains(d.Missing, rights.Gate.String())
+}
+
+// known is what an object of management.cattle.io says of a cluster.
+type known struct {
+	display string
+	engine  bool // RKE makes it, and this object counts
+}
+
+// merged returns each cluster once, with the name that people use, and those of which
+// the user may not see who makes them.
+func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMessage, gated bool) (list []Object, hidden []Unseen, err error) {
+	list, ids, err := engines(managed)
+	if err != nil {
+		return nil, nil, err
+	}
+	var pointing []Object // their other object has other labels, or may not be listed
+	for _, raw := range provisioned {
+		o, h, err := read(RKE2, raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		other, there := ids[o.ID]
+		o.Display = cmp.Or(other.display, o.Display)
+		switch points := !isSet(h.Spec.RKEConfig) && engineID.MatchString(o.ID); {
+		case points && other.engine:
+		case points && !there:
+			pointing = append(pointing, o)
+		default:
+			list = append(list, o)
+		}
+	}
+	if gated {
+		for _, o := range pointing {
+			hidden = append(hidden, Unseen{o.Title(), s.hiding(&kubeapi.Denied{Missing: []string{rights.Gate.String()}})})
+		}
+		return list, hidden, nil
+	}
+	errs := make([]error, len(pointing))
+	_ = forEach(len(pointing), func(i int) error {
+		pointing[i], errs[i] = s.behind(ctx, pointing[i])
+		return nil
+	})
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			list = append(list, pointing[i])
+		case lacks(err):
+			hidden = append(hidden, Unseen{pointing[i].Title(), err})
+		default:
+			return nil, nil, err
+		}
+	}
+	return list, hidden, nil
+}
+
+// engines are the clusters that RKE makes, and what is known of all by their IDs.
+func engines(managed []json.RawMessage) (list []Object, ids map[string]known, err error) {
+	ids = map[string]known{}
+	for _, raw := range managed {
+		o, h, err := read(RKE1, raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids[o.ID] = known{o.Display, h.isEngine()}
+		if h.isEngine() {
+			list = append(list, o)
+		}
+	}
+	return list, ids, nil
+}
+
+// hasClusters asks what everybody may ask: who has no right to list something is
+// refused even where there is no such thing.
+func (s *Server) hasClusters(ctx context.Context) bool {
+	_, err := s.local.Do(ctx, kubeapi.Request{What: "get the resources of provisioning.cattle.io", Method: http.MethodGet, Path: "/apis/provisioning.cattle.io/v1", Accept: "application/json"})
+	return !kubeapi.HasStatus(err, http.StatusNotFound)
+}
+
+func (s *Server) list(ctx context.Context, what, path, selector string) (items []json.RawMessage, err error) {
+	r := kubeapi.Resource{What: "list " + what, Path: path, Kind: "ClusterList", JSONOnly: true}
+	if selector != "" {
+		r.Query = url.Values{"labelSelector": {selector}}
+	}
+	err = s.PastGate(ctx, path, func() (err error) {
+		items, err = kubeapi.Collect(ctx, s.local, r, func(l *rawList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
+		return err
+	})
+	return items, err
+}

@@ -1,0 +1,129 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import "bytes"
+
+// dash looks at private keys and at flags.
+func (s *scanner) dash(i int) int {
+	rest := s.text[i:]
+	switch {
+	case bytes.HasPrefix(rest, []byte("-----BEGIN ")):
+		return s.privateKey(i)
+	case bytes.HasPrefix(rest, []byte("----")):
+		return i + 1
+	case bytes.HasPrefix(rest, []byte("--")):
+		return s.flag(i)
+	case len(rest) > 2 && (i == 0 || bytes.IndexByte([]byte(" \t\"'\n`("), s.text[i-1]) >= 0):
+		return s.shortFlag(i)
+	}
+	return i + 1
+}
+
+// flag hides the argument that follows a flag and a blank, where the flag names a secret.
+func (s *scanner) flag(i int) int {
+	start := i + len("--")
+	end := start
+	for end < len(s.text) && word[s.text[end]] {
+		end++
+	}
+	at := skip(s.text, end, " \t")
+	if at == end || at == len(s.text) || s.text[at] == '-' {
+		return end
+	}
+	name := string(s.text[start:end])
+	if secretKey(name) {
+		return s.argument(at)
+	}
+	if name == "user" || name == "proxy-user" {
+		return s.afterColon(at)
+	}
+	return end
+}
+
+// argument hides an argument on a command line, unless it says nothing.
+func (s *scanner) argument(at int) int {
+	start, end := s.quoted(at)
+	if harmless(string(s.text[start:end])) {
+		return end
+	}
+	return s.hide(start, end)
+}
+
+// afterColon hides the password in USER:PASSWORD.
+func (s *scanner) afterColon(at int) int {
+	start, end := s.quoted(at)
+	colon := bytes.IndexByte(s.text[start:end], ':')
+	if colon < 0 || colon+1 == end-start || bytes.HasPrefix(s.text[start+colon:end], []byte("://")) {
+		return at
+	}
+	if secret := s.text[start+colon+1 : end]; harmless(string(secret)) || len(bytes.Trim(secret, "0123456789")) == 0 && len(bytes.Trim(s.text[start:start+colon], "0123456789")) == 0 {
+		return at // user and group
+	}
+	return s.hide(start+colon+1, end)
+}
+
+// quoted returns the word of a shell that begins here, without its quotes.
+func (s *scanner) quoted(at int) (start, end int) {
+	quotes := skip(s.text, at, "\\")
+	if quotes < len(s.text) && (s.text[quotes] == '"' || s.text[quotes] == '\'') {
+		end := until(s.text, quotes+1, string(s.text[quotes])+"\n")
+		for quotes > at && end > quotes+1 && s.text[end-1] == '\\' {
+			end--
+		}
+		s.work += end - at
+		return quotes + 1, end
+	}
+	end = until(s.text, at, " \t\r\n\"'`;|")
+	s.work += end - at
+	return at, end
+}
+
+// lineFacts is what a line says about its short flags.
+type lineFacts struct {
+	end    int
+	secret byte // the letter of the flag with a password
+}
+
+// programs are known to take a password by a short flag.
+var programs = []struct {
+	name string
+	flag byte
+}{{"login", 'p'}, {"sshpass", 'p'}, {"mysql", 'p'}, {"mariadb", 'p'}, {"mongo", 'p'}, {"redis-cli", 'a'}, {"ldap", 'w'}, {"smbclient", 'p'}, {"unzip", 'P'}, {"sqlcmd", 'P'}, {"az ", 'p'}, {"ipmitool", 'P'}}
+
+// secretFlag returns the letter of the short flag that has a password on this line.
+func (s *scanner) secretFlag(i int) byte {
+	if i < s.line.end {
+		return s.line.secret
+	}
+	start, end := bytes.LastIndexByte(s.text[:i], '\n')+1, len(s.text)
+	if at := bytes.IndexByte(s.text[i:], '\n'); at >= 0 {
+		end = i + at
+	}
+	s.work += end - start
+	s.line = lineFacts{end: end}
+	for _, p := range programs {
+		if bytes.Contains(s.text[start:end], []byte(p.name)) {
+			s.line.secret = p.flag
+			break
+		}
+	}
+	return s.line.secret
+}
+
+// shortFlag hides the password of -u USER:PASSWORD and of programs that are known
+// to take one.
+func (s *scanner) shortFlag(i int) int {
+	letter, at := s.text[i+1], skip(s.text, i+2, " \t=")
+	if at == len(s.text) {
+		return at
+	}
+	switch {
+	case letter == 'u' || letter == 'U':
+		return s.afterColon(at)
+	case bytes.IndexByte([]byte("paPw"), letter) >= 0 && s.secretFlag(i) == letter && s.text[at] != '-':
+		return s.argument(at)
+	}
+	return i + 1
+}

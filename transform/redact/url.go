@@ -1,0 +1,77 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import "bytes"
+
+// address hides the password of a URL, or the token that it has in its place.
+func (s *scanner) address(i int) int {
+	if !bytes.HasPrefix(s.text[i:], []byte("://")) {
+		return i + 1
+	}
+	start := i + len("://")
+	end := until(s.text, start, " \t\r\n\"'<>`")
+	s.work += end - start
+	rest := s.text[start:end]
+	at := bytes.LastIndexByte(rest, '@')
+	if at < 0 {
+		return start
+	}
+	if colon := bytes.IndexAny(rest[:at], ":/"); colon >= 0 && rest[colon] == ':' {
+		if portThenPath(rest[colon+1 : at]) {
+			return start
+		}
+		return s.hide(start+colon+1, start+at)
+	} else if colon >= 0 {
+		return start // an @ in the path
+	}
+	if user := string(rest[:at]); user == "git" || !s.http(i) && !keyLike(user) || user == "" {
+		return start
+	}
+	return s.hide(start, start+at)
+}
+
+func portThenPath(b []byte) bool {
+	digits := 0
+	for digits < len(b) && classOf(b[digits]) == digit {
+		digits++
+	}
+	return digits > 0 && digits <= 5 && digits < len(b) && (b[digits] == '/' || b[digits] == '?')
+}
+
+// http reports whether the scheme in front of an offset is that of HTTP.
+func (s *scanner) http(i int) bool {
+	before := s.text[max(0, i-5):i]
+	return bytes.HasSuffix(before, []byte("http")) || bytes.HasSuffix(before, []byte("https"))
+}
+
+// signatures are parameters of a URL that let everybody in who has it.
+var signatures = map[string]bool{
+	"sig": true, "signature": true, "xamzsignature": true, "xamzcredential": true, "xamzsecuritytoken": true,
+	"xgoogsignature": true, "xgoogcredential": true, "key": true, "code": true, "hmac": true, "st": true, "auth": true, "apikey": true,
+}
+
+// parameter hides the value of a parameter of a URL.
+func (s *scanner) parameter(i int) int {
+	start := i + 1
+	if bytes.HasPrefix(s.text[start:], []byte("amp;")) {
+		start += len("amp;")
+	}
+	end := start
+	for end < len(s.text) && end-start < 64 && (word[s.text[end]] || s.text[end] == '.') {
+		end++
+	}
+	s.work += end - i
+	if end == start || end == len(s.text) || s.text[end] != '=' {
+		return start
+	}
+	name := string(s.text[start:end])
+	value := end + 1
+	stop := until(s.text, value, "& \t\r\n\"'#;<>\\`)")
+	if !signatures[flatten(name)] && !secretKey(name) || harmless(string(s.text[value:stop])) {
+		return end
+	}
+	s.work += stop - value
+	return s.hide(value, stop)
+}

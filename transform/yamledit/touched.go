@@ -1,0 +1,67 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"maps"
+	"slices"
+)
+
+// Nodes returns the nodes that the queued changes touch, in the order of the
+// file: a collection for an insertion or removal in it.
+func (e *Edit) Nodes() []Node {
+	var ns []Node
+	for _, c := range e.order {
+		ns = append(ns, c.node)
+	}
+	for _, in := range e.inner.list {
+		if in.touched() {
+			ns = append(ns, in.node)
+		}
+	}
+	slices.SortStableFunc(ns, func(a, b Node) int { return a.Line() - b.Line() })
+	return ns
+}
+
+// Removed returns what the queued changes take away: entries, items, and documents
+// of embedded streams by their roots.
+func (e *Edit) Removed() []Node {
+	var gone []Node
+	for _, c := range e.order {
+		for _, i := range slices.Sorted(maps.Keys(c.remove)) {
+			gone = append(gone, c.node.child(i))
+		}
+	}
+	for _, in := range e.inner.list {
+		for i, d := range in.docs {
+			switch {
+			case in.removed[i] && d.root != nil:
+				gone = append(gone, d.Root())
+			case in.edits[i] != nil && !in.removed[i]:
+				gone = append(gone, in.edits[i].Removed()...)
+			}
+		}
+	}
+	return gone
+}
+
+// Replaced returns the values that the queued changes give another one: what is
+// set or removed, keys that are renamed, and collections that get their first
+// member.
+func (e *Edit) Replaced() []Node {
+	replaced := e.Removed()
+	for _, c := range e.order {
+		if c.set != nil && !c.spliced || c.rename != nil || len(c.insert) > 0 && c.node.written() == 0 {
+			replaced = append(replaced, c.node)
+		}
+	}
+	for _, in := range e.inner.list {
+		for i, ed := range in.edits {
+			if ed != nil && !in.removed[i] {
+				replaced = append(replaced, ed.Replaced()...)
+			}
+		}
+	}
+	return replaced
+}
