@@ -84,7 +84,7 @@ type planning = func(*transform.Plan, string, *observed) (course.Leg, error)
 
 // leg goes through one stage.
 func (r *Run) leg(ctx context.Context, name string, plan planning) error {
-	r.stage, r.edited = name, false
+	r.stage, r.edited = name, course.NotWritten
 	l, err := r.planned(ctx, name, plan)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (r *Run) leg(ctx context.Context, name string, plan planning) error {
 		l, err = r.planned(ctx, name, plan)
 	}
 	if err == nil {
-		err = r.act(ctx, l)
+		err = r.act(ctx, l, plan)
 	}
 	if err == nil {
 		err = r.check(ctx, l.Check)
@@ -176,12 +176,12 @@ func (r *Run) order(ctx context.Context, l course.Leg) (string, error) {
 }
 
 // act does what a stage does, in its order.
-func (r *Run) act(ctx context.Context, l course.Leg) error {
+func (r *Run) act(ctx context.Context, l course.Leg, plan planning) error {
 	if err := r.doAll(ctx, l, l.Ahead); err != nil {
 		return err
 	}
 	if l.Edits() {
-		if err := r.edit(ctx, l); err != nil {
+		if err := r.edit(ctx, l, plan); err != nil {
 			return err
 		}
 	}

@@ -92,7 +92,7 @@ func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, err
 // plans fills in the plans of machines. Each Secret is read by its name: to list the
 // Secrets of the namespace opens those of all clusters in it.
 func (s *Server) plans(ctx context.Context, o Object, machines []rollout.Machine) error {
-	return forEach(len(machines), func(i int) (err error) {
+	return kubeapi.ForEach(len(machines), func(i int) (err error) {
 		machines[i].Plan, err = s.plan(ctx, o, machines[i])
 		return err
 	})
