@@ -69,10 +69,7 @@ lab: ## Build the control planes that the end-to-end tests run, once
 	cd lab && nice -n 10 go run ./cmd/lab
 
 e2e: lab ## Run the command line scripts, then the stages on real control planes
-	go test ./cmd/rke-lm -run TestScript -count=1
-	cd lab && go test -p 1 -count=1 -timeout 60m -v -skip OfARancher ./...
-	@# These mostly wait, and their managers elect at leisure.
-	cd lab && go test -parallel 5 -count=1 -timeout 60m -v -run OfARancher ./e2e
+	scripts/e2e.sh
 
 soak: lab ## Run what is too long for e2e: default timings, every stage undone, random kills, also of rke-lm
 	cd lab && LAB_SOAK=1 go test ./e2e -count=1 -parallel $(SOAK_PARALLEL) -timeout 90m -v

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,6 +84,7 @@ func parseDump(file string, text []byte) (*observation.Observation, error) {
 		return nil, fmt.Errorf("%s: no object of a cluster is in it; name a dump of verify --dump, or what kubectl get nodes,leases,daemonsets,pods -A -o yaml prints", file)
 	}
 	d.managers()
+	failures(d.out.Services, d.warns)
 	return d.out, nil
 }
 
@@ -100,6 +102,7 @@ func named(nodes []observation.Node) error {
 type dump struct {
 	out   *observation.Observation
 	pods  []corev1.Pod // that run managers
+	warns []corev1.Event
 	maps  map[string]map[string]string
 	seen  map[string]types.UID // by kind, namespace and name
 	count int                  // of the objects that were of use
@@ -158,10 +161,17 @@ func (d *dump) document(c document) error {
 type head struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        struct {
-		Namespace, Name string
-		UID             types.UID
+		Namespace, Name   string
+		UID               types.UID
+		CreationTimestamp metav1.Time
+		ManagedFields     []metav1.ManagedFieldsEntry
 	} `json:"metadata"`
 	Items []json.RawMessage `json:"items"`
+}
+
+// written returns the newest of the times that the API server itself wrote.
+func (h head) written() time.Time {
+	return written(&metav1.ObjectMeta{CreationTimestamp: h.Metadata.CreationTimestamp, ManagedFields: h.Metadata.ManagedFields})
 }
 
 // kind returns the kind with its group.

@@ -22,6 +22,9 @@ import (
 func (d *dump) take(h head, raw json.RawMessage) error {
 	d.looked(h.kind(), h.Metadata.Namespace)
 	o := d.out
+	if at := h.written(); at.After(o.Clock) && o.Partial {
+		o.Clock = at
+	}
 	switch h.kind() {
 	case observation.Nodes:
 		err := one(d, h, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
@@ -44,6 +47,8 @@ func (d *dump) take(h head, raw json.RawMessage) error {
 		return one(d, h, raw, func(s *corev1.Service) {
 			o.Services = keepServices(&corev1.ServiceList{Items: []corev1.Service{*s}}, o.Services)
 		})
+	case observation.Events:
+		return one(d, h, raw, func(e *corev1.Event) { d.warns = append(d.warns, *e) })
 	}
 	return d.storage(h, raw)
 }
@@ -59,7 +64,7 @@ func (d *dump) looked(kind, namespace string) {
 		if namespace != managersNamespace {
 			return
 		}
-	case observation.Nodes, observation.Services, observation.Volumes, observation.StorageClasses, observation.CSINodes:
+	case observation.Nodes, observation.Services, observation.Events, observation.Volumes, observation.StorageClasses, observation.CSINodes:
 	default:
 		return
 	}

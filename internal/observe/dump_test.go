@@ -66,7 +66,7 @@ func TestWhatKubectlPrintsIsReadInAllItsForms(t *testing.T) {
 		"YAML":                                 "apiVersion: v1\nkind: List\nitems:\n- " + nodeJSON + "\n- " + leaseJSON + "\n",
 		"several documents of YAML":            "---\n" + "apiVersion: v1\nkind: NodeList\nitems: [" + bareJSON + "]\n---\n# nothing\n---\n" + leaseJSON + "\n",
 		"kinds of the same names by others":    list(nodeJSON, leaseJSON, `{"apiVersion":"longhorn.io/v1beta2","kind":"Node","metadata":{"name":"one","namespace":"longhorn-system","uid":"u-7"}}`, `{"apiVersion":"management.cattle.io/v3","kind":"Node","metadata":{"name":"m-4x7k2","namespace":"c-m-4x7k2p9q"}}`),
-		"kinds of no use that are there twice": list(nodeJSON, leaseJSON, `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","uid":"u-1"}}`, `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","uid":"u-2"}}`),
+		"kinds of no use that are there twice": list(nodeJSON, leaseJSON, `{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"e","uid":"u-1"}}`, `{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"e","uid":"u-2"}}`),
 	} {
 		o, err := dumped(t, text)
 		if err != nil {

@@ -106,22 +106,6 @@ func registries(n *corev1.Node) []string {
 	return slices.Compact(hosts)
 }
 
-func keepServices(list *corev1.ServiceList, kept []observation.Service) []observation.Service {
-	for i := range list.Items {
-		s := &list.Items[i]
-		if s.Spec.Type != corev1.ServiceTypeLoadBalancer {
-			continue
-		}
-		out := observation.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}}
-		for _, in := range s.Status.LoadBalancer.Ingress {
-			out.Hosts = append(out.Hosts, in.Hostname+in.IP)
-		}
-		slices.Sort(out.Hosts)
-		kept = append(kept, out)
-	}
-	return kept
-}
-
 func keepVolumes(list *corev1.PersistentVolumeList, kept []observation.Volume) []observation.Volume {
 	for i := range list.Items {
 		if list.Items[i].Spec.AWSElasticBlockStore != nil {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,11 +27,14 @@ var usualPods = []string{
 	"k8s-app in (" + observation.KubeManager + "," + observation.CloudManager + ",aws-" + observation.CloudManager + ")",
 }
 
-func (o *Observer) records(ctx context.Context) ([]observation.Lease, error) {
+// records returns the leases, and the newest time that the API server wrote into them.
+func (o *Observer) records(ctx context.Context) (records []observation.Lease, clock time.Time, err error) {
 	r := kubeapi.Resource{What: "list leases.coordination.k8s.io in kube-system", Path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", Kind: "LeaseList"}
-	return kubeapi.Collect(ctx, o.Client, r, func(l *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
+	records, err = kubeapi.Collect(ctx, o.Client, r, func(l *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
+		clock = newest(l, clock)
 		return keepLeases(l, kept)
 	})
+	return records, clock, err
 }
 
 // readManagers reads the managers and then what they may do, which depends on

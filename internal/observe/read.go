@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
 )
 
 const managersNamespace = leadermigration.Namespace
@@ -28,8 +29,9 @@ type Observer struct {
 	// Before is compared with in place of the snapshot that the cluster keeps.
 	Before *observation.Snapshot
 
-	watch  observation.Watch
-	narrow narrow
+	watch    observation.Watch
+	replaced ownership.Replaced
+	narrow   narrow
 }
 
 // part reads one part of an observation; parts write different fields.
@@ -61,6 +63,8 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 	err = together(ctx, out, o.Leases, o.readNodes, o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
 	if err == nil && time.Since(start) > moment {
 		err = o.Again(ctx, out)
+	} else if err == nil {
+		o.mark(start, out)
 	}
 	if err != nil {
 		return nil, err
@@ -93,34 +97,36 @@ func atOnce(asks ...func() error) error {
 func (o *Observer) Again(ctx context.Context, out *observation.Observation) error {
 	for range 3 {
 		start := time.Now()
-		if err := together(ctx, out, o.Managers, o.Leases); err != nil || time.Since(start) <= moment {
+		if err := together(ctx, out, o.Managers, o.Leases); err != nil {
 			return err
+		}
+		if o.mark(start, out); time.Since(start) <= moment {
+			return nil
 		}
 	}
 	return &kubeapi.Unreached{What: "look at the managers and the leases", Err: errSlow}
 }
 
+// mark notes whose containers were replaced, once managers and leases are both there.
+func (o *Observer) mark(asked time.Time, out *observation.Observation) {
+	out.Leases = o.replaced.Look(asked, time.Now(), ownership.ReadAll(out.Managers), out.Leases)
+}
+
 // Leases looks at the leases again.
 func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {
 	asked := time.Now()
-	records, err := o.records(ctx)
+	records, clock, err := o.records(ctx)
 	if err != nil {
 		return err
 	}
 	out.Seen = time.Now().UTC()
-	out.Leases = o.watch.Look(asked, time.Now(), records)
+	out.Leases, out.Clock = o.watch.Look(asked, time.Now(), records), clock
 	return nil
 }
 
 func (o *Observer) readNodes(ctx context.Context, out *observation.Observation) (err error) {
 	r := kubeapi.Resource{What: "list nodes", Path: "/api/v1/nodes", Kind: "NodeList"}
 	out.Nodes, err = kubeapi.Collect(ctx, o.Client, r, func(l *corev1.NodeList, kept []observation.Node) []observation.Node { return keepNodes(l, kept) })
-	return err
-}
-
-func (o *Observer) readServices(ctx context.Context, out *observation.Observation) (err error) {
-	r := kubeapi.Resource{What: "list services", Path: "/api/v1/services", Kind: "ServiceList"}
-	out.Services, err = kubeapi.Collect(ctx, o.Client, r, keepServices)
 	return err
 }
 

@@ -40,6 +40,10 @@ func (f *Fake) answer(w http.ResponseWriter, r *http.Request) {
 		writeFault(w, service, &fault{"InvalidAction", "the lab's " + service + " does not know " + name})
 		return
 	}
+	if refusal := f.refused[name]; refusal != nil {
+		writeFault(w, service, refusal)
+		return
+	}
 	body, err := a.do(f, r.Form)
 	if err != nil {
 		writeFault(w, service, err)

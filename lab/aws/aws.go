@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,11 +49,13 @@ type Fake struct {
 	groups    []*group
 	balancers map[string]*balancer
 	metadata  []*http.Server
+	refused   map[string]*fault // by action
+	nodes     []groupRef        // the groups of all instances
 }
 
 // Start opens an account for a cluster on loopback.
 func Start(cluster string) (*Fake, error) {
-	f := &Fake{cluster: cluster, balancers: map[string]*balancer{}}
+	f := &Fake{cluster: cluster, balancers: map[string]*balancer{}, refused: map[string]*fault{}, nodes: []groupRef{{NodeGroup}}}
 	f.groups = []*group{{id: NodeGroup, name: "nodes", description: "all nodes", tags: f.owned()}}
 	var err error
 	f.server, f.url, err = f.serve(http.HandlerFunc(f.answer))
@@ -79,6 +82,31 @@ func (f *Fake) Stop() {
 		_ = s.Close()
 	}
 	f.serving.Wait()
+}
+
+// Refuse answers an action with an error from now on, as IAM does where a policy does not allow it. An
+// empty code lets it pass again.
+func (f *Fake) Refuse(action, code, message string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.refused, action)
+	if code != "" {
+		f.refused[action] = &fault{code, message}
+	}
+}
+
+// TagAnother puts all instances into a second security group with the cluster's tag, as clusters have it whose
+// nodes share a group with something else, or takes them out again.
+func (f *Fake) TagAnother(also bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	const second = "sg-00000000000000002"
+	f.nodes = []groupRef{{NodeGroup}}
+	f.groups = slices.DeleteFunc(f.groups, func(g *group) bool { return g.id == second })
+	if also {
+		f.nodes = append(f.nodes, groupRef{second})
+		f.groups = append(f.groups, &group{id: second, name: "shared", description: "all nodes, too", tags: f.owned()})
+	}
 }
 
 // Calls returns the log so far.

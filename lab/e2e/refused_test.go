@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/lab/recorder"
 )
 
 // Clusters that Rancher has and that rke-lm has to leave alone, and what it says of each.
@@ -65,9 +63,7 @@ func TestClustersOfARancherThatAreNotToBeMigratedAreRefused(t *testing.T) {
 	for name := range c.written() {
 		t.Errorf("%s was written to", name)
 	}
-	if !t.Failed() {
-		fmt.Println(recorder.Line("refused", nil))
-	}
+	c.end("refused")
 }
 
 // refuses requires that a migration is refused, for a reason that it says.
@@ -94,6 +90,7 @@ func withoutClusters(t *testing.T) *conducted {
 	t.Cleanup(server.Stop)
 	explain(t, server.LastWords)
 	c := &conducted{scenario: &scenario{T: t}, rancher: server, downstream: &rancher.Downstream{}, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
+	c.owes()
 	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
 		t.Fatal(err)
 	}

@@ -48,12 +48,18 @@ type scenario struct {
 // begin starts a cluster with the given control planes; no manager runs yet.
 func begin(t *testing.T, machines ...string) *scenario {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real control planes")
-	}
 	timing := cluster.Short
 	if soaks() {
 		timing = cluster.Defaults
+	}
+	return beginWith(t, timing, machines...)
+}
+
+// beginWith begins with other timings of leader election.
+func beginWith(t *testing.T, timing cluster.Timing, machines ...string) *scenario {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real control planes")
 	}
 	t.Parallel() // it is mostly waiting
 	c, err := cluster.Start(t.Context(), folder(t), timing)
@@ -64,18 +70,23 @@ func begin(t *testing.T, machines ...string) *scenario {
 	explain(t, c.LastWords)
 	s := &scenario{T: t, cluster: c, agent: agent.New(c, machines...), began: time.Now()}
 	t.Cleanup(s.agent.Stop)
-	t.Cleanup(func() {
-		if !s.ended && !t.Failed() {
-			t.Error("the scenario has no last line")
-		}
-	})
 	s.record()
 	return s
+}
+
+// owes makes a test fail that passes without its last line.
+func (s *scenario) owes() {
+	s.Cleanup(func() {
+		if !s.ended && !s.Failed() {
+			s.Error("the scenario has no last line")
+		}
+	})
 }
 
 // record begins to watch the cluster, until the test ends.
 func (s *scenario) record() {
 	s.Helper()
+	s.owes()
 	s.patience = 2*s.cluster.Timing.Takeover() + cluster.Patience
 	var err error
 	if s.client, err = s.cluster.Client(cluster.Admin); err != nil {
@@ -217,15 +228,19 @@ func (s *scenario) story() string {
 	return recorder.String(s.timeline(recorder.Service, s.began))
 }
 
-// end prints the last line of a scenario that has passed.
+// end prints the last line of a scenario that has passed. One without a cluster had no owner to watch.
 func (s *scenario) end(name string) {
 	s.Helper()
 	s.ended = true
-	s.Logf("who owned the service controller\n%s", s.story())
-	if err := s.recorder.Stop(); err != nil {
-		s.Error(err)
+	var timeline []recorder.Interval
+	if s.recorder != nil {
+		s.Logf("who owned the service controller\n%s", s.story())
+		if err := s.recorder.Stop(); err != nil {
+			s.Error(err)
+		}
+		timeline = s.timeline(recorder.Service, s.began)
 	}
 	if !s.Failed() {
-		fmt.Println(recorder.Line(name, s.timeline(recorder.Service, s.began)))
+		fmt.Println(recorder.Line(name, timeline))
 	}
 }

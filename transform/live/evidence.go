@@ -52,7 +52,7 @@ func (j *judge) outside() string {
 // What people call the kinds.
 var called = map[string]string{
 	observation.Nodes: "nodes", observation.Leases: "leases of kube-system", observation.DaemonSets: "daemonsets of kube-system",
-	observation.Pods: "pods of kube-system", observation.Services: "services", observation.Volumes: "persistentvolumes",
+	observation.Pods: "pods of kube-system", observation.Services: "services", observation.Events: "events", observation.Volumes: "persistentvolumes",
 	observation.StorageClasses: "storageclasses", observation.CSINodes: "csinodes",
 }
 
@@ -73,9 +73,13 @@ func seen(kinds ...string) func(*judge) string {
 	}
 }
 
-// nothing is what a rule needs that is about objects of Rancher's own cluster: all
-// others have none.
-func nothing(*judge) string { return "" }
+// ranchers requires the objects of Rancher's own cluster; all others have none.
+func ranchers(j *judge) string {
+	if len(j.Withheld) == 0 {
+		return ""
+	}
+	return "these permissions are missing on Rancher's own cluster: " + strings.Join(j.Withheld, ", ")
+}
 
 // compared also requires a snapshot.
 func compared(kind string) func(*judge) string {

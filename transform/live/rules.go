@@ -46,7 +46,7 @@ func checked() []transform.Checked[*judge] {
 func rules() []rule {
 	return []rule{
 		live("ccm-args-unsafe", transform.Error, chartOn, (*judge).ccmArgsUnsafe, anyArguments, nil, "The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr."),
-		live("cluster-not-settled", transform.Error, always, (*judge).clusterNotSettled, nothing, nil, "On Rancher's own cluster: Rancher or a machine has not taken over the last change of a cluster."),
+		live("cluster-not-settled", transform.Error, always, (*judge).clusterNotSettled, ranchers, nil, "On Rancher's own cluster: Rancher or a machine has not taken over the last change of a cluster."),
 		live("cordon-left", transform.Error, released, (*judge).cordonLeft, seen(observation.Nodes), []string{transform.UncordonControlPlane}, "A node that rke-lm cordoned was not released."),
 		live("daemonset-empty", transform.Error, chartOn, (*judge).daemonSetEmpty, anyManager, chartOn, "The DaemonSet of the cloud-controller-manager wants no pods, or not as many as there are control planes, or they are not all ready. A rollout of no pods counts as done."),
 		live("daemonset-restarting", transform.Error, chartOn, (*judge).daemonSetRestarting, seen(observation.Pods), nil, "A cloud-controller-manager restarted since it has the migration lease or its own, or ends again and again."),
@@ -57,6 +57,7 @@ func rules() []rule {
 		live("lease-rbac-missing", transform.Error, always, (*judge).leaseRBACMissing, reviews, always[:1], "A manager that has to lock the migration lease may not, or the cloud-controller-manager may not lock its own."),
 		live("lease-wrong-owner", transform.Error, always[1:], (*judge).leaseWrongOwner, seen(observation.Leases), underLease, "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing."),
 		live("load-balancer-changed", transform.Warning, always, (*judge).loadBalancerChanged, compared(observation.Services), nil, "A Service has another load balancer than in the snapshot."),
+		live(LoadBalancerPending, transform.Error, always, (*judge).loadBalancerPending, clocked, nil, "A Service of type LoadBalancer has had none for 5 minutes, by the API server's clock, and its Events say why. A warning before the switch, because the migration has changed nothing for it yet, and where it had none in the snapshot either. Services of another controller do not count: those with a loadBalancerClass, and those of the AWS Load Balancer Controller."),
 		live("node-new", transform.Error, always, (*judge).nodeNew, compared(observation.Nodes), nil, "A Node is not in the snapshot."),
 		live("node-not-ready", transform.Error, always, (*judge).nodeNotReady, conditions, nil, "The condition Ready of a Node is not True, and the Node is a control plane or was ready in the snapshot. A warning for any other Node."),
 		live("node-renamed", transform.Error, always, (*judge).nodeRenamed, compared(observation.Nodes), nil, "A Node has another name, UID or provider ID than in the snapshot."),

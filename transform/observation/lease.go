@@ -17,6 +17,9 @@ type Lease struct {
 	// long it has not: since that change, or since the first look.
 	Changed       bool    `json:"changed"`
 	SilentSeconds float64 `json:"silentSeconds"`
+	// Replaced says that the container of the holder was seen replaced, and that the
+	// holder has not renewed since.
+	Replaced bool `json:"replaced,omitempty"`
 }
 
 // Life says whether a lease is held by somebody alive.
@@ -42,7 +45,7 @@ func (l Lease) Life() Life {
 		duration = usualDuration
 	}
 	switch {
-	case l.Holder == "", l.SilentSeconds >= float64(duration):
+	case l.Holder == "", l.Replaced, l.SilentSeconds >= float64(duration):
 		return Dead
 	case l.Changed:
 		return Live

@@ -23,12 +23,18 @@ type Observation struct {
 	// Seen is when the look ended, by the clock of the machine that looked.
 	Seen    time.Time `json:"seen"`
 	Version string    `json:"version,omitempty"` // of the API server
+	// Clock is the newest time that the API server itself wrote into what was read: no
+	// later than now by its own clock. Holders renew leases every few seconds, so on a
+	// live cluster it is no more than that old.
+	Clock time.Time `json:"clock,omitzero"`
 
 	Nodes      []Node      `json:"nodes"`
 	Leases     []Lease     `json:"leases"` // of kube-system
 	DaemonSets []DaemonSet `json:"daemonSets"`
 	Managers   []Manager   `json:"managers"`
 	Services   []Service   `json:"services"` // of type LoadBalancer
+	// EventsDenied says that the user may not list Events, so that no Service has a Failure.
+	EventsDenied bool `json:"eventsDenied,omitempty"`
 
 	Volumes        []Volume       `json:"volumes,omitempty"`        // in-tree ones
 	StorageClasses []string       `json:"storageClasses,omitempty"` // in-tree ones
@@ -36,6 +42,8 @@ type Observation struct {
 	Reviews        []AccessReview `json:"reviews,omitempty"`
 	ControlPlanes  []ControlPlane `json:"controlPlanes,omitempty"` // on Rancher's own cluster
 	MachinePlans   []MachinePlan  `json:"machinePlans,omitempty"`  // on Rancher's own cluster
+	// Withheld are the rights without which Rancher's objects were not all seen.
+	Withheld []string `json:"withheld,omitempty"`
 
 	// FollowedSeconds is for how long the leases were followed after the first look;
 	// 0 for one look.
@@ -61,6 +69,7 @@ const (
 	DaemonSets     = "DaemonSet.apps"
 	Pods           = "Pod"
 	Services       = "Service"
+	Events         = "Event"
 	Volumes        = "PersistentVolume"
 	StorageClasses = "StorageClass.storage.k8s.io"
 	CSINodes       = "CSINode.storage.k8s.io"
@@ -118,13 +127,6 @@ func (o *Observation) Lease(name string) (Lease, bool) {
 type NodeDrivers struct {
 	Node    string   `json:"node"`
 	Drivers []string `json:"drivers"`
-}
-
-// Service is a Service of type LoadBalancer.
-type Service struct {
-	Namespace string   `json:"namespace"`
-	Name      string   `json:"name"`
-	Hosts     []string `json:"hosts"` // host names or addresses of its load balancer
 }
 
 // Volume is a use of an in-tree EBS volume.

@@ -31,7 +31,10 @@ type NodeIdentity struct {
 // Snapshot returns what of an observation has to stay. reached is the stage that
 // shows on the cluster.
 func (o *Observation) Snapshot(reached string) Snapshot {
-	s := Snapshot{APIVersion: APIVersion, Kind: SnapshotKind, Taken: o.Seen, Reached: reached, Nodes: []NodeIdentity{}, LoadBalancers: append([]Service{}, o.Services...)}
+	s := Snapshot{APIVersion: APIVersion, Kind: SnapshotKind, Taken: o.Seen, Reached: reached, Nodes: []NodeIdentity{}, LoadBalancers: []Service{}}
+	for _, v := range o.Services {
+		s.LoadBalancers = append(s.LoadBalancers, Service{Namespace: v.Namespace, Name: v.Name, Hosts: v.Hosts})
+	}
 	for _, n := range o.Nodes {
 		s.Nodes = append(s.Nodes, NodeIdentity{n.Name, n.UID, n.ProviderID, n.IsReady()})
 	}

@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -24,14 +25,15 @@ type Look struct {
 type Timeline struct {
 	Handovers []Handover
 
-	watch   observation.Watch
-	ages    ages
-	last    *moment
-	queue   []moment               // not told yet, the oldest first
-	pending map[string]*resolution // leases that did not move yet
-	holders map[string]string      // identities by component, as far as seen
-	lease   holding
-	done    []Interval
+	watch    observation.Watch
+	replaced Replaced
+	ages     ages
+	last     *moment
+	queue    []moment               // not told yet, the oldest first
+	pending  map[string]*resolution // leases that did not move yet
+	holders  map[string]string      // identities by component, as far as seen
+	lease    holding
+	done     []Interval
 }
 
 // moment is a look with the time until the next one.
@@ -65,7 +67,7 @@ func (t *Timeline) Add(l Look) []Interval {
 		t.close(l.At)
 	}
 	m := moment{asked: l.Asked, at: l.At, processes: ReadAll(l.Managers), leases: map[string]held{}}
-	leases := t.watch.Look(l.Asked, l.At, l.Leases)
+	leases := t.replaced.Look(l.Asked, l.At, m.processes, t.watch.Look(l.Asked, l.At, l.Leases))
 	for _, r := range leases {
 		h := t.held(r)
 		h.Since = t.ages.of(r.Name+" "+r.Holder, l.At)
@@ -73,7 +75,7 @@ func (t *Timeline) Add(l Look) []Interval {
 	}
 	for i := range m.processes {
 		p := &m.processes[i]
-		p.Since = t.ages.of(p.Pod+" "+strings.Join(p.Manager.Args, " "), l.At)
+		p.Since = t.ages.of(cmp.Or(p.Container, p.Path()+" "+strings.Join(p.Manager.Args, " ")), l.At)
 	}
 	t.ages.began = true
 	for name, r := range t.pending {
@@ -114,7 +116,7 @@ func (t *Timeline) close(at time.Time) {
 	if at.Sub(m.asked) > observation.Blind {
 		m.blind = unseen
 		t.resolveAll()
-		t.watch, t.ages, t.lease = observation.Watch{}, ages{}, holding{}
+		t.watch, t.replaced, t.ages, t.lease = observation.Watch{}, Replaced{}, ages{}, holding{}
 	}
 	t.queue = append(t.queue, m)
 }

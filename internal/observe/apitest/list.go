@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -76,8 +77,24 @@ func (s *Server) workloads(r *http.Request, q url.Values) (answer, bool) {
 	case "/api/v1/pods":
 		pods := slices.DeleteFunc(s.selected(q), func(p corev1.Pod) bool { return !here(p.ObjectMeta) })
 		return page("PodList", pods, q, func(l []corev1.Pod, m metav1.ListMeta) marshaler { return &corev1.PodList{ListMeta: m, Items: l} }), true
+	case "/api/v1/events":
+		events := slices.DeleteFunc(s.warned(q), func(e corev1.Event) bool { return !here(e.ObjectMeta) })
+		return page("EventList", events, q, func(l []corev1.Event, m metav1.ListMeta) marshaler { return &corev1.EventList{ListMeta: m, Items: l} }), true
 	}
 	return answer{}, false
+}
+
+// warned returns the Events that the field selector of a request matches
+// (k8s.io/kubernetes/pkg/registry/core/event).
+func (s *Server) warned(q url.Values) []corev1.Event {
+	selector, err := fields.ParseSelector(q.Get("fieldSelector"))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Events), func(e corev1.Event) bool {
+		about := e.InvolvedObject
+		return !selector.Matches(fields.Set{"involvedObject.kind": about.Kind, "involvedObject.namespace": about.Namespace, "involvedObject.name": about.Name, "type": e.Type})
+	})
 }
 
 func (s *Server) storage(r *http.Request, q url.Values) answer {
@@ -104,6 +121,7 @@ func (s *Server) renewed() []coordinationv1.Lease {
 	for i := range s.Leases {
 		if s.Renews[s.Leases[i].Name] {
 			s.Leases[i].Spec.RenewTime = &now
+			s.Leases[i].ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "lab", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: now.Time}}}
 		}
 	}
 	return s.Leases

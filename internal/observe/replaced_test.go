@@ -1,0 +1,79 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// contain gives the pod of the first kube-controller-manager, which holds both leases,
+// a container.
+func contain(s *apitest.Server, id string, state corev1.ContainerState) {
+	s.Do(func() {
+		s.Pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kube-controller-manager", ContainerID: id, State: state}}
+	})
+}
+
+var (
+	runs  = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	waits = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	over  = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+)
+
+// The lease lasts 15 seconds longer than its holder, whose pod stays the same one
+// where it is restarted in place.
+func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		id    string
+		state corev1.ContainerState
+		want  observation.Life
+	}{
+		"the same container":                  {"containerd://1", runs, observation.Live},
+		"another one in the same pod":         {"containerd://2", runs, observation.Dead},
+		"one that waits to be started again":  {"containerd://1", waits, observation.Dead},
+		"one that has ended":                  {"containerd://1", over, observation.Dead},
+		"one that no kubelet has told so far": {"", corev1.ContainerState{}, observation.Live},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := apitest.Start(t)
+				s.Fill(3)
+				contain(s, "containerd://1", runs)
+				ob := observer(t, s, time.Minute)
+				o, err := ob.Look(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				if err := ob.Again(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+				if l, _ := o.Lease("kube-controller-manager"); l.Life() != observation.Live {
+					t.Fatalf("%+v", l)
+				}
+				s.Do(func() { clear(s.Renews) })
+				contain(s, c.id, c.state)
+				time.Sleep(time.Second)
+				if err := ob.Again(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+				for _, lease := range []string{"kube-controller-manager", "cloud-provider-extraction-migration"} {
+					if l, _ := o.Lease(lease); l.Life() != c.want {
+						t.Errorf("%s: %s, %+v", lease, l.Life(), l)
+					}
+				}
+				if l, _ := o.Lease("cloud-controller-manager"); l.Life() != observation.Live {
+					t.Errorf("%+v", l)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,174 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+// balanced is a Service of type LoadBalancer that has none.
+func balanced(namespace, name string, at time.Time) corev1.Service {
+	return corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "u-1", CreationTimestamp: metav1.NewTime(at)},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
+	}
+}
+
+// warned is an Event of the service controller.
+func warned(s corev1.Service, message string, at time.Time) corev1.Event {
+	return corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name + "." + message[:1]},
+		InvolvedObject: corev1.ObjectReference{Kind: "Service", Namespace: s.Namespace, Name: s.Name, UID: s.UID},
+		Type:           corev1.EventTypeWarning, Reason: "SyncLoadBalancerFailed", Message: message,
+		Source: corev1.EventSource{Component: "service-controller"}, LastTimestamp: metav1.NewTime(at),
+	}
+}
+
+func TestAServiceThatIsPendingIsKeptWithItsLastWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.Hold("kube-controller-manager", "k")
+		s.Renews["kube-controller-manager"] = true
+		at := time.Now().Add(-time.Hour).UTC()
+		web := balanced("shop", "web", at)
+		old, other, normal, former := warned(web, "a first try", at), warned(web, "z by another", at.Add(time.Hour)), warned(web, "y normal", at.Add(time.Hour)), warned(web, "x of an earlier Service", at.Add(time.Hour))
+		other.Source.Component, normal.Type, former.InvolvedObject.UID = "kube-proxy", corev1.EventTypeNormal, "u-0"
+		s.Services = []corev1.Service{web}
+		s.Events = []corev1.Event{warned(web, "Error syncing load balancer: AccessDenied, key AKIAIOSFODNN7EXAMPLE\n\tstatus code: 403, request id: 1", at.Add(time.Minute)), old, other, normal, former}
+		o := look(t, s)
+		want := []observation.Service{{
+			Namespace: "shop", Name: "web", Hosts: []string{}, UID: "u-1", Asked: at,
+			Failure: &observation.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: AccessDenied, key <redacted>"},
+		}}
+		if diff := cmp.Diff(want, o.Services); diff != "" {
+			t.Error(diff)
+		}
+		if got := o.Services[0].For(o.Clock); got < time.Hour-time.Minute || got > time.Hour {
+			t.Errorf("pending for %s", got)
+		}
+		if s.Count("/events") != 1 || s.Count("/api/v1/events") != 0 {
+			t.Errorf("%d requests for events, %d for all", s.Count("/events"), s.Count("/api/v1/events"))
+		}
+	})
+}
+
+// A Service may have been of another type for years.
+func TestAServiceAsksForALoadBalancerWhenItGetsItsType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		made, typed := time.Now().Add(-1000*time.Hour).UTC(), time.Now().Add(-time.Hour).UTC()
+		web := balanced("shop", "web", made)
+		entry := func(at time.Time, fields string) metav1.ManagedFieldsEntry {
+			return metav1.ManagedFieldsEntry{Manager: "m", Time: &metav1.Time{Time: at}, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		}
+		web.ManagedFields = []metav1.ManagedFieldsEntry{
+			entry(typed, `{"f:spec":{"f:type":{}}}`),
+			entry(typed.Add(time.Minute), `{"f:metadata":{"f:finalizers":{".":{}}}}`),
+			{Manager: "none"},
+		}
+		s.Services = []corev1.Service{web}
+		if o := look(t, s); !o.Services[0].Asked.Equal(typed) {
+			t.Errorf("asked at %s, not %s", o.Services[0].Asked, typed)
+		}
+	})
+}
+
+func TestEventsAreReadOnlyWhereAServiceIsPending(t *testing.T) {
+	class, external := balanced("shop", "class", time.Now()), balanced("shop", "external", time.Now())
+	class.Spec.LoadBalancerClass = new("service.k8s.aws/nlb")
+	external.Annotations = map[string]string{"service.beta.kubernetes.io/aws-load-balancer-type": "external"}
+	ip := balanced("shop", "ip", time.Now())
+	ip.Annotations = map[string]string{"service.beta.kubernetes.io/aws-load-balancer-type": "nlb-ip"}
+	gone := balanced("shop", "gone", time.Now())
+	gone.DeletionTimestamp = new(metav1.Now())
+	served := balanced("shop", "served", time.Now())
+	served.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}
+	nlb := balanced("shop", "nlb", time.Now())
+	nlb.Annotations = map[string]string{"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}
+	for name, c := range map[string]struct {
+		services  []corev1.Service
+		each, all int
+	}{
+		"none":                          {nil, 0, 0},
+		"of others, deleted and served": {[]corev1.Service{class, external, ip, gone, served}, 0, 0},
+		"a network load balancer":       {[]corev1.Service{nlb}, 1, 0},
+		"many":                          {many(40), 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := apitest.Start(t)
+				s.Fill(3)
+				s.Services = c.services
+				o := look(t, s)
+				if all := s.Count("/api/v1/events"); all != c.all || s.Count("/events")-all != c.each {
+					t.Errorf("%d requests for all events, %d for those of a namespace: %+v", all, s.Count("/events")-all, o.Services)
+				}
+				for _, r := range s.Requests {
+					if f := r.URL.Query().Get("fieldSelector"); strings.HasSuffix(r.URL.Path, "/events") && !strings.HasPrefix(f, "involvedObject.kind=Service,type=Warning") {
+						t.Errorf("%s selects %q", r.URL.Path, f)
+					}
+				}
+			})
+		})
+	}
+}
+
+func many(n int) (list []corev1.Service) {
+	for i := range n {
+		list = append(list, balanced("shop", fmt.Sprint("web-", i), time.Now()))
+	}
+	return list
+}
+
+func TestWithoutThePermissionForEventsTheRestIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		s.Services = []corev1.Service{balanced("shop", "web", time.Now())}
+		s.Fault = func(r *http.Request) apitest.Fault {
+			if !strings.HasSuffix(r.URL.Path, "/events") {
+				return apitest.Fault{}
+			}
+			return apitest.Fault{Status: http.StatusForbidden, Body: `{"kind":"Status","apiVersion":"v1","code":403,"message":"events is forbidden: User \"u\" cannot list resource \"events\""}`}
+		}
+		if o := look(t, s); !o.EventsDenied || len(o.Services) != 1 || o.Services[0].Failure != nil {
+			t.Errorf("%+v", o.Services)
+		}
+	})
+}
+
+const pendingJSON = `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"shop","uid":"u-1","creationTimestamp":"2025-03-09T08:00:00Z"},"spec":{"type":"LoadBalancer"},"status":{"loadBalancer":{}}}`
+
+func TestADumpTellsTheTimeByWhatTheAPIServerWrote(t *testing.T) {
+	o, err := dumped(t, list(pendingJSON,
+		`{"apiVersion":"v1","kind":"Event","metadata":{"name":"web.1","namespace":"shop","uid":"u-2","creationTimestamp":"2025-03-11T08:00:00Z"},"involvedObject":{"kind":"Service","name":"web","namespace":"shop","uid":"u-1"},"type":"Warning","reason":"SyncLoadBalancerFailed","message":"m","lastTimestamp":"2039-01-01T00:00:00Z"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Services[0].For(o.Clock); got != 48*time.Hour || o.Services[0].Failure == nil || !o.Looked(observation.Events) {
+		t.Errorf("%s, %+v", got, o.Services[0])
+	}
+}
+
+// Snapshots are read by other versions, strictly.
+func TestASnapshotHoldsOfAServiceItsLoadBalancerAlone(t *testing.T) {
+	o := observation.Observation{Services: []observation.Service{{Namespace: "shop", Name: "web", Hosts: []string{}, UID: "u-1", Asked: time.Now(), Failure: &observation.Failure{}}}}
+	if diff := cmp.Diff([]observation.Service{{Namespace: "shop", Name: "web", Hosts: []string{}}}, o.Snapshot("").LoadBalancers); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,99 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/recorder"
+)
+
+// answer is what rke-lm owners says to programs at its end.
+type answer struct {
+	Intervals []struct {
+		From, To   time.Time
+		Count, Why string
+	}
+	Arguments []struct{ From string }
+	Seconds   map[string]float64
+}
+
+// owning runs rke-lm owners beside the scenario. The function that it returns interrupts it, and tells what
+// it said and the seconds by owners that were true meanwhile.
+func (s *scenario) owning(flags ...string) func() (answer, [3]float64) {
+	s.Helper()
+	file, err := tool()
+	if err != nil {
+		s.Fatal(err)
+	}
+	config, err := s.cluster.Kubeconfig(cluster.Admin)
+	if err != nil {
+		s.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.Cleanup(cancel)
+	var out, complaints bytes.Buffer
+	cmd := exec.CommandContext(ctx, file, append([]string{"owners", "--kubeconfig", config, "-o", "json"}, flags...)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"HOME=" + s.cluster.Dir}, &out, &complaints
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	return func() (said answer, truth [3]float64) {
+		s.Helper()
+		truth[0], truth[1], truth[2] = recorder.Seconds(s.timeline(recorder.Service, began))
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			s.Fatal(err)
+		}
+		_ = cmd.Wait() // its code says that it was interrupted
+		if err := json.Unmarshal(out.Bytes(), &said); err != nil {
+			s.Fatalf("%v\n%s%s", err, out.String(), complaints.String())
+		}
+		s.Logf("owners said %v, true was %.1f, unknown:", said.Seconds, truth)
+		for _, i := range said.Intervals {
+			s.Logf("  %s %5.1f s  %s %s", i.From.Format("15:04:05.0"), i.To.Sub(i.From).Seconds(), i.Count, i.Why)
+		}
+		return said, truth
+	}
+}
+
+// A leader is replaced in place, again and again: its pod stays, its container does not. The lease outlives
+// it, and the hole begins when it ends.
+func TestAReplacedLeaderOwnsNothingAlthoughItsLeaseLasts(t *testing.T) {
+	if soaks() {
+		t.Skip("has the default timings anyway")
+	}
+	s := beginWith(t, cluster.Defaults, "cp-1") // short leases would hide the difference
+	s.kubelets(s.join())
+	s.rollOut(s.wanted(planned(t, document(t, "rke2.yaml")).Start))
+	s.leads(cluster.KCM)
+	s.eventually("an owner", func(context.Context) bool { return s.owner() == cluster.KCM })
+	end := s.owning()
+	const times = 2
+	for range times {
+		time.Sleep(3 * time.Second)
+		s.kill(cluster.KCM)
+		s.eventually("no owner", func(context.Context) bool { return s.owner() == "" })
+		s.eventually("an owner again", func(context.Context) bool { return s.owner() == cluster.KCM })
+	}
+	time.Sleep(3 * time.Second)
+	said, truth := end()
+	// Each hole is seen when the pods are next looked at, and its end when the lease is.
+	if late := math.Abs(truth[0] - said.Seconds["0"]); late > times*(2.5+s.slack().Seconds()) || truth[0] < times*10 {
+		t.Errorf("%.1f s without an owner, and owners says %.1f", truth[0], said.Seconds["0"])
+	}
+	if said.Seconds["2"] > 0 {
+		t.Errorf("owners says two for %.1f s", said.Seconds["2"])
+	}
+	s.neverTwo()
+	s.end("replaced-leader")
+}
