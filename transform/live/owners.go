@@ -36,11 +36,11 @@ func (j *judge) twoOwners() []transform.Finding {
 	causes := ownership.Causes(j.processes, leases, s.Doubled)
 	return append(twins, found(leasePath(j.lease().Name),
 		fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")),
-		remedy(causes)))
+		apart(causes)))
 }
 
-// remedy says what to do about managers that own the same controllers.
-func remedy(causes []ownership.Process) string {
+// apart says what to do about managers that own the same controllers.
+func apart(causes []ownership.Process) string {
 	const stop = "stop one of the two now: scale the cloud-controller-manager down, or "
 	if len(locks(causes)) > 1 {
 		return stop + "give both configurations the same leaderName"
