@@ -136,20 +136,6 @@ func (w *world) lead(inTree, migrates, installed, joins bool) {
 	}
 }
 
-// gone ends the leader of the last stage but one; another one leads after the gap.
-func (w *world) gone(leader string) {
-	if w.holder("cloud-controller-manager") != leader || w.led.Load() {
-		return
-	}
-	w.api.Do(func() { delete(w.api.Renews, "cloud-controller-manager") })
-	w.leaves.Do(func() {
-		time.AfterFunc(w.gap, func() {
-			w.hold("cloud-controller-manager", apitest.NodeName(2)+"_e90b")
-			w.led.Store(true)
-		})
-	})
-}
-
 // hold lets somebody hold a lease.
 func (w *world) hold(lease, holder string) { w.api.Do(func() { w.api.Hold(lease, holder) }) }
 
