@@ -22,7 +22,7 @@ func Component(image string, command []string) string {
 	if name == observation.KubeManager || runs(command, observation.KubeManager) {
 		return observation.KubeManager
 	}
-	if ccm.IsManager(image, args.Command(command)) {
+	if ccm.IsManager(image, args.Command(spoken(command))) {
 		return observation.CloudManager
 	}
 	return ""
@@ -62,6 +62,14 @@ var shells = []string{"sh", "bash", "ash", "dash"}
 // scripted reports whether a command is a shell with a script.
 func scripted(command []string) bool {
 	return len(command) > 0 && slices.Contains(shells, path.Base(command[0]))
+}
+
+// spoken returns the words of a command, also those of a shell's script.
+func spoken(command []string) []string {
+	if !scripted(command) {
+		return command
+	}
+	return strings.Fields(strings.Join(command, " "))
 }
 
 // calls reports whether a script runs a program: it is the word where a command
