@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 
@@ -46,8 +47,8 @@ func (a *givenArguments) of(ctx context.Context, managers []observation.Manager)
 		}
 	}
 	var list []ownership.Given
-	for _, v := range a.versions {
-		list = append(list, v.List()...)
+	for _, of := range slices.Sorted(maps.Keys(a.versions)) {
+		list = append(list, a.versions[of].List()...)
 	}
 	for _, g := range list {
 		if !slices.Contains(a.from, g.From) {

@@ -31,6 +31,8 @@ type ownersOptions struct {
 	readAt    time.Time // when the managers were asked for
 	lookedAt  time.Time
 	outage    outage
+
+	saidNarrow bool
 }
 
 const (
@@ -144,6 +146,7 @@ func (w *ownersOptions) look(ctx context.Context, observer *observe.Observer) er
 		if err := observer.Managers(ctx, &o); err != nil {
 			return kubeapi.Refusal(err)
 		}
+		w.narrow(o.KubeSystemOnly)
 		given, err := w.arguments.of(ctx, o.Managers)
 		if err != nil {
 			return kubeapi.Refusal(err)
@@ -157,6 +160,14 @@ func (w *ownersOptions) look(ctx context.Context, observer *observe.Observer) er
 	w.lookedAt = time.Now()
 	w.tell(w.timeline.Add(ownership.Look{Asked: asked, At: w.lookedAt, Leases: o.Leases, Managers: w.managers, Given: w.given}))
 	return nil
+}
+
+// narrow says once that managers in other namespaces are not seen.
+func (w *ownersOptions) narrow(is bool) {
+	if is && !w.saidNarrow {
+		fmt.Fprintln(w.err, "nothing is judged outside kube-system: listing daemonsets, deployments and pods of all namespaces is not allowed; docs/permissions.md has the roles")
+	}
+	w.saidNarrow = is || w.saidNarrow
 }
 
 // tell keeps intervals, and prints them as they come where people read.
