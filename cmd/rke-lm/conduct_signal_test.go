@@ -9,11 +9,14 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,15 +28,21 @@ import (
 // process starts migrate as a process of its own.
 func (w *world) process(t *testing.T) *process {
 	t.Helper()
+	server := httptest.NewTLSServer(w) // of another process
+	t.Cleanup(func() { w.end(); server.Close() })
+	return started(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json",
+		"--rancher-url", server.URL, "--token-file", w.rancher.TokenFile(t), "--insecure-skip-tls-verify")
+}
+
+// started starts a command as a process of its own.
+func started(t *testing.T, args ...string) *process {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewTLSServer(w) // of another process
-	t.Cleanup(func() { w.end(); server.Close() })
 	c := exec.Command(self)
-	c.Args = []string{"rke-lm", "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json",
-		"--rancher-url", server.URL, "--token-file", w.rancher.TokenFile(t), "--insecure-skip-tls-verify"}
+	c.Args = append([]string{"rke-lm"}, args...)
 	p := &process{Cmd: c}
 	c.Stderr = &p.said
 	if p.out, err = c.StdoutPipe(); err == nil {
@@ -125,5 +134,36 @@ func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
 		t.Errorf("%v %s", err, &p.said)
+	}
+}
+
+// TestAnInterruptEndsALookAtABodyThatStreams: the server answers, and never to the end.
+func TestAnInterruptEndsALookAtABodyThatStreams(t *testing.T) {
+	streams := make(chan bool, 100)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for r.Context().Err() == nil {
+			w.Write(bytes.Repeat([]byte(" "), 1<<10))
+			http.NewResponseController(w).Flush()
+			select {
+			case streams <- true:
+			default:
+			}
+		}
+	}))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	file := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf("{kind: Config, clusters: [{name: a, cluster: {server: %q, insecure-skip-tls-verify: true}}], contexts: [{name: a, context: {cluster: a}}], current-context: a}", server.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := started(t, "verify", "--kubeconfig", file)
+	<-streams
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, p.out)
+	if p.Wait(); p.ProcessState.ExitCode() != exitFailed || p.said.String() != "error: get the version: interrupted\n" {
+		t.Errorf("%s: %s", p.ProcessState, &p.said)
 	}
 }

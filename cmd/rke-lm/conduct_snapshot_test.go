@@ -115,6 +115,35 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 	})
 }
 
+// An agent tries a snapshot three times, and Rancher then gives it up.
+func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		follow := w.follow
+		phase := func(is string) {
+			w.rancher.Edit("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/orchard", func(o map[string]any) {
+				o["status"].(map[string]any)["etcdSnapshotCreatePhase"] = is
+			})
+		}
+		w.follow = func() {
+			follow()
+			phase("Started")
+			w.tried("3", "3", refusedPull)
+		}
+		shown := false
+		r := w.run(t, "one", func(e outputs.RunEvent) {
+			if e.Type == outputs.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 3 tries of its plan failed") && strings.Contains(e.Message, "no space left on device") {
+				shown = true
+				phase("Failed")
+			}
+		})
+		r.Etcd = true
+		if err := r.Migrate(t.Context()); exitCode(err) != exitFailed || !shown || !strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") || strings.Contains(fmt.Sprint(err), "Sommer") {
+			t.Errorf("shown %v: %v", shown, err)
+		}
+	})
+}
+
 func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := backedUp(t)

@@ -56,21 +56,31 @@ func rolesOf(verb string) string {
 			title += ":"
 		}
 		if text != "" {
-			fmt.Fprintf(&b, "%s\n\n```yaml\n%s```\n\n", title, text)
+			writeBlock(&b, title, text)
 		}
+	}
+	if rows := rowsFor(verb, "", func(r rights.Row) bool { return r.When == rights.Local }); len(rows) > 0 {
+		writeBlock(&b, "On Rancher's own cluster when it is the one to look at, besides those for the cluster itself:", rolesWith(verb, "", rows))
 	}
 	return b.String()
 }
 
-func rowsFor(verb, distro string, downstream bool) []rights.Row {
+func writeBlock(b *strings.Builder, title, text string) {
+	fmt.Fprintf(b, "%s\n\n```yaml\n%s```\n\n", title, text)
+}
+
+func rowsFor(verb, distro string, fits func(rights.Row) bool) []rights.Row {
 	return slices.DeleteFunc(rights.Table(), func(r rights.Row) bool {
-		return !slices.Contains(r.For, verb) || r.Downstream != downstream || r.Distro != "" && r.Distro != distro
+		return !slices.Contains(r.For, verb) || !fits(r) || r.Distro != "" && r.Distro != distro
 	})
 }
 
-// roles writes a ClusterRole, and a Role for each namespace.
 func roles(verb, distro string, downstream bool) string {
-	rows := rowsFor(verb, distro, downstream)
+	return rolesWith(verb, distro, rowsFor(verb, distro, func(r rights.Row) bool { return r.Downstream == downstream && r.When != rights.Local }))
+}
+
+// rolesWith writes a ClusterRole, and a Role for each namespace.
+func rolesWith(verb, distro string, rows []rights.Row) string {
 	var namespaces, texts []string
 	for _, r := range rows {
 		if !slices.Contains(namespaces, r.Namespace) {
@@ -83,7 +93,11 @@ func roles(verb, distro string, downstream bool) string {
 		if n != "" {
 			kind, in = "Role", "\n  namespace: "+home(n, distro)
 		}
-		text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: rke-lm-%s%s\nrules:\n", kind, verb, in)
+		name := verb
+		if rows[0].When == rights.Local {
+			name += "-" + rights.Local
+		}
+		text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: rke-lm-%s%s\nrules:\n", kind, name, in)
 		for _, r := range rows {
 			if r.Namespace == n {
 				text += rule(r, distro)

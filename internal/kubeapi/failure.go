@@ -152,6 +152,8 @@ func (u *Unreached) Error() string {
 	}
 	advice := "check the network and the API server"
 	switch {
+	case errors.Is(u.Err, context.Canceled):
+		return u.What + ": interrupted"
 	case untrusted(u.Err):
 		advice = "check the address and the certificate authority of the cluster, and who else may answer there"
 	case Unidentified(u.Err):

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/ownership"
 	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // newest returns the newest of a time and those that the API server wrote into leases.
@@ -101,17 +102,40 @@ func keepManager(p *corev1.Pod, find configMaps) (observation.Manager, bool) {
 }
 
 // arguments returns what a container runs, as lines that may be shown. A secret may
-// be an item of its own, behind the flag that announces it.
+// be an item of its own, after the flag that names it.
 func arguments(c corev1.Container) []string {
 	out, flag := []string{}, ""
 	for _, a := range slices.Concat(c.Command, c.Args) {
-		shown, _ := redact.Value(flag, a).(string)
-		out = append(out, shown)
+		out = append(out, shown(flag, a))
 		if flag = ""; strings.HasPrefix(a, "--") && !strings.Contains(a, "=") {
 			flag = strings.TrimPrefix(a, "--")
 		}
 	}
 	return out
+}
+
+// shown returns an argument without secrets, also where it is YAML or JSON. Of a text
+// of several lines, such as a script, no decision reads more than the first one.
+func shown(flag, argument string) string {
+	name := ""
+	if key, value, assigned := strings.Cut(argument, "="); assigned && strings.HasPrefix(key, "--") {
+		name, flag, argument = key+"=", strings.TrimLeft(key, "-"), value
+	}
+	line, _, several := strings.Cut(argument, "\n")
+	text, _ := redact.Value(flag, readable(line)).(string)
+	if several {
+		text += " " + redact.Mark
+	}
+	return name + text
+}
+
+// readable returns YAML or other text without secrets.
+func readable(text string) string {
+	d, err := yamledit.ParseString("", text)
+	if err != nil {
+		return redact.Text(text)
+	}
+	return string(redact.Document(d))
 }
 
 // hosts returns the names that a process in a pod takes for its host's. Under the
@@ -166,6 +190,7 @@ func inVolume(p *corev1.Pod, volume, key string, find configMaps) (text *string,
 			return nil, true
 		}
 		if text, set := found.data[key]; set {
+			text = readable(text)
 			return &text, false
 		}
 	}

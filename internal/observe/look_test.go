@@ -214,42 +214,13 @@ func TestConfigurationsAreReadFromConfigMaps(t *testing.T) {
 	}
 }
 
-const rancherList = `{"apiVersion":"rke.cattle.io/v1","kind":"RKEControlPlaneList","metadata":{},"items":[
-{"metadata":{"name":"orchard","namespace":"fleet-default","generation":4},"spec":{"a":1,"b":[true]},
- "status":{"observedGeneration":4,"appliedSpec":{"b":[true],"a":1},"conditions":[{"type":"Ready","status":"True"},{"type":"Reconciled","status":"True"}]}},
-{"metadata":{"name":"meadow","namespace":"fleet-default","generation":5},"spec":{"a":2},
- "status":{"observedGeneration":4,"appliedSpec":{"a":1},"conditions":[{"type":"Ready","status":"True"},{"type":"Reconciled","status":"Unknown"}]}}]}`
-
-func TestRanchersOwnClusterTellsWhatSettled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
-		s.Fill(3)
-		s.ControlPlanes = rancherList
-		plan := func(name, plan, applied string) corev1.Secret {
-			return corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: name}, Type: "rke.cattle.io/machine-plan", Data: map[string][]byte{"plan": []byte(plan), "appliedPlan": []byte(applied)}}
-		}
-		s.Secrets = []corev1.Secret{plan("one", "new", "new"), plan("two", "new-and-confidential", "old"), {ObjectMeta: metav1.ObjectMeta{Name: "other"}, Type: "Opaque"}}
-		o := look(t, s)
-		want := []observation.ControlPlane{
-			{Namespace: "fleet-default", Name: "orchard", Observed: true, Applied: true},
-			{Namespace: "fleet-default", Name: "meadow", NotTrue: []string{"Reconciled"}},
-		}
-		if diff := cmp.Diff(want, o.ControlPlanes); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff([]observation.MachinePlan{{Namespace: "fleet-default", Name: "one", Applied: true}, {Namespace: "fleet-default", Name: "two"}}, o.MachinePlans); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
-}
-
 func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const secret = "wJalrXUtnFEMI7MDENGbPxRfiCYzzzKEY0123456"
 		s := apitest.Start(t)
 		s.Fill(3)
 		s.ControlPlanes = rancherList
-		s.Secrets = []corev1.Secret{{ObjectMeta: metav1.ObjectMeta{Name: "plan"}, Type: "rke.cattle.io/machine-plan", Data: map[string][]byte{"plan": []byte(secret)}}}
+		s.Machines, s.Secrets = machines("one"), []corev1.Secret{plan("one", secret, secret)}
 		s.Nodes[0].Annotations = map[string]string{"example.org/password": secret}
 		for i := range s.Pods {
 			c := &s.Pods[i].Spec.Containers[0]

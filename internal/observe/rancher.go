@@ -4,14 +4,12 @@
 package observe
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
@@ -35,11 +33,8 @@ type controlPlane struct {
 	} `json:"status"`
 }
 
-// planType is the type of the Secrets that hold machine plans.
-const planType = "rke.cattle.io/machine-plan"
-
-// readRancher looks at Rancher's own objects, where the cluster is Rancher's. Of
-// Secrets it keeps only whether two of their values are the same.
+// readRancher looks at Rancher's own objects, where the cluster is Rancher's. What the
+// user may not see of them is withheld; it is no part of the cluster itself.
 func (o *Observer) readRancher(ctx context.Context, out *observation.Observation) (err error) {
 	if there, err := o.isRancher(ctx); !there || err != nil {
 		return err
@@ -47,11 +42,20 @@ func (o *Observer) readRancher(ctx context.Context, out *observation.Observation
 	r := kubeapi.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true}
 	out.ControlPlanes, err = kubeapi.Collect(ctx, o.Client, r, keepControlPlanes)
 	if err != nil || len(out.ControlPlanes) == 0 {
+		return withheld(out, err)
+	}
+	return withheld(out, o.readPlans(ctx, out))
+}
+
+// withheld notes the rights whose lack an error tells of, and returns any other error.
+func withheld(out *observation.Observation, err error) error {
+	err = kubeapi.Refusal(err)
+	var denied *kubeapi.Denied
+	if !errors.As(err, &denied) || denied.Expired {
 		return err
 	}
-	r = kubeapi.Resource{What: "list secrets", Path: "/api/v1/secrets", Kind: "SecretList", Query: url.Values{"fieldSelector": {"type=" + planType}}}
-	out.MachinePlans, err = kubeapi.Collect(ctx, o.Client, r, keepPlans)
-	return err
+	out.Withheld = append(out.Withheld, denied.Missing...)
+	return nil
 }
 
 // isRancher asks what everybody may ask: without the right to list something, it
@@ -83,15 +87,4 @@ func sameJSON(a, b json.RawMessage) bool {
 		return false
 	}
 	return transform.Same(x, y)
-}
-
-func keepPlans(list *corev1.SecretList, kept []observation.MachinePlan) []observation.MachinePlan {
-	for i := range list.Items {
-		s := &list.Items[i]
-		if s.Type != planType {
-			continue
-		}
-		kept = append(kept, observation.MachinePlan{Namespace: s.Namespace, Name: s.Name, Applied: bytes.Equal(s.Data["plan"], s.Data["appliedPlan"])})
-	}
-	return kept
 }

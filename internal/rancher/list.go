@@ -129,7 +129,7 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 		return list, hidden, nil
 	}
 	errs := make([]error, len(pointing))
-	_ = forEach(len(pointing), func(i int) error {
+	_ = kubeapi.ForEach(len(pointing), func(i int) error {
 		pointing[i], errs[i] = s.behind(ctx, pointing[i])
 		return nil
 	})

@@ -21,7 +21,7 @@ import (
 // lack of it. It changes nothing.
 func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Right, error) {
 	allowed := make([]bool, len(needed))
-	err := forEach(len(needed), func(i int) (err error) {
+	err := kubeapi.ForEach(len(needed), func(i int) (err error) {
 		allowed[i], err = s.may(ctx, needed[i])
 		return err
 	})

@@ -92,7 +92,7 @@ func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, err
 // plans fills in the plans of machines. Each Secret is read by its name: to list the
 // Secrets of the namespace opens those of all clusters in it.
 func (s *Server) plans(ctx context.Context, o Object, machines []rollout.Machine) error {
-	return forEach(len(machines), func(i int) (err error) {
+	return kubeapi.ForEach(len(machines), func(i int) (err error) {
 		machines[i].Plan, err = s.plan(ctx, o, machines[i])
 		return err
 	})
@@ -114,5 +114,9 @@ func (s *Server) plan(ctx context.Context, o Object, m rollout.Machine) (*rollou
 	if err != nil || secret.Type != rollout.PlanType || secret.Labels[rollout.MachineLabel] != m.Name {
 		return nil, err
 	}
-	return rollout.ReadPlan(secret.Data), nil
+	p := rollout.ReadPlan(secret.Data)
+	if p != nil {
+		p.Init = secret.Labels[rollout.InitLabel] == "true"
+	}
+	return p, nil
 }

@@ -44,6 +44,7 @@ type Downstream struct {
 
 	mu        sync.Mutex
 	held      string // a machine that follows no plan
+	failing   map[string]*faults
 	snapshots int
 }
 

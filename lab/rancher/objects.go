@@ -56,10 +56,15 @@ func (s *Server) change(ctx context.Context, at schema.GroupVersionResource, nam
 	})
 }
 
-// condition sets one of the conditions of a status. Rancher says Unknown of what is under way.
+// condition sets one of the conditions of a status. Rancher says Unknown of what is under way, with the
+// reason Waiting and what it waits for.
 func condition(status map[string]any, name, is, message string) {
 	list, _ := status["conditions"].([]any)
 	now := time.Now().UTC().Format(time.RFC3339)
+	reason := ""
+	if is == "Unknown" && message != "" {
+		reason = "Waiting"
+	}
 	for _, item := range list {
 		c, _ := item.(map[string]any)
 		if c["type"] != name {
@@ -68,10 +73,10 @@ func condition(status map[string]any, name, is, message string) {
 		if c["status"] != is || c["message"] != message {
 			c["lastUpdateTime"] = now
 		}
-		c["status"], c["message"] = is, message
+		c["status"], c["message"], c["reason"] = is, message, reason
 		return
 	}
-	status["conditions"] = append(list, map[string]any{"type": name, "status": is, "message": message, "lastUpdateTime": now})
+	status["conditions"] = append(list, map[string]any{"type": name, "status": is, "message": message, "reason": reason, "lastUpdateTime": now})
 }
 
 // statusOf returns the status of an object, which it makes where there is none.

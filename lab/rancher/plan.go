@@ -15,10 +15,7 @@ import (
 	"strings"
 
 	"github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1/plan"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -103,59 +100,6 @@ func withDefaults(user any, defaults ...string) []string {
 		}
 	}
 	return list
-}
-
-// assign gives a machine its plan, and reports whether it runs that one already.
-func (r *provisioning) assign(ctx context.Context, m Machine, p plan.NodePlan) (applied bool, err error) {
-	text, err := json.Marshal(p)
-	if err != nil {
-		return false, err
-	}
-	secrets := r.Server.client.CoreV1().Secrets(Namespace)
-	secret, err := secrets.Get(ctx, m.Name+"-machine-plan", metav1.GetOptions{})
-	if err != nil {
-		return false, err
-	}
-	if string(secret.Data["plan"]) != string(text) {
-		if secret.Data == nil {
-			secret.Data = map[string][]byte{}
-		}
-		secret.Data["plan"] = text
-		delete(secret.Data, "probe-statuses")
-		_, err := secrets.Update(ctx, secret, metav1.UpdateOptions{})
-		return false, err
-	}
-	if string(secret.Data["appliedPlan"]) == string(text) {
-		return true, nil
-	}
-	return false, r.apply(ctx, m, secret)
-}
-
-// apply is the work of the machine's own agent: it runs what the plan says and says that it did.
-func (r *provisioning) apply(ctx context.Context, m Machine, secret *corev1.Secret) error {
-	if r.isHeld(m.Name) {
-		return nil
-	}
-	var p plan.NodePlan
-	if err := json.Unmarshal(secret.Data["plan"], &p); err != nil {
-		return err
-	}
-	if err := r.run(ctx, m, p); err != nil {
-		return err
-	}
-	text := secret.Data["plan"]
-	secret.Data["appliedPlan"] = text
-	secret.Data["applied-checksum"] = []byte(hash(text))
-	secret.Data["failure-count"] = []byte("0")
-	secret.Data["probe-statuses"] = []byte(`{"kubelet":{"healthy":true,"successCount":1}}`)
-	if m.ControlPlane {
-		secret.Data["probe-statuses"] = []byte(`{"kube-apiserver":{"healthy":true,"successCount":1},"kube-controller-manager":{"healthy":true,"successCount":1}}`)
-	}
-	if _, err := r.Server.client.CoreV1().Secrets(Namespace).Update(ctx, secret, metav1.UpdateOptions{}); err != nil {
-		return err
-	}
-	kubeapi.Pause(ctx, r.Pause)
-	return ctx.Err()
 }
 
 // run does on a machine what its plan says.

@@ -118,16 +118,30 @@ func (r *provisioning) process(ctx context.Context, object, o *unstructured.Unst
 	if waiting, err := r.snapshot(ctx, o, cp, read); waiting != "" || err != nil {
 		return waiting, err
 	}
+	if paused, err := r.paused(ctx, o); paused || err != nil {
+		return "CAPI cluster or RKEControlPlane is paused", err
+	}
 	for _, m := range r.Machines {
 		p, err := r.render(m, read, nil)
 		if err != nil {
 			return "", err
 		}
-		if applied, err := r.assign(ctx, m, p); err != nil || !applied {
-			return fmt.Sprintf("configuring %s node(s) %s: waiting for plan to be applied", role(m), m.Name), err
+		if said, err := r.assign(ctx, m, p, ordinary); err != nil || said != "" {
+			return fmt.Sprintf("configuring %s node(s) %s: %s", role(m), m.Name, said), err
 		}
 	}
 	return "", nil
+}
+
+// paused goes by what the planner obeys, behind snapshots of etcd (rancher pkg/capr/planner).
+func (r *provisioning) paused(ctx context.Context, o *unstructured.Unstructured) (bool, error) {
+	_, marked := o.GetAnnotations()["cluster.x-k8s.io/paused"]
+	c, err := r.dynamic.Resource(infrastructure).Namespace(Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	if err != nil {
+		return false, err
+	}
+	paused, _, err := unstructured.NestedBool(c.Object, "spec", "paused")
+	return paused || marked, err
 }
 
 func role(m Machine) string {
@@ -152,12 +166,12 @@ func (r *provisioning) snapshot(ctx context.Context, o *unstructured.Unstructure
 	case phase == rkev1.ETCDSnapshotPhaseFinished || phase == rkev1.ETCDSnapshotPhaseFailed:
 		return "", nil
 	}
-	next := rkev1.ETCDSnapshotPhaseFinished
+	next, with := rkev1.ETCDSnapshotPhaseFinished, restarts
 	extra := []string(nil)
 	if phase == rkev1.ETCDSnapshotPhaseStarted {
-		next, extra = rkev1.ETCDSnapshotPhaseRestartCluster, []string{"etcd-snapshot", "save"}
+		next, with, extra = rkev1.ETCDSnapshotPhaseRestartCluster, snapshots, []string{"etcd-snapshot", "save"}
 	}
-	for _, m := range r.Machines {
+	for i, m := range r.Machines {
 		if !m.Etcd {
 			continue
 		}
@@ -165,8 +179,18 @@ func (r *provisioning) snapshot(ctx context.Context, o *unstructured.Unstructure
 		if err != nil {
 			return "", err
 		}
-		if applied, err := r.assign(ctx, m, p); err != nil || !applied {
-			return "etcd snapshot on node " + m.Node, err
+		l := with
+		if i == 0 && extra == nil { // the init node is reconciled as ever
+			l = ordinary
+		}
+		said, err := r.assign(ctx, m, p, l)
+		switch {
+		case err != nil:
+			return "", err
+		case said == planFailed && extra != nil:
+			return "operation etcd snapshot on node " + m.Node + " failed", r.phase(ctx, o, asked, rkev1.ETCDSnapshotPhaseFailed)
+		case said != "":
+			return "etcd snapshot on node " + m.Node, nil
 		}
 	}
 	return "refreshing etcd create state", r.phase(ctx, o, asked, next)

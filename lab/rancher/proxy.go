@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,8 @@ type proxy struct {
 	url    string
 	ca     string // file
 	pem    []byte
+	gate   *gate
+	nobody http.Handler // hands a token on to Rancher's own API server, which does not know it
 
 	mu       sync.Mutex
 	tokens   map[string]string // users by token
@@ -64,13 +67,17 @@ type Request struct {
 	Status                int
 }
 
-func startProxy(dir string) (*proxy, error) {
+func (s *Server) startProxy(dir string) (*proxy, error) {
 	certificate, pem, err := certificate()
 	if err != nil {
 		return nil, err
 	}
 	p := &proxy{pem: pem, ca: filepath.Join(dir, "cacerts.pem"), tokens: map[string]string{}, backends: map[string]http.Handler{}}
 	if err := os.WriteFile(p.ca, pem, 0o644); err != nil {
+		return nil, err
+	}
+	p.gate = &gate{reviews: s.client.AuthorizationV1().SubjectAccessReviews(), memory: 10 * time.Second, answered: map[string]remembered{}}
+	if p.nobody, err = handing(localName, rest.AnonymousClientConfig(s.Local.Config(cluster.Admin))); err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -95,9 +102,23 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/v3/settings/cacerts":
 		answer(w, http.StatusOK, map[string]string{"id": "cacerts", "type": "setting", "name": "cacerts", "value": string(p.pem)})
 	case p.user(r) == "":
-		answer(w, http.StatusUnauthorized, map[string]string{"type": "error", "status": "401", "message": "must authenticate"})
+		p.unknown(w, r)
 	default:
 		p.handOn(w, r)
+	}
+}
+
+// unknown answers a request with a token that does not hold. Rancher's own API server gets the token itself
+// (rancher/steve pkg/proxy, setupUserAuth), but for what the gate guards; Rancher answers for other clusters.
+func (p *proxy) unknown(w http.ResponseWriter, r *http.Request) {
+	path, local := strings.CutPrefix(r.URL.Path, prefix+localName)
+	switch {
+	case local && guards(path):
+		refuse(w)
+	case local && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "):
+		p.nobody.ServeHTTP(w, r)
+	default:
+		answer(w, http.StatusUnauthorized, map[string]string{"type": "error", "status": "401", "message": "must authenticate"})
 	}
 }
 
@@ -134,9 +155,10 @@ func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
 		request.Name = named(r)
 	}
 	p.intercept(request)
+	user := p.user(r)
 	as := r.Header.Clone()
-	as.Set("Impersonate-User", p.user(r))
-	as["Impersonate-Group"] = []string{"system:authenticated", "system:cattle:authenticated"}
+	as.Set("Impersonate-User", user)
+	as["Impersonate-Group"] = groups
 	as.Del("Authorization")
 	r.Header = as
 	seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
@@ -146,6 +168,10 @@ func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
 		request.Status = seen.status
 		p.log = append(p.log, request)
 	}()
+	if id == localName && guards("/"+path) && !p.gate.lets(r.Context(), user, groups) {
+		refuse(seen)
+		return
+	}
 	backend.ServeHTTP(seen, r)
 }
 
@@ -222,7 +248,11 @@ func (p *proxy) lead(id string, c *cluster.Cluster) error {
 
 // handler hands requests on to a cluster, in the name of whom they say.
 func handler(id string, c *cluster.Cluster) (http.Handler, error) {
-	config := c.Config(cluster.Admin)
+	return handing(id, c.Config(cluster.Admin))
+}
+
+// handing hands requests on with the credentials of a configuration.
+func handing(id string, config *rest.Config) (http.Handler, error) {
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if err := s.addLocal(ctx); err != nil {
 		return err
 	}
-	if s.proxy, err = startProxy(s.dir); err != nil {
+	if s.proxy, err = s.startProxy(s.dir); err != nil {
 		return err
 	}
 	return s.admit(ctx, localName, s.Local)

@@ -229,6 +229,12 @@ func TestASnapshotOfRKE2IsTakenOnRequest(t *testing.T) {
 	if n := l.cluster.Snapshots(); n != 2 {
 		t.Errorf("%d etcd machines took a snapshot, want 2", n)
 	}
+	l.cluster.FailPlans(l.cluster.Machines[1].Name, 3, "no space left on device")
+	l.patch(clusters, rancher.Namespace, "lab", `[{"op":"replace","path":"/spec/rkeConfig/etcdSnapshotCreate/generation","value":2}]`)
+	eventually(t, "the failed snapshot", func(ctx context.Context) (bool, string) {
+		phase := l.status(ctx, controlPlanes, rancher.Namespace, "lab", "etcdSnapshotCreatePhase")
+		return phase == "Failed", fmt.Sprint(phase)
+	})
 }
 
 // A machine that does not follow keeps the next one from following.

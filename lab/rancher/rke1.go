@@ -79,11 +79,11 @@ type engine struct {
 // sync runs RKE where the object asks for something else than what was applied last. A change that comes
 // meanwhile has to wait for the next run.
 func (e *engine) sync(ctx context.Context) error {
-	if err := e.backUp(ctx); err != nil {
-		return err
-	}
 	object, err := e.dynamic.Resource(managed).Get(ctx, e.ID, metav1.GetOptions{})
 	if err != nil {
+		return err
+	}
+	if err := e.backUp(ctx, object); err != nil {
 		return err
 	}
 	spec, _ := object.Object["spec"].(map[string]any)
@@ -169,28 +169,6 @@ func (e *engine) up(ctx context.Context, config map[string]any) (done bool, err 
 	}
 	addons, _ := config["addons"].(string)
 	return true, e.addons.Apply(ctx, addons)
-}
-
-// backUp answers the requests for snapshots of etcd.
-func (e *engine) backUp(ctx context.Context) error {
-	list, err := e.dynamic.Resource(backups).Namespace(e.ID).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for _, b := range list.Items {
-		if conditions, _, _ := unstructured.NestedSlice(b.Object, "status", "conditions"); len(conditions) > 0 {
-			continue
-		}
-		e.snapshotTaken()
-		err := e.change(ctx, backups, e.ID, b.GetName(), func(o map[string]any) {
-			condition(statusOf(o), "Created", "True", "")
-			condition(statusOf(o), "Completed", "True", "")
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // isSettled reports whether nothing is left to do.

@@ -5,6 +5,7 @@ package rancher_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/transform/course"
 )
 
 const rke1Cluster = `apiVersion: management.cattle.io/v3
@@ -51,14 +54,40 @@ func TestRKEBringsAClusterToItsObjectAndReleasesCordons(t *testing.T) {
 	if err != nil || n.Spec.Unschedulable {
 		t.Error("the node is still cordoned:", err)
 	}
-	_, err = l.local.Resource(backups).Namespace(d.ID).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "management.cattle.io/v3", "kind": "EtcdBackup", "metadata": map[string]any{"name": "one"}, "spec": map[string]any{"clusterId": d.ID},
-	}}, metav1.CreateOptions{})
+	l.backedUpWhereThereIsAConfigurationForIt(d)
+}
+
+// backedUpWhereThereIsAConfigurationForIt asks for a snapshot that never gets a condition, and gives the
+// cluster what was missing.
+func (l *lab) backedUpWhereThereIsAConfigurationForIt(d *rancher.Downstream) {
+	l.Helper()
+	doc := []byte(`{"spec":{"rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1"}}}`)
+	raw, err := course.Backup(doc, d.ID, "", "one")
 	if err != nil {
-		t.Fatal(err)
+		l.Fatal(err)
 	}
-	eventually(t, "the backup", func(ctx context.Context) (bool, string) {
-		conditions := fmt.Sprint(l.status(ctx, backups, d.ID, "one", "conditions"))
-		return strings.Contains(conditions, "Completed"), conditions
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal(raw, &o.Object); err != nil {
+		l.Fatal(err)
+	}
+	o.SetOwnerReferences(nil)
+	if _, err := l.local.Resource(backups).Namespace(d.ID).Create(l.Context(), o, metav1.CreateOptions{}); err != nil {
+		l.Fatal(err)
+	}
+	l.patch(managed, "", d.ID, `[{"op":"add","path":"/spec/rancherKubernetesEngineConfig/services/kubeController/extraArgs/profiling","value":"false"}]`)
+	eventually(l.T, "a later round", func(ctx context.Context) (bool, string) {
+		applied := fmt.Sprint(l.status(ctx, managed, "", d.ID, "appliedSpec"))
+		return strings.Contains(applied, "profiling"), applied
 	})
+	if conditions := l.status(l.Context(), backups, d.ID, "one", "conditions"); conditions != nil {
+		l.Error("a cluster without backupConfig is snapshotted:", conditions)
+	}
+	l.patch(managed, "", d.ID, `[{"op":"add","path":"/spec/rancherKubernetesEngineConfig/services/etcd","value":{"backupConfig":{"enabled":false}}}]`)
+	eventually(l.T, "the snapshot", func(ctx context.Context) (bool, string) {
+		conditions, _ := l.status(ctx, backups, d.ID, "one", "conditions").([]any)
+		return len(conditions) == 2 && strings.Contains(fmt.Sprint(conditions[1]), "status:True type:Completed"), fmt.Sprint(conditions)
+	})
+	if configs, err := l.Restorable(l.Context(), d); err != nil || len(configs) != 1 || d.Snapshots() != 1 {
+		l.Error(configs, err, d.Snapshots())
+	}
 }

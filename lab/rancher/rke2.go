@@ -119,8 +119,21 @@ func (s *Server) writeRKE2(ctx context.Context, d *Downstream, object map[string
 	}
 	err = s.create(ctx, infrastructure, Namespace, map[string]any{
 		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": map[string]any{"name": d.Name, "namespace": Namespace},
-		"spec": map[string]any{"controlPlaneRef": map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "name": d.Name, "namespace": Namespace}},
+		"spec": map[string]any{
+			"controlPlaneRef":   map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "name": d.Name, "namespace": Namespace},
+			"infrastructureRef": map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKECluster", "name": d.Name, "namespace": Namespace},
+		},
 	})
+	if err != nil {
+		return err
+	}
+	err = s.change(ctx, infrastructure, Namespace, d.Name, func(o map[string]any) {
+		status := statusOf(o)
+		status["phase"], status["infrastructureReady"], status["controlPlaneReady"] = "Provisioned", true, true
+		for _, name := range []string{"Ready", "ControlPlaneInitialized", "ControlPlaneReady", "InfrastructureReady"} {
+			condition(status, name, "True", "")
+		}
+	}, "status")
 	if err != nil {
 		return err
 	}
@@ -153,7 +166,10 @@ func (s *Server) writeMachine(ctx context.Context, d *Downstream, m Machine) err
 	err = s.change(ctx, machines, Namespace, m.Name, func(o map[string]any) {
 		status := statusOf(o)
 		status["nodeRef"] = map[string]any{"apiVersion": "v1", "kind": "Node", "name": m.Node}
-		status["phase"] = "Running"
+		status["phase"], status["bootstrapReady"], status["infrastructureReady"] = "Running", true, true
+		for _, name := range []string{"Ready", "BootstrapReady", "InfrastructureReady", "NodeHealthy", "PlanApplied", "Reconciled"} {
+			condition(status, name, "True", "")
+		}
 	}, "status")
 	if err != nil {
 		return err
@@ -173,6 +189,9 @@ func (s *Server) writePlanSecret(ctx context.Context, d *Downstream, m Machine, 
 	labels := map[string]string{"cluster.x-k8s.io/cluster-name": d.Name, "rke.cattle.io/machine-name": m.Name, "rke.cattle.io/machine-id": suffix(m.Name, 16)}
 	for k, v := range m.Labels {
 		labels[k] = v
+	}
+	if m.Name == d.Machines[0].Name {
+		labels["rke.cattle.io/init-node"] = "true"
 	}
 	_, err := s.client.CoreV1().Secrets(Namespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: m.Name + "-machine-plan", Namespace: Namespace, Labels: labels}, Type: planType,

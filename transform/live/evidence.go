@@ -72,9 +72,13 @@ func seen(kinds ...string) func(*judge) string {
 	}
 }
 
-// nothing is what a rule needs that is about objects of Rancher's own cluster: all
-// others have none.
-func nothing(*judge) string { return "" }
+// ranchers requires the objects of Rancher's own cluster; all others have none.
+func ranchers(j *judge) string {
+	if len(j.Withheld) == 0 {
+		return ""
+	}
+	return "these permissions are missing on Rancher's own cluster: " + strings.Join(j.Withheld, ", ")
+}
 
 // compared also requires a snapshot.
 func compared(kind string) func(*judge) string {

@@ -42,7 +42,7 @@ func checked() []transform.Checked[*judge] {
 // rules is the one table of them.
 func rules() []rule {
 	return []rule{
-		live("cluster-not-settled", transform.Error, always, (*judge).clusterNotSettled, nothing, nil, "On Rancher's own cluster: Rancher or a machine has not taken over the last change of a cluster."),
+		live("cluster-not-settled", transform.Error, always, (*judge).clusterNotSettled, ranchers, nil, "On Rancher's own cluster: Rancher or a machine has not taken over the last change of a cluster."),
 		live("cordon-left", transform.Error, released, (*judge).cordonLeft, seen(observation.Nodes), []string{transform.UncordonControlPlane}, "A node that rke-lm cordoned was not released."),
 		live("daemonset-empty", transform.Error, chartOn, (*judge).daemonSetEmpty, anyManager, chartOn, "The DaemonSet of the cloud-controller-manager wants no pods, or not as many as there are control planes, or they are not all ready. A rollout of no pods counts as done."),
 		live("daemonset-restarting", transform.Error, chartOn, (*judge).daemonSetRestarting, seen(observation.Pods), nil, "A cloud-controller-manager restarted since it has the migration lease, or ends again and again."),

@@ -42,6 +42,8 @@ type Observation struct {
 	Reviews        []AccessReview `json:"reviews,omitempty"`
 	ControlPlanes  []ControlPlane `json:"controlPlanes,omitempty"` // on Rancher's own cluster
 	MachinePlans   []MachinePlan  `json:"machinePlans,omitempty"`  // on Rancher's own cluster
+	// Withheld are the rights without which Rancher's objects were not all seen.
+	Withheld []string `json:"withheld,omitempty"`
 
 	// Before is the snapshot that the cluster is compared with, if there is one.
 	Before *Snapshot `json:"before,omitempty"`

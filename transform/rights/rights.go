@@ -60,6 +60,7 @@ const (
 	CloudConfig    = "cloud-config"   // the provider's configuration is brought to the cluster
 	Configurations = "configurations" // so are LeaderMigrationConfigurations
 	Helm           = "helm"           // the chart is installed by helm
+	Local          = "local"          // the cluster is Rancher's own
 )
 
 // Needed returns the rights that a verb needs for a cluster, each once.

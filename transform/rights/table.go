@@ -95,11 +95,23 @@ func downstream() []Row {
 		{For: []string{"rollback"}, Distro: rke1, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
 		{For: []string{"rollback"}, Distro: rke1, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
 	}
+	rows = append(rows, ofRancher()...)
 	rows = append(rows, helm()...)
 	for i := range rows {
 		rows[i].Downstream = true
 	}
 	return rows
+}
+
+// ofRancher is for the look at Rancher's own cluster; without it cluster-not-settled is
+// not judged.
+func ofRancher() []Row {
+	verify := []string{"verify"}
+	return []Row{
+		{For: verify, When: Local, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Do: []string{"list"}, Why: "whether clusters have settled"},
+		{For: verify, When: Local, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "the names of machine plans"},
+		{For: verify, When: Local, Namespace: "fleet-default", Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, each by its name; so in each namespace with clusters"},
+	}
 }
 
 const rbac = "rbac.authorization.k8s.io"

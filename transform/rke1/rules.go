@@ -47,6 +47,7 @@ func rules() []rule {
 			ID: "config-without-flag", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "kube-controller-manager has leader-migration-config without enable-leader-migration, and ignores the configuration in silence.",
 		}, Check: (*migration).configWithoutFlag},
+		{Rule: ruleset.ControlPlanesAtOnce(flagEdits), Check: (*migration).controlPlanesAtOnce},
 		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
 		{Rule: ruleset.Encrypted},
 		{Rule: transform.Rule{

@@ -97,6 +97,7 @@ func ownRules() []rule {
 			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
 		}, Check: (*migration).configWithoutFlag},
+		{Rule: ruleset.ControlPlanesAtOnce(flagEdits), Check: (*migration).controlPlanesAtOnce},
 		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
 		{Rule: ruleset.Encrypted},
 		{Rule: ruleset.FlagLeft(afterSwitch), Check: (*migration).flagLeftOnManager},

@@ -31,7 +31,7 @@ func (m *migration) wrongArgSpelling() []transform.Finding {
 	for _, s := range m.slippedArgs() {
 		fix := "remove it"
 		switch {
-		case s.Name == disableStub && s.True():
+		case turnsStubOff(s.Name) && s.True():
 			fix = "set the key " + disableStub + ": true of RKE2 instead"
 		case s.right != "":
 			name, _, _ := strings.Cut(s.right, "=")
@@ -51,7 +51,7 @@ func (m *migration) wrongArgSpelling() []transform.Finding {
 func (m *migration) spellArgs() []correction {
 	var fixes []correction
 	for _, s := range m.slippedArgs() {
-		if s.Name == disableStub && s.True() {
+		if turnsStubOff(s.Name) && s.True() {
 			fixes = append(fixes, func(e *yamledit.Edit) error { return m.moveStub(e, s) })
 		}
 		if s.right == "" {
@@ -126,7 +126,7 @@ func (m *migration) meant(component string, a args.Arg) (right string, slipped b
 	switch {
 	case isKey && slices.Contains(componentArgs, component) && m.knowsProvider(component):
 		return asFlag(a, flag), true
-	case isKey, a.Name == disableStub, slices.Contains(gateKeys, a.Name):
+	case isKey, turnsStubOff(a.Name), slices.Contains(gateKeys, a.Name):
 		return "", true
 	}
 	for _, flag := range []string{componentFlag, leaderFlag} {

@@ -95,7 +95,7 @@ func (m *migration) keyAdvice(key string) string {
 	if key == nodeNameKey {
 		return m.nodeNameAdvice()
 	}
-	if right, ok := spelling.Nearest(key, m.Release.Keys()); ok {
+	if right, ok := m.nearest(key); ok {
 		return "write " + right
 	}
 	if _, known := LookupRelease("").Type(key); known {
@@ -103,6 +103,18 @@ func (m *migration) keyAdvice(key string) string {
 	}
 	return "remove it"
 }
+
+// nearest returns the key of RKE2 that another word was meant to be.
+func (m *migration) nearest(key string) (string, bool) {
+	if known := m.Release.Keys(); !turnsStubOff(key) || !slices.Contains(known, disableStub) {
+		return spelling.Nearest(key, known)
+	}
+	return disableStub, true
+}
+
+// turnsStubOff reports whether a word is the key that turns RKE2's stub off, as it
+// is, or as answers in public call it (rancher/rke2 #4267).
+func turnsStubOff(word string) bool { return word == disableStub || word == "disable-cloud-provider" }
 
 // nodeNameAdvice never takes the key away: where it arrives, it names the nodes.
 func (m *migration) nodeNameAdvice() string {
@@ -118,7 +130,7 @@ func (m *migration) nodeNameAdvice() string {
 func (m *migration) spellKeys() []correction {
 	var fixes []correction
 	for _, n := range m.unknownKeys() {
-		right, ok := spelling.Nearest(n.Key(), m.Release.Keys())
+		right, ok := m.nearest(n.Key())
 		if _, other := elsewhere[n.Key()]; !ok || other || isLater(n.Key()) || n.Parent().Get(right).Exists() || m.adds(n, right) {
 			continue
 		}

@@ -109,6 +109,7 @@ func TestKeysOfRKE2AreNoSlips(t *testing.T) {
 func TestSlippedKeysAreRenamed(t *testing.T) {
 	const entry = "machineSelectorConfig:\n- config:\n    "
 	repairs(t, []struct{ name, before, want string }{
+		{"the stub as answers in public call it", onAWS + "  disable-cloud-provider: true\n", onAWS + "  disable-cloud-controller: true\n"},
 		{"a component", onAWS + "  kubeapi-server-arg: [v=2] # audited\n", onAWS + "  kube-apiserver-arg: [v=2] # audited\n"},
 		{"a key that adds to nothing", onAWS + "  kubelet-arg+: [v=2]\n", onAWS + "  kubelet-arg: [v=2]\n"},
 		{"a key that adds to a list would replace it", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg+: [a=b]\n", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg+: [a=b]\n"},

@@ -13,12 +13,28 @@ import (
 
 // judge says how far a machine has come.
 func (m Machine) judge(wanted Wanted) MachineProgress {
-	p := MachineProgress{Name: m.Name, Node: m.Node, Waiting: m.waiting(wanted)}
+	p := m.tries()
+	p.Waiting = m.waiting(wanted)
+	p.Done = p.Waiting == ""
+	return p
+}
+
+// tries says how the tries of its plan went.
+func (m Machine) tries() MachineProgress {
+	p := MachineProgress{Name: m.Name, Node: m.Node}
 	if m.Plan != nil && !m.Plan.Applied {
 		p.Failures, p.Output = m.Plan.Failures, m.Plan.Output
 	}
-	p.Done = p.Waiting == ""
 	return p
+}
+
+// Tries says of every machine how the tries of its plan went, whatever is in the plan.
+func (s Seen) Tries() []MachineProgress {
+	var list []MachineProgress
+	for _, m := range s.Machines {
+		list = append(list, m.tries())
+	}
+	return list
 }
 
 // waiting returns what the machine lacks, or "".
@@ -35,7 +51,7 @@ func (m Machine) waiting(wanted Wanted) string {
 	}
 	switch {
 	case !m.Plan.Applied && m.Plan.Failures > 0:
-		return tries(m.Plan.Failures) + " of its plan failed, and its rancher-system-agent goes on trying; " + journal
+		return counted(m.Plan.Failures) + " of its plan failed, and its rancher-system-agent goes on trying; " + journal
 	case !m.Plan.Applied:
 		return "it does not run its plan yet"
 	case len(m.Plan.Unhealthy) > 0:
@@ -52,8 +68,8 @@ func (m Machine) failed(wanted Wanted) string {
 	switch {
 	case before != "" && m.Node != "" && m.Node != before:
 		return fmt.Sprintf("machine %s was the node %s and is the node %s now", m.Name, before, m.Node)
-	case m.Plan != nil && m.Plan.GivenUp && !m.Plan.Applied:
-		return fmt.Sprintf("machine %s gave its plan up after %s, and does not try again until Rancher changes the plan; %s", m.Name, tries(m.Plan.Failures), journal) + printed(m.Plan.Output)
+	case m.Plan != nil && m.Plan.GivenUp && !m.Plan.Applied && m.has(wanted):
+		return fmt.Sprintf("machine %s gave its plan up after %s, and does not try again until Rancher changes the plan; %s", m.Name, counted(m.Plan.Failures), journal) + printed(m.Plan.Output)
 	}
 	return ""
 }
@@ -62,11 +78,18 @@ func (m Machine) failed(wanted Wanted) string {
 // the instruction that installs RKE2.
 const journal = "journalctl -u rancher-system-agent on the machine says why"
 
-func tries(n int) string {
+func counted(n int) string {
 	if n == 1 {
 		return "1 try"
 	}
 	return fmt.Sprintf("%d tries", n)
+}
+
+// has reports whether its plan has the change: one that was given up before is
+// replaced.
+func (m Machine) has(wanted Wanted) bool {
+	class, known := m.class(wanted.Classes)
+	return known && lacks(m.Plan.Config, class) == ""
 }
 
 // class finds the machine's class.

@@ -62,5 +62,5 @@ func (p MachineProgress) Failure() string {
 	if p.Failures == 0 {
 		return ""
 	}
-	return "machine " + p.Name + ": " + tries(p.Failures) + " of its plan failed; " + journal + printed(p.Output)
+	return "machine " + p.Name + ": " + counted(p.Failures) + " of its plan failed; " + journal + printed(p.Output)
 }

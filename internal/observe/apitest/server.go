@@ -38,8 +38,9 @@ type Server struct {
 	CSINodes    []storagev1.CSINode
 	Secrets     []corev1.Secret
 	ConfigMaps  map[string]corev1.ConfigMap // by their names in kube-system, others with their namespace, as in team/lm
-	// ControlPlanes is the JSON of Rancher's list; without it there is none.
-	ControlPlanes string
+	// ControlPlanes and Machines are the JSON of Rancher's lists; without it there is
+	// none.
+	ControlPlanes, Machines string
 	// Clusters is the JSON of the clusters that Rancher provisions.
 	Clusters string
 	// Renews are the leases whose holders are alive.
@@ -192,7 +193,7 @@ func (s *Server) objects(r *http.Request) answer {
 	case strings.HasSuffix(r.URL.Path, "/provisioning.cattle.io/v1/clusters") && s.Clusters != "":
 		return answer{http.StatusOK, "application/json", []byte(s.Clusters)}
 	}
-	return refusal(http.StatusNotFound, "there is no such object")
+	return s.ofRancher(r)
 }
 
 func (s *Server) review(r *http.Request) answer {

@@ -1,0 +1,128 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/observation"
+)
+
+const rancherList = `{"apiVersion":"rke.cattle.io/v1","kind":"RKEControlPlaneList","metadata":{},"items":[
+{"metadata":{"name":"orchard","namespace":"fleet-default","generation":4},"spec":{"a":1,"b":[true]},
+ "status":{"observedGeneration":4,"appliedSpec":{"b":[true],"a":1},"conditions":[{"type":"Ready","status":"True"},{"type":"Reconciled","status":"True"}]}},
+{"metadata":{"name":"meadow","namespace":"fleet-default","generation":5},"spec":{"a":2},
+ "status":{"observedGeneration":4,"appliedSpec":{"a":1},"conditions":[{"type":"Ready","status":"True"},{"type":"Reconciled","status":"Unknown"}]}}]}`
+
+// machines is the list of machines, which are called as their RKEBootstraps.
+func machines(names ...string) string {
+	var items []string
+	for _, name := range names {
+		items = append(items, fmt.Sprintf(`{"kind":"Machine","metadata":{"name":%[1]q,"namespace":"fleet-default"},"spec":{"bootstrap":{"configRef":{"kind":"RKEBootstrap","name":%[1]q}}}}`, name))
+	}
+	return `{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"MachineList","metadata":{},"items":[` + strings.Join(items, ",") + `]}`
+}
+
+func plan(machine, plan, applied string) corev1.Secret {
+	return corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: machine + "-machine-plan", Labels: map[string]string{"rke.cattle.io/machine-name": machine}},
+		Type:       "rke.cattle.io/machine-plan", Data: map[string][]byte{"plan": []byte(plan), "appliedPlan": []byte(applied)},
+	}
+}
+
+// ranchers is Rancher's own cluster, with the machines of others.
+func ranchers(t *testing.T) *apitest.Server {
+	s := apitest.Start(t)
+	s.Fill(3)
+	s.ControlPlanes = rancherList
+	s.Machines = machines("two", "one", "three")
+	s.Secrets = []corev1.Secret{plan("one", "new", "new"), plan("two", "new-and-confidential", "old"), {ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: "other"}, Type: "Opaque"}}
+	return s
+}
+
+// A list of Secrets opens those of all namespaces.
+func TestRanchersOwnClusterTellsWhatSettledWithoutAListOfSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := ranchers(t)
+		o := look(t, s)
+		want := []observation.ControlPlane{
+			{Namespace: "fleet-default", Name: "orchard", Observed: true, Applied: true},
+			{Namespace: "fleet-default", Name: "meadow", NotTrue: []string{"Reconciled"}},
+		}
+		if diff := cmp.Diff(want, o.ControlPlanes); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]observation.MachinePlan{{Namespace: "fleet-default", Name: "one-machine-plan", Applied: true}, {Namespace: "fleet-default", Name: "two-machine-plan"}}, o.MachinePlans); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		for _, r := range s.Requests {
+			if strings.HasSuffix(r.URL.Path, "/secrets") {
+				t.Error("Secrets are listed: ", r.URL)
+			}
+		}
+	})
+}
+
+func TestWhatMayNotBeSeenOfRancherIsNotJudgedAndFailsNothing(t *testing.T) {
+	for part, want := range map[string]string{
+		"/rkecontrolplanes":                 "list rkecontrolplanes.rke.cattle.io",
+		"/machines":                         "list machines.cluster.x-k8s.io",
+		"/namespaces/fleet-default/secrets": "get secrets in fleet-default",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := ranchers(t)
+			settled, _, _ := strings.Cut(rancherList, ",\n{\"metadata\":{\"name\":\"meadow\"")
+			s.ControlPlanes = settled + "]}"
+			s.Secrets = []corev1.Secret{plan("one", "new", "new")}
+			s.Fault = func(r *http.Request) apitest.Fault {
+				if strings.Contains(r.URL.Path, part) {
+					return apitest.Fault{Status: http.StatusForbidden}
+				}
+				return apitest.Fault{}
+			}
+			o := look(t, s)
+			if !slices.Equal(o.Withheld, []string{want}) {
+				t.Errorf("%s: %v", part, o.Withheld)
+			}
+			v := live.Judge(o, live.Choice{})
+			i := slices.IndexFunc(v.NotJudged, func(n live.NotJudged) bool { return n.Rule == "cluster-not-settled" })
+			if i < 0 || !strings.Contains(v.NotJudged[i].Why, want) {
+				t.Errorf("%s: %+v, %+v", part, v.NotJudged, v.Findings)
+			}
+		})
+	}
+}
+
+// Who may not read one Secret of a namespace is not asked for those of a thousand machines.
+func TestAPermissionThatIsMissingIsNotAskedForByEveryMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := ranchers(t)
+		var names []string
+		for i := range 1000 {
+			names = append(names, fmt.Sprintf("m-%04d", i))
+		}
+		s.Machines = machines(names...)
+		s.Fault = func(r *http.Request) apitest.Fault {
+			if strings.Contains(r.URL.Path, "/secrets/") {
+				return apitest.Fault{Status: http.StatusForbidden}
+			}
+			return apitest.Fault{}
+		}
+		look(t, s)
+		if n := s.Count("/secrets/"); n > 16 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}

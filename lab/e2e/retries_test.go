@@ -1,0 +1,48 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
+)
+
+// printed is what a machine prints whose plan fails; the password may be shown nowhere.
+const printed = "pulling rke2-runtime, registry password: Sommer-im-Hafen-2021\nno space left on device"
+
+// A plan that fails once is waited for, and shown. One that fails for ever ends the run at its time limit,
+// and the same command goes on once the machine works again.
+func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
+	t.Parallel()
+	c := rke2Cluster(t)
+	machine := c.downstream.Machines[0].Name
+	c.downstream.FailPlans(machine, 1, printed)
+	c.toldOf(c.rke("migrate", "--until", "enable-leader-migration"), "machine "+machine+": 1 try of its plan failed", "install: no space left on device")
+
+	c.downstream.FailPlans(machine, -1, printed)
+	_, said := c.result(c.start(nil, "migrate", "--timeout", "1m"), 3)
+	c.toldOf(said, "stopped at install-ccm: it did not come within 1m0s (--timeout): machine "+machine+": ", "tries of its plan failed, and its rancher-system-agent goes on trying")
+
+	c.downstream.FailPlans(machine, 0, "")
+	c.rke("migrate")
+	c.pen(cluster.KCM, cluster.CCM)
+	c.neverTwo()
+	c.audited()
+	c.end("plans-that-fail")
+}
+
+// toldOf requires that a run said all of this, and no secret.
+func (c *conducted) toldOf(said string, parts ...string) {
+	c.Helper()
+	for _, part := range parts {
+		if !strings.Contains(said, part) {
+			c.Errorf("the run does not say %q:\n%s", part, said)
+		}
+	}
+	if strings.Contains(said, "Sommer") {
+		c.Error("the run shows a secret")
+	}
+}

@@ -1,0 +1,59 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ruleset"
+)
+
+// controlPlanesAtOnce goes by Rancher's planner (rancher pkg/capr/planner,
+// fullReconcile and calculateConcurrency): machines with etcd follow one by one, then
+// the other control planes by controlPlaneConcurrency, of which 0 stands for all.
+func (m *migration) controlPlanesAtOnce() []transform.Finding {
+	at := m.RKEConfig().Get("upgradeStrategy", "controlPlaneConcurrency")
+	number, percent, isPercent, ok := ruleset.Concurrency(at.Value())
+	if !at.Exists() || !ok {
+		return nil
+	}
+	all, alone := m.controlPlanes()
+	if isPercent {
+		number = int(math.Ceil(float64(all) * percent / 100))
+	}
+	most := min(number, alone)
+	if number == 0 {
+		most = alone
+	}
+	if most < 2 {
+		return nil
+	}
+	said := ruleset.SaidOfAtOnce("Rancher", most, alone, "control planes without etcd", "upgradeStrategy.controlPlaneConcurrency")
+	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix)}
+}
+
+// controlPlanes counts the control planes, and those of them without etcd. A cluster
+// without pools does not tell.
+func (m *migration) controlPlanes() (all, alone int) {
+	for _, c := range m.Classes {
+		if !c.ControlPlane() {
+			continue
+		}
+		if !c.Pool.Exists() {
+			return ruleset.MostControlPlanes, ruleset.MostControlPlanes
+		}
+		n := 1 // of a pool that does not say
+		if q, err := strconv.Atoi(fmt.Sprint(c.Pool.Get("quantity").Value())); err == nil {
+			n = q
+		}
+		all += n
+		if !c.Etcd() {
+			alone += n
+		}
+	}
+	return all, alone
+}
