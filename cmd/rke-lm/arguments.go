@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/ownership"
 	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -74,7 +75,11 @@ func (a *givenArguments) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	applied, open, done, err := rke1.ServedArguments(now.Title(), now.Raw)
+	engine, err := rollout.ReadEngine(now.Raw)
+	if err != nil {
+		return err
+	}
+	applied, open, done, err := rke1.Served{Applied: engine.Applied, Spec: engine.Spec, Failed: engine.Failed}.Arguments(now.Title())
 	if err == nil && done {
 		a.version(now.Title()).Served(applied, open...)
 	}

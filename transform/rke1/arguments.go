@@ -10,7 +10,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ownership"
 	"github.com/rke-lm/rke-lm/transform/redact"
-	"github.com/rke-lm/rke-lm/transform/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -42,19 +41,24 @@ func (c *Cluster) managerArguments(from string) ownership.Given {
 	return given
 }
 
-// ServedArguments reads the same off an object of management.cattle.io: what all
-// machines had when Rancher was last done (status.appliedSpec), and what some may have
-// since: what it is asked for now, and what it failed at. Before Rancher was done
-// once, ok is false.
-func ServedArguments(name string, raw []byte) (applied ownership.Given, open []ownership.Given, ok bool, err error) {
-	engine, err := rollout.ReadEngine(raw)
-	if err != nil || len(engine.Applied) == 0 {
-		return applied, nil, false, err
+// Served are RKE's configurations in an object of management.cattle.io; nil for one
+// that is not there.
+type Served struct {
+	Applied map[string]any // status.appliedSpec: what all machines had when Rancher was last done
+	Spec    map[string]any // spec: what it brings them to
+	Failed  map[string]any // status.failedSpec: what it failed at, and some may have
+}
+
+// Arguments returns what kube-controller-manager has by what was applied, and what it
+// may have since on some machines. Before Rancher was done once, ok is false.
+func (s Served) Arguments(name string) (applied ownership.Given, open []ownership.Given, ok bool, err error) {
+	if len(s.Applied) == 0 {
+		return applied, nil, false, nil
 	}
 	for _, part := range []struct {
 		at     string
 		config map[string]any
-	}{{"status.appliedSpec", engine.Applied}, {"spec", engine.Spec}, {"status.failedSpec", engine.Failed}} {
+	}{{"status.appliedSpec", s.Applied}, {"spec", s.Spec}, {"status.failedSpec", s.Failed}} {
 		if len(part.config) == 0 {
 			continue
 		}

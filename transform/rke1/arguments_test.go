@@ -55,19 +55,20 @@ func TestTheManagersArgumentsHoldNoSecret(t *testing.T) {
 }
 
 func TestAnObjectTellsWhatIsOpen(t *testing.T) {
-	const inTree, external = `{"rancherKubernetesEngineConfig":{"cloudProvider":{"name":"aws"}}}`, `{"rancherKubernetesEngineConfig":{"cloudProvider":{"name":"external-aws"}}}`
+	of := func(provider string) map[string]any {
+		return map[string]any{"cloudProvider": map[string]any{"name": provider}}
+	}
 	for name, c := range map[string]struct {
-		raw  string
-		done bool
-		open []string // where it is written
+		served Served
+		done   bool
+		open   []string // where it is written
 	}{
-		"Rancher is done":            {`{"spec":` + inTree + `,"status":{"appliedSpec":` + inTree + `}}`, true, []string{"spec of c-1"}},
-		"a change rolls out":         {`{"spec":` + external + `,"status":{"appliedSpec":` + inTree + `}}`, true, []string{"spec of c-1"}},
-		"a change failed on its way": {`{"spec":` + inTree + `,"status":{"appliedSpec":` + inTree + `,"failedSpec":` + external + `}}`, true, []string{"spec of c-1", "status.failedSpec of c-1"}},
-		"nothing was applied so far": {`{"spec":` + inTree + `,"status":{"appliedSpec":{}}}`, false, nil},
-		"a null is nothing, too":     {`{"spec":` + inTree + `,"status":{"appliedSpec":{"rancherKubernetesEngineConfig":null}}}`, false, nil},
+		"Rancher is done":            {Served{Applied: of("aws"), Spec: of("aws")}, true, []string{"spec of c-1"}},
+		"a change rolls out":         {Served{Applied: of("aws"), Spec: of("external-aws")}, true, []string{"spec of c-1"}},
+		"a change failed on its way": {Served{Applied: of("aws"), Spec: of("aws"), Failed: of("external-aws")}, true, []string{"spec of c-1", "status.failedSpec of c-1"}},
+		"nothing was applied so far": {Served{Spec: of("aws")}, false, nil},
 	} {
-		applied, open, done, err := ServedArguments("c-1", []byte(c.raw))
+		applied, open, done, err := c.served.Arguments("c-1")
 		var from []string
 		for _, g := range open {
 			from = append(from, g.From)
