@@ -73,8 +73,8 @@ func Judge(processes []Process, leases Leases) State {
 	for _, component := range []string{observation.CloudManager, observation.KubeManager} {
 		mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.Component != component })
 		for _, p := range mine {
-			for c, mode := range p.Modes {
-				inPlay[c] = inPlay[c] || mode != Never
+			for c := range p.Modes { // one that is given to the other manager has to run there
+				inPlay[c] = true
 			}
 		}
 		owned, why := ownedBy(component, mine, leases)
