@@ -42,6 +42,12 @@ type Distro struct {
 	// file is its plain path, without quotes. nil
 	// stands for kubectl apply on Rancher's own cluster.
 	Deliver func(doc *yamledit.Document, file string) Delivery
+	// IsObject reports whether a document is an object as Rancher's API has it, and no
+	// file of people; nil where Rancher writes none.
+	IsObject func(*yamledit.Document) bool
+	// Kept returns what Rancher's types keep of an object, decoded from JSON, in one
+	// form; nil where Rancher writes none.
+	Kept func(object map[string]any) map[string]any
 	// Rules are the static rules.
 	Rules []Rule
 }

@@ -16,7 +16,7 @@ import (
 // nothing of the stage is in it.
 //
 // Every step is proven: applying the stage to its result gives a tree equal to
-// the one that was undone, and the stage's own check holds between the two, for
+// the one that was undone (an object of Rancher: the same to Rancher), and the stage's own check holds between the two, for
 // every machine class. A *Conflict says that a later stage comes first, or that
 // the document does not tell what was there before the stage.
 func Undo(d Distro, doc *yamledit.Document, target Target, stage string, through bool) ([]Step, error) {
@@ -84,7 +84,7 @@ func undo(d Distro, c Cluster, name string, target Target) (Step, Cluster, error
 	if err != nil {
 		return step, nil, err
 	}
-	if err := proveUndo(before, c, name); err != nil {
+	if err := proveUndo(before, c, name, d.sameAs(c.Document())); err != nil {
 		return step, nil, Lost(c.Document().Root(), fmt.Sprintf("stage %s cannot be undone from the document alone: %s", name, err))
 	}
 	return step, before, nil
@@ -92,7 +92,7 @@ func undo(d Distro, c Cluster, name string, target Target) (Step, Cluster, error
 
 // proveUndo requires that the stage leads from the one cluster to the other, and
 // that nothing more is left of it.
-func proveUndo(before, after Cluster, name string) error {
+func proveUndo(before, after Cluster, name string, same func(a, b any) bool) error {
 	s, found := stageOf(before.Stages(), name)
 	if !found {
 		return fmt.Errorf("the stage would be gone")
@@ -108,7 +108,7 @@ func proveUndo(before, after Cluster, name string) error {
 	if err != nil {
 		return err
 	}
-	if !Same(again.Root().Value(), after.Document().Root().Value()) {
+	if !same(again.Root().Value(), after.Document().Root().Value()) {
 		return fmt.Errorf("applying it again would not give what is there now")
 	}
 	return s.Check(after)

@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/admission"
@@ -56,9 +58,8 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 		return err
 	}
 	outputs.WriteFindings(a.err, a.palette(a.err), findings, "") // what was acknowledged
-	p, err := jsonpatch.Diff(f.doc.Bytes(), after.Bytes())
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.doc.File(), err)
+	if _, err := patchOf(f, after); err != nil {
+		return err
 	}
 	if a.dryRun {
 		outputs.WriteDiff(a.out, a.palette(a.out), outputs.Diff(f.doc, after))
@@ -67,11 +68,7 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 		fmt.Fprintln(a.err, note, "would be applied")
 		return nil
 	}
-	_, warnings, err := f.live.server.Patch(ctx, f.live.object, p, a.server)
-	for _, w := range warnings {
-		fmt.Fprintf(a.err, "%s: the server warns: %s\n", f.doc.File(), w)
-	}
-	if err != nil {
+	if err := a.send(ctx, f, t, after); err != nil {
 		return err
 	}
 	if a.server {
@@ -80,4 +77,52 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 	}
 	fmt.Fprintln(a.err, note, "applied; Rancher now brings it to the machines, one after the other")
 	return nil
+}
+
+// send changes the object. Where it is the same to Rancher, which wrote it in another
+// form since it was read, the same change is made again of what is there now.
+func (a *applyOptions) send(ctx context.Context, f found, t transform.Target, after *yamledit.Document) error {
+	for tries := 1; ; tries++ {
+		err := a.sendOnce(ctx, f, after)
+		if tries == rancher.Tries || !rancher.Rewritten(err) {
+			return err
+		}
+		now, failed := f.live.server.Get(ctx, f.live.object)
+		if failed != nil {
+			return failed
+		}
+		again := *f.live
+		again.object, f.live = now, &again
+		if f.doc, failed = transform.Parse(now.Chunk()); failed != nil {
+			return failed
+		}
+		next, _, failed := a.next(f, t, io.Discard)
+		if failed != nil {
+			return failed
+		}
+		if next == nil || !f.distro.SameSpec(after, next) {
+			return err
+		}
+		after = next
+	}
+}
+
+func (a *applyOptions) sendOnce(ctx context.Context, f found, after *yamledit.Document) error {
+	p, err := patchOf(f, after)
+	if err != nil {
+		return err
+	}
+	_, warnings, err := f.live.server.Patch(ctx, f.live.object, p, f.distro.Alike, a.server)
+	for _, w := range warnings {
+		fmt.Fprintf(a.err, "%s: the server warns: %s\n", f.doc.File(), w)
+	}
+	return err
+}
+
+func patchOf(f found, after *yamledit.Document) (jsonpatch.Patch, error) {
+	p, err := jsonpatch.Diff(f.doc.Bytes(), after.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.doc.File(), err)
+	}
+	return p, nil
 }

@@ -6,11 +6,13 @@ package conduct
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/course"
+	"github.com/rke-lm/rke-lm/transform/rollout"
 )
 
 // Migrate goes through the stages that are left. It fails with *End, which says
@@ -82,7 +84,7 @@ type planning = func(*transform.Plan, string, *observed) (course.Leg, error)
 
 // leg goes through one stage.
 func (r *Run) leg(ctx context.Context, name string, plan planning) error {
-	r.stage, r.edited = name, false
+	r.stage, r.edited = name, course.NotWritten
 	l, err := r.planned(ctx, name, plan)
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func (r *Run) leg(ctx context.Context, name string, plan planning) error {
 		l, err = r.planned(ctx, name, plan)
 	}
 	if err == nil {
-		err = r.act(ctx, l)
+		err = r.act(ctx, l, plan)
 	}
 	if err == nil {
 		err = r.check(ctx, l.Check)
@@ -133,13 +135,16 @@ func (r *Run) finish(ctx context.Context, l course.Leg) error {
 
 // agree shows a stage and asks whether to go on with it.
 func (r *Run) agree(ctx context.Context, l course.Leg) error {
-	e := report.RunEvent{Type: report.Staged, Message: l.Why, Prepare: report.Actions(l.Prepare), Actions: report.Actions(slices.Concat(l.Ahead, l.Behind)), Findings: report.Findings(l.Findings)}
+	order, err := r.order(ctx, l)
+	if err != nil {
+		return err
+	}
+	said := []string{l.Why, l.Caution, order}
 	if l.Back {
-		e.Message = "takes the stage back"
+		said = slices.Insert(said, 0, "Takes the stage back.")
 	}
-	if l.Caution != "" {
-		e.Message += " " + l.Caution
-	}
+	said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
+	e := report.RunEvent{Type: report.Staged, Message: strings.Join(said, " "), Prepare: report.Actions(l.Prepare), Actions: report.Actions(slices.Concat(l.Ahead, l.Behind)), Findings: report.Findings(l.Findings)}
 	if l.Edits() {
 		e.Diff = report.Diff(l.Before, l.After)
 	}
@@ -157,13 +162,26 @@ func (r *Run) agree(ctx context.Context, l course.Leg) error {
 	return err
 }
 
+// order says in which order Rancher will change the machines, where that can be seen.
+func (r *Run) order(ctx context.Context, l course.Leg) (string, error) {
+	changes, err := r.Way.Changes(l)
+	if err != nil || changes == nil {
+		return "", err
+	}
+	seen, err := r.Server.Rollout(ctx, r.Object)
+	if err != nil {
+		return "", err
+	}
+	return rollout.Said(rollout.Order(seen, changes)), nil
+}
+
 // act does what a stage does, in its order.
-func (r *Run) act(ctx context.Context, l course.Leg) error {
+func (r *Run) act(ctx context.Context, l course.Leg, plan planning) error {
 	if err := r.doAll(ctx, l, l.Ahead); err != nil {
 		return err
 	}
 	if l.Edits() {
-		if err := r.edit(ctx, l); err != nil {
+		if err := r.edit(ctx, l, plan); err != nil {
 			return err
 		}
 	}

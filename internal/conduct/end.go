@@ -91,9 +91,7 @@ func (r *Run) end(err error, b *start) error {
 		r.say(report.RunEvent{Type: report.Finished, Message: r.summary(), End: &e.State})
 		return nil
 	}
-	if r.edited {
-		e.State.Holds = course.Between(position, r.stage, true)
-	}
+	e.State.Holds = course.Between(position, r.stage, r.edited)
 	if r.lock != nil {
 		e.State.Again, e.State.Back = r.Again, r.Back
 	}

@@ -41,7 +41,18 @@ func (r *Run) askForSnapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.patch(ctx, actSnapshot, doc, after); err != nil {
+	again := func(ctx context.Context) (version, error) {
+		if r.Object, err = r.Server.Get(ctx, r.Object); err != nil {
+			return version{}, err
+		}
+		doc, err := parse(r.Object)
+		if err != nil {
+			return version{}, err
+		}
+		after, _, err := course.AskForSnapshot(doc)
+		return version{doc, after}, err
+	}
+	if err := r.patch(ctx, actSnapshot, version{doc, after}, again, func(course.Edit) {}); err != nil {
 		return err
 	}
 	failed := failures{}

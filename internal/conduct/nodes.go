@@ -134,7 +134,7 @@ func (r *Run) patchNode(ctx context.Context, name string, p jsonpatch.Patch) err
 		return kubeapi.Refusal(err)
 	}
 	now, lost := r.node(ctx, name)
-	if lost == nil && now != nil && p.Holds(now.Bytes()) {
+	if lost == nil && now != nil && p.Holds(now.Bytes(), nil) {
 		return nil
 	}
 	return err

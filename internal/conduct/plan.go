@@ -5,6 +5,7 @@ package conduct
 
 import (
 	"context"
+	"errors"
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
@@ -36,23 +37,51 @@ func parse(o rancher.Object) (*yamledit.Document, error) {
 }
 
 // edit writes the stage's document and waits until every machine has it.
-func (r *Run) edit(ctx context.Context, l course.Leg) error {
-	if err := r.patch(ctx, actPatch, l.Before, l.After); err != nil {
+func (r *Run) edit(ctx context.Context, l course.Leg, plan planning) error {
+	say := func(e course.Edit) { r.edited = e }
+	again := func(ctx context.Context) (version, error) {
+		l, err := r.planned(ctx, l.Stage, plan)
+		return version{l.Before, l.After}, err
+	}
+	if err := r.patch(ctx, actPatch, version{l.Before, l.After}, again, say); err != nil {
 		return err
 	}
-	r.edited = true
 	return r.settle(ctx)
 }
 
-// patch turns the object into another version of it. It was planned from the
-// version that was read last: the patch refuses any other one.
-func (r *Run) patch(ctx context.Context, act string, before, after *yamledit.Document) error {
-	p, err := jsonpatch.Diff(before.Bytes(), after.Bytes())
+// version is an object and the next version of it.
+type version struct{ before, after *yamledit.Document }
+
+// patch turns the object into its next version. It was planned from the one that was
+// read last: the patch refuses any other one. Where that is the same to Rancher, which
+// wrote it in another form, the same change is made again of what is there now. say
+// hears, before it is sent, that the change may be written, and what became of it.
+func (r *Run) patch(ctx context.Context, act string, v version, again func(context.Context) (version, error), say func(course.Edit)) error {
+	for tries := 1; ; tries++ {
+		err := r.patchOnce(ctx, act, v, say)
+		if tries == rancher.Tries || !rancher.Rewritten(err) {
+			return err
+		}
+		now, failed := again(ctx)
+		if failed != nil {
+			return failed
+		}
+		if !r.Way.Distro.SameSpec(v.after, now.after) {
+			return err
+		}
+		v = now
+	}
+}
+
+func (r *Run) patchOnce(ctx context.Context, act string, v version, say func(course.Edit)) error {
+	p, err := jsonpatch.Diff(v.before.Bytes(), v.after.Bytes())
 	if err != nil {
 		return err
 	}
 	return r.write(ctx, write{act: act, object: r.ref(), digest: p.Digest(), do: func(ctx context.Context) error {
-		now, warnings, err := r.Server.Patch(ctx, r.Object, p, false)
+		say(course.MayBeWritten)
+		now, warnings, err := r.Server.Patch(ctx, r.Object, p, r.Way.Distro.Alike, false)
+		say(became(err))
 		for _, w := range warnings {
 			r.note("Rancher says: " + w)
 		}
@@ -61,6 +90,18 @@ func (r *Run) patch(ctx context.Context, act string, before, after *yamledit.Doc
 		}
 		return err
 	}})
+}
+
+// became says what became of a change of the object.
+func became(err error) course.Edit {
+	var altered *rancher.Altered
+	switch {
+	case err == nil, errors.As(err, &altered):
+		return course.Written
+	case outcome(err) == resultFailed:
+		return course.NotWritten
+	}
+	return course.MayBeWritten
 }
 
 // wanted is what the object promises, as it is.

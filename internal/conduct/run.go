@@ -48,7 +48,7 @@ type Run struct {
 	muted    bool              // events cannot be written
 	done     []string          // stages that are done
 	stage    string            // the one in work
-	edited   bool              // its edit was written
+	edited   course.Edit       // what became of its edit
 }
 
 // Who is somebody who runs the tool.

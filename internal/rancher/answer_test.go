@@ -18,7 +18,7 @@ func TestARefusalComesWithTheWarningsOfTheServer(t *testing.T) {
 			r.Warning = "unknown field spec.rkeConfig.x"
 			r.Refuse = func(map[string]any) string { return "spec: Invalid value" }
 		})
-		if _, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), false); !rejected(err) || len(warnings) != 1 || warnings[0] != r.Warning {
+		if _, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false); !rejected(err) || len(warnings) != 1 || warnings[0] != r.Warning {
 			t.Errorf("%q %v", warnings, err)
 		}
 	})
@@ -31,7 +31,7 @@ func TestADryRunIsNeverLost(t *testing.T) {
 			r, s := open(t)
 			o := find(t, s, "orchard")
 			r.Do(func() { patchFault(f)(r) })
-			if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), true); err == nil || lostAnswer(err) || !unreached(err) && !failed(err) {
+			if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, true); err == nil || lostAnswer(err) || !unreached(err) && !failed(err) {
 				t.Errorf("%d: %T %v", f.Status, err, err)
 			}
 		}
@@ -44,7 +44,7 @@ func TestAPageInThePlaceOfAnAnswerIsTriedAgain(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "orchard")
 		r.Do(func() { patchFault(ranchertest.Fault{Status: 200, Body: "<html>starting</html>", Lost: true})(r) })
-		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); err != nil || r.Count("PATCH") != 2 {
+		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false); err != nil || r.Count("PATCH") != 2 {
 			t.Errorf("%v %v", err, r.Requests)
 		}
 	})

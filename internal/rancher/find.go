@@ -142,11 +142,11 @@ func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 	now, _, err := s.get(ctx, o)
 	switch {
 	case kubeapi.HasStatus(err, http.StatusNotFound):
-		return o, &Stale{o.Title(), "is gone"}
+		return o, &Stale{Title: o.Title(), What: "is gone"}
 	case err != nil:
 		return o, s.explained(err)
 	case now.UID != o.UID:
-		return o, &Stale{o.Title(), "was deleted, and another cluster has its name"}
+		return o, &Stale{Title: o.Title(), What: "was deleted, and another cluster has its name"}
 	}
 	return now, nil
 }

@@ -36,7 +36,7 @@ func TestARefusalOfRancherItselfNamesTheRightThatItAsksFor(t *testing.T) {
 			"find": func() error { _, err := s.Find(t.Context(), Query{Name: "c-x7k2p"}); return err }(),
 			"get":  func() error { _, err := s.Get(t.Context(), o); return err }(),
 			"patch": func() error {
-				_, _, err := s.Patch(t.Context(), o, edit(t, o, func(text string) string { return strings.Replace(text, "aws", "external", 1) }), false)
+				_, _, err := s.Patch(t.Context(), o, edit(t, o, func(text string) string { return strings.Replace(text, "aws", "external", 1) }), nil, false)
 				return err
 			}(),
 			"rollout": func() error { _, err := s.Rollout(t.Context(), o); return err }(),

@@ -22,6 +22,10 @@ const FieldManager = "rke-lm"
 type Stale struct {
 	Title string
 	What  string // "was changed meanwhile"
+	// Rewritten says that what the change is made of means what it meant, and that
+	// only its form is another one: Rancher writes objects anew by itself. Whoever reads
+	// it again can make the same change of it.
+	Rewritten bool
 }
 
 func (s *Stale) Error() string {
@@ -65,10 +69,12 @@ var errAltered = errors.New("the server does not keep all of it: a webhook, or i
 
 // Patch changes an object, and returns it as the server has it then and what the
 // server has to say about the change. With dryRun the server does all but keep it.
+// alike says what is the same to Rancher, whose webhook writes what is written in
+// another form.
 // It fails with *Stale where the object changed since it was read, with *Rejected
 // where the server does not take the change, with *Altered where it makes another one
 // of it, and with *Lost where no answer tells what became of it.
-func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun bool) (Object, []string, error) {
+func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike jsonpatch.Alike, dryRun bool) (Object, []string, error) {
 	if len(p) == 0 {
 		return o, nil, nil
 	}
@@ -86,7 +92,7 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun 
 		return err
 	})
 	if err != nil {
-		now, meaning := s.afterFailure(ctx, o, p, err)
+		now, meaning := s.afterFailure(ctx, o, p, alike, err)
 		return now, kubeapi.Warnings(err), settled(meaning, dryRun)
 	}
 	now, _, err := read(o.Distro, a.Body)
@@ -94,7 +100,7 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, dryRun 
 		return o, a.Warnings, settled(&Lost{o.Title(), &kubeapi.Unreached{What: what, Err: err}}, dryRun)
 	}
 	switch {
-	case p.Holds(now.Raw):
+	case p.Holds(now.Raw, alike):
 		return now, a.Warnings, nil
 	case dryRun:
 		return now, a.Warnings, &Rejected{o.Title(), errAltered}
@@ -113,10 +119,10 @@ func settled(err error, dryRun bool) error {
 
 // afterFailure tells what a failed request means. A request that is made again
 // after its answer got lost fails because of itself: then the object shows it.
-func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, failure error) (Object, error) {
+func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, alike jsonpatch.Alike, failure error) (Object, error) {
 	switch {
 	case kubeapi.HasStatus(failure, http.StatusNotFound):
-		return o, &Stale{o.Title(), "is gone"}
+		return o, &Stale{Title: o.Title(), What: "is gone"}
 	case notTaken(failure), kubeapi.HasStatus(failure, http.StatusBadRequest):
 		return o, &Rejected{o.Title(), failure}
 	case errors.As(failure, new(*kubeapi.Denied)), kubeapi.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
@@ -128,12 +134,12 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 	switch {
 	case err != nil:
 		return o, err
-	case p.Holds(now.Raw):
+	case p.Holds(now.Raw, alike):
 		return now, nil
-	case p.Fits(now.Raw) && !kubeapi.HasStatus(failure, http.StatusConflict):
+	case p.Fits(now.Raw, nil) && !kubeapi.HasStatus(failure, http.StatusConflict):
 		return now, &Rejected{o.Title(), failure} // the object is as it was
 	}
-	return now, &Stale{o.Title(), "was changed meanwhile"}
+	return now, &Stale{o.Title(), "was changed meanwhile", p.Fits(now.Raw, alike)}
 }
 
 // notTaken reports whether a webhook or a policy denies a change. It comes to that only
@@ -141,4 +147,13 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 func notTaken(failure error) bool {
 	var f *kubeapi.Failure
 	return errors.As(failure, &f) && f.NotTaken()
+}
+
+// Tries is how often a change is made of an object that Rancher keeps writing anew.
+const Tries = 5
+
+// Rewritten reports whether a change failed for the form of the object alone.
+func Rewritten(err error) bool {
+	var stale *Stale
+	return errors.As(err, &stale) && stale.Rewritten
 }

@@ -6,6 +6,7 @@ package rancher
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,7 +32,7 @@ func TestAPatchIsWrittenOnceAndShown(t *testing.T) {
 		r, s := open(t)
 		r.Do(func() { r.Warning = `unknown field spec.rkeConfig.x token=abcdefghijkl` })
 		o := find(t, s, "orchard")
-		now, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+		now, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
 		if err != nil || now.Generation != o.Generation+1 || !strings.Contains(r.Object(orchard), `"external"`) {
 			t.Errorf("%v %+v\n%s", err, now, r.Object(orchard))
 		}
@@ -49,7 +50,7 @@ func TestAnEngineIsPatchedOnThePlainRoute(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "curlew")
 		p := edit(t, o, func(s string) string { return strings.Replace(s, `"name": "aws"`, `"name": "external-aws"`, 1) })
-		if _, _, err := s.Patch(t.Context(), o, p, false); err != nil || !strings.Contains(r.Object(curlew), "external-aws") || r.Count("/v3/clusters/c-x7k2p?") != 1 || r.Count("PATCH") != 1 {
+		if _, _, err := s.Patch(t.Context(), o, p, nil, false); err != nil || !strings.Contains(r.Object(curlew), "external-aws") || r.Count("/v3/clusters/c-x7k2p?") != 1 || r.Count("PATCH") != 1 {
 			t.Errorf("%v %s %v", err, r.Object(curlew), r.Requests)
 		}
 	})
@@ -59,7 +60,7 @@ func TestADryRunWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
 		o, before := find(t, s, "orchard"), r.Object(orchard)
-		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), true)
+		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, true)
 		if err != nil || r.Object(orchard) != before || !strings.Contains(string(now.Raw), "external") {
 			t.Errorf("%v\n%s", err, r.Object(orchard))
 		}
@@ -70,7 +71,7 @@ func TestAnEmptyPatchAsksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "orchard")
-		if now, _, err := s.Patch(t.Context(), o, nil, false); err != nil || r.Count("PATCH") != 0 || now.UID != o.UID {
+		if now, _, err := s.Patch(t.Context(), o, nil, nil, false); err != nil || r.Count("PATCH") != 0 || now.UID != o.UID {
 			t.Errorf("%v %v", err, r.Requests)
 		}
 	})
@@ -99,7 +100,7 @@ func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
 				o := find(t, s, "orchard")
 				c.change(r, t)
 				before := r.Object(orchard)
-				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
 				var stale *Stale
 				if !errors.As(err, &stale) || !strings.Contains(err.Error(), c.want) || r.Object(orchard) != before {
 					t.Errorf("%v\n%s", err, r.Object(orchard))
@@ -115,7 +116,7 @@ func TestAChangeElsewhereIsNoConflict(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "orchard")
 		r.Edit(orchard, func(o map[string]any) { spec(o)["enableNetworkPolicy"] = true })
-		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); err != nil || !strings.Contains(r.Object(orchard), `"enableNetworkPolicy":true`) {
+		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false); err != nil || !strings.Contains(r.Object(orchard), `"enableNetworkPolicy":true`) {
 			t.Errorf("%v\n%s", err, r.Object(orchard))
 		}
 	})
@@ -136,7 +137,7 @@ func TestATryWhoseAnswerGotLostIsNoConflict(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "orchard")
 		r.Do(func() { r.Fault = lostOnce() })
-		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
 		if err != nil || r.Count("PATCH") != 2 || now.Generation != o.Generation+1 {
 			t.Errorf("%v %v %+v", err, r.Requests, now)
 		}
@@ -153,7 +154,7 @@ func TestALostAnswerAndAnotherClientIsAConflict(t *testing.T) {
 			r.Change = func(o map[string]any) { spec(o, "rkeConfig", "machineGlobalConfig")["cloud-provider-name"] = "azure" }
 		})
 		var stale *Stale
-		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), false); !errors.As(err, &stale) {
+		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false); !errors.As(err, &stale) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -192,7 +193,7 @@ func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
 				r, s := open(t)
 				o := find(t, s, "orchard")
 				r.Do(func() { c.fault(r) })
-				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
 				if !c.is(err) || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
 					t.Errorf("%T %v", err, err)
 				}
@@ -235,7 +236,7 @@ func TestAServerThatKeepsAnotherValueIsSaid(t *testing.T) {
 			r.Do(func() {
 				r.Change = func(o map[string]any) { delete(spec(o, "rkeConfig", "machineGlobalConfig"), "cloud-provider-name") }
 			})
-			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), dryRun)
+			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, dryRun)
 			if err == nil || !strings.Contains(err.Error(), "does not keep all of it") || rejected(err) != dryRun || errors.As(err, new(*Altered)) == dryRun {
 				t.Errorf("dry run %t: %v", dryRun, err)
 			}
@@ -256,7 +257,7 @@ func TestNoErrorShowsAnObject(t *testing.T) {
 				return ranchertest.Fault{}
 			}
 		})
-		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), false)
+		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
 		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "machineGlobalConfig") {
 			t.Errorf("%v", err)
 		}
@@ -264,4 +265,50 @@ func TestNoErrorShowsAnObject(t *testing.T) {
 			t.Errorf("%T", err)
 		}
 	})
+}
+
+// sameLists is what is the same to a Rancher that sorts arguments.
+func sameLists(a, b any) bool {
+	sorted := func(v any) []any {
+		args := slices.Clone(spec(v.(map[string]any), "rkeConfig", "machineGlobalConfig")["kube-apiserver-arg"].([]any))
+		slices.SortFunc(args, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+		return args
+	}
+	return slices.Equal(sorted(a), sorted(b))
+}
+
+func TestAWriteInAnotherFormIsNotAltered(t *testing.T) {
+	const text = `"cloud-provider-name":"aws"`
+	sort := func(first string) func(map[string]any) {
+		return func(o map[string]any) {
+			list := spec(o, "rkeConfig", "machineGlobalConfig")["kube-apiserver-arg"].([]any)
+			if list[0] != first {
+				slices.Reverse(list)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name           string
+		change, before func(map[string]any)
+		err, rewritten bool
+	}{
+		{"the webhook reverses the list", sort("v=4"), nil, false, false},
+		{"Rancher did so before the patch", nil, sort("a=b"), true, true},
+		{"somebody changed an argument before the patch", nil, func(o map[string]any) {
+			spec(o, "rkeConfig", "machineGlobalConfig")["kube-apiserver-arg"] = []any{"a=b", "v=8"}
+		}, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, s := open(t)
+				r.Put(t, strings.Replace(orchardText, text, text+`,"kube-apiserver-arg":["v=2","a=b"]`, 1))
+				o := find(t, s, "orchard")
+				r.Do(func() { r.Change, r.Meanwhile = c.change, c.before })
+				_, _, err := s.Patch(t.Context(), o, edit(t, o, func(text string) string { return strings.Replace(text, `"v=2"`, `"v=4"`, 1) }), sameLists, false)
+				if (err != nil) != c.err || Rewritten(err) != c.rewritten || c.err != stale(err) {
+					t.Errorf("%v, rewritten: %t", err, Rewritten(err))
+				}
+			})
+		})
+	}
 }

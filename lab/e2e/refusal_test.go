@@ -27,6 +27,7 @@ func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 	s := mistake(t)
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.cluster.AWS.Refuse("CreateLoadBalancer", "AccessDenied", "User: arn:aws:sts::419306528174:assumed-role/cp/i-00000000000000001 is not authorized to perform: elasticloadbalancing:CreateLoadBalancer")
+	s.cluster.AWS.TagAnother(true)
 	s.rollOut(s.wanted(plan.Start))
 	if err := s.service(t.Context(), "web"); err != nil {
 		t.Fatal(err)
@@ -42,8 +43,7 @@ func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 	s.pends("elasticloadbalancing:CreateLoadBalancer")
 
 	s.cluster.AWS.Refuse("CreateLoadBalancer", "", "")
-	s.cluster.AWS.TagAnother(true)
-	s.touch("web", "second-group")
+	s.touch("web", "allowed")
 	s.pends("Multiple tagged security groups found for instance")
 
 	s.cluster.AWS.TagAnother(false)

@@ -136,8 +136,12 @@ func TestHowAClusterStandsIsSaidForEveryStage(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range append([]string{""}, transform.StageNames()...) {
 		seen[Holds(name)] = true
-		if Between(name, "next", false) != Holds(name) || Between(name, "next", true) == Holds(name) {
-			t.Errorf("%q: %s", name, Between(name, "next", true))
+		texts := map[string]bool{Holds(name): true}
+		for _, e := range []Edit{NotWritten, MayBeWritten, Written} {
+			texts[Between(name, "next", e)] = true
+		}
+		if Between(name, "next", NotWritten) != Holds(name) || len(texts) != 3 {
+			t.Errorf("%q: %v", name, texts)
 		}
 	}
 	if len(seen) != 6 {

@@ -22,11 +22,24 @@ func Holds(stage string) string {
 	return "kube-controller-manager runs the cloud controllers, as before the migration"
 }
 
-// Between says how a cluster stands that stopped inside of a stage, by what its
-// object says: Rancher goes on with a change although nobody waits for it.
-func Between(position, stage string, edited bool) string {
-	if !edited {
-		return Holds(position)
+// Edit says whether the change of a stage is in the cluster's object.
+type Edit int
+
+// NotWritten is the zero Edit. MayBeWritten is for a request without an answer.
+const (
+	NotWritten Edit = iota
+	MayBeWritten
+	Written
+)
+
+// Between says who runs the cloud controllers of a cluster after a run that stopped
+// inside of a stage: Rancher rolls a change out although the run has ended.
+func Between(position, stage string, edit Edit) string {
+	switch edit {
+	case MayBeWritten:
+		return "the change of " + stage + " may be in the cluster's object, and if it is, Rancher rolls it out; before it, " + Holds(position)
+	case Written:
+		return "the change of " + stage + " is in the cluster's object, and Rancher rolls it out to the machines; before it, " + Holds(position)
 	}
-	return "the change of " + stage + " is in the cluster's object, and Rancher goes on bringing it to the machines; before it, " + Holds(position)
+	return Holds(position)
 }

@@ -136,17 +136,9 @@ func (d *differ) needed() Patch {
 	return list
 }
 
-// same reports whether two texts are one value. Numbers are compared as they are
-// written: a large one has no other form that is safe.
+// same reports whether two texts are one value.
 func same(a, b json.RawMessage) bool {
 	x, errX := value(a)
 	y, errY := value(b)
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
-}
-
-func value(raw json.RawMessage) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	err = d.Decode(&v)
-	return v, err
 }

@@ -65,10 +65,10 @@ func check(t *testing.T, p Patch, before, after string) {
 	if err != nil || !same([]byte(got), []byte(after)) {
 		t.Fatalf("%v\n%s\nwant\n%s\npatch\n%s", err, got, after, p.Bytes())
 	}
-	if !p.Fits([]byte(before)) || !p.Holds([]byte(after)) {
-		t.Errorf("fits: %t, holds: %t", p.Fits([]byte(before)), p.Holds([]byte(after)))
+	if !p.Fits([]byte(before), nil) || !p.Holds([]byte(after), nil) {
+		t.Errorf("fits: %t, holds: %t", p.Fits([]byte(before), nil), p.Holds([]byte(after), nil))
 	}
-	if p.Holds([]byte(before)) || p.Fits([]byte(after)) {
+	if p.Holds([]byte(before), nil) || p.Fits([]byte(after), nil) {
 		t.Errorf("the patch changes something, and holds before it or fits behind it:\n%s", p.Bytes())
 	}
 	if _, err := applied(t, p, after); err == nil {
@@ -195,7 +195,7 @@ func TestRandomObjectsArePatchedOrRefused(t *testing.T) {
 		}
 		changed++
 		check(t, p, before, after)
-		if _, err := applied(t, p, other); (err == nil) != p.Fits([]byte(other)) {
+		if _, err := applied(t, p, other); (err == nil) != p.Fits([]byte(other), nil) {
 			t.Fatalf("seed %d: the server says %v\n%s\non %s", seed, err, p.Bytes(), other)
 		} else if err != nil {
 			refused++

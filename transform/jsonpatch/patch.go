@@ -61,34 +61,6 @@ func (p Patch) Changes() []string {
 	return paths
 }
 
-// Fits reports whether all tests of the patch hold for an object: a server would
-// not refuse it for having changed.
-func (p Patch) Fits(object []byte) bool {
-	for _, o := range p {
-		if at, there := find(object, o.Path); o.Op == Test && !(there && same(at, o.Value)) {
-			return false
-		}
-	}
-	return true
-}
-
-// Holds reports whether an object is the one that the patch was made for, with all
-// of its changes in it.
-func (p Patch) Holds(object []byte) bool {
-	for _, o := range p {
-		at, there := find(object, o.Path)
-		switch {
-		case o.Op == Test && o.Path == uidPath, o.Op == Add, o.Op == Replace:
-			if !there || !same(at, o.Value) {
-				return false
-			}
-		case o.Op == Remove && there:
-			return false
-		}
-	}
-	return true
-}
-
 var (
 	escapes   = strings.NewReplacer("~", "~0", "/", "~1")
 	unescapes = strings.NewReplacer("~1", "/", "~0", "~")

@@ -24,6 +24,8 @@ func Distro() transform.Distro {
 		Open:      open,
 		Lint:      lint,
 		Deliver:   deliver,
+		IsObject:  isObject,
+		Kept:      kept,
 		Rules:     transform.RulesOf(rules()),
 	}
 }

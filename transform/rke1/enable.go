@@ -105,8 +105,8 @@ func (m *migration) enableUndo() (*yamledit.Edit, error) {
 }
 
 // removeFlags takes flags off the manager, and with them the mappings that hold
-// nothing else, up to the services. A mapping with comments is somebody's own and
-// stays, empty.
+// nothing else, up to the services. A mapping with comments stays, empty, and so do
+// those of an object that Rancher's types always write.
 func (m *migration) removeFlags(e *yamledit.Edit, names []string) {
 	for _, key := range []string{argsKey, argsArrayKey} {
 		at := m.get(servicesKey, manager, key)
@@ -129,6 +129,9 @@ func (m *migration) removeFlags(e *yamledit.Edit, names []string) {
 func (m *migration) emptied(at yamledit.Node, gone []yamledit.Node) []yamledit.Node {
 	for !at.Same(m.Config) && len(at.Comments()) == 0 {
 		gone = []yamledit.Node{at}
+		if isObject(m.Doc) {
+			break // Rancher writes services and each of them, empty or not
+		}
 		if at = at.Parent(); at.Len() > 1 {
 			break
 		}

@@ -28,6 +28,8 @@ func Distro() transform.Distro {
 		Open:     open,
 		Lint:     lint,
 		Explain:  explain,
+		IsObject: transform.Served,
+		Kept:     kept,
 		Rules:    transform.RulesOf(rules()),
 	}
 }

@@ -3,17 +3,24 @@
 
 package rollout
 
+import "maps"
+
+// engineKey holds RKE's configuration.
+const engineKey = "rancherKubernetesEngineConfig"
+
 // judge goes by the configuration that RKE applied last. It has more than the
 // object, such as the machines, and the conditions of the change before are still
 // True when a change is new.
 func (e *Engine) judge(wanted Wanted) Progress {
-	spec, _ := wanted.Object["spec"].(map[string]any)
-	config, _ := spec["rancherKubernetesEngineConfig"].(map[string]any)
+	spec := migrated(specOf(wanted.Object))
+	is := func(config map[string]any) bool {
+		return wanted.alike(spec, map[string]any{engineKey: migratedEngine(config)})
+	}
 	var why string
 	switch {
-	case takenOver(config, e.Applied):
+	case is(e.Applied):
 		why = notTrue(e.Conditions, "Updated", "Provisioned", "Ready")
-	case e.Failed != nil && takenOver(config, e.Failed):
+	case e.Failed != nil && is(e.Failed):
 		why = "RKE's last try failed, and Rancher tries again" + said(e.Conditions["Updated"])
 	default:
 		why = "RKE has not applied the change yet" + said(e.Conditions["Updated"])
@@ -21,34 +28,23 @@ func (e *Engine) judge(wanted Wanted) Progress {
 	return Progress{Done: why == "", Waiting: why}
 }
 
-// takenOver compares what the stages of a migration change.
-func takenOver(config, other map[string]any) bool {
+// migratedEngine is as much of RKE's configuration as a migration changes.
+func migratedEngine(config map[string]any) map[string]any {
+	kept := map[string]any{}
 	for _, key := range []string{"kubernetesVersion", "cloudProvider", "addons"} {
-		if !same(config[key], other[key]) {
-			return false
+		if v, there := config[key]; there {
+			kept[key] = v
 		}
 	}
 	services, _ := config["services"].(map[string]any)
-	others, _ := other["services"].(map[string]any)
+	named := map[string]any{}
 	for _, name := range []string{"kubeController", "kubeApi", "kubelet"} {
-		if !same(withoutEnv(services[name]), withoutEnv(others[name])) {
-			return false
+		if s, is := services[name].(map[string]any); is {
+			s = maps.Clone(s)
+			delete(s, "extraEnv") // Rancher moves it into a Secret
+			named[name] = s
 		}
 	}
-	return true
-}
-
-// withoutEnv leaves out what Rancher moves into a Secret.
-func withoutEnv(service any) any {
-	s, is := service.(map[string]any)
-	if !is {
-		return service
-	}
-	out := map[string]any{}
-	for key, v := range s {
-		if key != "extraEnv" {
-			out[key] = v
-		}
-	}
-	return out
+	kept["services"] = named
+	return kept
 }

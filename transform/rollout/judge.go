@@ -40,7 +40,7 @@ func Judge(seen Seen, wanted Wanted) Progress {
 
 // follows reports whether Rancher has seen the change at all.
 func (c *ControlPlane) follows(wanted Wanted) bool {
-	return c != nil && c.carries(wanted.Object) && c.Observed == c.Generation
+	return c != nil && c.carries(wanted) && c.Observed == c.Generation
 }
 
 // waiting returns what the control plane lacks, or "".
@@ -48,7 +48,7 @@ func (c *ControlPlane) waiting(wanted Wanted) string {
 	switch {
 	case c == nil:
 		return "Rancher has not made the RKEControlPlane yet"
-	case !c.carries(wanted.Object):
+	case !c.carries(wanted):
 		return "Rancher has not copied the change into the RKEControlPlane yet"
 	case c.Observed != c.Generation:
 		return "Rancher has not looked at the last change of the RKEControlPlane yet"
@@ -63,37 +63,45 @@ func (c *ControlPlane) waiting(wanted Wanted) string {
 var configKeys = []string{"machineGlobalConfig", "machineSelectorConfig", "machineSelectorFiles", "additionalManifest", "chartValues"}
 
 // carries reports whether the control plane has the configuration of the object.
-func (c *ControlPlane) carries(object map[string]any) bool {
-	spec, config := partsOf(object)
+func (c *ControlPlane) carries(wanted Wanted) bool {
+	spec := specOf(wanted.Object)
+	return wanted.alike(migrated(spec), configuration(c.Spec["kubernetesVersion"], spec[psactKey], c.Spec))
+}
+
+// psactKey names the template for pod security admission, for which Rancher writes
+// parts of the configuration itself.
+const psactKey = "defaultPodSecurityAdmissionConfigurationTemplateName"
+
+// configuration is a specification of nothing but what is compared.
+func configuration(version, psact any, config map[string]any) map[string]any {
+	kept := map[string]any{}
 	for _, key := range configKeys {
-		if !same(config[key], c.Spec[key]) {
-			return false
+		if v, there := config[key]; there {
+			kept[key] = v
 		}
 	}
-	return same(spec["kubernetesVersion"], c.Spec["kubernetesVersion"])
+	return map[string]any{"kubernetesVersion": version, psactKey: psact, "rkeConfig": kept}
+}
+
+// migrated is as much of a cluster's specification as a migration changes.
+func migrated(spec map[string]any) map[string]any {
+	if engine, is := spec[engineKey].(map[string]any); is {
+		return map[string]any{engineKey: migratedEngine(engine)}
+	}
+	config, _ := spec["rkeConfig"].(map[string]any)
+	return configuration(spec["kubernetesVersion"], spec[psactKey], config)
 }
 
 // Overtaken reports whether an object has another configuration than the one that
 // was written: somebody else has changed it since.
 func Overtaken(now map[string]any, wanted Wanted) bool {
-	spec, config := partsOf(now)
-	if engine, is := spec["rancherKubernetesEngineConfig"].(map[string]any); is {
-		old, _ := partsOf(wanted.Object)
-		was, _ := old["rancherKubernetesEngineConfig"].(map[string]any)
-		return !takenOver(was, engine)
-	}
-	c := &ControlPlane{Spec: map[string]any{"kubernetesVersion": spec["kubernetesVersion"]}}
-	for _, key := range configKeys {
-		c.Spec[key] = config[key]
-	}
-	return !c.carries(wanted.Object)
+	return !wanted.alike(migrated(specOf(now)), migrated(specOf(wanted.Object)))
 }
 
-// partsOf returns the specification of a cluster, and RKE2's part of it.
-func partsOf(object map[string]any) (spec, config map[string]any) {
-	spec, _ = object["spec"].(map[string]any)
-	config, _ = spec["rkeConfig"].(map[string]any)
-	return spec, config
+// specOf returns the specification of a cluster.
+func specOf(object map[string]any) map[string]any {
+	spec, _ := object["spec"].(map[string]any)
+	return spec
 }
 
 func (c *ControlPlane) said(name string) string { return said(c.Conditions[name]) }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // scene is a cluster of one machine that runs what its object says.
@@ -35,6 +37,7 @@ func scene() (Seen, Wanted) {
 			{Key: "cloud-provider-name", Value: "external"}, {Key: "disable-cloud-controller", Value: true}, {Key: "kube-controller-manager-arg", Value: []any{"v=2"}},
 		}}},
 		Nodes: map[string]string{"m-1": "n-1"},
+		Alike: rke2.Distro().Alike,
 	}
 	return seen, wanted
 }
@@ -168,11 +171,11 @@ func TestRKEIsDoneWhenItAppliedTheConfiguration(t *testing.T) {
 		{"applied, and not ready", Engine{Applied: filled, Conditions: map[string]Condition{"Updated": {Status: "True"}, "Provisioned": {Status: "True"}}}, "the condition Ready is not True"},
 		{"failed", Engine{Applied: engine("aws"), Failed: filled, Conditions: map[string]Condition{"Updated": {Status: "False", Message: "no ssh"}}}, "RKE's last try failed, and Rancher tries again: no ssh"},
 	} {
-		if p := Judge(Seen{Engine: &c.e}, Wanted{Object: object}); !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") {
+		if p := Judge(Seen{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike}); !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 	}
-	if !Overtaken(map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": engine("aws")}}, Wanted{Object: object}) {
+	if !Overtaken(map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": engine("aws")}}, Wanted{Object: object, Alike: rke1.Distro().Alike}) {
 		t.Error("a provider that somebody changed back")
 	}
 }

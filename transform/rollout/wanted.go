@@ -17,11 +17,23 @@ type Wanted struct {
 	// Nodes are the names of the Nodes that machines had before the change, by the
 	// names of the machines: they must not change.
 	Nodes map[string]string
+	// Alike says what is the same to Rancher; nil stands for equality.
+	Alike func(a, b any) bool
+}
+
+// alike compares parts of two clusters' specifications.
+func (w Wanted) alike(a, b map[string]any) bool {
+	x, y := map[string]any{"spec": a}, map[string]any{"spec": b}
+	if w.Alike == nil {
+		return transform.Same(x, y)
+	}
+	return w.Alike(x, y)
 }
 
 // NewWanted returns what an object promises. raw is its JSON as the server has it,
 // doc as much of it as people write.
 func NewWanted(d transform.Distro, doc *yamledit.Document, raw []byte, t transform.Target) (w Wanted, err error) {
+	w.Alike = d.Alike
 	if err := decode(raw, "Cluster", &w.Object); err != nil {
 		return w, err
 	}

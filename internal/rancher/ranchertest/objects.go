@@ -197,8 +197,12 @@ func (s *Server) patch(r *http.Request, path string) answer {
 	if s.Change != nil {
 		s.Change(now)
 	}
+	dryRun := r.URL.Query().Get("dryRun") == "All"
+	if s.Webhook != nil && !dryRun {
+		s.Webhook.Change(now)
+	}
 	s.touch(now, !reflect.DeepEqual(o["spec"], now["spec"]))
-	if r.URL.Query().Get("dryRun") != "All" {
+	if !dryRun {
 		s.objects[path] = now
 	}
 	a := asJSON(http.StatusOK, now)

@@ -39,6 +39,8 @@ type Server struct {
 	Refuse func(object map[string]any) string
 	// Change is done to an object behind a patch, as a webhook does.
 	Change func(object map[string]any)
+	// Webhook admits what patches make, except in a dry run; nil for none.
+	Webhook *Webhook
 	// Meanwhile is done once to an object, by somebody else, just before a patch.
 	Meanwhile func(object map[string]any)
 	// Fault says what goes wrong with a request; nil stands for nothing.

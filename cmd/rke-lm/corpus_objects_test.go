@@ -1,0 +1,246 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	evanphx "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// TestCorpusObjectsThroughRanchersTypes takes every golden cluster as an object of a
+// Rancher that writes it through its Go types, and whose webhook writes it too, through
+// all stages and back.
+func TestCorpusObjectsThroughRanchersTypes(t *testing.T) {
+	files, err := filepath.Glob("testdata/golden/*/input.*")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no golden inputs", err)
+	}
+	total := map[string]*objectCount{rke1.Name: {}, rke2.Name: {}}
+	var mu sync.Mutex
+	t.Run("each", func(t *testing.T) {
+		for i, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+				t.Parallel()
+				for _, c := range yamledit.Split(file, text) {
+					s := objectSweep{t: t, webhook: ranchertest.NewWebhook(uint64(i))}
+					if d := s.document(c); total[d] != nil {
+						mu.Lock()
+						total[d].add(s.count)
+						mu.Unlock()
+					}
+				}
+			})
+		}
+	})
+	for _, name := range []string{rke2.Name, rke1.Name} {
+		n := total[name]
+		t.Logf("%s: %d clusters as objects, %d stages written, %d of them in another form by Rancher; %d undone, %d as files; %d that the file cannot undo either", name, n.clusters, n.written, n.reformed, n.undone, n.undoneAsFile, n.lost)
+		if n.clusters < fewestObjects || n.written < 3*fewestObjects || n.reformed == 0 && name == rke2.Name || n.undone < n.undoneAsFile {
+			t.Errorf("%s: too few: %+v", name, *n)
+		}
+	}
+}
+
+// fewestObjects is how many golden clusters of a distro can be planned.
+const fewestObjects = 40
+
+type objectCount struct{ clusters, written, reformed, undone, undoneAsFile, lost int }
+
+func (n *objectCount) add(o objectCount) {
+	n.clusters, n.written, n.reformed = n.clusters+o.clusters, n.written+o.written, n.reformed+o.reformed
+	n.undone, n.undoneAsFile, n.lost = n.undone+o.undone, n.undoneAsFile+o.undoneAsFile, n.lost+o.lost
+}
+
+type objectSweep struct {
+	t       *testing.T
+	webhook *ranchertest.Webhook
+	count   objectCount
+}
+
+// document takes one golden document there and back, and returns its distro.
+func (s *objectSweep) document(c yamledit.Chunk) string {
+	s.t.Helper()
+	target := transform.Target{EndState: transform.EndStateExternal}
+	if strings.Contains(string(c.Bytes), "kube-apiserver-arg") {
+		target.EndState = transform.EndStateOverride // which edits them
+	}
+	d, plan := goldenPlan(c, target)
+	if plan == nil || d.Kept == nil {
+		return ""
+	}
+	object, err := asObject(d, plan.Start)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.count.clusters++
+	object = s.webhook.Admit(s.webhook.Kept(object))
+	for _, step := range plan.Steps {
+		if !step.Changes() {
+			continue
+		}
+		next, err := s.stage(d, object, step, target)
+		if err != nil {
+			s.t.Errorf("%s: %v", step.Stage.Name, err)
+			break
+		}
+		object = next
+	}
+	return d.Name
+}
+
+// stage writes one stage and takes it back, and returns the object behind it.
+func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Step, target transform.Target) ([]byte, error) {
+	doc, err := served(before)
+	if err != nil {
+		return nil, err
+	}
+	p, err := transform.BuildFor(d, doc, target, transform.Choice{Stage: file.Stage.Name, Through: true})
+	if err != nil {
+		return nil, fmt.Errorf("the object cannot be planned: %w", err)
+	}
+	step, err := p.Named(file.Stage.Name)
+	if err != nil || !step.Changes() {
+		return nil, fmt.Errorf("the object has nothing to do: %v", err)
+	}
+	after, err := s.write(d, before, doc, step.After)
+	if err != nil {
+		return nil, err
+	}
+	s.count.written++
+	for _, usual := range []bool{false, true} {
+		target.Canonical = usual
+		undone, err := s.undo(d, after, file, target)
+		if err != nil {
+			return nil, err
+		}
+		// The usual form may be another one, and so may the place of the flag.
+		if undone != nil && !usual && file.Stage.Name != transform.SwitchToExternal && !d.SameSpec(undone, step.Before) {
+			return nil, errors.New("taken back it is another object")
+		}
+	}
+	return after, nil
+}
+
+// undo takes a stage back, and returns the object without it; nil where the file does
+// not tell what was there before either.
+func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.Step, target transform.Target) (*yamledit.Document, error) {
+	_, fileErr := transform.Undo(d, file.After, target, file.Stage.Name, false)
+	if fileErr == nil {
+		s.count.undoneAsFile++
+	}
+	doc, err := served(after)
+	if err != nil {
+		return nil, err
+	}
+	back, err := transform.Undo(d, doc, target, file.Stage.Name, false)
+	switch {
+	case err != nil && fileErr == nil:
+		return nil, fmt.Errorf("it is undone as a file, and not as an object: %w", err)
+	case err != nil:
+		s.count.lost++
+		return nil, nil
+	case len(back) != 1:
+		return nil, fmt.Errorf("%d steps back", len(back))
+	}
+	undone, err := s.write(d, after, doc, back[0].After)
+	if err != nil {
+		return nil, fmt.Errorf("back: %w", err)
+	}
+	s.count.undone++
+	return served(undone)
+}
+
+// write writes a version of an object as a run does, and returns it as Rancher has it
+// then.
+func (s *objectSweep) write(d transform.Distro, raw []byte, before, after *yamledit.Document) ([]byte, error) {
+	p, err := jsonpatch.Diff(before.Bytes(), after.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	patch, err := evanphx.DecodePatch(p.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	plain, err := patch.Apply(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the server refuses it: %w", err)
+	}
+	now := s.webhook.Admit(plain)
+	for what, object := range map[string][]byte{"a dry run": plain, "the write": now, "what controllers write": s.webhook.Kept(now)} {
+		if !p.Holds(object, d.Alike) {
+			return nil, errors.New("altered in " + what)
+		}
+	}
+	if string(now) != string(plain) {
+		s.count.reformed++
+	}
+	doc, err := served(now)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := rollout.NewWanted(d, doc, now, transform.Target{})
+	if err != nil {
+		return nil, err
+	}
+	later := s.webhook.Admit(s.webhook.Kept(now))
+	var seen map[string]any
+	if err := json.Unmarshal(later, &seen); err != nil {
+		return nil, err
+	}
+	if rollout.Overtaken(seen, wanted) {
+		return nil, errors.New("Rancher's own writes are taken for those of others")
+	}
+	if string(later) != string(now) && !p.Holds(later, d.Alike) {
+		return nil, errors.New("altered later")
+	}
+	return later, nil
+}
+
+// served is an object as a document.
+func served(raw []byte) (*yamledit.Document, error) {
+	return transform.Parse(yamledit.Chunk{File: "object", Bytes: raw, Served: true})
+}
+
+// asObject is a golden document as the object that Rancher makes of it.
+func asObject(d transform.Distro, doc *yamledit.Document) ([]byte, error) {
+	object, isMap := doc.Root().Value().(map[string]any)
+	if !isMap {
+		return nil, errors.New("no mapping")
+	}
+	metadata := map[string]any{"name": "c-x7k2p", "uid": "u-1"}
+	if d.Name == rke1.Name {
+		c, err := rke1.Open(doc, "")
+		if err != nil {
+			return nil, err
+		}
+		object = map[string]any{"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "spec": map[string]any{"displayName": "curlew", "rancherKubernetesEngineConfig": c.Read}}
+	} else {
+		metadata["name"], metadata["namespace"] = d.Identify(doc).Name, "fleet-default"
+		if strings.Contains(doc.File(), "psact") {
+			object["spec"].(map[string]any)["defaultPodSecurityAdmissionConfigurationTemplateName"] = "rancher-restricted"
+		}
+	}
+	object["metadata"] = metadata
+	return json.Marshal(object)
+}

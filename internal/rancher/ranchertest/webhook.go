@@ -1,0 +1,146 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ranchertest
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
+	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
+	rketypes "github.com/rancher/rke/types"
+)
+
+// Webhook is what Rancher's webhook and its controllers make of a cluster's object, in
+// the releases that make the most of it: 0.3 and 0.4, of Rancher 2.7 and 2.8
+// (rancher/webhook, mutator.go of both clusters). It is not called in a dry run.
+type Webhook struct{ order *rand.Rand }
+
+// NewWebhook returns a webhook whose random orders are those of a seed.
+func NewWebhook(seed uint64) *Webhook { return &Webhook{rand.New(rand.NewPCG(seed, 13))} }
+
+// Admit returns an object as the webhook lets it through. That of an RKE cluster goes
+// through its types; where an RKE2 cluster has a template for pod security admission,
+// the arguments of kube-apiserver are read into a map and written in its order.
+func (w *Webhook) Admit(object []byte) []byte {
+	o := decoded(object)
+	w.Change(o)
+	return encoded(o)
+}
+
+// Change does the same to an object in place, as [Server] does behind a patch.
+func (w *Webhook) Change(o map[string]any) {
+	if throughEngine(o) {
+		return
+	}
+	spec, _ := o["spec"].(map[string]any)
+	if name, _ := spec[psactKey].(string); name == "" {
+		return
+	}
+	var typed provv1.ClusterSpec
+	into(spec, &typed)
+	if typed.RKEConfig == nil {
+		return
+	}
+	const file = "admission-control-config-file"
+	metadata, _ := o["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	flags := flagsOf(typed.RKEConfig.MachineGlobalConfig.Data[apiServerKey])
+	flags[file] = "/etc/rancher/rke2/config/rancher-psact.yaml"
+	if typed.RKEConfig.MachineGlobalConfig.Data == nil {
+		typed.RKEConfig.MachineGlobalConfig.Data = map[string]any{}
+	}
+	typed.RKEConfig.MachineGlobalConfig.Data[apiServerKey] = w.list(flags)
+	w.file(typed.RKEConfig, name+"-admission-configuration-psact", flags[file])
+	o["spec"] = decoded(encoded(typed))
+}
+
+const (
+	psactKey     = "defaultPodSecurityAdmissionConfigurationTemplateName"
+	apiServerKey = "kube-apiserver-arg"
+)
+
+// flagsOf reads arguments as the webhook does: those without a value are lost, and so
+// are all but the last of a flag.
+func flagsOf(v any) map[string]string {
+	flags := map[string]string{}
+	list, _ := v.([]any)
+	for _, item := range list {
+		text, _ := item.(string)
+		if name, value, has := strings.Cut(text, "="); has {
+			flags[name] = value
+		}
+	}
+	return flags
+}
+
+// list writes them in any order.
+func (w *Webhook) list(flags map[string]string) []any {
+	var list []any
+	for name, value := range flags {
+		list = append(list, name+"="+value)
+	}
+	slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+	w.order.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// file takes the webhook's own file out, and adds it at the end.
+func (w *Webhook) file(config *provv1.RKEConfig, secret, path string) {
+	config.MachineSelectorFiles = slices.DeleteFunc(config.MachineSelectorFiles, func(f rkev1.RKEProvisioningFiles) bool {
+		return len(f.FileSources) == 1 && f.FileSources[0].Secret.Name == secret
+	})
+	config.MachineSelectorFiles = append(config.MachineSelectorFiles, rkev1.RKEProvisioningFiles{FileSources: []rkev1.ProvisioningFileSource{{
+		Secret: rkev1.K8sObjectFileSource{Name: secret, Items: []rkev1.KeyToPath{{Key: "admission-config-psact", Path: path, Hash: "6b86b273"}}},
+	}}})
+}
+
+// Kept returns an object as Rancher's controllers write it at any time: through the
+// types of its kind.
+func (*Webhook) Kept(object []byte) []byte {
+	o := decoded(object)
+	if !throughEngine(o) {
+		var typed provv1.ClusterSpec
+		into(o["spec"], &typed)
+		o["spec"] = decoded(encoded(typed))
+	}
+	return encoded(o)
+}
+
+// throughEngine takes RKE's configuration through its types, and reports whether there
+// is one.
+func throughEngine(o map[string]any) bool {
+	const key = "rancherKubernetesEngineConfig"
+	spec, _ := o["spec"].(map[string]any)
+	if spec[key] == nil {
+		return false
+	}
+	var typed rketypes.RancherKubernetesEngineConfig
+	into(spec[key], &typed)
+	spec[key] = decoded(encoded(typed))
+	return true
+}
+
+func decoded(text []byte) (o map[string]any) {
+	if err := json.Unmarshal(text, &o); err != nil {
+		panic(err)
+	}
+	return o
+}
+
+func encoded(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+func into(v, typed any) {
+	if err := json.Unmarshal(encoded(v), typed); err != nil {
+		panic(err)
+	}
+}

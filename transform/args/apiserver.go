@@ -1,0 +1,49 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package args
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// gathered are the flags of kube-apiserver of which every occurrence counts, in their
+// order: lists, and maps whose entries are merged (kubernetes cmd/kube-apiserver, 1.22
+// to 1.35: StringSlice, StringArray, the maps of component-base/cli/flag, vmodule). Of
+// all others the last one counts.
+var gathered = map[string]bool{
+	"admission-control": true, "allow-metric-labels": true, "api-audiences": true, "authorization-always-allow-paths": true,
+	"authorization-mode": true, "cors-allowed-origins": true, "disable-admission-plugins": true, "disabled-metrics": true,
+	"emulated-version": true, "enable-admission-plugins": true, "etcd-servers": true, "etcd-servers-overrides": true,
+	"feature-gates": true, "kubelet-preferred-address-types": true, "min-compatibility-version": true,
+	"oidc-required-claim": true, "oidc-signing-algs": true, "requestheader-allowed-names": true,
+	"requestheader-extra-headers-prefix": true, "requestheader-group-headers": true, "requestheader-uid-headers": true,
+	"requestheader-username-headers": true, "runtime-config": true, "service-account-issuer": true,
+	"service-account-key-file": true, "strict-transport-security-directives": true, "tls-cipher-suites": true,
+	"tls-sni-cert-key": true, "vmodule": true, "watch-cache-sizes": true,
+}
+
+// Gathers reports whether every occurrence of a flag of kube-apiserver counts.
+func Gathers(flag string) bool { return gathered[flag] }
+
+// ForAPIServer returns what kube-apiserver makes of arguments, in one form: two lists
+// mean the same to it where this is equal. The order among different flags is not kept;
+// that of one flag's occurrences is, where more than the last one counts.
+func ForAPIServer(list []Arg) []Arg {
+	byFlag := map[string][]Arg{}
+	for _, a := range list {
+		name := strings.ReplaceAll(a.Name, "_", "-") // as the flags of components are read
+		a = Arg{Name: name, Value: a.Value, Text: name + "=" + a.Value}
+		if !Gathers(name) {
+			byFlag[name] = nil
+		}
+		byFlag[name] = append(byFlag[name], a)
+	}
+	var out []Arg
+	for _, name := range slices.Sorted(maps.Keys(byFlag)) {
+		out = append(out, byFlag[name]...)
+	}
+	return out
+}

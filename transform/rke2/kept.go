@@ -1,0 +1,87 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
+	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
+
+	"github.com/rke-lm/rke-lm/transform/args"
+)
+
+// psactSecret ends the name of the Secret from which Rancher's webhook lets machines
+// get the configuration of pod security admission.
+const psactSecret = "-admission-configuration-psact"
+
+// kept returns an object with its specification as it is behind Rancher's Go types,
+// through which its controllers and its webhook write it. They know no difference
+// between null, absent and empty, but in what machines are configured with and charts
+// get, which they keep as it is. Where the cluster has a template for pod security admission, the
+// webhook of Rancher 2.7 to 2.9 (rancher/webhook v0.3 to v0.5,
+// pkg/resources/provisioning.cattle.io/v1/cluster/mutator.go) also writes
+// kube-apiserver-arg of machineGlobalConfig, by a range over a map and so in any order,
+// and moves its own entry of machineSelectorFiles to the end.
+func kept(object map[string]any) map[string]any {
+	text, err := json.Marshal(object["spec"])
+	if err != nil {
+		return object
+	}
+	var spec provv1.ClusterSpec
+	if err := json.Unmarshal(text, &spec); err != nil {
+		return object // Rancher refuses it
+	}
+	c := spec.RKEConfig
+	if c == nil {
+		return object
+	}
+	for i := range c.MachineSelectorConfig {
+		withoutEmpty(&c.MachineSelectorConfig[i].Config)
+	}
+	withoutEmpty(&c.MachineGlobalConfig)
+	withoutEmpty(&c.ChartValues)
+	if spec.DefaultPodSecurityAdmissionConfigurationTemplateName != "" {
+		if list, is := c.MachineGlobalConfig.Data[apiServerArgs].([]any); is {
+			c.MachineGlobalConfig.Data[apiServerArgs] = textsOf(args.ForAPIServer(args.Of(list)))
+		}
+		c.MachineSelectorFiles = psactLast(c.MachineSelectorFiles)
+	}
+	if text, err = json.Marshal(spec); err != nil {
+		return object
+	}
+	var typed map[string]any
+	if err := json.Unmarshal(text, &typed); err != nil {
+		return object
+	}
+	out := maps.Clone(object)
+	out["spec"] = typed
+	return out
+}
+
+// withoutEmpty makes a mapping without keys none.
+func withoutEmpty(m *rkev1.GenericMap) {
+	if len(m.Data) == 0 {
+		m.Data = nil
+	}
+}
+
+// psactLast returns files with the webhook's own behind the others.
+func psactLast(files []rkev1.RKEProvisioningFiles) []rkev1.RKEProvisioningFiles {
+	own := func(f rkev1.RKEProvisioningFiles) bool {
+		return len(f.FileSources) == 1 && strings.HasSuffix(f.FileSources[0].Secret.Name, psactSecret)
+	}
+	var others, last []rkev1.RKEProvisioningFiles
+	for _, f := range files {
+		if own(f) {
+			last = append(last, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return slices.Concat(others, last)
+}
