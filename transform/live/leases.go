@@ -33,7 +33,7 @@ func Unsettled(o *observation.Observation, c Choice) bool {
 			return true
 		}
 	}
-	return false
+	return j.unled()
 }
 
 // matter returns the leases that the verdict depends on: none where no migration
