@@ -21,13 +21,12 @@ import (
 // pendingTime is for how long verify lets a Service be without a load balancer.
 const pendingTime = 5 * time.Minute
 
-// AWS refuses a load balancer to both managers, for one reason after the other. verify is silent as long as the
-// Service may still get one, and then quotes what the manager was told.
+// AWS refuses a load balancer to both managers. verify is silent as long as the Service may still get one, and
+// then quotes what the manager was told.
 func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 	s := mistake(t)
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.cluster.AWS.Refuse("CreateLoadBalancer", "AccessDenied", "User: arn:aws:sts::419306528174:assumed-role/cp/i-00000000000000001 is not authorized to perform: elasticloadbalancing:CreateLoadBalancer")
-	s.cluster.AWS.TagAnother(true)
 	s.rollOut(s.wanted(plan.Start))
 	if err := s.service(t.Context(), "web"); err != nil {
 		t.Fatal(err)
@@ -44,10 +43,6 @@ func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 
 	s.cluster.AWS.Refuse("CreateLoadBalancer", "", "")
 	s.touch("web", "allowed")
-	s.pends("Multiple tagged security groups found for instance")
-
-	s.cluster.AWS.TagAnother(false)
-	s.touch("web", "one-group")
 	s.served()
 	s.approved(transform.SwitchToExternal)
 	s.end("service-refused")

@@ -61,8 +61,8 @@ func (j *judge) leader() leading {
 		return j.leaderWithoutPod()
 	case hides >= 0:
 		l := j.best([]string{observation.CloudManager})
-		if !l.is() {
-			l = leading{unknown: pods[hides].Unreadable}
+		if l.missing != "" { // it may lead by a lease that its arguments do not show
+			l = leading{unknown: cmp.Or(pods[hides].Unreadable, l.missing)}
 		}
 		return l
 	case slices.ContainsFunc(pods, func(p ownership.Process) bool { return p.Elects }):

@@ -68,6 +68,8 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"nobody asks a cluster without a provider", scene([]string{"--v=2"}, nil, kubeLease(true)), "", nil, false},
 		{"a lease of another name", scene(external, named, kubeLease(true), held("own", "c_1", true, 1)), "", nil, false},
 		{"which is not the usual one", scene(external, named, kubeLease(true), term(month, true, 1), held("own", "c_1", false, 40)), "", []string{"leader-missing error"}, false},
+		{"one that a shell starts is followed by the usual lease", scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, false, 0)), "", []string{"two-owners note"}, true},
+		{"and leads by it", scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, true, 1)), "", []string{"two-owners note"}, false},
 		{"one that elects no leader", scene(external, alone, kubeLease(true)), "", nil, false},
 		{"a leader that is new has to renew once", scene(external, quiet, kubeLease(true), term(0, true, 1)), "", nil, true},
 		{"and has done so", scene(external, quiet, kubeLease(true), term(2*time.Second, true, 1)), "", nil, false},
@@ -98,7 +100,7 @@ func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 			"a takeover":            scene(external, quiet, kubeLease(true), term(month, true, 20)),
 			"held without a pod":    scene(external, nil, kubeLease(true), term(month, true, 1)),
 			"leases elsewhere":      scene(external, append(slices.Clone(quiet), "--leader-elect-resource-namespace=cloud"), kubeLease(true)),
-			"arguments of a script": scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true)),
+			"arguments of a script": scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, false, 40)),
 		} {
 			v := Judge(o, Choice{Stage: stage})
 			if _, needed := unjudged(o, stage); !slices.Contains(needed, "leader-missing") || v.OK() {

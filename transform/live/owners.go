@@ -22,7 +22,7 @@ func (j *judge) twoOwners() []transform.Finding {
 	switch {
 	case s.Unknown != "" && len(twins) > 0:
 		return twins
-	case s.Unknown != "" && len(j.cloud()) > 0:
+	case s.Unknown != "" && len(j.cloud())+len(j.cloudPods()) > 0:
 		f := found(leasePath(j.lease().Name), "whether both managers run the cloud controllers cannot be told: "+s.Unknown, "look at the arguments of the manager yourself, on its machine or in the cluster's YAML")
 		f.Severity = transform.Note
 		return []transform.Finding{f}
