@@ -57,21 +57,24 @@ func (j *judge) daemonSetRestarting() []transform.Finding {
 	for _, p := range j.of(observation.CloudManager) {
 		path := p.Path()
 		fix := "read why: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; usual are routes without --cluster-cidr and rights that are needed only with the lease"
-		lease := j.endedWith(p)
+		lease, record := j.endedWith(p)
 		switch {
 		case crashes(p):
 			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager ends again and again (%d restarts)", p.Restarts), fix))
 		case lease != "":
-			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager restarted since it has the %s (%d restarts)", lease, p.Restarts), fix))
+			f := found(path, fmt.Sprintf("the cloud-controller-manager restarted since it has the %s (%d restarts)", lease, p.Restarts), fix)
+			if !onHost(p, record) {
+				f.Severity = transform.Warning // the times are of two machines' clocks
+			}
+			list = append(list, f)
 		}
 	}
 	return list
 }
 
 // endedWith names the lease since whose acquisition a process has restarted; "" for
-// none. The own lease counts where the process is the one in its record: whoever else
-// restarts only waits.
-func (j *judge) endedWith(p ownership.Process) string {
+// none. Of its own lease only the process in the record counts: another one waits.
+func (j *judge) endedWith(p ownership.Process) (name string, l observation.Lease) {
 	since := func(l observation.Lease) bool {
 		return p.Restarts > 0 && !l.Acquired.IsZero() && p.RestartedAt >= l.Acquired.Unix()
 	}
@@ -79,9 +82,14 @@ func (j *judge) endedWith(p ownership.Process) string {
 	migration, _ := j.Lease(j.lease().Name)
 	switch {
 	case j.lease().Owner == observation.CloudManager && since(migration):
-		return "migration lease"
-	case p.Elects && own.Life() != observation.Live && slices.Contains(p.Hosts, ownership.Host(own.Holder)) && since(own):
-		return "lease " + own.Name
+		return "migration lease", migration
+	case p.Elects && own.Life() != observation.Live && onHost(p, own) && since(own):
+		return "lease " + own.Name, own
 	}
-	return ""
+	return "", own
+}
+
+// onHost reports whether a process runs on the machine of the one in a record.
+func onHost(p ownership.Process, l observation.Lease) bool {
+	return slices.Contains(p.Hosts, ownership.Host(l.Holder))
 }

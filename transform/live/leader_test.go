@@ -29,6 +29,12 @@ func followed(o *observation.Observation, seconds float64) *observation.Observat
 	return o
 }
 
+// since gives a lease the time of its acquisition.
+func since(l observation.Lease, at time.Time) observation.Lease {
+	l.Acquired = at
+	return l
+}
+
 // crashed is a cluster whose cloud-controller-manager restarted once.
 func crashed(o *observation.Observation, at time.Time) *observation.Observation {
 	for i := range o.Managers {
@@ -77,6 +83,8 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"and it may never come", followed(crashed(scene(external, quiet, kubeLease(true), term(2*time.Second, true, 1)), acquired.Add(-time.Minute)), 36), "", []string{"leader-missing error"}, false},
 		{"an old restart is none", crashed(scene(external, quiet, kubeLease(true), term(month, true, 1)), acquired.Add(time.Minute)), "", nil, false},
 		{"it ended when it led", crashed(scene(external, quiet, kubeLease(true), term(0, false, 3)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
+		{"a restart on the machine of its holder", crashed(scene(external, waits, kubeLease(true), term(month, true, 1), since(migration("c_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
+		{"one on another machine has the times of another clock", crashed(scene(external, waits, kubeLease(true), held(observation.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting warning"}, true},
 		{"a manager without a pod, and the stage says that it is external", scene(nil, quiet, kubeLease(true), term(month, false, 40)), transform.DisableLeaderMigration, []string{"leader-missing error", "two-owners note"}, false},
 		{"nor without a stage", scene(nil, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error", "two-owners note"}, false},
 		{"and one that leads", scene(nil, quiet, kubeLease(true), term(month, true, 1)), transform.DisableLeaderMigration, []string{"two-owners note"}, false},
