@@ -128,20 +128,26 @@ func (c *connection) query() rancher.Query {
 
 // dial connects to one cluster: a cluster behind a Rancher, or the server itself.
 func (c *connection) dial(ctx context.Context, s streams, patience time.Duration) (*observe.Observer, error) {
+	observer, _, _, err := c.reach(ctx, s, patience)
+	return observer, err
+}
+
+// reach also returns the server, and the object of a cluster behind a Rancher.
+func (c *connection) reach(ctx context.Context, s streams, patience time.Duration) (*observe.Observer, *rancher.Server, rancher.Object, error) {
 	server, err := c.connect(s, patience)
 	if err != nil {
-		return nil, err
+		return nil, nil, rancher.Object{}, err
 	}
 	if c.cluster == "" {
-		return &observe.Observer{Client: server.Local()}, nil
+		return &observe.Observer{Client: server.Local()}, server, rancher.Object{}, nil
 	}
 	found, err := server.Find(ctx, c.query())
 	if err != nil {
-		return nil, err
+		return nil, nil, rancher.Object{}, err
 	}
 	if found[0].ID == "" {
-		return nil, &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", found[0].Title())}
+		return nil, nil, found[0], &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", found[0].Title())}
 	}
 	client, err := server.Downstream(found[0].ID)
-	return &observe.Observer{Client: client}, err
+	return &observe.Observer{Client: client}, server, found[0], err
 }

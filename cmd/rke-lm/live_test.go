@@ -183,6 +183,27 @@ func TestOwnersTellsTheTimeline(t *testing.T) {
 	})
 }
 
+// Who may list kube-system alone is told once what that leaves out.
+func TestOwnersSaysThatItSeesKubeSystemAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		s.Fault = func(r *http.Request) apitest.Fault {
+			if r.URL.Path != "/api/v1/pods" {
+				return apitest.Fault{}
+			}
+			return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"pods is forbidden: User \"viewer\" cannot list resource \"pods\" in API group \"\" at the cluster scope"}`}
+		}
+		o, r := owners(t, config, "6s")
+		if r.code != exitDone || o.Seconds["1"] != 6 || strings.Count(r.stderr, "outside kube-system") != 1 {
+			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
+		}
+		if got := s.Count("/api/v1/pods?"); got > 2 {
+			t.Errorf("what is denied is asked for %d times", got)
+		}
+	})
+}
+
 // A cut is unknown, neither nobody nor the last one seen.
 func TestOwnersSaysUnknownForACut(t *testing.T) {
 	t.Parallel()

@@ -26,9 +26,13 @@ type ownersOptions struct {
 	timeline  ownership.Timeline
 	intervals []ownership.Interval
 	managers  []observation.Manager
+	arguments givenArguments
+	given     []ownership.Given
 	readAt    time.Time // when the managers were asked for
 	lookedAt  time.Time
 	outage    outage
+
+	saidNarrow bool
 }
 
 const (
@@ -48,10 +52,16 @@ controllers that a leader migration hands over. A manager owns them when it is
 alive, holds the lease, and by its arguments really runs them. What could not be
 seen is unknown, never nobody.
 
+The kube-controller-manager of RKE1 is no pod. With --cluster its arguments are
+taken from Rancher's object, and with --arguments-from from a cluster.yml; both are
+read again and again, as they change with the stages. While a change rolls out
+machine by machine, only what old and new arguments agree on is known.
+
 Without --for it goes on until it is interrupted. At the end come the seconds
 with no owner, one, two, and unknown.`,
 		Example: `  rke-lm owners
-  rke-lm owners --for 10m -o json`,
+  rke-lm owners --for 10m -o json
+  rke-lm owners --arguments-from cluster.yml`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return w.run(c.Context()) },
 	}
@@ -59,6 +69,7 @@ with no owner, one, two, and unknown.`,
 	w.clusterFlag(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().DurationVar(&w.length, "for", 0, "end after this time")
+	c.Flags().StringArrayVar(&w.arguments.files, "arguments-from", nil, "a cluster.yml of RKE1, for the arguments of its kube-controller-manager; change it before the machines (repeatable: any of them may be what machines have)")
 	w.limited = func() bool { return c.Flags().Changed("for") }
 	return c
 }
@@ -70,7 +81,10 @@ func (w *ownersOptions) run(ctx context.Context) error {
 	if w.length <= 0 && w.limited() {
 		return fmt.Errorf("--for %s is no time to look in; give a longer one, or leave it out", w.length)
 	}
-	observer, err := w.dial(ctx, w.streams, 0)
+	if err := w.arguments.check(); err != nil {
+		return err
+	}
+	observer, err := w.arguments.follow(ctx, &w.connection, w.streams)
 	if err != nil {
 		return err
 	}
@@ -132,15 +146,28 @@ func (w *ownersOptions) look(ctx context.Context, observer *observe.Observer) er
 		if err := observer.Managers(ctx, &o); err != nil {
 			return kubeapi.Refusal(err)
 		}
-		w.managers, w.readAt = o.Managers, asked
+		w.narrow(o.KubeSystemOnly)
+		given, err := w.arguments.of(ctx, o.Managers)
+		if err != nil {
+			return kubeapi.Refusal(err)
+		}
+		w.managers, w.given, w.readAt = o.Managers, given, asked
 		asked = time.Now()
 	}
 	if err := observer.Leases(ctx, &o); err != nil {
 		return kubeapi.Refusal(err)
 	}
 	w.lookedAt = time.Now()
-	w.tell(w.timeline.Add(ownership.Look{Asked: asked, At: w.lookedAt, Leases: o.Leases, Managers: w.managers}))
+	w.tell(w.timeline.Add(ownership.Look{Asked: asked, At: w.lookedAt, Leases: o.Leases, Managers: w.managers, Given: w.given}))
 	return nil
+}
+
+// narrow says once that managers in other namespaces are not seen.
+func (w *ownersOptions) narrow(is bool) {
+	if is && !w.saidNarrow {
+		fmt.Fprintln(w.err, "nothing is judged outside kube-system: listing daemonsets, deployments and pods of all namespaces is not allowed; docs/permissions.md has the roles")
+	}
+	w.saidNarrow = is || w.saidNarrow
 }
 
 // tell keeps intervals, and prints them as they come where people read.
@@ -158,7 +185,7 @@ func (w *ownersOptions) finish() error {
 	if w.lookedAt.IsZero() {
 		return nil
 	}
-	o := outputs.NewOwnership(w.intervals, w.timeline.Handovers)
+	o := outputs.NewOwnership(w.intervals, w.timeline.Handovers, w.arguments.from)
 	if w.output == "text" {
 		outputs.WriteOwnership(w.out, o)
 		return nil

@@ -98,14 +98,33 @@ func rolesWith(verb, distro string, rows []rights.Row) string {
 			name += "-" + rights.Local
 		}
 		text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: rke-lm-%s%s\nrules:\n", kind, name, in)
-		for _, r := range rows {
-			if r.Namespace == n {
-				text += rule(r, distro)
-			}
+		for _, r := range granting(rows, n) {
+			text += rule(r, distro)
 		}
 		texts = append(texts, text)
 	}
 	return strings.Join(texts, "---\n")
+}
+
+// granting returns the rows of a namespace, each with what no row before it grants.
+func granting(rows []rights.Row, namespace string) (list []rights.Row) {
+	granted := map[rights.Right]bool{}
+	for _, r := range rows {
+		if r.Namespace != namespace {
+			continue
+		}
+		var more []string
+		for _, do := range r.Do {
+			right := rights.Right{Group: r.Group, Resource: r.Resource, Name: r.Name, Verb: do}
+			if !granted[right] {
+				granted[right], more = true, append(more, do)
+			}
+		}
+		if r.Do = more; len(more) > 0 {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 func home(namespace, distro string) string {

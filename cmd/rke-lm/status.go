@@ -214,7 +214,11 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 	}
 	outline := live.Outlined(o)
 	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
-	count(&out, live.Judge(o, live.Choice{}).Findings)
+	v := live.Judge(o, live.Choice{})
+	count(&out, v.Findings)
+	if !v.Told() {
+		out.Warnings++ // who runs the cloud controllers
+	}
 	return []outputs.Status{out}, exitDone
 }
 

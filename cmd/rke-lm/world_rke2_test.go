@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -111,6 +112,9 @@ func (w *world) machine(i int, config map[string]any) {
 	plan, err := json.Marshal(map[string]any{"files": []any{map[string]any{"path": "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml", "content": base64.StdEncoding.EncodeToString(content)}}})
 	if err != nil {
 		panic(err)
+	}
+	if labels = maps.Clone(labels); i == 1 {
+		labels[rollout.InitLabel] = "true"
 	}
 	w.put(map[string]any{"apiVersion": "v1", "kind": "Secret", "type": rollout.PlanType, "metadata": map[string]any{"name": name + "-machine-plan", "namespace": "fleet-default", "labels": labels},
 		"data": map[string]any{"plan": plan, "appliedPlan": plan}})

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,9 @@ type world struct {
 
 	mu      sync.Mutex
 	stuck   bool            // machines get no new plans
+	gap     time.Duration   // until the cloud-controller-manager leads again after the last edit
+	leaves  sync.Once       // the gap begins
+	led     atomic.Bool     // somebody leads after it
 	dead    map[string]bool // user agents whose process was killed
 	writes  []string        // that came
 	killAt  int             // number of the write at which its process is killed; 0 for none
@@ -116,7 +120,10 @@ func (w *world) lead(inTree, migrates, installed, joins bool) {
 	const migration = "cloud-provider-extraction-migration"
 	kube, cloud := apitest.NodeName(0)+"_8f0e", apitest.NodeName(1)+"_b63d"
 	w.hold("kube-controller-manager", kube)
-	if installed {
+	switch {
+	case installed && !inTree && !joins && w.gap > 0:
+		w.gone(cloud)
+	case installed:
 		w.hold("cloud-controller-manager", cloud)
 	}
 	switch {

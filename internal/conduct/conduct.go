@@ -6,11 +6,13 @@ package conduct
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/course"
+	"github.com/rke-lm/rke-lm/transform/rollout"
 )
 
 // Migrate goes through the stages that are left. It fails with *End, which says
@@ -133,13 +135,16 @@ func (r *Run) finish(ctx context.Context, l course.Leg) error {
 
 // agree shows a stage and asks whether to go on with it.
 func (r *Run) agree(ctx context.Context, l course.Leg) error {
-	e := report.RunEvent{Type: report.Staged, Message: l.Why, Prepare: report.Actions(l.Prepare), Actions: report.Actions(slices.Concat(l.Ahead, l.Behind)), Findings: report.Findings(l.Findings)}
+	order, err := r.order(ctx, l)
+	if err != nil {
+		return err
+	}
+	said := []string{l.Why, l.Caution, order}
 	if l.Back {
-		e.Message = "takes the stage back"
+		said = slices.Insert(said, 0, "Takes the stage back.")
 	}
-	if l.Caution != "" {
-		e.Message += " " + l.Caution
-	}
+	said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
+	e := report.RunEvent{Type: report.Staged, Message: strings.Join(said, " "), Prepare: report.Actions(l.Prepare), Actions: report.Actions(slices.Concat(l.Ahead, l.Behind)), Findings: report.Findings(l.Findings)}
 	if l.Edits() {
 		e.Diff = report.Diff(l.Before, l.After)
 	}
@@ -155,6 +160,19 @@ func (r *Run) agree(ctx context.Context, l course.Leg) error {
 		err = errDeclined
 	}
 	return err
+}
+
+// order says in which order Rancher will change the machines, where that can be seen.
+func (r *Run) order(ctx context.Context, l course.Leg) (string, error) {
+	changes, err := r.Way.Changes(l)
+	if err != nil || changes == nil {
+		return "", err
+	}
+	seen, err := r.Server.Rollout(ctx, r.Object)
+	if err != nil {
+		return "", err
+	}
+	return rollout.Said(rollout.Order(seen, changes)), nil
 }
 
 // act does what a stage does, in its order.

@@ -49,7 +49,7 @@ func TestALookReadsTheWholeCluster(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(1203)
 		o := look(t, s)
-		if len(o.Nodes) != 1203 || len(o.Managers) != 6 || len(o.DaemonSets) != 1 || len(o.Leases) != 3 || len(o.Reviews) != 6 || o.Version != "v1.26.15+rke2r1" {
+		if len(o.Nodes) != 1203 || len(o.Managers) != 6 || len(o.DaemonSets) != 1 || len(o.Leases) != 3 || len(o.Reviews) != 8 || o.Version != "v1.26.15+rke2r1" {
 			t.Errorf("%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
 		}
 		if got := s.Count("/nodes"); got != 3 {
@@ -150,13 +150,13 @@ func TestRightsAreAskedForAsTheManagersUseThem(t *testing.T) {
 		look(t, s)
 		for _, r := range s.Reviews {
 			about := r.ResourceAttributes
-			named := about.Name == "cloud-provider-extraction-migration"
+			named := about.Name == "cloud-provider-extraction-migration" || about.Name == "cloud-controller-manager" && strings.HasSuffix(r.User, ":cloud-controller-manager")
 			account := slices.Contains(r.Groups, "system:serviceaccounts:kube-system")
 			if about.Namespace != "kube-system" || about.Resource != "leases" || named == (about.Verb == "create") || account != strings.HasPrefix(r.User, "system:serviceaccount:") || !slices.Contains(r.Groups, "system:authenticated") {
 				t.Errorf("%+v %+v", r, about)
 			}
 		}
-		if len(s.Reviews) != 6 {
+		if len(s.Reviews) != 8 {
 			t.Errorf("%d questions", len(s.Reviews))
 		}
 	})

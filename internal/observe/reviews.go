@@ -8,39 +8,25 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live"
 	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/ownership"
 )
 
 var errNoVersion = errors.New("the answer is no version of Kubernetes")
 
-// readReviews asks what the identities of the managers may do with the migration
-// lease.
+// readReviews asks what the identities of the managers may do with their leases.
 func (o *Observer) readReviews(ctx context.Context, out *observation.Observation) error {
-	users := []string{leadermigration.ManagerUser, leadermigration.CloudAccount()}
-	for _, m := range out.Managers {
-		if m.Account != "" {
-			users = append(users, leadermigration.ServiceAccount(m.Space(), m.Account))
-		}
-	}
-	slices.Sort(users)
-	lease := ownership.Migration(ownership.ReadAll(out.Managers))
-	for _, user := range slices.Compact(users) {
-		for _, verb := range []string{"get", "create", "update"} {
-			out.Reviews = append(out.Reviews, observation.AccessReview{User: user, Verb: verb, Lease: lease})
-		}
-	}
+	out.Reviews = live.Questions(out.Managers)
 	asks := make([]func() error, len(out.Reviews))
 	for i := range asks {
 		r := &out.Reviews[i]
-		asks[i] = func() (err error) { r.Allowed, err = o.mayLock(ctx, r.User, r.Verb, lease); return err }
+		asks[i] = func() (err error) { r.Allowed, err = o.mayLock(ctx, r.User, r.Verb, r.Lease); return err }
 	}
 	return atOnce(asks...)
 }

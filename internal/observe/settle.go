@@ -40,16 +40,21 @@ func settleTime(out *observation.Observation) time.Duration {
 var errUnsettled = errors.New("what was seen does not tell yet whether their holders are alive")
 
 // Settled looks once at everything, and then at the managers and the leases for as
-// long as they do not show what they have to: who leads may be replaced meanwhile.
+// long as they do not show what they have to: who leads may be replaced meanwhile. What
+// was seen before counts no more: a holder that was replaced since would be alive until
+// its lease ends.
 func (o *Observer) Settled(ctx context.Context, unsettled func(*observation.Observation) bool, every time.Duration) (*observation.Observation, error) {
+	o.watch = observation.Watch{}
 	out, err := o.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(settleTime(out)); unsettled(out) && time.Now().Before(end) && kubeapi.Pause(ctx, every); {
+	start := time.Now()
+	for end := start.Add(settleTime(out)); unsettled(out) && time.Now().Before(end) && kubeapi.Pause(ctx, every); {
 		if err := o.Again(ctx, out); err != nil {
 			return nil, err
 		}
+		out.FollowedSeconds = time.Since(start).Seconds()
 	}
 	switch {
 	case ctx.Err() != nil:

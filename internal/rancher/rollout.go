@@ -114,5 +114,9 @@ func (s *Server) plan(ctx context.Context, o Object, m rollout.Machine) (*rollou
 	if err != nil || secret.Type != rollout.PlanType || secret.Labels[rollout.MachineLabel] != m.Name {
 		return nil, err
 	}
-	return rollout.ReadPlan(secret.Data), nil
+	p := rollout.ReadPlan(secret.Data)
+	if p != nil {
+		p.Init = secret.Labels[rollout.InitLabel] == "true"
+	}
+	return p, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rke-lm/rke-lm/transform/observation"
 	"github.com/rke-lm/rke-lm/transform/ownership"
 )
 
@@ -20,7 +21,14 @@ type Ownership struct {
 	Kind       string             `json:"kind"`
 	Intervals  []Interval         `json:"intervals"`
 	Handovers  []Handover         `json:"handovers"`
+	Arguments  []Arguments        `json:"arguments,omitempty"`
 	Seconds    map[string]float64 `json:"seconds"`
+}
+
+// Arguments says where the arguments of a manager were read that is no pod.
+type Arguments struct {
+	Component string `json:"component"`
+	From      string `json:"from"`
 }
 
 // Interval is a time without a change of owners.
@@ -48,8 +56,9 @@ const unknown = "unknown"
 // moments are written to the millisecond; nobody looks more often.
 const moment = "2006-01-02T15:04:05.000Z07:00"
 
-// NewOwnership describes a timeline.
-func NewOwnership(intervals []ownership.Interval, handovers []ownership.Handover) Ownership {
+// NewOwnership describes a timeline. from is where the arguments of a
+// kube-controller-manager were read that is no pod.
+func NewOwnership(intervals []ownership.Interval, handovers []ownership.Handover, from []string) Ownership {
 	out := Ownership{APIVersion: APIVersion, Kind: "Ownership", Intervals: []Interval{}, Handovers: []Handover{}}
 	for _, i := range intervals {
 		out.Intervals = append(out.Intervals, newInterval(i))
@@ -59,6 +68,9 @@ func NewOwnership(intervals []ownership.Interval, handovers []ownership.Handover
 			otherwise(h.From, unknown), otherwise(h.To, unknown), h.LastSign.UTC().Format(moment), h.FirstSign.UTC().Format(moment),
 			milli(h.FirstSign.Sub(h.LastSign).Seconds()),
 		})
+	}
+	for _, f := range from {
+		out.Arguments = append(out.Arguments, Arguments{observation.KubeManager, f})
 	}
 	owners, blind := ownership.Seconds(intervals)
 	out.Seconds = map[string]float64{"0": milli(owners[0]), "1": milli(owners[1]), "2": milli(owners[2]), unknown: milli(blind)}
@@ -101,6 +113,9 @@ func WriteOwnership(w io.Writer, o Ownership) {
 	fmt.Fprintln(w)
 	for _, h := range o.Handovers {
 		fmt.Fprintf(w, "handover from %s to %s: %.1f s between the last sign of the one and the first of the other\n", h.From, h.To, h.Seconds)
+	}
+	for _, a := range o.Arguments {
+		fmt.Fprintf(w, "arguments of %s: from %s\n", a.Component, a.From)
 	}
 	fmt.Fprintf(w, "seconds with no owner: %.1f, one: %.1f, two: %.1f, unknown: %.1f\n", o.Seconds["0"], o.Seconds["1"], o.Seconds["2"], o.Seconds[unknown])
 }

@@ -88,7 +88,11 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 	case v.OK:
 		fmt.Fprintln(w, p.paint(green, "ok"))
 	case len(needed) > 0:
-		fmt.Fprintln(w, p.paint(red, "not ok")+": whether the stage "+v.Stage+" is done cannot be told without "+strings.Join(needed, ", "))
+		what := "whether the stage " + v.Stage + " is done"
+		if v.Stage == "" {
+			what = "whether the cloud controllers run"
+		}
+		fmt.Fprintln(w, p.paint(red, "not ok")+": "+what+" cannot be told without "+strings.Join(needed, ", "))
 	default:
 		fmt.Fprintln(w, p.paint(red, "not ok"))
 	}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,12 +49,11 @@ type Fake struct {
 	balancers map[string]*balancer
 	metadata  []*http.Server
 	refused   map[string]*fault // by action
-	nodes     []groupRef        // the groups of all instances
 }
 
 // Start opens an account for a cluster on loopback.
 func Start(cluster string) (*Fake, error) {
-	f := &Fake{cluster: cluster, balancers: map[string]*balancer{}, refused: map[string]*fault{}, nodes: []groupRef{{NodeGroup}}}
+	f := &Fake{cluster: cluster, balancers: map[string]*balancer{}, refused: map[string]*fault{}}
 	f.groups = []*group{{id: NodeGroup, name: "nodes", description: "all nodes", tags: f.owned()}}
 	var err error
 	f.server, f.url, err = f.serve(http.HandlerFunc(f.answer))
@@ -92,20 +90,6 @@ func (f *Fake) Refuse(action, code, message string) {
 	delete(f.refused, action)
 	if code != "" {
 		f.refused[action] = &fault{code, message}
-	}
-}
-
-// TagAnother puts all instances into a second security group with the cluster's tag, as clusters have it whose
-// nodes share a group with something else, or takes them out again.
-func (f *Fake) TagAnother(also bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	const second = "sg-00000000000000002"
-	f.nodes = []groupRef{{NodeGroup}}
-	f.groups = slices.DeleteFunc(f.groups, func(g *group) bool { return g.id == second })
-	if also {
-		f.nodes = append(f.nodes, groupRef{second})
-		f.groups = append(f.groups, &group{id: second, name: "shared", description: "all nodes, too", tags: f.owned()})
 	}
 }
 

@@ -101,7 +101,7 @@ func (f *Fake) describeInstances(form url.Values) (any, error) {
 func (f *Fake) describe(i Instance) instanceXML {
 	return instanceXML{
 		ID: i.ID, State: "running", StateCode: 16, Name: i.Name, IP: i.IP, Type: i.Type, Zone: Zone, VPC: VPC, Subnet: Subnet,
-		Groups: f.nodes, Cards: []cardXML{{Status: "in-use", IPs: []string{i.IP}}}, Tags: tagList(f.owned()),
+		Groups: []groupRef{{NodeGroup}}, Cards: []cardXML{{Status: "in-use", IPs: []string{i.IP}}}, Tags: tagList(f.owned()),
 	}
 }
 

@@ -3,10 +3,7 @@
 
 package aws
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestARefusedActionChangesNothingAndIsLogged(t *testing.T) {
 	f := account(t)
@@ -18,17 +15,4 @@ func TestARefusedActionChangesNothingAndIsLogged(t *testing.T) {
 	}
 	f.Refuse("CreateLoadBalancer", "", "")
 	must(t, f, "<DNSName>a.", "/ccm/elb", create...)
-}
-
-func TestInstancesMayHaveASecondTaggedGroup(t *testing.T) {
-	f := account(t)
-	f.Launch(1)
-	for _, also := range []bool{true, false} {
-		f.TagAnother(also)
-		_, groups := call(t, f, "/ccm/ec2", "Action", "DescribeSecurityGroups")
-		_, instances := call(t, f, "/ccm/ec2", "Action", "DescribeInstances")
-		if strings.Contains(groups, "sg-00000000000000002") != also || strings.Contains(instances, "sg-00000000000000002") != also {
-			t.Errorf("%t: %s %s", also, groups, instances)
-		}
-	}
 }

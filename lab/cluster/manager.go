@@ -193,6 +193,12 @@ func (m *Manager) Kill() {
 	<-m.gone
 }
 
+// Freeze lets the manager run and do nothing, as on a machine that hangs, until Thaw. Its lease dies meanwhile.
+func (m *Manager) Freeze() { m.process.Freeze() }
+
+// Thaw lets a frozen manager go on.
+func (m *Manager) Thaw() { m.process.Thaw() }
+
 // Asked reports whether somebody ended the manager; else it ended by itself, if it has.
 func (m *Manager) Asked() bool { return m.process.Asked() }
 

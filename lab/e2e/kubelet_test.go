@@ -50,6 +50,9 @@ func (s *scenario) kubelets(node aws.Instance) {
 func (k *kubelets) show(ctx context.Context) error {
 	there := map[string]shown{}
 	for _, c := range k.agent.Containers() {
+		if k.docker && c.Component == cluster.KCM {
+			continue
+		}
 		there[k.podOf(c)] = shown{c, c.Alive()}
 	}
 	for name, old := range maps.Clone(k.shown) {

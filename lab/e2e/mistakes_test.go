@@ -172,14 +172,9 @@ func (s *scenario) twoOwners() {
 func TestRoutesLeftOnEndTheManagerWhenItTakesOver(t *testing.T) {
 	s := mistake(t)
 	plan := planned(t, document(t, "rke2.yaml"))
-	routed := func(w agent.Wanted) agent.Wanted {
-		chart := *w.CCM
-		chart.Args = slices.DeleteFunc(slices.Clone(chart.Args), func(a string) bool { return a == "--configure-cloud-routes=false" })
-		w.CCM = &chart
-		return w
-	}
 	s.until(plan, routed)
 	s.stays("it looks healthy", func(context.Context) bool { return s.agent.Restarts(cluster.CCM) == 0 })
+	s.faulted(transform.InstallCCM, "ccm-args-unsafe")
 	s.rollOut(routed(at(s, plan, transform.SwitchToExternal)))
 	s.eventually("the manager's end", func(context.Context) bool { return s.agent.Restarts(cluster.CCM) > 0 })
 	if !s.logged(cluster.CCM, "invalid CIDR[0]: <nil>") {

@@ -18,7 +18,7 @@ const printed = "pulling rke2-runtime, registry password: Sommer-im-Hafen-2021\n
 func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 	t.Parallel()
 	c := rke2Cluster(t)
-	machine := c.downstream.Machines[0].Name
+	machine, stop := c.downstream.Machines[0].Name, c.busy()
 	c.downstream.FailPlans(machine, 1, printed)
 	c.toldOf(c.rke("migrate", "--until", "enable-leader-migration"), "machine "+machine+": 1 try of its plan failed", "install: no space left on device")
 
@@ -28,6 +28,8 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 
 	c.downstream.FailPlans(machine, 0, "")
 	c.rke("migrate")
+	stop()
+	c.served()
 	c.pen(cluster.KCM, cluster.CCM)
 	c.neverTwo()
 	c.audited()

@@ -4,11 +4,16 @@
 package e2e
 
 import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/aws"
+	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -42,6 +47,11 @@ func (s *scenario) alongRKE1(target transform.Target) way {
 	plan := planOf(s.T, rke1.Distro(), document(s.T, "rke1.yml"), target)
 	o := &operator{scenario: s}
 	wanted := func(doc *yamledit.Document) agent.Wanted {
+		if s.file != "" {
+			if err := os.WriteFile(s.file, doc.Bytes(), 0o600); err != nil {
+				s.Fatal(err)
+			}
+		}
 		w, err := agent.FromRKE1(doc, o.beside, o.host())
 		if err != nil {
 			s.Fatal(err)
@@ -49,6 +59,36 @@ func (s *scenario) alongRKE1(target transform.Target) way {
 		return w
 	}
 	return way{wanted(plan.Start), o.legs(plan, wanted)}
+}
+
+// The manager's container is docker's, and cluster.yml has its arguments.
+func TestOwnersOfAnRKE1ClusterAreKnownByItsFile(t *testing.T) {
+	if soaks() {
+		t.Skip("is the same with the default timings")
+	}
+	s := begin(t, "cp-1")
+	s.docker, s.file = true, filepath.Join(t.TempDir(), "cluster.yml")
+	s.kubelets(s.join())
+	way := s.alongRKE1(transform.Target{})
+	s.rollOut(way.start)
+	s.eventually("an owner", func(context.Context) bool { return s.owner() == cluster.KCM })
+	end := s.owning("--arguments-from", s.file)
+	for _, l := range way.legs {
+		time.Sleep(3 * time.Second)
+		s.pass(l)
+	}
+	time.Sleep(3 * time.Second)
+	said, truth := end()
+	// Its lease alone shows that a manager of docker has ended: twice here.
+	late := math.Abs(truth[0] - said.Seconds["0"])
+	if unknown, known := said.Seconds["unknown"], said.Seconds["0"]+said.Seconds["1"]; unknown > known/10 || late > (2*s.cluster.Timing.Lease+3*s.slack()).Seconds() || said.Seconds["2"] > 0 {
+		t.Errorf("known for %.1f s, unknown for %.1f s, %.1f s off", known, unknown, late)
+	}
+	if len(said.Arguments) == 0 || said.Arguments[0].From != s.file {
+		t.Errorf("%+v", said.Arguments)
+	}
+	s.neverTwo()
+	s.end("rke1-owners")
 }
 
 // keptGroups requires that no manager opened the security group of the nodes for a load balancer, which

@@ -106,10 +106,14 @@ func (s *scenario) verifies(stage, what string, wanted func(verdict) bool) {
 	}
 	var v verdict
 	var err error
-	defer func() { s.Logf("verify --stage %s: %d %+v %v", stage, v.code, v.Findings, err) }()
-	s.eventually("verify --stage "+stage+" that says "+what, func(ctx context.Context) bool {
+	var flags []string // without a stage, what always has to hold
+	if stage != "" {
+		flags = []string{"--stage", stage}
+	}
+	defer func() { s.Logf("verify %v: %d %+v %v", flags, v.code, v.Findings, err) }()
+	s.eventually(fmt.Sprint("verify ", flags, " that says ", what), func(ctx context.Context) bool {
 		v = verdict{}
-		v.code, err = s.ask(ctx, &v, "verify", "--stage", stage)
+		v.code, err = s.ask(ctx, &v, "verify", flags...)
 		return err == nil && wanted(v)
 	})
 }

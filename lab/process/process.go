@@ -117,10 +117,23 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// signal reaches the whole group. A process that has ended is left alone: its number may be another's.
+// Freeze stops the process group without ending it: it does nothing until Thaw, as on a machine that hangs.
+func (p *Process) Freeze() { p.send(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process group go on.
+func (p *Process) Thaw() { p.send(syscall.SIGCONT) }
+
+// signal asks the whole group to end.
 func (p *Process) signal(s syscall.Signal) {
 	if p.Alive() {
 		p.asked.Store(true)
+		p.send(s)
+	}
+}
+
+// send reaches the whole group. A process that has ended is left alone: its number may be another's.
+func (p *Process) send(s syscall.Signal) {
+	if p.Alive() {
 		_ = syscall.Kill(-p.PID(), s)
 	}
 }

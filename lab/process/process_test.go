@@ -60,3 +60,31 @@ func TestStopKillsWhatDoesNotListen(t *testing.T) {
 		t.Error("it is still running")
 	}
 }
+
+func TestAFrozenProcessDoesNothingUntilItIsThawed(t *testing.T) {
+	lines := make(chan string, 1000)
+	p, err := process.Start(process.Command{
+		Path: "/bin/sh", Args: []string{"-c", "while :; do echo on; sleep 0.05; done"},
+		Log: filepath.Join(t.TempDir(), "log"), Line: func(s string) { lines <- s },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	<-lines
+	p.Freeze()
+	time.Sleep(300 * time.Millisecond) // what was written before may still come
+	for len(lines) > 0 {
+		<-lines
+	}
+	time.Sleep(500 * time.Millisecond)
+	if len(lines) > 0 || !p.Alive() || p.Asked() {
+		t.Errorf("%d lines while it was frozen", len(lines))
+	}
+	p.Thaw()
+	select {
+	case <-lines:
+	case <-time.After(time.Minute):
+		t.Error("it does not go on")
+	}
+}

@@ -5,13 +5,18 @@ package rancher_test
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,22 +25,38 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/transform/rights"
 )
 
 // block is a manifest of docs/permissions.md, below what says on which cluster it belongs.
-var block = regexp.MustCompile("(?s)(On [^\n]*):\n\n```yaml\n(.*?)```\n")
+var block = regexp.MustCompile("(?s)On (Rancher's own cluster|the cluster itself)(?:, (?:for an|of) (RKE1|RKE2)(?: cluster)?)?:\n\n```yaml\n(.*?)```\n")
+
+// leastUser has the roles of the documentation and nothing else.
+const leastUser = "user-least"
 
 // subject is the cluster that the roles are for.
 type subject struct {
-	other           string // the distro that it is not of, as the documentation calls it
-	namespace, name string // "" and the ID for RKE1
+	rights.Subject
+	distro  string // as the documentation calls it
+	display string // the name that people use
 }
 
-// title is how a command line names the cluster.
-func (s subject) title() string { return strings.TrimPrefix(s.namespace+"/"+s.name, "/") }
+// title is how a command line names the cluster so that it is found without a list.
+func (s subject) title() string {
+	if s.Home == s.Name {
+		return s.Name
+	}
+	return s.Home + "/" + s.Name
+}
 
-// documented returns the roles of a verb: on Rancher's own cluster, and on the cluster itself.
-func (s subject) documented(t *testing.T, verb string) (local, downstream string) {
+// placed is a role on one of the two clusters.
+type placed struct {
+	local bool
+	rbacv1.Role
+}
+
+// documented returns the roles of a verb.
+func (s subject) documented(t *testing.T, verb string) (list []placed) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/permissions.md")
 	if err != nil {
@@ -47,125 +68,286 @@ func (s subject) documented(t *testing.T, verb string) (local, downstream string
 		t.Fatalf("docs/permissions.md has no roles for %s", verb)
 	}
 	for _, m := range block.FindAllStringSubmatch(part, -1) {
-		roles := strings.NewReplacer("<namespace>", s.namespace, "<name>", s.name, "<id>", s.name).Replace(m[2])
-		switch {
-		case strings.Contains(m[1], s.other):
-		case strings.HasPrefix(m[1], "On Rancher's own cluster"):
-			local = roles
-		default:
-			downstream = roles
+		if m[2] != "" && m[2] != s.distro {
+			continue
+		}
+		filled := strings.NewReplacer("<namespace>", s.Home, "<name>", s.Name, "<id>", s.ID).Replace(m[3])
+		for _, text := range strings.Split(filled, "---\n") {
+			p := placed{local: m[1] == "Rancher's own cluster"}
+			if err := yaml.UnmarshalStrict([]byte(text), &p.Role); err != nil || p.Kind == "" {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			list = append(list, p)
 		}
 	}
-	return local, downstream
+	return list
 }
 
-// bind gives the user these roles, and takes the others from them.
-func (l *lab) bind(c kubernetes.Interface, roles string) {
+// left is a rule that is left out of a role.
+type left struct {
+	from placed
+	rule rbacv1.PolicyRule
+}
+
+func (l left) String() string {
+	return fmt.Sprintf("%v %v.%v %v in %q", l.rule.Verbs, l.rule.Resources, l.rule.APIGroups, l.rule.ResourceNames, l.from.Namespace)
+}
+
+// without returns the roles without one of their rules; nil where there are no more.
+func without(roles []placed, n int) ([]placed, left) {
+	for i, r := range roles {
+		if n >= len(r.Rules) {
+			n -= len(r.Rules)
+			continue
+		}
+		rule := r.Rules[n]
+		r.Rules = slices.Delete(slices.Clone(r.Rules), n, n+1)
+		roles = slices.Clone(roles)
+		roles[i] = r
+		return roles, left{r, rule}
+	}
+	return nil, left{}
+}
+
+// roles are what binds the user.
+type roles struct {
+	*lab
+	local, downstream kubernetes.Interface
+	of                subject
+	program, token    string
+}
+
+// bind gives the user these roles, and takes all others from them.
+func (l *roles) bind(list []placed) {
 	l.Helper()
-	ctx, rbac := l.Context(), c.RbacV1()
+	ctx := l.Context()
 	check := func(err error) {
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
+		if err != nil && !apierrors.IsNotFound(err) {
 			l.Fatal(err)
 		}
 	}
 	const mine = "test.rke-lm/bound"
 	own, all := metav1.ListOptions{LabelSelector: mine}, metav1.DeleteOptions{}
-	check(rbac.ClusterRoleBindings().Delete(ctx, rancher.User, all))
-	check(rbac.ClusterRoleBindings().DeleteCollection(ctx, all, own))
-	for _, namespace := range []string{rancher.Namespace, metav1.NamespaceSystem, metav1.NamespaceDefault, l.cluster.ID} {
-		check(rbac.RoleBindings(namespace).DeleteCollection(ctx, all, own))
-	}
-	user := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: rancher.User}}
-	for _, text := range strings.Split(roles, "---\n") {
-		var role rbacv1.Role
-		if err := yaml.UnmarshalStrict([]byte(text), &role); err != nil || role.Kind == "" {
-			l.Fatalf("%v\n%s", err, text)
+	for _, c := range []kubernetes.Interface{l.local, l.downstream} {
+		check(c.RbacV1().ClusterRoleBindings().DeleteCollection(ctx, all, own))
+		check(c.RbacV1().ClusterRoles().DeleteCollection(ctx, all, own))
+		for _, namespace := range []string{rancher.Namespace, metav1.NamespaceSystem, metav1.NamespaceDefault, l.of.Home} {
+			check(c.RbacV1().RoleBindings(namespace).DeleteCollection(ctx, all, own))
+			check(c.RbacV1().Roles(namespace).DeleteCollection(ctx, all, own))
 		}
-		role.Labels = map[string]string{mine: ""}
-		at := metav1.ObjectMeta{Name: role.Name, Namespace: role.Namespace, Labels: role.Labels}
+	}
+	user := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: leastUser}}
+	for _, role := range list {
+		c := l.downstream.RbacV1()
+		if role.local {
+			c = l.local.RbacV1()
+		}
+		at := metav1.ObjectMeta{Name: role.Name, Namespace: role.Namespace, Labels: map[string]string{mine: ""}}
 		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: role.Name}
 		var err, bound error
 		if role.Kind == "ClusterRole" {
-			_, err = rbac.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: at, Rules: role.Rules}, metav1.CreateOptions{})
-			_, bound = rbac.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: at, RoleRef: ref, Subjects: user}, metav1.CreateOptions{})
+			_, err = c.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: at, Rules: role.Rules}, metav1.CreateOptions{})
+			_, bound = c.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: at, RoleRef: ref, Subjects: user}, metav1.CreateOptions{})
 		} else {
-			_, err = rbac.Roles(role.Namespace).Create(ctx, &role, metav1.CreateOptions{})
-			_, bound = rbac.RoleBindings(role.Namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: at, RoleRef: ref, Subjects: user}, metav1.CreateOptions{})
+			_, err = c.Roles(role.Namespace).Create(ctx, &rbacv1.Role{ObjectMeta: at, Rules: role.Rules}, metav1.CreateOptions{})
+			_, bound = c.RoleBindings(role.Namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: at, RoleRef: ref, Subjects: user}, metav1.CreateOptions{})
 		}
-		check(err)
-		check(bound)
+		if err != nil || bound != nil {
+			l.Fatal(err, bound)
+		}
 	}
 }
 
-// The roles of the documentation are enough for their verbs, as kube-apiserver reads them.
-func TestTheDocumentedRolesAreEnough(t *testing.T) {
-	withRKE2(t).rolesAreEnough(subject{other: "RKE1", namespace: rancher.Namespace, name: "lab"}, "patch clusters.provisioning.cattle.io lab in fleet-default")
+// run runs the program in the name of the user.
+func (l *roles) run(path string, args ...string) (string, error) {
+	args = append(args, "--rancher-url", l.URL(), "--cacert", l.CA(), "--token-file", l.token)
+	cmd := exec.CommandContext(l.Context(), l.program, args...)
+	cmd.Env = []string{"HOME=" + filepath.Dir(l.token), "PATH=" + path} // nothing of whoever runs the tests
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
-func TestTheDocumentedRolesAreEnoughForRKE(t *testing.T) {
+// The roles of the documentation are enough for their verbs, as kube-apiserver and Rancher read them, and no rule
+// of them can be left out.
+func TestTheDocumentedRolesAreWhatIsNeeded(t *testing.T) {
+	l := withRKE2(t)
+	l.rolesAreWhatIsNeeded(subject{rights.Subject{Distro: "rke2", Home: rancher.Namespace, Name: "lab", ID: l.cluster.ID}, "RKE2", "lab"})
+}
+
+func TestTheDocumentedRolesAreWhatIsNeededForRKE(t *testing.T) {
 	l := &lab{T: t, Server: started(t)}
 	d, err := l.AddRKE1(t.Context(), document(t, rke1Cluster), 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.connect(d)
-	l.rolesAreEnough(subject{other: "RKE2", name: d.ID}, "patch clusters.management.cattle.io "+d.ID)
+	l.rolesAreWhatIsNeeded(subject{rights.Subject{Distro: "rke1", Home: d.ID, Name: d.ID, ID: d.ID}, "RKE1", "legacy"})
 }
 
-// rolesAreEnough runs every verb with its roles alone, and one with those of another, which lacks a right.
-func (l *lab) rolesAreEnough(of subject, lacks string) {
+// action is a run of a verb.
+type action struct {
+	verb string
+	args []string
+}
+
+func (l *lab) rolesAreWhatIsNeeded(of subject) {
 	t := l.T
-	program, token := filepath.Join(t.TempDir(), "rke-lm"), filepath.Join(t.TempDir(), "token")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/rke-lm")
+	l.Remember(0) // a refusal that Rancher remembers would be one of the rules before
+	r := &roles{lab: l, of: of, program: filepath.Join(t.TempDir(), "rke-lm"), token: filepath.Join(t.TempDir(), "token")}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", r.program, "./cmd/rke-lm")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if err := os.WriteFile(token, []byte(l.Token()), 0o600); err != nil {
+	if err := os.WriteFile(r.token, []byte(l.TokenOf(leastUser)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	local, err := l.Server.Local.Client(cluster.Admin)
-	if err != nil {
+	var err error
+	if r.local, err = l.Server.Local.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
 	}
-	downstream, err := l.cluster.Cluster.Client(cluster.Admin)
-	if err != nil {
+	if r.downstream, err = l.cluster.Cluster.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) (string, error) {
-		args = append(args, "--rancher-url", l.URL(), "--cacert", l.CA(), "--token-file", token)
-		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Env = []string{"HOME=" + filepath.Dir(token)} // nothing of whoever runs the tests
-		out, err := cmd.CombinedOutput()
-		return string(out), err
+	at, namespace := clusters, of.Home
+	if of.Distro == "rke1" {
+		at, namespace = managed, ""
 	}
-	for _, c := range []struct {
-		verb string
-		args []string
-	}{
-		{"status", []string{"status"}},
-		{"plan", []string{"plan", "--cluster", of.title()}},
-		{"apply", []string{"apply", "--next", "--cluster", of.title()}},
-		{"verify", []string{"verify", "--cluster", of.title()}},
-		{"owners", []string{"owners", "--for", "2s", "--cluster", of.title()}},
-		{"migrate", []string{"migrate", "--yes", "--until", "enable-leader-migration", "--end-state", "external", "--cluster", of.title()}},
-		{"rollback", []string{"rollback", "--yes", "--canonical", "--to", "grant-migration-lease", "--end-state", "external", "--cluster", of.title()}},
+	l.patch(at, namespace, of.Name, `[{"op":"add","path":"/metadata/labels","value":{"env":"lab"}}]`)
+	r.pend()
+	for _, a := range []action{
+		{verb: "plan"},
+		{verb: "apply", args: []string{"--stage", "grant-migration-lease"}},
+		{verb: "verify"},
+		{verb: "owners", args: []string{"--for", "2s"}},
+		{verb: "migrate", args: []string{"--yes", "--until", "enable-leader-migration", "--end-state", "external"}},
+		{verb: "rollback", args: []string{"--yes", "--canonical", "--to", "grant-migration-lease", "--end-state", "external"}},
 	} {
-		here, there := of.documented(t, c.verb)
-		l.bind(local, here)
-		if there != "" {
-			l.bind(downstream, there)
+		r.noneCanGo(a) // first: there is nothing to write any more when the stage is done
+		before := len(l.Requests())
+		r.isEnough(a, of.documented(t, a.verb), "--cluster", of.title())
+		if unused := rancher.Unused(rights.Needed(a.verb, of.Subject), l.Requests()[before:]); len(unused) > 0 && !a.whole() {
+			t.Errorf("%s: no request needed %v", a.verb, unused)
 		}
-		eventually(t, c.verb+" without an error", func(context.Context) (bool, string) {
-			out, err := run(c.args...)
-			return err == nil, out
-		})
+		both := slices.Concat(of.documented(t, a.verb), of.documented(t, "status"))
+		r.isEnough(a, both, "--cluster", of.display)
+		r.isEnough(a, both, "--cluster", of.ID)
+		if a.verb == "plan" || a.verb == "apply" {
+			r.isEnough(a, both, "-l", "env=lab")
+		}
 	}
-	// The roles of one verb are not enough for the next.
-	here, _ := of.documented(t, "plan")
-	l.bind(local, here)
-	out, err := run("apply", "--next", "--cluster", of.title())
-	if err == nil || !strings.Contains(out, lacks) {
-		t.Errorf("apply with the roles of plan: %v\n%s", err, out)
+	r.status()
+}
+
+// whole reports whether later stages than the run comes to need some of its rights.
+func (a action) whole() bool { return a.verb == "migrate" || a.verb == "rollback" }
+
+func (l *roles) isEnough(a action, list []placed, how ...string) {
+	l.Helper()
+	l.bind(list)
+	eventually(l.T, a.verb+" "+strings.Join(how, " ")+" without an error", func(context.Context) (bool, string) {
+		out, err := l.run("", slices.Concat([]string{a.verb}, a.args, how)...)
+		return err == nil, out
+	})
+}
+
+// noneCanGo leaves one rule out after the other. A rule that is needed under a condition is missed under it.
+func (l *roles) noneCanGo(a action) {
+	l.Helper()
+	all := l.of.documented(l.T, a.verb)
+	args := slices.Concat([]string{a.verb}, a.args, []string{"--cluster", l.of.title()})
+	path := ""
+	if a.whole() {
+		path = filepath.Dir(l.Helm().Path)
+		args = append(args, "--leader-migration-config", "generate")
+	}
+	for n := 0; ; n++ {
+		rest, rule := without(all, n)
+		if rest == nil {
+			return
+		}
+		l.bind(rest)
+		l.gone(rule)
+		mend := l.condition(a, rule)
+		before := len(l.Requests())
+		out, err := l.run(path, args...)
+		mend()
+		if (err == nil || !strings.Contains(out, "these rights are missing")) && !strings.Contains(out, "not judged") && !l.missed(rule, before) {
+			l.Errorf("%s does without %s: %v\n%s", a.verb, rule, err, out)
+		}
+	}
+}
+
+// condition gives an RKE2 cluster a configuration of the provider in a Secret while the right to copy it is left
+// out, and returns what takes it away.
+func (l *roles) condition(a action, r left) func() {
+	if l.of.Distro != "rke2" || !a.whole() || r.from.local || r.rule.Resources[0] != "secrets" {
+		return func() {}
+	}
+	const config = "/spec/rkeConfig/machineGlobalConfig/cloud-provider-config"
+	l.patch(clusters, l.of.Home, l.of.Name, `[{"op":"add","path":"`+config+`","value":"secret://fleet-default:aws-cloud"}]`)
+	return func() { l.patch(clusters, l.of.Home, l.of.Name, `[{"op":"remove","path":"`+config+`"}]`) }
+}
+
+// pend makes a Service that the cloud controllers give no load balancer, because AWS has none for UDP.
+func (l *roles) pend() {
+	l.Helper()
+	_, err := l.downstream.CoreV1().Services(metav1.NamespaceDefault).Create(l.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "pending"},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// missed reports whether a run asked for Events and was refused. It shows in what verify says only when a
+// Service has been pending for minutes.
+func (l *roles) missed(r left, before int) bool {
+	return r.rule.Resources[0] == "events" && slices.ContainsFunc(l.Requests()[before:], func(q rancher.Request) bool {
+		used, is := q.Right()
+		return is && used.Resource == "events" && used.Verb == "list" && q.Status == http.StatusForbidden
+	})
+}
+
+// gone waits until the API server knows that the user may do nothing of what a rule says.
+func (l *roles) gone(r left) {
+	l.Helper()
+	c := l.downstream
+	if r.from.local {
+		c = l.local
+	}
+	eventually(l.T, "a rule is gone: "+r.String(), func(ctx context.Context) (bool, string) {
+		for _, verb := range r.rule.Verbs {
+			at := &authorizationv1.ResourceAttributes{Namespace: r.from.Namespace, Verb: verb, Group: r.rule.APIGroups[0], Resource: r.rule.Resources[0]}
+			if len(r.rule.ResourceNames) > 0 {
+				at.Name = r.rule.ResourceNames[0]
+			}
+			said, err := c.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: leastUser, Groups: []string{"system:authenticated"}, ResourceAttributes: at,
+			}}, metav1.CreateOptions{})
+			if err != nil || said.Status.Allowed {
+				return false, fmt.Sprint(verb, err)
+			}
+		}
+		return true, ""
+	})
+}
+
+// status lists the clusters, and without one of its rules says which it may not list.
+func (l *roles) status() {
+	l.Helper()
+	all := l.of.documented(l.T, "status")
+	l.isEnough(action{verb: "status"}, all)
+	for n := 0; ; n++ {
+		rest, rule := without(all, n)
+		if rest == nil {
+			return
+		}
+		l.bind(rest)
+		l.gone(rule)
+		if out, err := l.run("", "status"); err == nil || !strings.Contains(out, "these rights are missing") || !strings.Contains(out, "RKE") {
+			l.Errorf("status does without %s: %v\n%s", rule, err, out)
+		}
 	}
 }

@@ -190,6 +190,9 @@ func (s *Server) writePlanSecret(ctx context.Context, d *Downstream, m Machine, 
 	for k, v := range m.Labels {
 		labels[k] = v
 	}
+	if m.Name == d.Machines[0].Name {
+		labels["rke.cattle.io/init-node"] = "true"
+	}
 	_, err := s.client.CoreV1().Secrets(Namespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: m.Name + "-machine-plan", Namespace: Namespace, Labels: labels}, Type: planType,
 	}, metav1.CreateOptions{})

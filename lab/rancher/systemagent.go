@@ -18,9 +18,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 )
 
-// cooldown is how long an agent waits after a try that failed; the real one waits for
-// 30 seconds (system-agent pkg/k8splan).
-const cooldown = 2 * time.Second
+// cooldown is how long an agent waits after a try that failed, longer than a run looks away; the real one
+// waits for 30 seconds (system-agent pkg/k8splan).
+const cooldown = 10 * time.Second
 
 // faults are tries of a machine that fail.
 type faults struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -42,7 +43,7 @@ func (w Way) Return(p *transform.Plan, stage string, seen *observation.Observati
 	if err != nil {
 		return Leg{}, err
 	}
-	l := Leg{Stage: stage, Back: true, Before: p.Start, After: p.Start, Files: files, Precheck: Check{NodesOnly: true}, Check: w.Undone(stage)}
+	l := Leg{Stage: stage, Back: true, Why: procedure.BackGap(w.Target, stage), Before: p.Start, After: p.Start, Files: files, Precheck: Check{NodesOnly: true}, Check: w.Undone(stage)}
 	ahead, behind := step.Stage.Restore[:step.Stage.Retreat], step.Stage.Restore[step.Stage.Retreat:]
 	if step.Stage.Edit == nil {
 		if w.returns(stage, seen) {

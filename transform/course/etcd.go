@@ -54,7 +54,7 @@ func SnapshotTaken(seen rollout.Seen, number int64) (bool, error) {
 		return false, nil
 	}
 	if c.SnapshotPhase == "Failed" {
-		return false, fmt.Errorf("the snapshot of etcd failed; Rancher's interface says why, and without --etcd-snapshot none is made")
+		return false, fmt.Errorf("the snapshot of etcd failed; journalctl -u rancher-system-agent on the etcd machines says why, and without --etcd-snapshot none is taken")
 	}
 	return c.SnapshotPhase == "Finished", nil
 }

@@ -5,9 +5,11 @@ package live
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -48,24 +50,38 @@ func short(d observation.DaemonSet, want int) string {
 	return ""
 }
 
-// daemonSetRestarting finds what fails only once the lease is gained: routes
-// without a range, or a right that is missing.
+// daemonSetRestarting finds what fails only once a lease is gained: routes without a
+// range, or a permission that is missing.
 func (j *judge) daemonSetRestarting() []transform.Finding {
-	var cut int64
-	if l := j.lease(); l.Owner == observation.CloudManager {
-		record, _ := j.Lease(l.Name)
-		cut = record.Acquired.Unix()
-	}
 	var list []transform.Finding
 	for _, p := range j.of(observation.CloudManager) {
 		path := p.Path()
 		fix := "read why: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; usual are routes without --cluster-cidr and rights that are needed only with the lease"
+		lease := j.endedWith(p)
 		switch {
-		case p.Waiting == "CrashLoopBackOff":
+		case crashes(p):
 			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager ends again and again (%d restarts)", p.Restarts), fix))
-		case cut > 0 && p.Restarts > 0 && p.RestartedAt >= cut:
-			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager restarted since it has the migration lease (%d restarts)", p.Restarts), fix))
+		case lease != "":
+			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager restarted since it has the %s (%d restarts)", lease, p.Restarts), fix))
 		}
 	}
 	return list
+}
+
+// endedWith names the lease since whose acquisition a process has restarted; "" for
+// none. The own lease counts where the process is the one in its record: whoever else
+// restarts only waits.
+func (j *judge) endedWith(p ownership.Process) string {
+	since := func(l observation.Lease) bool {
+		return p.Restarts > 0 && !l.Acquired.IsZero() && p.RestartedAt >= l.Acquired.Unix()
+	}
+	own, _ := j.Lease(p.Main)
+	migration, _ := j.Lease(j.lease().Name)
+	switch {
+	case j.lease().Owner == observation.CloudManager && since(migration):
+		return "migration lease"
+	case p.Elects && own.Life() != observation.Live && slices.Contains(p.Hosts, ownership.Host(own.Holder)) && since(own):
+		return "lease " + own.Name
+	}
+	return ""
 }

@@ -15,7 +15,8 @@ import (
 type NotJudged struct {
 	Rule string
 	Why  string
-	// Needed says that the stage that was asked for cannot be told without it.
+	// Needed says that the stage that was asked for, or without one the cluster, cannot
+	// be judged without it.
 	Needed bool
 }
 
@@ -28,8 +29,8 @@ func (j *judge) notJudged(found []transform.Finding) []NotJudged {
 			continue
 		}
 		if why := r.lacks(j); why != "" {
-			needed := slices.Contains(r.shows, j.Stage) && !slices.Contains(j.Accept, r.ID)
-			list = append(list, NotJudged{r.ID, why, needed})
+			needed := slices.Contains(r.shows, j.Stage) || j.Stage == "" && r.needed != nil && r.needed(j)
+			list = append(list, NotJudged{r.ID, why, needed && !slices.Contains(j.Accept, r.ID)})
 		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
 			list = append(list, NotJudged{Rule: r.ID, Why: "nothing outside kube-system was seen: " + j.outside()})
 		}
@@ -38,7 +39,7 @@ func (j *judge) notJudged(found []transform.Finding) []NotJudged {
 }
 
 // aboutManagers are rules that a manager in any namespace can break.
-var aboutManagers = []string{"daemonset-empty", "daemonset-restarting", "two-owners"}
+var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", "two-owners"}
 
 // outside says why other namespaces were not looked at.
 func (j *judge) outside() string {
@@ -96,6 +97,14 @@ func reviews(j *judge) string {
 		return "the dump does not tell who may lock the lease; rke-lm verify asks the cluster"
 	}
 	return ""
+}
+
+// anyArguments requires the arguments of a cloud-controller-manager.
+func anyArguments(j *judge) string {
+	if len(j.cloud()) > 0 {
+		return ""
+	}
+	return seen(observation.DaemonSets, observation.Pods)(j)
 }
 
 // conditions requires that nodes say of themselves whether they are ready.

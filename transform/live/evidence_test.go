@@ -48,7 +48,7 @@ func TestNothingIsNotTheSameAsUnseen(t *testing.T) {
 
 // Each stage is told by something, and without that it is not ok.
 func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
-	node := observation.Node{Name: "a", ProviderID: "aws:///eu-west-1a/i-0a", Ready: &observation.Condition{Status: "True"},
+	node := observation.Node{Name: "a", ProviderID: "aws:///eu-west-1a/i-5b1c8f62", Ready: &observation.Condition{Status: "True"},
 		Labels: map[string]string{observation.InstanceTypeLabel: "m5.large", observation.RegionLabel: "eu-west-1"}}
 	for _, stage := range transform.StageNames() {
 		for name, o := range map[string]*observation.Observation{

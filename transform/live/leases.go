@@ -15,7 +15,7 @@ import (
 )
 
 // patience is for how long a lease may be without a live holder: no manager gives
-// it back when it exits, so a takeover takes 15 to 20 seconds.
+// it back when it exits, so a takeover takes 16 to 21 seconds.
 const patience = 30
 
 func leasePath(name string) string { return leadermigration.Namespace + "/leases/" + name }
@@ -33,7 +33,7 @@ func Unsettled(o *observation.Observation, c Choice) bool {
 			return true
 		}
 	}
-	return false
+	return j.unled()
 }
 
 // matter returns the leases that the verdict depends on: none where no migration

@@ -15,7 +15,7 @@ import (
 // scene is a cluster with one manager of each kind.
 func scene(kube, cloud []string, leases ...observation.Lease) *observation.Observation {
 	o := &observation.Observation{
-		Nodes: []observation.Node{{Name: "one", ProviderID: "aws:///a/i-1", Labels: map[string]string{
+		Nodes: []observation.Node{{Name: "one", ProviderID: "aws:///a/i-5b1c8f62", Labels: map[string]string{
 			observation.RegionLabel: "r", observation.InstanceTypeLabel: "t", "node-role.kubernetes.io/control-plane": "true",
 		}}},
 		Leases: leases,
@@ -99,7 +99,8 @@ func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
 		want  bool
 	}{
 		{"not where one manager is alone", scene(inTree, nil, kubeLease(false)), "", false},
-		{"not behind the end", scene(external, quiet, kubeLease(false), cloudLease(false), migration("c_0", false, 0)), "", false},
+		{"after the last edit that of the cloud-controller-manager", scene(external, quiet, kubeLease(false), cloudLease(false), migration("c_0", false, 0)), "", true},
+		{"and no other", scene(external, quiet, kubeLease(false), cloudLease(true), migration("c_0", false, 0)), "", false},
 		{"where the flag is on", scene(flagged, nil, kubeLease(true), migration("k_1", false, 0)), "", true},
 		{"where only the migration lease moved", scene(flagged, nil, kubeLease(false), migration("k_1", true, 1)), "", true},
 		{"not once all moved", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), "", false},
@@ -120,7 +121,7 @@ func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
 	account := leadermigration.ServiceAccount("kube-system", "kcm")
 	o := scene(flagged, nil, kubeLease(true), migration("k_1", true, 1))
 	o.Managers[0].Account = "kcm"
-	o.Reviews = []observation.AccessReview{{User: leadermigration.ManagerUser, Verb: "update"}, {User: account, Verb: "update", Allowed: true}}
+	o.Reviews = []observation.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Lease: leadermigration.Lease}, {User: account, Verb: "update", Lease: leadermigration.Lease, Allowed: true}}
 	if got := rulesFound(o, ""); got != nil {
 		t.Errorf("the account may: %v", got)
 	}

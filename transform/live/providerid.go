@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/observation"
@@ -15,6 +16,10 @@ import (
 // instance and fargate are the last parts of a provider ID that the provider of
 // AWS accepts (k8s.io/cloud-provider-aws/pkg/providers/v1/instances.go).
 var instance = regexp.MustCompile("^i-[^/]+$")
+
+// given are the instance IDs that EC2 gives: the provider accepts others, and then
+// finds no such instance.
+var given = regexp.MustCompile("^i-([0-9a-f]{8}|[0-9a-f]{17})$")
 
 const fargate = "fargate-"
 
@@ -34,6 +39,12 @@ func parseProviderID(id string) (providerID, bool) {
 		return providerID{}, false
 	}
 	return providerID{zone, last}, true
+}
+
+// schemeOf returns what a provider ID names as its provider.
+func schemeOf(id string) (scheme string, isID bool) {
+	scheme, _, isID = strings.Cut(strings.TrimSpace(id), "://")
+	return scheme, isID
 }
 
 // eachNode collects what is to be said about nodes; an empty message is nothing.
@@ -62,9 +73,9 @@ func (j *judge) providerIDMissing() []transform.Finding {
 
 func (j *judge) providerIDForeign() []transform.Finding {
 	return j.eachNode(func(n observation.Node) (string, string) {
-		scheme, _, isID := strings.Cut(n.ProviderID, "://")
+		scheme, isID := schemeOf(n.ProviderID)
 		switch {
-		case !isID || scheme == "aws":
+		case !isID || strings.EqualFold(scheme, "aws"):
 			return "", ""
 		case scheme == "rke2" || scheme == "k3s":
 			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialised the node, and a provider ID never changes",
@@ -76,12 +87,32 @@ func (j *judge) providerIDForeign() []transform.Finding {
 
 func (j *judge) providerIDMalformed() []transform.Finding {
 	return j.eachNode(func(n observation.Node) (string, string) {
-		scheme, _, isID := strings.Cut(n.ProviderID, "://")
-		if _, ok := parseProviderID(n.ProviderID); ok || n.ProviderID == "" || isID && scheme != "aws" {
+		why := malformed(n.ProviderID)
+		if why == "" {
 			return "", ""
 		}
-		return fmt.Sprintf("the provider ID %q is none that AWS's provider reads", n.ProviderID), "it has to be aws:///ZONE/INSTANCE; delete the Node and let its machine register again"
+		return fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it has to be aws:///ZONE/INSTANCE; delete the Node and let its machine register again"
 	})
+}
+
+// malformed says what is wrong with a provider ID that is one of AWS or of nobody; ""
+// for nothing.
+func malformed(id string) string {
+	scheme, isID := schemeOf(id)
+	parsed, ok := parseProviderID(id)
+	switch {
+	case id == "", isID && !strings.EqualFold(scheme, "aws"):
+		return ""
+	case strings.ContainsFunc(id, unicode.IsSpace):
+		return "has a space in it"
+	case isID && scheme != "aws":
+		return "begins with " + scheme + ", and AWS's provider reads aws in lower case only"
+	case !ok:
+		return "is none that AWS's provider reads"
+	case !strings.HasPrefix(parsed.instance, fargate) && !given.MatchString(parsed.instance):
+		return "names no instance of EC2: an instance ID is i- with 8 or 17 digits from 0 to 9 and a to f"
+	}
+	return ""
 }
 
 func (j *judge) providerIDDuplicate() []transform.Finding {

@@ -41,9 +41,14 @@ func (j *judge) reached() string {
 func (j *judge) cloud() []ownership.Process {
 	list := j.of(observation.CloudManager)
 	for _, d := range j.DaemonSets {
-		list = append(list, ownership.Read(observation.Manager{Component: observation.CloudManager, Image: d.Image, Args: d.Args}))
+		list = append(list, ownership.Read(template(d)))
 	}
 	return list
+}
+
+// template is what a DaemonSet makes pods of.
+func template(d observation.DaemonSet) observation.Manager {
+	return observation.Manager{Component: observation.CloudManager, Image: d.Image, Args: d.Args}
 }
 
 // granted reports whether kube-controller-manager may lock the migration lease.

@@ -34,7 +34,7 @@ func (m *migration) switchToExternal() transform.Stage {
 	ahead, back := m.switchAhead(), m.switchBack()
 	return transform.Stage{
 		Name: transform.SwitchToExternal,
-		Why: procedure.SwitchWhy +
+		Why: procedure.SwitchWhy(m.target) +
 			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,

@@ -45,6 +45,10 @@ type Observation struct {
 	// Withheld are the rights without which Rancher's objects were not all seen.
 	Withheld []string `json:"withheld,omitempty"`
 
+	// FollowedSeconds is for how long the leases were followed after the first look;
+	// 0 for one look.
+	FollowedSeconds float64 `json:"followedSeconds,omitempty"`
+
 	// Before is the snapshot that the cluster is compared with, if there is one.
 	Before *Snapshot `json:"before,omitempty"`
 	// Partial says that only the kinds that are there were looked at, as in a

@@ -37,6 +37,8 @@ type Process struct {
 	// Since is when its pod was first seen, by our clock; zero where it was there
 	// from the first look on.
 	Since time.Time
+	// From says where the arguments are from, for a manager that is no pod; else "".
+	From string
 	// Unreadable says what could not be told; then Modes says nothing.
 	Unreadable string
 	// Hidden says that it is the arguments that could not be read; then Loops and

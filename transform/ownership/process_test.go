@@ -111,6 +111,11 @@ func TestContainersTellTheirManager(t *testing.T) {
 		{"mirror.example.org/kube-controller-manager@sha256:9f86d081884c7d65", []string{"--v=2"}, observation.KubeManager},
 		{"mirror.example.org/kubernetes:v1.26.15", []string{"/go-runner", "--also-stdout=true", "/usr/local/bin/kube-controller-manager", "--v=2"}, observation.KubeManager},
 		{"mirror.example.org/cloud-controller-manager:v1.26.6", []string{"--v", "2", "--cloud-provider", "aws"}, observation.CloudManager},
+		{"rancher/hardened-kubernetes:v1.26.15-rke2r1", []string{"sh", "-c", "exec kube-controller-manager --cloud-provider=aws"}, observation.KubeManager},
+		{"rancher/hardened-kubernetes:v1.26.15-rke2r1", []string{"/bin/bash", "-c", "set -e; . /etc/env\nLOG=1 /usr/local/bin/kube-controller-manager $ARGS"}, observation.KubeManager},
+		{"mirror.example.org/cloud-controller-manager:v1.26.6", []string{"sh", "-c", "exec /bin/cloud-controller-manager --cloud-provider=aws --v=2"}, observation.CloudManager},
+		{"mirror.example.org/cloud-controller-manager:v1.26.6", []string{"sh", "-c", "exec /bin/cloud-controller-manager --cloud-provider=vsphere"}, ""},
+		{"mirror.example.org/kubectl:v1.26", []string{"sh", "-c", "kubectl -n kube-system get lease kube-controller-manager"}, ""},
 		{"mirror.example.org/exporter:v1", []string{"exporter", "--watch=/var/lib/kube-controller-manager"}, ""},
 	} {
 		if got := Component(c.image, c.command); got != c.want {

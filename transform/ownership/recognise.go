@@ -22,7 +22,7 @@ func Component(image string, command []string) string {
 	if name == observation.KubeManager || runs(command, observation.KubeManager) {
 		return observation.KubeManager
 	}
-	if ccm.IsManager(image, args.Command(command)) {
+	if ccm.IsManager(image, args.Command(spoken(command))) {
 		return observation.CloudManager
 	}
 	return ""
@@ -42,9 +42,12 @@ func Serves(namespace, component string, command []string) bool {
 	return component == observation.CloudManager && !file && !address
 }
 
-// runs reports whether a command runs a program, by itself or through another one
-// that is given its path.
+// runs reports whether a command runs a program, by itself, through another one
+// that is given its path, or in the script of a shell.
 func runs(command []string, program string) bool {
+	if scripted(command) {
+		return slices.ContainsFunc(command[1:], func(script string) bool { return calls(script, program) })
+	}
 	for i, item := range command {
 		if path.Base(item) == program && (i == 0 || path.IsAbs(item)) {
 			return true
@@ -56,10 +59,39 @@ func runs(command []string, program string) bool {
 // shells are programs whose arguments are a script.
 var shells = []string{"sh", "bash", "ash", "dash"}
 
+// scripted reports whether a command is a shell with a script.
+func scripted(command []string) bool {
+	return len(command) > 0 && slices.Contains(shells, path.Base(command[0]))
+}
+
+// spoken returns the words of a command, also those of a shell's script.
+func spoken(command []string) []string {
+	if !scripted(command) {
+		return command
+	}
+	return strings.Fields(strings.Join(command, " "))
+}
+
+// calls reports whether a script runs a program: it is the word where a command
+// begins, not one of its arguments.
+func calls(script, program string) bool {
+	for line := range strings.Lines(script) {
+		begins := true
+		for _, word := range strings.Fields(line) {
+			if begins && path.Base(strings.Trim(word, `"'`)) == program {
+				return true
+			}
+			begins = strings.TrimRight(word, ";&|({") != word || slices.Contains([]string{"exec", "then", "do", "else"}, word) ||
+				begins && strings.Contains(word, "=")
+		}
+	}
+	return false
+}
+
 // hidden reports whether a command does not show the arguments that its program
 // gets: a shell puts them together, or the container's variables do.
 func hidden(command []string) bool {
-	if len(command) > 0 && slices.Contains(shells, path.Base(command[0])) {
+	if scripted(command) {
 		return true
 	}
 	for _, name := range telling {
@@ -90,6 +122,10 @@ func (p *Process) elsewhere() string {
 
 // unseen reports whether no lease of kube-system shows who leads.
 func (p *Process) unseen() bool { return p.Elects && (p.Hidden || p.elsewhere() != "") }
+
+// Elsewhere reports whether the leases of kube-system do not show whether the process
+// leads, although it elects a leader.
+func (p Process) Elsewhere() bool { return p.unseen() }
 
 // ConfigFile returns where a manager has its LeaderMigrationConfiguration, or "".
 func ConfigFile(command []string) string {

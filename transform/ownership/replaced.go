@@ -63,7 +63,7 @@ func (r *Replaced) Look(asked, answered time.Time, processes []Process, leases [
 func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records map[string]observation.Lease) *identity {
 	component := leads(processes, records)
 	switch {
-	case i == nil, component != "" && i.component == "":
+	case i == nil, component != "" && i.component == "", len(i.candidates) == 0: // its pod may show later than its lease
 		i = newIdentity(holder, component, processes)
 	case !i.gone.IsZero() && i.then == nil && !asked.Before(i.gone):
 		i.then = records
@@ -76,10 +76,10 @@ func (i *identity) next(asked, answered time.Time, holder string, processes []Pr
 	return i
 }
 
-// newIdentity takes all for candidates that are there now: those on the holder's
-// host, or every one where none has a host of that name.
+// newIdentity takes all for candidates that run now: those on the holder's host, or
+// every one where none has a host of that name.
 func newIdentity(holder, component string, processes []Process) *identity {
-	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return component != "" && p.Component != component })
+	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return component != "" && p.Component != component || p.Ended })
 	there := slices.DeleteFunc(slices.Clone(mine), func(p Process) bool { return !slices.Contains(p.Hosts, Host(holder)) })
 	if len(there) > 0 {
 		mine = there

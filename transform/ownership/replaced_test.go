@@ -48,6 +48,8 @@ func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 		{"the manager beside it on its host is another component", newPlay(one, func() observation.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).hold("one_a", km).look(10).die(km).run(again, func() observation.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).look(20), "10 kube, 20 none"},
 		{"the new one leads as soon as it does", newPlay(one, two).hold("one_a", km).look(10).die(km).run(again, two).look(17).hold("one_b", km).look(10), "10 kube, 17 none, 10 kube"},
 		{"who renews all the same was none of those", newPlay(one).hold("one_a", km).look(10).run(again).look(20), "10 kube, 2 none, 18 kube"},
+		{"a leader that is seen before its pod", newPlay().hold("one_a", km).look(2).run(one).look(8).die(km).run(again).look(20), "2 unknown, 8 kube, 20 none"},
+		{"a leader that is seen while its pod shows the container before", newPlay(ended(one)).look(20).hold("one_b", km).look(2).run(again).look(10), "20 none, 12 kube"},
 		{"after a time without looks nothing is remembered", newPlay(one, two).hold("one_a", km).look(10).blind(20).run(again, two).look(10), "9 kube, 21 unknown, 10 kube"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

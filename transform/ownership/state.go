@@ -73,8 +73,8 @@ func Judge(processes []Process, leases Leases) State {
 	for _, component := range []string{observation.CloudManager, observation.KubeManager} {
 		mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.Component != component })
 		for _, p := range mine {
-			for c, mode := range p.Modes {
-				inPlay[c] = inPlay[c] || mode != Never
+			for c := range p.Modes { // one that is given to the other manager has to run there
+				inPlay[c] = true
 			}
 		}
 		owned, why := ownedBy(component, mine, leases)
@@ -147,7 +147,7 @@ func ledBy(component, name string, processes []Process, leases Leases) ([]Contro
 	case len(processes) > 0 && !slices.ContainsFunc(mine, func(p Process) bool { return !p.Idle() }):
 		return nil, ""
 	}
-	return agreed(component, leaders(mine, main), main, leases)
+	return agreed(component, flagged(leaders(mine, main), main, leases), main, leases)
 }
 
 // agreed returns what the leader owns, whichever of the candidates it is; where
@@ -166,7 +166,7 @@ func agreed(component string, candidates []Process, main Held, leases Leases) ([
 		case why != "":
 			return nil, why
 		case i > 0 && !slices.Equal(its, owned):
-			return nil, fmt.Sprintf("the pods of %s have different arguments, and which of them leads cannot be told", component)
+			return nil, differ(component, candidates)
 		}
 		owned = its
 	}
@@ -226,6 +226,31 @@ func leaders(all []Process, main Held) []Process {
 		return older
 	}
 	return all // its pod was replaced, so the process is one of the past
+}
+
+// flagged drops those without the flag where the leader also holds the migration
+// lease: without it no manager asks for that.
+func flagged(candidates []Process, main Held, leases Leases) []Process {
+	holder := leases(Migration(candidates)).Holder
+	with := slices.DeleteFunc(slices.Clone(candidates), func(p Process) bool { return !p.Flag && !p.Hidden })
+	if holder == "" || holder != main.Holder || len(with) == 0 {
+		return candidates
+	}
+	return with
+}
+
+// differ says why candidates do not tell what their leader owns.
+func differ(component string, candidates []Process) string {
+	var from []string
+	for _, p := range candidates {
+		if p.From != "" {
+			from = append(from, p.From)
+		}
+	}
+	if len(from) == 0 {
+		return fmt.Sprintf("the pods of %s have different arguments, and which of them leads cannot be told", component)
+	}
+	return fmt.Sprintf("the arguments of %s change, and which of them its leader has cannot be told: those of %s", component, strings.Join(from, ", or those of "))
 }
 
 // Host returns the host name in a holder's identity.

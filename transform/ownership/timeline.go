@@ -17,6 +17,8 @@ type Look struct {
 	At       time.Time // when all of them were there
 	Leases   []observation.Lease
 	Managers []observation.Manager
+	// Given are the arguments that kube-controller-manager may have where it is no pod.
+	Given []Given
 }
 
 // Timeline turns looks into intervals. A look that failed is left out; where two
@@ -66,7 +68,7 @@ func (t *Timeline) Add(l Look) []Interval {
 	if t.last != nil {
 		t.close(l.At)
 	}
-	m := moment{asked: l.Asked, at: l.At, processes: ReadAll(l.Managers), leases: map[string]held{}}
+	m := moment{asked: l.Asked, at: l.At, processes: processesOf(l.Managers, l.Given), leases: map[string]held{}}
 	leases := t.replaced.Look(l.Asked, l.At, m.processes, t.watch.Look(l.Asked, l.At, l.Leases))
 	for _, r := range leases {
 		h := t.held(r)

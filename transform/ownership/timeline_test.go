@@ -21,6 +21,7 @@ type play struct {
 	records  map[string]observation.Lease
 	managers []observation.Manager
 	renews   map[string]bool
+	versions Versions
 	now      time.Time
 	timeline Timeline
 	got      []Interval
@@ -61,7 +62,7 @@ func (p *play) look(seconds int) *play {
 			}
 			list = append(list, r)
 		}
-		p.got = append(p.got, p.timeline.Add(Look{At: p.now, Leases: list, Managers: p.managers})...)
+		p.got = append(p.got, p.timeline.Add(Look{At: p.now, Leases: list, Managers: p.managers, Given: p.versions.List()})...)
 		p.now = p.now.Add(time.Second)
 	}
 	return p
@@ -160,7 +161,8 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 			newPlay(before, named("k2", after), waiting).hold("x_a", km).hold("x_b", cm, mig).look(10), "10 cloud",
 		},
 		{"a mirror that is made anew shows the same process", newPlay(before).hold("x_a", km, mig).look(5).run(named("again", before)).look(10), "15 kube"},
-		{"the same, and nobody can tell", newPlay(before, func() observation.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("three_a", km, mig).look(20), "20 unknown"},
+		{"the same by the lease that only one with the flag asks for", newPlay(before, func() observation.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("three_a", km, mig).look(20), "20 kube"},
+		{"the same, and it cannot be told", newPlay(before, func() observation.Manager { m := kube(inTree); m.Hosts = []string{"two"}; return m }()).hold("three_a", km).look(20), "20 unknown"},
 		{"a network cut is unknown, not nobody", newPlay(before).hold("one_a", km, mig).look(10).blind(20).look(10), "9 kube, 21 unknown, 10 kube"},
 		{"a short hiccup is none", newPlay(before).hold("one_a", km, mig).look(10).blind(3).look(10), "23 kube"},
 		{"a manager that dies during a cut", newPlay(before).hold("one_a", km, mig).look(10).die(km, mig).blind(20).look(20), "9 kube, 21 unknown, 15 unknown, 5 none"},

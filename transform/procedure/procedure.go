@@ -18,12 +18,22 @@ import (
 const (
 	GrantWhy = "kube-controller-manager may not lock the migration lease by default; without the right its cloud controllers " +
 		"run nowhere as soon as leader migration is on, and nothing says so. The right stays in place: a rollback needs it."
-	EnableWhy  = "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other."
+	EnableWhy = "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other. " +
+		enableGap
 	InstallWhy = "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. "
-	SwitchWhy  = "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
+	switchWhy  = "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
 		"The flag leaves kube-controller-manager in the same edit: an external manager that keeps it holds the lease and runs nothing. "
-	DisableWhy = "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it."
+	DisableWhy = "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it. " +
+		disableGap
 )
+
+// SwitchWhy is why the switch is there, and how long its gap is. It ends in a space.
+func SwitchWhy(t transform.Target) string {
+	if t.NoLeaderMigration {
+		return switchWhy
+	}
+	return switchWhy + switchGap + " "
+}
 
 // What is said of stages whose result is not in the file of an external cluster.
 const (

@@ -22,7 +22,7 @@ import (
 func (m *migration) switchToExternal() transform.Stage {
 	return transform.Stage{
 		Name: transform.SwitchToExternal,
-		Why: procedure.SwitchWhy +
+		Why: procedure.SwitchWhy(m.target) +
 			"A block awsCloudProvider would turn the provider back into aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,

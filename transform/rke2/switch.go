@@ -52,7 +52,7 @@ func (m *migration) switchWhy() string {
 	if m.onlyNamesNodes() && !m.isExternal() {
 		return m.nameOnlyWhy()
 	}
-	return procedure.SwitchWhy
+	return procedure.SwitchWhy(m.target)
 }
 
 func (m *migration) overrideWhy() string {

@@ -17,10 +17,12 @@ import (
 )
 
 // PlanType is the type of the Secrets that hold the plans of machines, and
-// MachineLabel their label that names the machine (rancher pkg/capr).
+// MachineLabel their label that names the machine; that of the init node has InitLabel
+// (rancher pkg/capr/common.go).
 const (
 	PlanType     = "rke.cattle.io/machine-plan"
 	MachineLabel = "rke.cattle.io/machine-name"
+	InitLabel    = "rke.cattle.io/init-node"
 )
 
 // planSecret returns the name of the Secret that holds the plan of a machine, from

@@ -49,6 +49,7 @@ type Machine struct {
 // Plan is the plan that Rancher gave a machine.
 type Plan struct {
 	Applied bool // the machine says that it runs exactly this plan
+	Init    bool // Rancher gives this machine its plan before all others
 	// Failures counts the tries of this plan that failed, and GivenUp says that the
 	// machine's agent makes no further one.
 	Failures int

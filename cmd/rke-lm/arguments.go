@@ -1,0 +1,128 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// givenArguments are those of a kube-controller-manager that is no pod, by files, or else
+// by the cluster's object on a Rancher. They are read again and again, and change
+// while a stage rolls out.
+type givenArguments struct {
+	files  []string
+	server *rancher.Server // nil without an object
+	object rancher.Object
+
+	versions map[string]*ownership.Versions
+	from     []string // where those that were used are written
+}
+
+// of returns the arguments that are possible beside these managers; none where
+// kube-controller-manager is a pod, which shows its own.
+func (a *givenArguments) of(ctx context.Context, managers []observation.Manager) ([]ownership.Given, error) {
+	if slices.ContainsFunc(managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager }) {
+		return nil, nil
+	}
+	for _, file := range a.files {
+		if given, err := fromFile(file); err == nil { // while it is being written, what it said counts
+			a.version(file).Written(given)
+		}
+	}
+	if len(a.files) == 0 && a.server != nil {
+		if err := a.ask(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var list []ownership.Given
+	for _, of := range slices.Sorted(maps.Keys(a.versions)) {
+		list = append(list, a.versions[of].List()...)
+	}
+	for _, g := range list {
+		if !slices.Contains(a.from, g.From) {
+			a.from = append(a.from, g.From)
+		}
+	}
+	return list, nil
+}
+
+func (a *givenArguments) version(of string) *ownership.Versions {
+	if a.versions == nil {
+		a.versions = map[string]*ownership.Versions{}
+	}
+	if a.versions[of] == nil {
+		a.versions[of] = &ownership.Versions{}
+	}
+	return a.versions[of]
+}
+
+// ask reads the object again.
+func (a *givenArguments) ask(ctx context.Context) error {
+	now, err := a.server.Get(ctx, a.object)
+	if err != nil {
+		return err
+	}
+	engine, err := rollout.ReadEngine(now.Raw)
+	if err != nil {
+		return err
+	}
+	applied, open, done, err := rke1.Served{Applied: engine.Applied, Spec: engine.Spec, Failed: engine.Failed}.Arguments(now.Title())
+	if err == nil && done {
+		a.version(now.Title()).Served(applied, open...)
+	}
+	return err
+}
+
+// check reads the files once, before anything else.
+func (a *givenArguments) check() error {
+	for _, file := range a.files {
+		if _, err := fromFile(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fromFile reads the one RKE cluster in a file.
+func fromFile(file string) (ownership.Given, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ownership.Given{}, fmt.Errorf("--arguments-from: %w; name the cluster.yml that RKE was given", err)
+	}
+	var clusters []*yamledit.Document
+	for _, chunk := range yamledit.Split(file, text) {
+		doc, err := yamledit.Parse(chunk)
+		if err != nil {
+			return ownership.Given{}, err
+		}
+		if rke1.IsCluster(doc) {
+			clusters = append(clusters, doc)
+		}
+	}
+	if len(clusters) != 1 {
+		return ownership.Given{}, fmt.Errorf("--arguments-from: %s holds %d clusters of RKE; name a file with one, such as the cluster.yml that RKE was given", file, len(clusters))
+	}
+	return rke1.ManagerArguments(file, clusters[0])
+}
+
+// follow connects to the cluster of the flags, and keeps its object where RKE made it.
+func (a *givenArguments) follow(ctx context.Context, c *connection, s streams) (*observe.Observer, error) {
+	observer, server, object, err := c.reach(ctx, s, 0)
+	if err == nil && object.Distro == rancher.RKE1 {
+		a.server, a.object = server, object
+	}
+	return observer, err
+}

@@ -1,0 +1,170 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+)
+
+const engineFile = `cluster_name: curlew
+kubernetes_version: v1.26.15-rancher1-1
+nodes: [{address: 203.0.113.11, user: ubuntu, role: [controlplane, etcd, worker]}]
+cloud_provider: {name: aws}
+services: {kube-controller: {extra_args: {enable-leader-migration: "true"}}}
+`
+
+// docked takes the pods of kube-controller-manager away: its containers are docker's.
+func docked(s *apitest.Server) {
+	s.Do(func() {
+		s.Pods = slices.DeleteFunc(s.Pods, func(p corev1.Pod) bool { return strings.HasPrefix(p.Name, "kube-controller-manager") })
+	})
+}
+
+// following runs owners for a time, and does something at a moment of it.
+func following(t *testing.T, length, after time.Duration, do func(), args ...string) (outputs.Ownership, ran) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { kubeapi.Pause(context.Background(), after); do(); close(done) }()
+	r := runHere(t, "", append([]string{"owners", "--for", length.String(), "-o", "json"}, args...)...)
+	<-done
+	var o outputs.Ownership
+	if err := json.Unmarshal([]byte(r.stdout), &o); err != nil {
+		t.Fatalf("%v: exit %d %s", err, r.code, r.stderr)
+	}
+	return o, r
+}
+
+func TestOwnersTakesTheArgumentsOfAManagerWithoutAPodFromItsFile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		docked(s)
+		if o, _ := owners(t, config, "4s"); o.Seconds["unknown"] != 4 || o.Arguments != nil {
+			t.Errorf("%+v", o)
+		}
+		file := filepath.Join(t.TempDir(), "cluster.yml")
+		write := func(text string) {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+		write(engineFile)
+		o, r := following(t, 4*time.Second, 0, func() {}, "--kubeconfig", config, "--arguments-from", file)
+		if o.Seconds["1"] != 4 || len(o.Arguments) != 1 || o.Arguments[0] != (outputs.Arguments{Component: "kube-controller-manager", From: file}) {
+			t.Errorf("%+v\n%s", o, r.stderr)
+		}
+
+		// The file is changed, then the machine follows, and its new process has another identity.
+		node := apitest.NodeName(0)
+		o, r = following(t, 60*time.Second, 10*time.Second, func() {
+			write("cloud_provider: {nonsense") // as an editor leaves it for a moment
+			kubeapi.Pause(context.Background(), 5*time.Second)
+			write(strings.ReplaceAll(engineFile, "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {enable-leader-migration: \"true\"}}}", "cloud_provider: {name: external-aws}"))
+			kubeapi.Pause(context.Background(), 10*time.Second)
+			s.Do(func() {
+				s.Hold("kube-controller-manager", node+"_new")
+				s.Renews["cloud-provider-extraction-migration"] = false
+			})
+		}, "--kubeconfig", config, "--arguments-from", file)
+		if o.Seconds["unknown"] > 0 || o.Seconds["1"] < 24 || o.Seconds["0"] < 30 || len(o.Arguments) != 2 {
+			t.Errorf("%+v\n%s", o, r.stderr)
+		}
+	})
+}
+
+func TestFilesThatHoldNoOneClusterOfRKEAreRefused(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"none.yml": "kind: ConfigMap\n", "two.yml": engineFile + "---\n" + engineFile, "broken.yml": "{", "wrong.yml": strings.Replace(engineFile, "nodes: [", "nodes: [7, ", 1),
+	} {
+		file := filepath.Join(folder, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := runHere(t, "", "owners", "--arguments-from", file); r.code != exitInput || !strings.Contains(r.stderr, name) {
+			t.Errorf("%s: exit %d %s", name, r.code, r.stderr)
+		}
+	}
+	if r := runHere(t, "", "owners", "--arguments-from", filepath.Join(folder, "absent.yml")); r.code != exitInput || !strings.Contains(r.stderr, "absent.yml") {
+		t.Errorf("exit %d %s", r.code, r.stderr)
+	}
+}
+
+// Rancher's object tells what all machines had at one time, and what it brings them to.
+func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		behind := apitest.Start(t)
+		behind.Fill(5)
+		docked(behind)
+		r.Do(func() { r.Downstream[engineID] = behind })
+		applied := func(o map[string]any) {
+			text, _ := json.Marshal(o["spec"])
+			var copied any
+			_ = json.Unmarshal(text, &copied)
+			o["status"] = map[string]any{"appliedSpec": copied}
+		}
+		engine := func(o map[string]any) map[string]any {
+			return o["spec"].(map[string]any)["rancherKubernetesEngineConfig"].(map[string]any)
+		}
+		at := append([]string{"--cluster", engineID}, flags...)
+		r.Edit(enginePath, func(o map[string]any) { delete(o, "status") })
+		if o, out := following(t, 3*time.Second, 0, func() {}, at...); o.Seconds["unknown"] != 3 {
+			t.Errorf("nothing was applied yet: %+v\n%s", o, out.stderr)
+		}
+		r.Edit(enginePath, func(o map[string]any) {
+			engine(o)["services"] = map[string]any{"kubeController": map[string]any{"extraArgs": map[string]any{"enable-leader-migration": "true"}}}
+			applied(o)
+		})
+		o, out := following(t, 40*time.Second, 10*time.Second, func() {
+			r.Edit(enginePath, func(o map[string]any) {
+				engine(o)["cloudProvider"] = map[string]any{"name": "external-aws"}
+				engine(o)["services"] = map[string]any{"kubeController": map[string]any{}}
+			})
+			kubeapi.Pause(context.Background(), 10*time.Second)
+			r.Edit(enginePath, applied)
+			behind.Do(func() { behind.Renews["cloud-provider-extraction-migration"] = false })
+		}, at...)
+		var from []string
+		for _, a := range o.Arguments {
+			from = append(from, a.From)
+		}
+		if o.Seconds["unknown"] > 0 || o.Seconds["1"] < 19 || o.Seconds["1"] > 38 || !slices.Contains(from, "status.appliedSpec of c-x7k2p (curlew)") || !slices.Contains(from, "spec of c-x7k2p (curlew)") {
+			t.Errorf("%+v\n%s", o, out.stderr)
+		}
+	})
+}
+
+// Rancher's object counts as long as it can be read: a change that is not seen may
+// have begun.
+func TestArgumentsThatCannotBeReadAnyMoreAreUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		behind := apitest.Start(t)
+		behind.Fill(5)
+		docked(behind)
+		r.Do(func() { r.Downstream[engineID] = behind })
+		r.Edit(enginePath, func(o map[string]any) { o["status"] = map[string]any{"appliedSpec": o["spec"]} })
+		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(enginePath) }, append([]string{"--cluster", engineID}, flags...)...)
+		if o.Seconds["0"] > 0 || o.Seconds["1"] > 13 || out.code == exitDone {
+			t.Errorf("exit %d, %+v\n%s", out.code, o, out.stderr)
+		}
+	})
+}

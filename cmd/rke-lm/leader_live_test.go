@@ -1,0 +1,159 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+)
+
+const ownLease = "cloud-controller-manager"
+
+// finished gives a server a cluster behind the last edit, whose cloud-controller-manager
+// leads.
+func finished(t *testing.T) (*apitest.Server, string) {
+	t.Helper()
+	s := apitest.Start(t)
+	s.Fill(3)
+	without := func(list []string) []string {
+		list = slices.DeleteFunc(slices.Clone(list), func(a string) bool { return strings.HasPrefix(a, "--enable-leader-migration") })
+		return list
+	}
+	for i := range s.Pods {
+		c := &s.Pods[i].Spec.Containers[0]
+		if c.Args = without(c.Args); c.Name == "kube-controller-manager" {
+			c.Args = append(c.Args, "--cloud-provider=external")
+		}
+	}
+	c := &s.DaemonSets[0].Spec.Template.Spec.Containers[0]
+	c.Args = without(c.Args)
+	s.Hold("cloud-provider-extraction-migration", apitest.NodeName(1)+"_9c44") // who led before the last edit
+	delete(s.Renews, "cloud-provider-extraction-migration")
+	return s, s.Kubeconfig(t)
+}
+
+// No manager releases its lease when it exits: what is waited for is the next leader.
+func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
+	for name, c := range map[string]struct {
+		next   time.Duration // until somebody leads; 0 for never
+		change func(*apitest.Server)
+		code   int
+		want   string
+		least  time.Duration
+	}{
+		"one that leads":          {0, func(*apitest.Server) {}, exitDone, "ok\n", 0},
+		"a takeover":              {17 * time.Second, dies, exitDone, "ok\n", 17 * time.Second},
+		"nobody takes over":       {0, dies, exitFound, "error leader-missing", 30 * time.Second},
+		"nobody ever led":         {0, neverLed, exitFound, "error leader-missing", 30 * time.Second},
+		"it may not lock its own": {0, func(s *apitest.Server) { s.Denied["system:serviceaccount:kube-system:"+ownLease] = true }, exitFound, "error lease-rbac-missing", 0},
+		"no manager at all":       {0, func(s *apitest.Server) { s.DaemonSets = nil; onlyExternal(s) }, exitFound, "error leader-missing", 0},
+	} {
+		for _, stage := range [][]string{nil, {"--stage", "disable-leader-migration"}, {"--stage", "verify-provider-ids"}} {
+			t.Run(name+strings.Join(stage, " "), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s, config := finished(t)
+					c.change(s)
+					if c.next > 0 {
+						time.AfterFunc(c.next, func() { s.Do(func() { s.Hold(ownLease, apitest.NodeName(2)+"_2d91") }) })
+					}
+					start := time.Now()
+					r := runHere(t, "", append([]string{"verify", "--kubeconfig", config}, stage...)...)
+					took := time.Since(start)
+					if r.code != c.code || !strings.Contains(r.stdout, c.want) {
+						t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+					}
+					if took < c.least || took > time.Minute {
+						t.Errorf("it took %s", took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// dies is a leader that is gone, and whose record is still there.
+func dies(s *apitest.Server) { delete(s.Renews, ownLease) }
+
+func neverLed(s *apitest.Server) {
+	for i := range s.Leases {
+		if s.Leases[i].Name == ownLease {
+			s.Leases = slices.Delete(s.Leases, i, i+1)
+			return
+		}
+	}
+}
+
+// onlyExternal leaves kube-controller-manager alone, and external.
+func onlyExternal(s *apitest.Server) {
+	neverLed(s)
+	kept := s.Pods[:0]
+	for _, p := range s.Pods {
+		if c := &p.Spec.Containers[0]; c.Name == "kube-controller-manager" {
+			c.Args = []string{"--cloud-provider=external"}
+			kept = append(kept, p)
+		}
+	}
+	s.Pods = kept
+}
+
+// Clusters are looked at together, so one without a leader takes as long as many.
+func TestStatusFollowsTheLeadersOfAllClustersAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := finished(t)
+		lost, _ := finished(t)
+		dies(lost)
+		config := contexts(t, s, 12, map[int]string{3: lost.URL(), 7: lost.URL(), 9: lost.URL()})
+		start := time.Now()
+		r := runHere(t, "", "status", "--kubeconfig", config)
+		if took := time.Since(start); took < 30*time.Second || took > time.Minute {
+			t.Errorf("it took %s", took)
+		}
+		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+		if r.code != exitDone || len(lines) != 13 {
+			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+		for i, line := range lines[1:] {
+			if leaderless := i == 3 || i == 7 || i == 9; strings.Contains(line, "errors: 1,") != leaderless || strings.Contains(line, "errors: 0,") == leaderless {
+				t.Error(line)
+			}
+		}
+	})
+}
+
+// gone ends the leader of the last stage but one; another one leads after the gap.
+func (w *world) gone(leader string) {
+	if w.holder("cloud-controller-manager") != leader || w.led.Load() {
+		return
+	}
+	w.api.Do(func() { delete(w.api.Renews, "cloud-controller-manager") })
+	w.leaves.Do(func() {
+		time.AfterFunc(w.gap, func() {
+			w.hold("cloud-controller-manager", apitest.NodeName(2)+"_e90b")
+			w.led.Store(true)
+		})
+	})
+}
+
+// The last edit ends the process that led, and the run waits for the next one.
+func TestTheLastStageIsDoneWhenSomebodyLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		want := undisturbed(t)
+		w.gap = 17 * time.Second
+		if err := w.run(t, "one", nil).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !w.led.Load() {
+			t.Error("the run ended while nobody led")
+		}
+		w.finished(t, want)
+	})
+}

@@ -1,0 +1,117 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/build"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// A finished cluster whose pods are ready is not ok while no cloud-controller-manager leads, whatever the
+// reason. verify says so without --stage, and for the last stage that edits.
+func TestAFinishedClusterWithoutALeaderIsNotOK(t *testing.T) {
+	s := mistake(t)
+	right := at(s, planned(t, document(t, "rke2.yaml")), transform.DisableLeaderMigration)
+	const last = transform.DisableLeaderMigration
+
+	s.rollOut(withoutPods(right)) // no cloud-controller-manager was ever installed
+	s.leads(cluster.KCM)
+	s.faulted("", "leader-missing")
+	s.faulted(last, "leader-missing", "daemonset-empty")
+
+	s.rollOut(routed(right)) // one that ends whenever it gains its lease
+	s.eventually("the manager's end", func(context.Context) bool { return s.agent.Restarts(cluster.CCM) > 0 })
+	s.faulted("", "daemonset-restarting")
+	s.faulted(last, "daemonset-restarting")
+
+	s.rollOut(right)
+	s.approved("")
+	s.approved(last)
+
+	s.rollOut(withoutLeases(s, right)) // ready, and not allowed to lock its own lease
+	s.forget(cluster.CCM)
+	s.faulted("", "lease-rbac-missing", "leader-missing")
+
+	s.rollOut(right)
+	s.approved("")
+	thaw := s.freeze(cluster.CCM) // its container runs, and nobody renews its lease
+	s.faulted("", "leader-missing")
+	thaw()
+	s.approved("")
+	s.end("leader-missing")
+}
+
+// routed has the cloud-controller-manager write routes without a range.
+func routed(w agent.Wanted) agent.Wanted {
+	chart := *w.CCM
+	chart.Args = slices.DeleteFunc(slices.Clone(chart.Args), func(a string) bool { return a == "--configure-cloud-routes=false" })
+	w.CCM = &chart
+	return w
+}
+
+// withoutLeases is a chart whose role has no rule about leases.
+func withoutLeases(s *scenario, w agent.Wanted) agent.Wanted {
+	s.Helper()
+	text, err := build.ChartValues(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	var defaults struct {
+		ClusterRoleRules []map[string]any `json:"clusterRoleRules"`
+	}
+	if err := yaml.Unmarshal(text, &defaults); err != nil {
+		s.Fatal(err)
+	}
+	var rules []any
+	for _, rule := range defaults.ClusterRoleRules {
+		if resources, _ := rule["resources"].([]any); !slices.Contains(resources, any("leases")) {
+			rules = append(rules, rule)
+		}
+	}
+	if len(rules) == len(defaults.ClusterRoleRules) {
+		s.Fatal("the chart's role has no rule about leases")
+	}
+	chart := *w.CCM
+	values := maps.Clone(chart.Values.(map[string]any))
+	values["clusterRoleRules"] = rules
+	chart.Values, w.CCM = values, &chart
+	return w
+}
+
+// forget ends the managers of a component, which start again, and takes away the lease by which they led.
+func (s *scenario) forget(component cluster.Component) {
+	s.Helper()
+	s.kill(component)
+	if err := s.client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(s.Context(), string(component), metav1.DeleteOptions{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// freeze stops the managers of a component without ending them, until the function that it returns is called.
+func (s *scenario) freeze(component cluster.Component) (thaw func()) {
+	var frozen []*cluster.Manager
+	for _, m := range s.cluster.Managers() {
+		if m.Component == component && m.Alive() {
+			m.Freeze()
+			frozen = append(frozen, m)
+		}
+	}
+	thaw = func() {
+		for _, m := range frozen {
+			m.Thaw()
+		}
+	}
+	s.Cleanup(thaw) // a frozen manager does not end when it is asked to
+	return thaw
+}

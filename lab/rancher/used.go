@@ -1,0 +1,53 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/rights"
+)
+
+// Right is what a request needed; false for one about no object, as for a version.
+func (r Request) Right() (rights.Right, bool) {
+	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
+	var right rights.Right
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		parts = parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		right.Group, parts = parts[1], parts[3:]
+	default:
+		return right, false
+	}
+	if r.Cluster != localName {
+		right.Cluster = r.Cluster
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		right.Namespace, parts = parts[1], parts[2:]
+	}
+	right.Resource, right.Name = parts[0], r.Name
+	if len(parts) > 1 {
+		right.Name = parts[1]
+	}
+	right.Verb = map[string]string{http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete"}[r.Method]
+	if r.Method == http.MethodGet && len(parts) == 1 {
+		right.Verb = "list"
+	}
+	return right, true
+}
+
+// Unused returns the rights that no request made use of. Rancher itself asks for
+// [rights.Gate].
+func Unused(needed []rights.Right, requests []Request) []rights.Right {
+	return slices.DeleteFunc(slices.Clone(needed), func(n rights.Right) bool {
+		return n == rights.Gate || slices.ContainsFunc(requests, func(r Request) bool {
+			used, is := r.Right()
+			return is && r.Status < http.StatusBadRequest && used.Cluster == n.Cluster && used.Group == n.Group && used.Resource == n.Resource && used.Verb == n.Verb &&
+				(n.Name == "" || used.Name == n.Name) && (n.Namespace == "" || used.Namespace == n.Namespace || used.Namespace == "")
+		})
+	})
+}

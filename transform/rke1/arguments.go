@@ -1,0 +1,84 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// ownArgs are those of the arguments that RKE gives kube-controller-manager by itself
+// which decide who runs cloud controllers (rancher/kontainer-driver-metadata,
+// rke/k8s_service_options.go). A cluster's own arguments come after them, and win.
+var ownArgs = []args.Arg{args.With("allocate-node-cidrs", "true"), args.With("configure-cloud-routes", "false"), args.With("leader-elect", "true")}
+
+// ManagerArguments returns the arguments that RKE gives kube-controller-manager by a
+// document, without secrets. from is how people call it.
+func ManagerArguments(from string, doc *yamledit.Document) (ownership.Given, error) {
+	c, err := load(doc)
+	if err != nil {
+		return ownership.Given{}, err
+	}
+	return c.managerArguments(from), nil
+}
+
+func (c *Cluster) managerArguments(from string) ownership.Given {
+	list := append(ownArgs[:len(ownArgs):len(ownArgs)], args.With(componentFlag, c.component(manager)))
+	for _, a := range c.argsOf(manager) {
+		list = append(list, a.Arg)
+	}
+	given := ownership.Given{From: from}
+	for _, a := range list {
+		shown, _ := redact.Value(a.Name, a.Value).(string)
+		given.Args = append(given.Args, "--"+a.Name+"="+shown)
+	}
+	return given
+}
+
+// Served are RKE's configurations in an object of management.cattle.io; nil for one
+// that is not there.
+type Served struct {
+	Applied map[string]any // status.appliedSpec: what all machines had when Rancher was last done
+	Spec    map[string]any // spec: what it brings them to
+	Failed  map[string]any // status.failedSpec: what it failed at, and some may have
+}
+
+// Arguments returns what kube-controller-manager has by what was applied, and what it
+// may have since on some machines. Before Rancher was done once, ok is false.
+func (s Served) Arguments(name string) (applied ownership.Given, open []ownership.Given, ok bool, err error) {
+	if len(s.Applied) == 0 {
+		return applied, nil, false, nil
+	}
+	for _, part := range []struct {
+		at     string
+		config map[string]any
+	}{{"status.appliedSpec", s.Applied}, {"spec", s.Spec}, {"status.failedSpec", s.Failed}} {
+		if len(part.config) == 0 {
+			continue
+		}
+		given, err := servedPart(part.at+" of "+name, part.config)
+		if err != nil {
+			return applied, nil, false, fmt.Errorf("%s: %w", name, err)
+		}
+		open = append(open, given)
+	}
+	return open[0], open[1:], true, nil
+}
+
+func servedPart(from string, config map[string]any) (ownership.Given, error) {
+	text, err := json.Marshal(map[string]any{wrappers[1]: config})
+	if err != nil {
+		return ownership.Given{}, err
+	}
+	doc, err := yamledit.ParseString(from, string(text))
+	if err != nil {
+		return ownership.Given{}, err
+	}
+	return ManagerArguments(from, doc)
+}

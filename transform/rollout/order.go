@@ -1,0 +1,138 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Wave is machines that Rancher changes before it goes on to the next wave, by name.
+type Wave struct {
+	Machines []Machine
+	AtOnce   int // so many of them at a time
+}
+
+// The labels of the roles of a machine (rancher pkg/capr/common.go).
+const (
+	etcdLabel         = "rke.cattle.io/etcd-role"
+	controlPlaneLabel = "rke.cattle.io/control-plane-role"
+)
+
+// Order returns the waves in which Rancher changes machines (rancher
+// pkg/capr/planner/planner.go, fullReconcile, at v2.7.9 and v2.8.10): the init node, the
+// other etcd machines one by one, the control planes, and the workers, the last two with
+// the concurrency of the upgrade strategy. A machine that does not change takes no
+// part. There is no order where no machine is known to be the init node.
+func Order(seen Seen, changes func(labels map[string]string) bool) []Wave {
+	init := slices.IndexFunc(seen.Machines, func(m Machine) bool { return m.Plan != nil && m.Plan.Init && !m.Deleting })
+	if seen.ControlPlane == nil || init < 0 {
+		return nil
+	}
+	var tiers [4][]Machine
+	for i, m := range seen.Machines {
+		switch {
+		case m.Deleting:
+		case i == init:
+			tiers[0] = append(tiers[0], m)
+		case m.Labels[etcdLabel] == "true":
+			tiers[1] = append(tiers[1], m)
+		case m.Labels[controlPlaneLabel] == "true":
+			tiers[2] = append(tiers[2], m)
+		default:
+			tiers[3] = append(tiers[3], m)
+		}
+	}
+	strategy, _ := seen.ControlPlane.Spec["upgradeStrategy"].(map[string]any)
+	var waves []Wave
+	for i, tier := range tiers {
+		w := Wave{AtOnce: 1}
+		for _, m := range tier {
+			if changes(m.Labels) {
+				w.Machines = append(w.Machines, m)
+			}
+		}
+		switch i {
+		case 2: // Rancher takes a part of all control planes, with those that have their plan already
+			w.AtOnce = atOnce(strategy["controlPlaneConcurrency"], len(w.Machines), len(tier)+servers(tiers[1]))
+		case 3:
+			w.AtOnce = atOnce(strategy["workerConcurrency"], len(w.Machines), len(tier))
+		}
+		if len(w.Machines) > 0 {
+			waves = append(waves, w)
+		}
+	}
+	return waves
+}
+
+// servers counts the control planes among machines.
+func servers(machines []Machine) (n int) {
+	for _, m := range machines {
+		if m.Labels[controlPlaneLabel] == "true" {
+			n++
+		}
+	}
+	return n
+}
+
+// atOnce reads a concurrency: a number, 0 for all, or a part of all in percent
+// (calculateConcurrency). Without one it is 1.
+func atOnce(concurrency any, changing, all int) int {
+	text, _ := concurrency.(string)
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+		if n = 1; err == nil {
+			n = int(math.Ceil(float64(all) * percent / 100))
+		}
+	}
+	if n <= 0 {
+		return changing
+	}
+	return min(n, changing)
+}
+
+// Said says the order of waves for people; "" for none.
+func Said(waves []Wave) string {
+	var parts []string
+	for _, w := range waves {
+		parts = append(parts, w.said())
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Rancher changes the machines in this order: " + strings.Join(parts, "; then ") + "."
+}
+
+// most is how many machines of a wave are named.
+const most = 9
+
+func (w Wave) said() string {
+	var names []string
+	for _, m := range w.Machines[:min(most, len(w.Machines))] {
+		names = append(names, m.title())
+	}
+	text := strings.Join(names, ", ")
+	if more := len(w.Machines) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	switch {
+	case len(w.Machines) == 1:
+		return text
+	case w.AtOnce == 1:
+		return text + ", one after the other"
+	}
+	return fmt.Sprintf("%s, %d at a time", text, w.AtOnce)
+}
+
+// title names a machine with its Node, by which leases and pods name it.
+func (m Machine) title() string {
+	if m.Node == "" || m.Node == m.Name {
+		return m.Name
+	}
+	return m.Name + " (" + m.Node + ")"
+}

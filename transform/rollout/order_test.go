@@ -1,0 +1,71 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"strings"
+	"testing"
+)
+
+// machine has the roles that its letters say: e, c and w.
+func machine(name, roles string) Machine {
+	m := Machine{Name: name, Labels: map[string]string{}, Plan: &Plan{}}
+	for letter, label := range map[string]string{"e": etcdLabel, "c": controlPlaneLabel, "w": "rke.cattle.io/worker-role"} {
+		if strings.Contains(roles, letter) {
+			m.Labels[label] = "true"
+		}
+	}
+	m.Plan.Init = strings.Contains(roles, "i")
+	return m
+}
+
+func order(strategy map[string]any, changes func(map[string]string) bool, machines ...Machine) string {
+	seen := Seen{ControlPlane: &ControlPlane{Spec: map[string]any{"upgradeStrategy": strategy}}, Machines: machines}
+	return Said(Order(seen, changes))
+}
+
+func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
+	all := func(map[string]string) bool { return true }
+	controlPlanes := func(labels map[string]string) bool { return labels[controlPlaneLabel] == "true" }
+	same := []Machine{machine("a", "ec"), machine("b", "eci"), machine("c", "ec")}
+	apart := []Machine{machine("c-1", "c"), machine("c-2", "c"), machine("c-3", "c"), machine("e-1", "ei"), machine("e-2", "e"), machine("w-1", "w"), machine("w-2", "w")}
+	gone := machine("a", "ec")
+	gone.Deleting = true
+	noded := machine("b", "eci")
+	noded.Node = "ip-10-0-1-20"
+	for name, c := range map[string]struct{ got, want string }{
+		"the init node first":                      {order(nil, all, same...), "b; then a, c, one after the other."},
+		"etcd before control planes, workers last": {order(nil, all, apart...), "e-1; then e-2; then c-1, c-2, c-3, one after the other; then w-1, w-2, one after the other."},
+		"those alone that change":                  {order(nil, controlPlanes, apart...), "c-1, c-2, c-3, one after the other."},
+		"several at a time":                        {order(map[string]any{"controlPlaneConcurrency": "2", "workerConcurrency": "0"}, all, apart...), "e-1; then e-2; then c-1, c-2, c-3, 2 at a time; then w-1, w-2, 2 at a time."},
+		"a part of all":                            {order(map[string]any{"controlPlaneConcurrency": "50%"}, controlPlanes, apart...), "c-1, c-2, c-3, 2 at a time."},
+		"more at a time than there are":            {order(map[string]any{"controlPlaneConcurrency": "10"}, controlPlanes, apart...), "c-1, c-2, c-3, 3 at a time."},
+		"etcd one by one, whatever the strategy":   {order(map[string]any{"controlPlaneConcurrency": "3"}, all, same...), "b; then a, c, one after the other."},
+		"machines that go away":                    {order(nil, all, gone, machine("b", "eci")), "b."},
+		"with the name of the node":                {order(nil, all, noded), "b (ip-10-0-1-20)."},
+	} {
+		if want := "Rancher changes the machines in this order: " + c.want; c.got != want {
+			t.Errorf("%s: %q, not %q", name, c.got, want)
+		}
+	}
+	gone.Plan.Init = true
+	for name, got := range map[string]string{
+		"no init node":             order(nil, all, machine("a", "ec"), machine("b", "w")),
+		"an init node that goes":   order(nil, all, gone, machine("b", "ec")),
+		"plans that were not read": order(nil, all, Machine{Name: "a", Labels: map[string]string{etcdLabel: "true"}}),
+		"nothing changes":          order(nil, func(map[string]string) bool { return false }, same...),
+		"a cluster that RKE makes": Said(Order(Seen{Engine: &Engine{}}, all)),
+	} {
+		if got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	var many []Machine
+	for range 12 {
+		many = append(many, machine("w", "w"))
+	}
+	if got := order(nil, all, append(many, machine("z", "eci"))...); !strings.Contains(got, "and 3 more, one after the other") {
+		t.Error(got)
+	}
+}
