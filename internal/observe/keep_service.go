@@ -64,7 +64,7 @@ func setsType(f metav1.ManagedFieldsEntry) bool {
 	var fields struct {
 		Spec map[string]json.RawMessage `json:"f:spec"`
 	}
-	if f.FieldsV1 == nil || json.Unmarshal(f.FieldsV1.Raw, &fields) != nil {
+	if f.FieldsV1 == nil || json.Unmarshal(f.FieldsV1.GetRawBytes(), &fields) != nil {
 		return false
 	}
 	_, sets := fields.Spec["f:type"]

@@ -40,13 +40,13 @@ func (r Request) Right() (rights.Right, bool) {
 	return right, true
 }
 
-// Unused returns the rights that no request made use of. Rancher itself asks for
+// Unused returns the rights that no request made use of, also for what is not there. Rancher itself asks for
 // [rights.Gate].
 func Unused(needed []rights.Right, requests []Request) []rights.Right {
 	return slices.DeleteFunc(slices.Clone(needed), func(n rights.Right) bool {
 		return n == rights.Gate || slices.ContainsFunc(requests, func(r Request) bool {
 			used, is := r.Right()
-			return is && r.Status < http.StatusBadRequest && used.Cluster == n.Cluster && used.Group == n.Group && used.Resource == n.Resource && used.Verb == n.Verb &&
+			return is && r.Status != http.StatusForbidden && used.Cluster == n.Cluster && used.Group == n.Group && used.Resource == n.Resource && used.Verb == n.Verb &&
 				(n.Name == "" || used.Name == n.Name) && (n.Namespace == "" || used.Namespace == n.Namespace || used.Namespace == "")
 		})
 	})
