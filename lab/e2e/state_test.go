@@ -18,6 +18,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // state is all that runs of rke-lm are there to change, as anybody can see it.
@@ -32,7 +34,11 @@ type state struct {
 // state returns how the cluster stands. What differs from one Rancher to the next is left out.
 func (c *conducted) state() state {
 	c.Helper()
-	spec := c.object()["spec"]
+	distro := rke2.Distro()
+	if c.engine() {
+		distro = rke1.Distro()
+	}
+	spec := distro.Kept(c.object())["spec"] // Rancher writes the same in many forms
 	if config, is := spec.(map[string]any)["rkeConfig"].(map[string]any); is {
 		delete(config, "etcdSnapshotCreate") // the number of the last snapshot
 	}

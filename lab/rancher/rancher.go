@@ -44,6 +44,7 @@ type Server struct {
 	client  kubernetes.Interface
 	dynamic dynamic.Interface
 	proxy   *proxy
+	webhook *webhook
 	helm    *deploy.Helm
 	charts  *deploy.Repository
 	ctx     context.Context // ends with the server
@@ -92,6 +93,9 @@ func (s *Server) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if s.webhook, err = s.startWebhook(ctx); err != nil {
+		return err
+	}
 	if err := s.addLocal(ctx); err != nil {
 		return err
 	}
@@ -113,6 +117,9 @@ func (s *Server) Stop() {
 	}
 	if s.charts != nil {
 		s.charts.Stop()
+	}
+	if s.webhook != nil {
+		s.webhook.stop()
 	}
 	s.Local.Stop()
 }

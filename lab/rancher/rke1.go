@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/rancher/rke/types"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -79,6 +80,9 @@ type engine struct {
 // sync runs RKE where the object asks for something else than what was applied last. A change that comes
 // meanwhile has to wait for the next run.
 func (e *engine) sync(ctx context.Context) error {
+	if err := e.keep(ctx); err != nil {
+		return err
+	}
 	object, err := e.dynamic.Resource(managed).Get(ctx, e.ID, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -104,6 +108,22 @@ func (e *engine) sync(ctx context.Context) error {
 		status["appliedSpec"] = e.withNodes(spec)
 		delete(status, "failedSpec")
 		e.conditions(status, "True", "")
+	})
+}
+
+// keep writes the object as Rancher's controllers do: through the Go types of RKE, which have an empty mapping
+// for every service and know no other keys.
+func (e *engine) keep(ctx context.Context) error {
+	return e.change(ctx, managed, "", e.ID, func(o map[string]any) {
+		spec, _ := o["spec"].(map[string]any)
+		text, err := json.Marshal(spec[engineKey])
+		var config types.RancherKubernetesEngineConfig
+		if err != nil || json.Unmarshal(text, &config) != nil {
+			return // Rancher cannot read it either
+		}
+		if typed, err := plain(&config); err == nil {
+			spec[engineKey] = typed
+		}
 	})
 }
 

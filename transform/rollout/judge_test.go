@@ -179,3 +179,29 @@ func TestRKEIsDoneWhenItAppliedTheConfiguration(t *testing.T) {
 		t.Error("a provider that somebody changed back")
 	}
 }
+
+func TestWhatRancherWritesByItselfOvertakesNothing(t *testing.T) {
+	rke := func(services, provider map[string]any) map[string]any {
+		return map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": map[string]any{"services": services, "cloudProvider": provider}}}
+	}
+	apiServer := func(psact string, flags ...any) map[string]any {
+		return map[string]any{"spec": map[string]any{psactKey: psact, "rkeConfig": map[string]any{"machineGlobalConfig": map[string]any{"kube-apiserver-arg": flags}}}}
+	}
+	external := map[string]any{"name": "external-aws"}
+	for _, c := range []struct {
+		name      string
+		distro    transform.Distro
+		was, is   map[string]any
+		overtaken bool
+	}{
+		{"an empty service", rke1.Distro(), rke(map[string]any{}, external), rke(map[string]any{"kubeController": map[string]any{"extraArgs": nil}}, external), false},
+		{"a block that makes the provider aws again", rke1.Distro(), rke(nil, external), rke(nil, map[string]any{"name": "external-aws", "awsCloudProvider": map[string]any{}}), true},
+		{"the order of the webhook", rke2.Distro(), apiServer("restricted", "v=2", "a=b"), apiServer("restricted", "a=b", "v=2"), false},
+		{"another argument", rke2.Distro(), apiServer("restricted", "v=2", "a=b"), apiServer("restricted", "a=b", "v=3"), true},
+		{"another order without a webhook that writes it", rke2.Distro(), apiServer("", "v=2", "a=b"), apiServer("", "a=b", "v=2"), true},
+	} {
+		if got := Overtaken(c.is, Wanted{Object: c.was, Alike: c.distro.Alike}); got != c.overtaken {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}

@@ -24,7 +24,8 @@ func NewWebhook(seed uint64) *Webhook { return &Webhook{rand.New(rand.NewPCG(see
 
 // Admit returns an object as the webhook lets it through. That of an RKE cluster goes
 // through its types; where an RKE2 cluster has a template for pod security admission,
-// the arguments of kube-apiserver are read into a map and written in its order.
+// the arguments of kube-apiserver are read into a map and written in its order; it patches
+// no more of that cluster.
 func (w *Webhook) Admit(object []byte) []byte {
 	o := decoded(object)
 	w.Change(o)
@@ -40,27 +41,29 @@ func (w *Webhook) Change(o map[string]any) {
 	if name, _ := spec[psactKey].(string); name == "" {
 		return
 	}
-	var typed provv1.ClusterSpec
-	into(spec, &typed)
-	if typed.RKEConfig == nil {
+	config, _ := spec["rkeConfig"].(map[string]any)
+	if config == nil {
 		return
+	}
+	global, _ := config[globalKey].(map[string]any)
+	if global == nil {
+		global = map[string]any{}
+		config[globalKey] = global
 	}
 	const file = "admission-control-config-file"
 	metadata, _ := o["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
-	flags := flagsOf(typed.RKEConfig.MachineGlobalConfig.Data[apiServerKey])
+	flags := flagsOf(global[apiServerKey])
 	flags[file] = "/etc/rancher/rke2/config/rancher-psact.yaml"
-	if typed.RKEConfig.MachineGlobalConfig.Data == nil {
-		typed.RKEConfig.MachineGlobalConfig.Data = map[string]any{}
-	}
-	typed.RKEConfig.MachineGlobalConfig.Data[apiServerKey] = w.list(flags)
-	w.file(typed.RKEConfig, name+"-admission-configuration-psact", flags[file])
-	o["spec"] = decoded(encoded(typed))
+	global[apiServerKey] = w.list(flags)
+	config[filesKey] = withFile(config[filesKey], name+"-admission-configuration-psact", flags[file])
 }
 
 const (
 	psactKey     = "defaultPodSecurityAdmissionConfigurationTemplateName"
 	apiServerKey = "kube-apiserver-arg"
+	globalKey    = "machineGlobalConfig"
+	filesKey     = "machineSelectorFiles"
 )
 
 // flagsOf reads arguments as the webhook does: those without a value are lost, and so
@@ -88,14 +91,19 @@ func (w *Webhook) list(flags map[string]string) []any {
 	return list
 }
 
-// file takes the webhook's own file out, and adds it at the end.
-func (w *Webhook) file(config *provv1.RKEConfig, secret, path string) {
-	config.MachineSelectorFiles = slices.DeleteFunc(config.MachineSelectorFiles, func(f rkev1.RKEProvisioningFiles) bool {
+// withFile takes the webhook's own file out of files, and adds it at the end.
+func withFile(v any, secret, path string) any {
+	var files []rkev1.RKEProvisioningFiles
+	into(v, &files)
+	files = slices.DeleteFunc(files, func(f rkev1.RKEProvisioningFiles) bool {
 		return len(f.FileSources) == 1 && f.FileSources[0].Secret.Name == secret
 	})
-	config.MachineSelectorFiles = append(config.MachineSelectorFiles, rkev1.RKEProvisioningFiles{FileSources: []rkev1.ProvisioningFileSource{{
+	files = append(files, rkev1.RKEProvisioningFiles{FileSources: []rkev1.ProvisioningFileSource{{
 		Secret: rkev1.K8sObjectFileSource{Name: secret, Items: []rkev1.KeyToPath{{Key: "admission-config-psact", Path: path, Hash: "6b86b273"}}},
 	}}})
+	var list []any
+	into(files, &list)
+	return list
 }
 
 // Kept returns an object as Rancher's controllers write it at any time: through the
