@@ -165,7 +165,7 @@ func TestTheRunbookTellsAllOfAStage(t *testing.T) {
 		"`01-grant-migration-lease.diff` shows it", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
 		"`aws-ccm-values.yaml` belongs to the stage", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
 		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "By hand: put `03-install-ccm.yaml` in the place of the document",
-		"**After the undo.**\n\nthis must find nothing", "Later stages come first. The undo writes v1.26.15+rke2r1 into the file again, and Kubernetes does not go back",
+		"**After the undo.**\n\nthis must find nothing", "**Undo.** Later stages come first. ", " The undo writes v1.26.15+rke2r1 into the file again, and Kubernetes does not go back",
 		"## 04 cordon-control-plane\n", "**Do.**\n\ncordon the control planes", "**Undo.**\n\nrelease exactly the nodes",
 	} {
 		if !strings.Contains(book, want) {
