@@ -41,6 +41,7 @@ func TestAManagerInAnotherNamespaceIsASecondOwner(t *testing.T) {
 
 	plan := planned(t, doc)
 	s.rollOut(at(s, plan, transform.EnableLeaderMigration))
+	s.gate(transform.EnableLeaderMigration) // or the cloud-controller-manager may acquire the lease before the other
 	s.rollOut(at(s, plan, transform.InstallCCM))
 	s.eventually("one owner", func(context.Context) bool { return s.owner() == cluster.KCM })
 	s.approved(transform.InstallCCM)
