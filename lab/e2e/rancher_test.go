@@ -97,7 +97,6 @@ func (c *conducted) roundTrip(more ...string) ends {
 	e.inTree = c.state()
 	stop := c.busy()
 	c.least("migrate", "rollback")
-	from := len(c.rancher.Requests())
 	first := "Rancher changes the machines in this order: " + c.downstream.Machines[0].Name + " ("
 	if said := c.rke("migrate", "--etcd-snapshot"); c.engine() == strings.Contains(said, first) {
 		c.Errorf("the order of the machines is not said as Rancher has it:\n%s", said)
@@ -127,7 +126,7 @@ func (c *conducted) roundTrip(more ...string) ends {
 	c.served()
 	c.pen(cluster.KCM, cluster.CCM, cluster.KCM)
 	c.audited()
-	c.usedAll(from)
+	c.usedAll()
 	return e
 }
 

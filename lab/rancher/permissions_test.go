@@ -264,7 +264,7 @@ func (l *roles) noneCanGo(a action) {
 	path := ""
 	if a.whole() {
 		path = filepath.Dir(l.Helm().Path)
-		args = append(args, "--leader-migration-config", "generate")
+		args = append(args, "--leader-migration-config", "generate", "--cordon", "always")
 	}
 	for n := 0; ; n++ {
 		rest, rule := without(all, n)

@@ -20,6 +20,8 @@ func Needs(p *transform.Plan) []string {
 				when = append(when, rights.CloudConfig)
 			case transform.ApplyConfigMap, transform.ApplyFile, transform.DeleteObject:
 				when = append(when, rights.Configurations)
+			case transform.Cordon, transform.Uncordon:
+				when = append(when, rights.Cordon)
 			case transform.HelmUpgrade:
 				when = append(when, rights.Helm)
 			}

@@ -127,15 +127,22 @@ func (j *judge) term(name string) leading {
 		l.unknown, l.passes = "one look does not tell whether the holder of "+name+" is alive", true
 	case life == observation.Dead && record.SilentSeconds >= patience:
 		l.missing = fmt.Sprintf("nobody has renewed the lease %s for %.0f seconds: no cloud-controller-manager leads", name, record.SilentSeconds)
+	case life == observation.Dead && j.FollowedSeconds >= longEnough:
+		l.missing = j.notKept(name)
 	case life == observation.Dead:
 		l.unknown, l.passes = fmt.Sprintf("a takeover of the lease %s may take %d seconds, and nobody has renewed it for %.0f", name, patience, record.SilentSeconds), true
 	case record.Acquired.IsZero() || term >= proof || term > 0 && !j.restarted():
 	case j.FollowedSeconds >= longEnough:
-		l.missing = fmt.Sprintf("in %.0f seconds no cloud-controller-manager has kept the lease %s: it ends when it leads", j.FollowedSeconds, name)
+		l.missing = j.notKept(name)
 	default:
 		l.unknown, l.passes = "the leader by "+name+" is new, and may end at once", true
 	}
 	return l
+}
+
+// notKept is said of a lease that was followed for longer than any takeover takes.
+func (j *judge) notKept(name string) string {
+	return fmt.Sprintf("in %.0f seconds no cloud-controller-manager has kept the lease %s: it ends when it leads", j.FollowedSeconds, name)
 }
 
 // restarted reports whether a cloud-controller-manager did.
@@ -203,10 +210,9 @@ func leaderUnseen(j *judge) string {
 }
 
 // unled reports whether following the leases may show a leader, or that there is none.
-// One that ends again and again is verdict enough.
 func (j *judge) unled() bool {
 	asked := j.Stage == "" || j.behind(transform.InstallCCM, transform.VerifyProviderIDs)
-	return asked && !j.any(observation.CloudManager, crashes) && j.leader().passes
+	return asked && j.leader().passes
 }
 
 func crashes(p ownership.Process) bool { return p.Waiting == "CrashLoopBackOff" }

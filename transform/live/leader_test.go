@@ -45,6 +45,13 @@ func crashed(o *observation.Observation, at time.Time) *observation.Observation 
 	return o
 }
 
+// looping is a cluster whose kubelet waits before it starts the manager again.
+func looping(o *observation.Observation) *observation.Observation {
+	o = crashed(o, time.Unix(0, 0))
+	o.Managers[len(o.Managers)-1].Waiting = "CrashLoopBackOff"
+	return o
+}
+
 // beside adds a second pod of the cloud-controller-manager, on another host.
 func beside(host string, o *observation.Observation) *observation.Observation {
 	m := o.Managers[len(o.Managers)-1]
@@ -76,6 +83,10 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"nor while the flag is on", scene(external, waits, kubeLease(true), term(month, false, 40), migration("c_1", true, 1)), "", []string{"leader-missing error"}, false},
 		{"nor while it waits for its turn", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), transform.InstallCCM, []string{"leader-missing error"}, false},
 		{"which an earlier stage does not ask", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), transform.EnableLeaderMigration, nil, false},
+		{"a takeover may be under way", scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), "", []string{"lease-ownerless warning"}, true},
+		{"but not for so long", followed(scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), 36), "", []string{"lease-ownerless error"}, false},
+		{"its own lease is lost again and again", followed(scene(external, quiet, kubeLease(true), term(2*time.Second, false, 16)), 36), "", []string{"leader-missing error"}, false},
+		{"one that ends again and again is verdict enough", looping(scene(external, waits, kubeLease(true), term(2*time.Second, false, 16), migration("d_1", false, 16))), "", []string{"daemonset-restarting error", "lease-ownerless warning"}, false},
 		{"no manager at all", followed(scene(external, nil, kubeLease(true)), 0), "", []string{"leader-missing error"}, false},
 		{"and the lease of one that was there", scene(external, nil, kubeLease(true), term(month, false, 15)), "", []string{"leader-missing error"}, false},
 		{"a lease that is held without a pod", scene(external, nil, kubeLease(true), term(month, true, 1)), "", nil, false},

@@ -23,13 +23,16 @@ func leasePath(name string) string { return leadermigration.Namespace + "/leases
 // Unsettled reports whether a further look at the leases can change the verdict.
 func Unsettled(o *observation.Observation, c Choice) bool {
 	j := newJudge(o, c)
+	if j.any(observation.CloudManager, crashes) {
+		return false // which is verdict enough: its leases are never kept
+	}
 	migration := j.lease().Name
 	for _, name := range j.matter() {
 		l, there := o.Lease(name)
 		switch {
 		case there && l.Life() == observation.Unknown:
 			return true
-		case there && name == migration && l.Life() == observation.Dead && l.SilentSeconds < patience && j.wanted():
+		case there && name == migration && l.Life() == observation.Dead && l.SilentSeconds < patience && j.wanted() && j.FollowedSeconds < longEnough:
 			return true
 		}
 	}
@@ -77,6 +80,8 @@ func (j *judge) leaseOwnerless() []transform.Finding {
 		return nil
 	case lease.Life == observation.Live:
 		return []transform.Finding{found(path, fmt.Sprintf("the holder %s leads neither manager", lease.Holder), fix)}
+	case lease.Life == observation.Dead && j.FollowedSeconds >= longEnough:
+		return []transform.Finding{found(path, fmt.Sprintf("in %.0f seconds nobody has kept the migration lease: the cloud controllers run nowhere", j.FollowedSeconds), fix)}
 	case lease.Life == observation.Dead && record.SilentSeconds >= patience:
 		return []transform.Finding{found(path, fmt.Sprintf("nobody has held the migration lease for %.0f seconds: the cloud controllers run nowhere", record.SilentSeconds), fix)}
 	}

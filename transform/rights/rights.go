@@ -59,6 +59,7 @@ type Subject struct {
 const (
 	CloudConfig    = "cloud-config"   // the provider's configuration is brought to the cluster
 	Configurations = "configurations" // so are LeaderMigrationConfigurations
+	Cordon         = "cordon"         // control planes are cordoned for the switch
 	Helm           = "helm"           // the chart is installed by helm
 	Local          = "local"          // the cluster is Rancher's own
 )

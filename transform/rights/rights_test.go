@@ -13,6 +13,8 @@ import (
 func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 	rke2 := Subject{Distro: "rke2", Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
 	rke1 := Subject{Distro: "rke1", Home: "c-abcde", Name: "c-abcde", ID: "c-abcde"}
+	cordoned := rke2
+	cordoned.When = []string{Cordon}
 	for _, c := range []struct {
 		verb string
 		of   Subject
@@ -22,7 +24,9 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 		{"plan", rke2, []string{"get clusters.provisioning.cattle.io orchard in fleet-default"}, "patch"},
 		{"plan", rke1, []string{"get clusters.management.cattle.io c-abcde"}, "provisioning"},
 		{"apply", rke2, []string{"patch clusters.provisioning.cattle.io orchard in fleet-default", "get secrets in fleet-default"}, "list secrets"},
-		{"migrate", rke2, []string{"patch nodes of the cluster c-m-abcdefgh", "create leases.coordination.k8s.io in fleet-default"}, "etcdbackups"},
+		{"migrate", rke2, []string{"create leases.coordination.k8s.io in fleet-default"}, "etcdbackups"},
+		{"migrate", rke2, []string{"list nodes of the cluster c-m-abcdefgh"}, "patch nodes"},
+		{"migrate", cordoned, []string{"patch nodes of the cluster c-m-abcdefgh"}, "etcdbackups"},
 		{"migrate", rke1, []string{"create etcdbackups.management.cattle.io in c-abcde"}, "secrets"},
 		{"owners", rke2, []string{"list pods in kube-system of the cluster c-m-abcdefgh", "list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
 	} {

@@ -86,7 +86,7 @@ func downstream() []Row {
 		{For: leading, Least: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
 		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "who owns the cloud controllers"},
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
-		{For: whole, Resource: "nodes", Do: []string{"get", "patch"}, Why: "cordon and its release"},
+		{For: whole, When: Cordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only where the plan cordons control planes: cordon and its release"},
 		{For: whole, When: CloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only where the provider has a configuration of its own: the chart mounts it"},
 		{For: []string{"rollback"}, Distro: rke2, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
 		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
