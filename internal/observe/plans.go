@@ -8,11 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
@@ -83,16 +81,9 @@ func (o *Observer) planRefs(ctx context.Context) ([]planRef, error) {
 
 // plan reads one; nil where Rancher has made none yet.
 func (o *Observer) plan(ctx context.Context, ref planRef) (*observation.MachinePlan, error) {
-	var secret corev1.Secret
-	err := kubeapi.Get(ctx, o.Client, kubeapi.Request{
-		What: "get secrets in " + ref.namespace, Method: http.MethodGet,
-		Path: "/api/v1/namespaces/" + url.PathEscape(ref.namespace) + "/secrets/" + url.PathEscape(ref.name),
-	}, "Secret", &secret, secret.Unmarshal)
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
-		return nil, nil
-	}
-	p := rollout.ReadPlan(secret.Data)
-	if err != nil || p == nil || secret.Type != rollout.PlanType || secret.Labels[rollout.MachineLabel] != ref.machine {
+	secret, err := kubeapi.GetSecret(ctx, o.Client, ref.namespace, ref.name)
+	p := rollout.PlanOf(ref.machine, secret)
+	if err != nil || p == nil {
 		return nil, err
 	}
 	return &observation.MachinePlan{Namespace: ref.namespace, Name: ref.name, Applied: p.Applied}, nil

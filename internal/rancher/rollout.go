@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/transform/rollout"
@@ -103,20 +102,6 @@ func (s *Server) plan(ctx context.Context, o Object, m rollout.Machine) (*rollou
 	if m.PlanSecret == "" {
 		return nil, nil
 	}
-	var secret corev1.Secret
-	err := kubeapi.Get(ctx, s.local, kubeapi.Request{
-		What: "get secrets in " + o.Namespace, Method: http.MethodGet,
-		Path: "/api/v1/namespaces/" + url.PathEscape(o.Namespace) + "/secrets/" + url.PathEscape(m.PlanSecret),
-	}, "Secret", &secret, secret.Unmarshal)
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
-		return nil, nil
-	}
-	if err != nil || secret.Type != rollout.PlanType || secret.Labels[rollout.MachineLabel] != m.Name {
-		return nil, err
-	}
-	p := rollout.ReadPlan(secret.Data)
-	if p != nil {
-		p.Init = secret.Labels[rollout.InitLabel] == "true"
-	}
-	return p, nil
+	secret, err := kubeapi.GetSecret(ctx, s.local, o.Namespace, m.PlanSecret)
+	return rollout.PlanOf(m.Name, secret), err
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/rancher/wrangler/v3/pkg/name"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // PlanType is the type of the Secrets that hold the plans of machines, and
@@ -24,6 +25,19 @@ const (
 	MachineLabel = "rke.cattle.io/machine-name"
 	InitLabel    = "rke.cattle.io/init-node"
 )
+
+// PlanOf returns the plan of a machine in the Secret that has the name of one; nil
+// where Rancher has given none yet, or the Secret is of something else.
+func PlanOf(machine string, s *corev1.Secret) *Plan {
+	if s == nil || s.Type != PlanType || s.Labels[MachineLabel] != machine {
+		return nil
+	}
+	p := ReadPlan(s.Data)
+	if p != nil {
+		p.Init = s.Labels[InitLabel] == "true"
+	}
+	return p
+}
 
 // planSecret returns the name of the Secret that holds the plan of a machine, from
 // the name of its RKEBootstrap (rancher pkg/capr, PlanSecretFromBootstrapName). A
