@@ -79,42 +79,43 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 	return nil
 }
 
+// change is an object, and the version of it that it is brought to.
+type change struct {
+	found
+	after *yamledit.Document // nil for none
+}
+
 // send changes the object. Where it is the same to Rancher, which wrote it in another
 // form since it was read, the same change is made again of what is there now.
 func (a *applyOptions) send(ctx context.Context, f found, t transform.Target, after *yamledit.Document) error {
-	for tries := 1; ; tries++ {
-		err := a.sendOnce(ctx, f, after)
-		if tries == rancher.Tries || !rancher.Rewritten(err) {
-			return err
-		}
-		now, failed := f.live.server.Get(ctx, f.live.object)
-		if failed != nil {
-			return failed
-		}
-		again := *f.live
-		again.object, f.live = now, &again
-		if f.doc, failed = transform.Parse(now.Chunk()); failed != nil {
-			return failed
-		}
-		next, _, failed := a.next(f, t, io.Discard)
-		if failed != nil {
-			return failed
-		}
-		if next == nil || !f.distro.SameSpec(after, next) {
-			return err
-		}
-		after = next
-	}
+	return rancher.Again(change{f, after},
+		func(c change) error { return a.sendOnce(ctx, c) },
+		func() (change, error) { return a.now(ctx, f, t) },
+		func(before, now change) bool { return now.after != nil && f.distro.SameSpec(before.after, now.after) })
 }
 
-func (a *applyOptions) sendOnce(ctx context.Context, f found, after *yamledit.Document) error {
-	p, err := patchOf(f, after)
+// now reads the object again, and makes the same change of it.
+func (a *applyOptions) now(ctx context.Context, f found, t transform.Target) (c change, err error) {
+	again := *f.live
+	if again.object, err = again.server.Get(ctx, again.object); err != nil {
+		return c, err
+	}
+	f.live = &again
+	if f.doc, err = transform.Parse(again.object.Chunk()); err != nil {
+		return c, err
+	}
+	after, _, err := a.next(f, t, io.Discard)
+	return change{f, after}, err
+}
+
+func (a *applyOptions) sendOnce(ctx context.Context, c change) error {
+	p, err := patchOf(c.found, c.after)
 	if err != nil {
 		return err
 	}
-	_, warnings, err := f.live.server.Patch(ctx, f.live.object, p, f.distro.Alike, a.server)
+	_, warnings, err := c.live.server.Patch(ctx, c.live.object, p, c.distro.Alike, a.server)
 	for _, w := range warnings {
-		fmt.Fprintf(a.err, "%s: the server warns: %s\n", f.doc.File(), w)
+		fmt.Fprintf(a.err, "%s: the server warns: %s\n", c.doc.File(), w)
 	}
 	return err
 }

@@ -57,20 +57,10 @@ type version struct{ before, after *yamledit.Document }
 // wrote it in another form, the same change is made again of what is there now. say
 // hears, before it is sent, that the change may be written, and what became of it.
 func (r *Run) patch(ctx context.Context, act string, v version, again func(context.Context) (version, error), say func(course.Edit)) error {
-	for tries := 1; ; tries++ {
-		err := r.patchOnce(ctx, act, v, say)
-		if tries == rancher.Tries || !rancher.Rewritten(err) {
-			return err
-		}
-		now, failed := again(ctx)
-		if failed != nil {
-			return failed
-		}
-		if !r.Way.Distro.SameSpec(v.after, now.after) {
-			return err
-		}
-		v = now
-	}
+	return rancher.Again(v,
+		func(v version) error { return r.patchOnce(ctx, act, v, say) },
+		func() (version, error) { return again(ctx) },
+		func(before, now version) bool { return r.Way.Distro.SameSpec(before.after, now.after) })
 }
 
 func (r *Run) patchOnce(ctx context.Context, act string, v version, say func(course.Edit)) error {

@@ -148,12 +148,3 @@ func notTaken(failure error) bool {
 	var f *kubeapi.Failure
 	return errors.As(failure, &f) && f.NotTaken()
 }
-
-// Tries is how often a change is made of an object that Rancher keeps writing anew.
-const Tries = 5
-
-// Rewritten reports whether a change failed for the form of the object alone.
-func Rewritten(err error) bool {
-	var stale *Stale
-	return errors.As(err, &stale) && stale.Rewritten
-}

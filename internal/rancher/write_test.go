@@ -305,8 +305,8 @@ func TestAWriteInAnotherFormIsNotAltered(t *testing.T) {
 				o := find(t, s, "orchard")
 				r.Do(func() { r.Change, r.Meanwhile = c.change, c.before })
 				_, _, err := s.Patch(t.Context(), o, edit(t, o, func(text string) string { return strings.Replace(text, `"v=2"`, `"v=4"`, 1) }), sameLists, false)
-				if (err != nil) != c.err || Rewritten(err) != c.rewritten || c.err != stale(err) {
-					t.Errorf("%v, rewritten: %t", err, Rewritten(err))
+				if (err != nil) != c.err || rewritten(err) != c.rewritten || c.err != stale(err) {
+					t.Errorf("%v, rewritten: %t", err, rewritten(err))
 				}
 			})
 		})

@@ -1,0 +1,35 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rancher
+
+import "errors"
+
+// tries is how often a change is made of an object that Rancher keeps writing anew.
+const tries = 5
+
+// Again makes a change. Where the object means what it meant, and Rancher has written it
+// in another form since it was read, next reads it and makes the change of what is there
+// now; what is not the same change is not made.
+func Again[T any](change T, do func(T) error, next func() (T, error), same func(before, now T) bool) error {
+	for n := 1; ; n++ {
+		err := do(change)
+		if n == tries || !rewritten(err) {
+			return err
+		}
+		now, failed := next()
+		switch {
+		case failed != nil:
+			return failed
+		case !same(change, now):
+			return err
+		}
+		change = now
+	}
+}
+
+// rewritten reports whether a change failed for the form of the object alone.
+func rewritten(err error) bool {
+	var stale *Stale
+	return errors.As(err, &stale) && stale.Rewritten
+}
