@@ -50,15 +50,7 @@ func elsewhere(s *corev1.Service) bool {
 
 // asked returns when a Service was last seen to get its type: it may have been of
 // another one for years.
-func asked(s *corev1.Service) time.Time {
-	at := s.CreationTimestamp.Time
-	for _, f := range s.ManagedFields {
-		if f.Time != nil && f.Time.After(at) && setsType(f) {
-			at = f.Time.Time
-		}
-	}
-	return at.UTC()
-}
+func asked(s *corev1.Service) time.Time { return lastChange(&s.ObjectMeta, setsType) }
 
 func setsType(f metav1.ManagedFieldsEntry) bool {
 	var fields struct {
@@ -72,11 +64,16 @@ func setsType(f metav1.ManagedFieldsEntry) bool {
 }
 
 // written returns the newest of the times that the API server itself wrote into an
-// object: when it was made, and when somebody last changed it.
+// object: when it was made, and when it last changed.
 func written(m *metav1.ObjectMeta) time.Time {
+	return lastChange(m, func(metav1.ManagedFieldsEntry) bool { return true })
+}
+
+// lastChange returns when an object was made, or last changed by a write that counts.
+func lastChange(m *metav1.ObjectMeta, counts func(metav1.ManagedFieldsEntry) bool) time.Time {
 	at := m.CreationTimestamp.Time
 	for _, f := range m.ManagedFields {
-		if f.Time != nil && f.Time.After(at) {
+		if f.Time != nil && f.Time.After(at) && counts(f) {
 			at = f.Time.Time
 		}
 	}
