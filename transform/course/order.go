@@ -5,8 +5,10 @@ package course
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Changes reports which machines a leg changes, by their labels; nil for none. A
@@ -15,11 +17,7 @@ func (w Way) Changes(l Leg) (func(labels map[string]string) bool, error) {
 	if !l.Edits() || w.Distro.Explain == nil {
 		return nil, nil
 	}
-	before, err := w.Distro.Explain(l.Before, w.Target)
-	if err != nil {
-		return nil, err
-	}
-	after, err := w.Distro.Explain(l.After, w.Target)
+	before, after, err := ofBoth(l, w.Target, w.Distro.Explain)
 	if err != nil {
 		return nil, err
 	}
@@ -34,28 +32,25 @@ func (w Way) Changes(l Leg) (func(labels map[string]string) bool, error) {
 
 // upgrades reports whether a leg changes the release.
 func (w Way) upgrades(l Leg) (bool, error) {
-	before, err := w.Distro.Open(l.Before, w.Target)
-	if err != nil {
-		return false, err
-	}
-	after, err := w.Distro.Open(l.After, w.Target)
+	before, after, err := ofBoth(l, w.Target, w.Distro.Open)
 	if err != nil {
 		return false, err
 	}
 	return before.Identity().Version != after.Identity().Version, nil
 }
 
+// ofBoth reads the object before a leg and after it.
+func ofBoth[T any](l Leg, t transform.Target, read func(*yamledit.Document, transform.Target) (T, error)) (before, after T, err error) {
+	if before, err = read(l.Before, t); err != nil {
+		return before, after, err
+	}
+	after, err = read(l.After, t)
+	return before, after, err
+}
+
 // same reports whether all classes get the same.
 func same(a, b []transform.MachineClass) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !reflect.DeepEqual(given(a[i]), given(b[i])) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(a, b transform.MachineClass) bool { return reflect.DeepEqual(given(a), given(b)) })
 }
 
 // settings are the values that a machine gets.
