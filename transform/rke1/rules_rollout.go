@@ -4,6 +4,7 @@
 package rke1
 
 import (
+	"math"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -21,10 +22,6 @@ const (
 // etcd count as well.
 func (m *migration) controlPlanesAtOnce() []transform.Finding {
 	at := m.get(strategyKey, unavailableKey)
-	number, percent, isPercent, ok := ruleset.Concurrency(at.Value())
-	if !at.Exists() || !ok {
-		return nil
-	}
 	all := 0
 	for _, n := range m.Read.Nodes {
 		if slices.Contains(n.Role, "controlplane") {
@@ -34,11 +31,9 @@ func (m *migration) controlPlanesAtOnce() []transform.Finding {
 	if all == 0 { // an object of Rancher names none
 		all = ruleset.MostControlPlanes
 	}
-	if isPercent {
-		number = int(float64(all) * percent / 100)
-	}
+	number, ok := ruleset.Concurrency(at.Value(), all, math.Floor)
 	most := min(number, all)
-	if most < 2 {
+	if !at.Exists() || !ok || most < 2 {
 		return nil
 	}
 	said := ruleset.SaidOfAtOnce("RKE", most, all, "control planes", m.spelling.of(strategyKey)+"."+m.spelling.of(unavailableKey))

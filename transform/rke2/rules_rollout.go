@@ -17,13 +17,10 @@ import (
 // the other control planes by controlPlaneConcurrency, of which 0 stands for all.
 func (m *migration) controlPlanesAtOnce() []transform.Finding {
 	at := m.RKEConfig().Get("upgradeStrategy", "controlPlaneConcurrency")
-	number, percent, isPercent, ok := ruleset.Concurrency(at.Value())
+	all, alone := m.controlPlanes()
+	number, ok := ruleset.Concurrency(at.Value(), all, math.Ceil)
 	if !at.Exists() || !ok {
 		return nil
-	}
-	all, alone := m.controlPlanes()
-	if isPercent {
-		number = int(math.Ceil(float64(all) * percent / 100))
 	}
 	most := min(number, alone)
 	if number == 0 {

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/ruleset"
 )
 
 // Wave is machines that Rancher changes before it goes on to the next wave, by name.
@@ -82,13 +83,9 @@ func servers(machines []Machine) (n int) {
 // atOnce reads a concurrency: a number, 0 for all, or a part of all in percent
 // (calculateConcurrency). Without one it is 1.
 func atOnce(concurrency any, changing, all int) int {
-	text, _ := concurrency.(string)
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		percent, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-		if n = 1; err == nil {
-			n = int(math.Ceil(float64(all) * percent / 100))
-		}
+	n, ok := ruleset.Concurrency(concurrency, all, math.Ceil)
+	if !ok {
+		n = 1
 	}
 	if n <= 0 {
 		return changing

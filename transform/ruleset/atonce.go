@@ -38,12 +38,13 @@ func SaidOfAtOnce(who string, most, all int, which, key string) Said {
 	}
 }
 
-// Concurrency reads a number of machines, or a percentage of them.
-func Concurrency(value any) (number int, percent float64, isPercent, ok bool) {
+// Concurrency reads how many of all machines a strategy takes at once: a number, or a
+// percentage, which is rounded. ok is false for anything else.
+func Concurrency(value any, all int, round func(float64) float64) (n int, ok bool) {
 	text := fmt.Sprint(value)
 	if n, err := strconv.Atoi(text); err == nil {
-		return n, 0, false, true
+		return n, true
 	}
-	p, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-	return 0, p, true, err == nil
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	return int(round(float64(all) * percent / 100)), err == nil
 }
