@@ -139,14 +139,14 @@ func (c Chart) RoutesUnsafe() bool {
 
 // RoutesUnsafe reports whether a manager with these arguments writes routes and has
 // no range of addresses for them: by default it writes them, and the process then
-// ends when it acquires the lease (kubernetes cloud-provider/app). last finds the
+// ends when it acquires the lease (k8s.io/cloud-provider/app/core.go). last finds the
 // last argument of a name.
 func RoutesUnsafe(last func(name string) (args.Arg, bool)) bool {
 	if a, set := last("configure-cloud-routes"); set && !a.True() {
 		return false
 	}
-	_, hasRange := last("cluster-cidr")
-	return !hasRange
+	network, _ := last("cluster-cidr")
+	return network.Value == ""
 }
 
 // LacksProvider reports whether a list of arguments left out the provider.

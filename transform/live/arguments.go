@@ -6,6 +6,7 @@ package live
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/ownership"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
 )
@@ -34,9 +35,8 @@ func (j *judge) ccmArgsUnsafe() []transform.Finding {
 }
 
 // routesUnsafe reports whether a process starts the route controller without a range
-// of addresses (k8s.io/cloud-provider/app/core.go).
+// of addresses.
 func routesUnsafe(p ownership.Process) bool {
 	_, on := p.Modes[ownership.Route]
-	network, _ := args.Last(p.Parsed(), "cluster-cidr")
-	return on && network.Value == ""
+	return on && ccm.RoutesUnsafe(func(name string) (args.Arg, bool) { return args.Last(p.Parsed(), name) })
 }
