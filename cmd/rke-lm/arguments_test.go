@@ -18,6 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kubeapi"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 )
 
@@ -105,15 +106,22 @@ func TestFilesThatHoldNoOneClusterOfRKEAreRefused(t *testing.T) {
 	}
 }
 
+// managingRKE1 is a Rancher with an RKE1 cluster, whose kube-controller-managers are no pods.
+func managingRKE1(t *testing.T) (*ranchertest.Server, *apitest.Server, []string) {
+	t.Helper()
+	r, flags := managing(t)
+	downstream := apitest.Start(t)
+	downstream.Fill(5)
+	docked(downstream)
+	r.Do(func() { r.Downstream[engineID] = downstream })
+	return r, downstream, flags
+}
+
 // Rancher's object tells what all machines had at one time, and what it brings them to.
 func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
-		behind := apitest.Start(t)
-		behind.Fill(5)
-		docked(behind)
-		r.Do(func() { r.Downstream[engineID] = behind })
+		r, downstream, flags := managingRKE1(t)
 		applied := func(o map[string]any) {
 			text, _ := json.Marshal(o["spec"])
 			var copied any
@@ -139,7 +147,7 @@ func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 			})
 			kubeapi.Pause(context.Background(), 10*time.Second)
 			r.Edit(enginePath, applied)
-			behind.Do(func() { behind.Renews["cloud-provider-extraction-migration"] = false })
+			downstream.Do(func() { downstream.Renews["cloud-provider-extraction-migration"] = false })
 		}, at...)
 		var from []string
 		for _, a := range o.Arguments {
@@ -156,11 +164,7 @@ func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 func TestArgumentsThatCannotBeReadAnyMoreAreUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
-		behind := apitest.Start(t)
-		behind.Fill(5)
-		docked(behind)
-		r.Do(func() { r.Downstream[engineID] = behind })
+		r, _, flags := managingRKE1(t)
 		r.Edit(enginePath, func(o map[string]any) { o["status"] = map[string]any{"appliedSpec": o["spec"]} })
 		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(enginePath) }, append([]string{"--cluster", engineID}, flags...)...)
 		if o.Seconds["0"] > 0 || o.Seconds["1"] > 13 || out.code == exitDone {

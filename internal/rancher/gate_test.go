@@ -125,19 +125,25 @@ func TestAnRKE1ClusterThatMayNotBeSeenIsNotTakenForAnother(t *testing.T) {
 	}
 }
 
+// withExpired returns a Rancher, a connection whose token it does not accept, a cluster, and the file of the token.
+func withExpired(t *testing.T) (*ranchertest.Server, *Server, Object, string) {
+	t.Helper()
+	r, s := open(t)
+	from := source(t, r)
+	if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expired, err := Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, expired, find(t, s, "c-x7k2p"), from.TokenFile
+}
+
 // Rancher refuses a token that it does not accept with 403 there, and with 401 elsewhere.
 func TestAnExpiredTokenIsNotTakenForAMissingRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
-		from := source(t, r)
-		o := find(t, s, "c-x7k2p")
-		if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		expired, err := Open(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, expired, o, _ := withExpired(t)
 		var d *kubeapi.Denied
 		if _, err := expired.Get(t.Context(), o); !errors.As(err, &d) || !d.Expired {
 			t.Errorf("%v", err)
@@ -147,20 +153,11 @@ func TestAnExpiredTokenIsNotTakenForAMissingRight(t *testing.T) {
 
 func TestATokenThatIsRenewedAfterARefusalOfRancherIsUsedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
-		from := source(t, r)
-		o := find(t, s, "c-x7k2p")
-		if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		expired, err := Open(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, expired, o, tokenFile := withExpired(t)
 		before := r.Count("selfsubjectaccessreviews")
 		r.Do(func() {
 			r.Fault = func(*http.Request) ranchertest.Fault {
-				if err := os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600); err != nil {
+				if err := os.WriteFile(tokenFile, []byte(ranchertest.Token+"\n"), 0o600); err != nil {
 					t.Error(err)
 				}
 				return ranchertest.Fault{}
