@@ -34,26 +34,74 @@ var (
 
 // rules is the one table of RKE2's static rules, by their names.
 var rules = sync.OnceValue(func() []rule {
-	table := append(ownRules(), configRules()...)
+	table := slices.Concat(clusterRules(), chartRules(), machineConfigRules(), configRules())
 	slices.SortFunc(table, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
 	return table
 })
 
-// ownRules are those about clusters.
-func ownRules() []rule {
+// clusterRules are those about what the stages change and what they rest on.
+func clusterRules() []rule {
+	return []rule{
+		{Rule: transform.Rule{
+			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "kube-apiserver-arg has cloud-provider, a flag that kube-apiserver no longer knows from Kubernetes 1.33 on.",
+		}, Check: (*migration).apiServerFlagRemoved},
+		{Rule: ruleset.Overlaid},
+		{Rule: transform.Rule{
+			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.",
+		}, Check: (*migration).cloudConfigLost},
+		{Rule: transform.Rule{
+			ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "A manager's leader-migration-config names a file that nothing puts there: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
+		}, Check: (*migration).configNotMounted},
+		{Rule: transform.Rule{
+			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			Doc: "A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
+		}, Check: (*migration).configWithoutFlag},
+		{Rule: ruleset.ControlPlanesAtOnce(flagEdits), Check: (*migration).controlPlanesAtOnce},
+		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
+		{Rule: ruleset.Encrypted},
+		{Rule: ruleset.FlagLeft(afterSwitch), Check: (*migration).flagLeftOnManager},
+		{Rule: ruleset.MigrationGateStale(flagEdits), Check: (*migration).migrationGateStale},
+		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
+		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).leaderElectionOff},
+		{Rule: ruleset.LeaseGrantMissing([]string{transform.EnableLeaderMigration}), Check: (*migration).leaseGrantMissing},
+		{Rule: transform.Rule{
+			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "cloud-provider-name: aws also takes the names of the nodes from the instance metadata; from RKE2 1.29.11, 1.30.7 and 1.31.3 on it does nothing else. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
+		}, Check: (*migration).nodeRename},
+		{Rule: transform.Rule{
+			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.",
+		}, Check: (*migration).notMigratable},
+		{Rule: transform.Rule{
+			ID: ruleset.ProviderRemoved, Severity: transform.Error, Guards: theSwitch,
+			Doc: "A cluster that was on its way to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning where the name is set to nothing and no migration shows: Rancher's interface writes that where a provider is taken away, and where there was none.",
+		}, Check: (*migration).providerRemoved},
+		{Rule: transform.Rule{
+			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "An entry for control planes replaces kube-apiserver-arg, and with it the pod security admission configuration that Rancher's webhook adds to the global list.",
+		}, Check: (*migration).podSecurityDropped},
+		{Rule: transform.Rule{
+			ID: "snapshot-missing", Severity: transform.Warning, Guards: theSwitch, Acceptable: true,
+			Doc: "The cluster has no configuration for etcd snapshots, and a snapshot is the only way back from some mistakes.",
+		}, Check: (*migration).snapshotMissing},
+		{Rule: transform.Rule{
+			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			Doc: "The provider is external without disable-cloud-controller: true, which keeps RKE2's stub cloud controller from giving nodes the provider ID rke2://. A warning up to RKE2 1.35, where any cloud-provider-name turns the stub off as well.",
+		}, Check: (*migration).stubEnabled},
+		{Rule: ruleset.Templated},
+	}
+}
+
+// chartRules are those about the cloud-controller-manager.
+func chartRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
 			ID: "address-flapping", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes, from the installation of the chart until the kubelets are external.",
 		}, Check: (*migration).addressFlapping},
-		{Rule: transform.Rule{
-			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "kube-apiserver-arg has cloud-provider, a flag that kube-apiserver no longer knows from Kubernetes 1.33 on.",
-		}, Check: (*migration).apiServerFlagRemoved},
-		{Rule: transform.Rule{
-			ID: "args-overwritten", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "An entry of machineSelectorConfig replaces a list of arguments that an earlier location set for the same machines, and arguments vanish. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
-		}, Check: (*migration).argsOverwritten},
 		{Rule: transform.Rule{
 			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
 			Doc: "The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without the right to get service accounts.",
@@ -68,7 +116,6 @@ func ownRules() []rule {
 			ID: "ccm-unschedulable", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
 			Doc: "The node selector or the tolerations of the chart keep the cloud-controller-manager off the nodes of a class of control planes.",
 		}, Check: (*migration).ccmUnschedulable},
-		{Rule: ruleset.Overlaid},
 		{Rule: transform.Rule{
 			ID: "chart-field-ignored", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not know: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4.",
@@ -82,57 +129,31 @@ func ownRules() []rule {
 			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a release elsewhere changes the cluster.",
 		}, Check: (*migration).chartUnpinned},
 		{Rule: transform.Rule{
-			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.",
-		}, Check: (*migration).cloudConfigLost},
+			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
+			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.",
+		}, Check: (*migration).helmReinstall},
+		{Rule: transform.Rule{
+			ID: "manifest-overwritten", Severity: transform.Error, Guards: manifestEdits,
+			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster: also two HelmCharts of the cloud-controller-manager, and a HelmChartConfig beside chartValues of the same name.",
+		}, Check: (*migration).manifestOverwritten},
+	}
+}
+
+// machineConfigRules are those about what of the machine configuration reaches machines.
+func machineConfigRules() []rule {
+	return []rule{
+		{Rule: transform.Rule{
+			ID: "args-overwritten", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
+			Doc: "An entry of machineSelectorConfig replaces a list of arguments that an earlier location set for the same machines, and arguments vanish. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
+		}, Check: (*migration).argsOverwritten},
 		{Rule: transform.Rule{
 			ID: "config-misindented", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "Arguments stand beside config or machineGlobalConfig instead of below it; Rancher drops them without a word.",
 		}, Check: (*migration).configMisindented, Fix: (*migration).indentConfig},
 		{Rule: transform.Rule{
-			ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "A manager's leader-migration-config names a file that nothing puts there: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
-		}, Check: (*migration).configNotMounted},
-		{Rule: transform.Rule{
-			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
-		}, Check: (*migration).configWithoutFlag},
-		{Rule: ruleset.ControlPlanesAtOnce(flagEdits), Check: (*migration).controlPlanesAtOnce},
-		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
-		{Rule: ruleset.Encrypted},
-		{Rule: ruleset.FlagLeft(afterSwitch), Check: (*migration).flagLeftOnManager},
-		{Rule: ruleset.MigrationGateStale(flagEdits), Check: (*migration).migrationGateStale},
-		{Rule: transform.Rule{
-			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
-			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.",
-		}, Check: (*migration).helmReinstall},
-		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
-		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).leaderElectionOff},
-		{Rule: ruleset.LeaseGrantMissing([]string{transform.EnableLeaderMigration}), Check: (*migration).leaseGrantMissing},
-		{Rule: transform.Rule{
-			ID: "manifest-overwritten", Severity: transform.Error, Guards: manifestEdits,
-			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster: also two HelmCharts of the cloud-controller-manager, and a HelmChartConfig beside chartValues of the same name.",
-		}, Check: (*migration).manifestOverwritten},
-		{Rule: transform.Rule{
-			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "cloud-provider-name: aws also takes the names of the nodes from the instance metadata; from RKE2 1.29.11, 1.30.7 and 1.31.3 on it does nothing else. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
-		}, Check: (*migration).nodeRename},
-		{Rule: transform.Rule{
-			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.",
-		}, Check: (*migration).notMigratable},
-		{Rule: transform.Rule{
 			ID: "provider-in-selector", Severity: transform.Note, Guards: theSwitch, Acceptable: true,
 			Doc: "cloud-provider-name is won by an entry of machineSelectorConfig, not by machineGlobalConfig; the switch edits the location that wins.",
 		}, Check: (*migration).providerInSelector},
-		{Rule: transform.Rule{
-			ID: ruleset.ProviderRemoved, Severity: transform.Error, Guards: theSwitch,
-			Doc: "A cluster that was on its way to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning where the name is set to nothing and no migration shows: Rancher's interface writes that where a provider is taken away, and where there was none.",
-		}, Check: (*migration).providerRemoved},
-		{Rule: transform.Rule{
-			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "An entry for control planes replaces kube-apiserver-arg, and with it the pod security admission configuration that Rancher's webhook adds to the global list.",
-		}, Check: (*migration).podSecurityDropped},
 		{Rule: transform.Rule{
 			ID: ruleSelectorInvalid, Severity: transform.Error, Acceptable: true,
 			Doc: "A machine selector has an operator or values that Kubernetes refuses, and Rancher then refuses the whole cluster.",
@@ -141,15 +162,6 @@ func ownRules() []rule {
 			ID: "selector-widened", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "A field of a machine selector is misspelt: Rancher drops it, and the entry matches machines that were not meant.",
 		}, Check: (*migration).selectorWidened, Fix: (*migration).spellSelectors},
-		{Rule: transform.Rule{
-			ID: "snapshot-missing", Severity: transform.Warning, Guards: theSwitch, Acceptable: true,
-			Doc: "The cluster has no configuration for etcd snapshots, and a snapshot is the only way back from some mistakes.",
-		}, Check: (*migration).snapshotMissing},
-		{Rule: transform.Rule{
-			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The provider is external without disable-cloud-controller: true, which keeps RKE2's stub cloud controller from giving nodes the provider ID rke2://. A warning up to RKE2 1.35, where any cloud-provider-name turns the stub off as well.",
-		}, Check: (*migration).stubEnabled},
-		{Rule: ruleset.Templated},
 		{Rule: transform.Rule{
 			ID: "ui-edit-fails", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
 			Doc: "machineSelectorConfig is null or empty, or all its entries have a machineLabelSelector: the page of Rancher's interface that edits the cluster fails to load (Rancher 2.7 to 2.9; rancher/dashboard #9529, #9888, #11987).",
