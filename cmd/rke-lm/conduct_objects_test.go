@@ -61,7 +61,7 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 	}
 }
 
-// What somebody else changes while Rancher writes is still refused.
+// What someone else changes while Rancher writes is still refused.
 func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, webhook := newWorld(t), ranchertest.NewWebhook(1)

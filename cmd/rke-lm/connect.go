@@ -132,7 +132,7 @@ func (c *connection) dial(ctx context.Context, s streams, patience time.Duration
 	return observer, err
 }
 
-// reach also returns the server, and the object of a cluster behind a Rancher.
+// reach also returns the server, and the object of a cluster that a Rancher manages.
 func (c *connection) reach(ctx context.Context, s streams, patience time.Duration) (*observe.Observer, *rancher.Server, rancher.Object, error) {
 	server, err := c.connect(s, patience)
 	if err != nil {

@@ -109,7 +109,7 @@ func (s *objectSweep) document(c yamledit.Chunk) string {
 	return d.Name
 }
 
-// stage writes one stage and takes it back, and returns the object behind it.
+// stage writes one stage and takes it back, and returns the object after it.
 func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Step, target transform.Target) ([]byte, error) {
 	doc, err := served(before)
 	if err != nil {

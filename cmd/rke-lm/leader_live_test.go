@@ -15,7 +15,7 @@ import (
 
 const ownLease = "cloud-controller-manager"
 
-// finished gives a server a cluster behind the last edit, whose cloud-controller-manager
+// finished gives a server a cluster after the last edit, whose cloud-controller-manager
 // leads.
 func finished(t *testing.T) (*apitest.Server, string) {
 	t.Helper()
@@ -41,7 +41,7 @@ func finished(t *testing.T) (*apitest.Server, string) {
 // No manager releases its lease when it exits: what is waited for is the next leader.
 func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
 	for name, c := range map[string]struct {
-		next   time.Duration // until somebody leads; 0 for never
+		next   time.Duration // until a manager leads; 0 for never
 		change func(*apitest.Server)
 		code   int
 		want   string

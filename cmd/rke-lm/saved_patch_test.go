@@ -80,7 +80,7 @@ func (s *server) patched(t *testing.T, file string) ([]byte, error) {
 	return patch.Apply(s.object)
 }
 
-// take patches the object, and somebody writes its status besides.
+// take patches the object, and someone else writes its status besides.
 func (s *server) take(t *testing.T, file string) {
 	t.Helper()
 	after, err := s.patched(t, file)
@@ -130,7 +130,7 @@ func uncounted(t *testing.T, text string) map[string]any {
 	return object
 }
 
-// guarded expects that a patch is refused once somebody else changed a value that it
+// guarded expects that a patch is refused once someone else changed a value that it
 // tests, and returns how many it tests.
 func (s *server) guarded(t *testing.T, file string) int {
 	t.Helper()
@@ -148,9 +148,9 @@ func (s *server) guarded(t *testing.T, file string) int {
 		}
 		tests++
 		other := &server{object: s.object}
-		other.write(t, o.Path, "of somebody else")
+		other.write(t, o.Path, "of someone else")
 		if _, err := other.patched(t, file); err == nil {
-			t.Errorf("%s: it overwrites somebody else's %s", file, o.Path)
+			t.Errorf("%s: it overwrites someone else's %s", file, o.Path)
 		}
 	}
 	return tests

@@ -153,7 +153,7 @@ func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, i
 	if t.err != nil {
 		return troubled(t.name, t.err)
 	}
-	list, code, err := s.behind(ctx, t)
+	list, code, err := s.managed(ctx, t)
 	switch {
 	case err != nil:
 		return troubled(t.name, err)
@@ -169,9 +169,9 @@ func troubled(name string, err error) ([]outputs.Status, int) {
 	return []outputs.Status{{Name: name, Problem: err.Error()}}, exitCode(err)
 }
 
-// behind returns the clusters that an API server provisions as a Rancher, and their
+// managed returns the clusters that an API server provisions as a Rancher, and their
 // code. It fails where nothing can be told of the server itself either.
-func (s *statusOptions) behind(ctx context.Context, t target) (list []outputs.Status, code int, err error) {
+func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.Status, code int, err error) {
 	objects, err := t.server.Find(ctx, s.query())
 	var part *rancher.Incomplete
 	var denied *kubeapi.Denied

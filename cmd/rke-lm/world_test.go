@@ -48,7 +48,7 @@ type world struct {
 	stuck   bool            // machines get no new plans
 	gap     time.Duration   // until the cloud-controller-manager leads again after the last edit
 	leaves  sync.Once       // the gap begins
-	led     atomic.Bool     // somebody leads after it
+	led     atomic.Bool     // a manager leads after it
 	dead    map[string]bool // user agents whose process was killed
 	writes  []string        // that came
 	killAt  int             // number of the write at which its process is killed; 0 for none

@@ -21,7 +21,7 @@ type resource struct {
 	query       url.Values
 }
 
-// in is the list of one namespace; "" stands for all of them.
+// in is the list of one namespace; "" means all of them.
 func (r resource) in(namespace string) kubeapi.Resource {
 	path, what := "/api/v1/", "list "+r.name
 	if r.group != "" {

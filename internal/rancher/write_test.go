@@ -294,7 +294,7 @@ func TestAWriteInAnotherFormIsNotAltered(t *testing.T) {
 	}{
 		{"the webhook reverses the list", sort("v=4"), nil, false, false},
 		{"Rancher did so before the patch", nil, sort("a=b"), true, true},
-		{"somebody changed an argument before the patch", nil, func(o map[string]any) {
+		{"someone changed an argument before the patch", nil, func(o map[string]any) {
 			spec(o, "rkeConfig", "machineGlobalConfig")["kube-apiserver-arg"] = []any{"a=b", "v=8"}
 		}, true, false},
 	} {

@@ -160,7 +160,7 @@ func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
 
 // refusal says what it means that the server refuses a patch.
 const refusal = `The patch first tests the values that it changes, and the object's UID. If the server refuses it as invalid
-(422), one of them is not what it was: the stage is done already, or somebody else changed the object. Then nothing
+(422), one of them is not what it was: the stage is done already, or someone else changed the object. Then nothing
 was written: print the object again with kubectl get, and plan again. Do not take the tests out. The patch may
 hold secrets. kubectl has --patch-file since 1.20.`
 

@@ -41,7 +41,7 @@ type scenario struct {
 	left     int           // of them, those that a cloud-controller-manager has to initialise
 	patience time.Duration // with what is to come: two takeovers, and then some for a busy machine
 	pulse    pulse
-	space    string                 // the namespace of the cloud-controller-manager's pods; "" stands for kube-system
+	space    string                 // the namespace of the cloud-controller-manager's pods; "" means kube-system
 	docker   bool                   // runs kube-controller-manager, outside of pods
 	file     string                 // where the cluster's file is written before machines follow it; "" for nowhere
 	chartPod atomic.Pointer[string] // the name of the pod that a DaemonSet made for the cloud-controller-manager, if one did

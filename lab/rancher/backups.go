@@ -61,7 +61,7 @@ func (e *engine) backUpOnce(ctx context.Context, b unstructured.Unstructured, co
 	return err
 }
 
-// is reports whether a condition has a status; "" stands for one that is not there.
+// is reports whether a condition has a status; "" means one that is not there.
 func is(status map[string]any, name, want string) bool {
 	list, _ := status["conditions"].([]any)
 	for _, item := range list {

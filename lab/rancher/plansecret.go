@@ -19,7 +19,7 @@ import (
 type limits struct{ failures, threshold int }
 
 // The limits that Rancher gives with plans (rancher pkg/capr/planner): ordinary ones, those of a snapshot of
-// etcd, and those of the restart behind it, whose two numbers UpdatePlan takes in the other order than
+// etcd, and those of the restart after it, whose two numbers UpdatePlan takes in the other order than
 // assignAndCheckPlan means them.
 var (
 	ordinary  = limits{-1, 1}

@@ -133,7 +133,7 @@ func (r *provisioning) process(ctx context.Context, object, o *unstructured.Unst
 	return "", nil
 }
 
-// paused goes by what the planner obeys, behind snapshots of etcd (rancher pkg/capr/planner).
+// paused reports what the planner obeys, after snapshots of etcd (rancher pkg/capr/planner).
 func (r *provisioning) paused(ctx context.Context, o *unstructured.Unstructured) (bool, error) {
 	_, marked := o.GetAnnotations()["cluster.x-k8s.io/paused"]
 	c, err := r.dynamic.Resource(infrastructure).Namespace(Namespace).Get(ctx, r.Name, metav1.GetOptions{})

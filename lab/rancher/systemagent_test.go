@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/rollout"
 )
 
-// The agent goes by max-failures, which is none, and Rancher by failure-threshold, which is one.
+// The agent counts to max-failures, which is none, and Rancher to failure-threshold, which is one.
 func TestAPlanThatFailedIsTriedAgain(t *testing.T) {
 	l := withRKE2(t)
 	machine := l.cluster.Machines[0].Name

@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
-// webhook stands in for Rancher's webhook of 2.7 and 2.8: it changes clusters as they are written, and leaves
+// webhook does what Rancher's webhook does of 2.7 and 2.8: it changes clusters as they are written, and leaves
 // dry runs alone.
 type webhook struct {
 	server *http.Server

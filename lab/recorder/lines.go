@@ -14,7 +14,7 @@ import (
 var lastLine = regexp.MustCompile(`(?m)^e2e (\S+) ok owners0=[0-9.]+ owners1=[0-9.]+ owners2=[0-9.]+$`)
 
 // CheckLines compares the last lines in the output of tests with the scenarios that a readme lists. A number in
-// a line stands for N in the readme. It returns what is wrong: a scenario without a line, or with two, and a line
+// a line is for N in the readme. It returns what is wrong: a scenario without a line, or with two, and a line
 // of no scenario.
 func CheckLines(readme, output string) []string {
 	want, got := Scenarios(readme), map[string]int{}

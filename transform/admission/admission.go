@@ -48,7 +48,7 @@ func rules() []rule {
 		row(Deleting, false, Seen.deleting, "The cluster is being deleted."),
 		row(NotSettled, true, Seen.notSettled, "Rancher or a machine has not taken over the last change of the cluster. Accepting it also keeps from looking, which needs rights of its own."),
 		row(Paused, false, Seen.paused, "The cluster is paused, by spec.paused of its Cluster of Cluster API or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not bring a change to its machines."),
-		row(PauseNotObeyed, true, Seen.pauseNotObeyed, "The cluster's own object, or its Cluster of Cluster API, has the annotation cluster.x-k8s.io/paused, which Rancher's planner does not obey: a change would reach the machines although somebody meant to pause the cluster."),
+		row(PauseNotObeyed, true, Seen.pauseNotObeyed, "The cluster's own object, or its Cluster of Cluster API, has the annotation cluster.x-k8s.io/paused, which Rancher's planner does not obey: a change would reach the machines although the cluster was meant to be paused."),
 		row(NoSnapshot, false, Seen.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, by its button either."),
 		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template made the cluster's object, and would take a change of it back: its source is to be changed. Who writes through Rancher's own API, as Terraform's rancher2 provider does, leaves no mark and is not found."),
 	}

@@ -19,7 +19,7 @@ const (
 	itsInfrastructure = "its Cluster of Cluster API"
 )
 
-// paused goes by what Rancher's planner obeys before it gives machines new plans
+// paused reports what Rancher's planner obeys before it gives machines new plans
 // (rancher pkg/capr/planner, Process; cluster-api util/annotations, IsPaused).
 func (s Seen) paused() []transform.Finding {
 	const notBrought, fix = ": Rancher would not bring a change to the machines", "let who paused it end the pause, and run the command again"

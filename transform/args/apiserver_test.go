@@ -23,7 +23,7 @@ func TestOnlyTheOrderAmongDifferentFlagsMeansNothing(t *testing.T) {
 		{"maps are merged", []any{"feature-gates=A=true", "feature-gates=A=false"}, []any{"feature-gates=A=false"}, false},
 		{"in their order", []any{"feature-gates=A=true", "feature-gates=A=false"}, []any{"feature-gates=A=false", "feature-gates=A=true"}, false},
 		{"lists grow", []any{"service-account-issuer=a", "service-account-issuer=b"}, []any{"service-account-issuer=b", "service-account-issuer=a"}, false},
-		{"whatever stands between", []any{"service-account-issuer=a", "v=2", "service-account-issuer=b"}, []any{"service-account-issuer=a", "service-account-issuer=b", "v=2"}, true},
+		{"whatever is between", []any{"service-account-issuer=a", "v=2", "service-account-issuer=b"}, []any{"service-account-issuer=a", "service-account-issuer=b", "v=2"}, true},
 	} {
 		if got := slices.Equal(ForAPIServer(Of(c.a)), ForAPIServer(Of(c.b))); got != c.alike {
 			t.Errorf("%s: %t", c.name, got)

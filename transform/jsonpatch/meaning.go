@@ -11,7 +11,7 @@ import (
 )
 
 // Alike reports whether two versions of an object, as decoded JSON with numbers as
-// they are written, mean the same; nil stands for equality. A server that writes an
+// they are written, mean the same; nil means equality. A server that writes an
 // object through its own types writes the same in another form.
 type Alike func(a, b any) bool
 

@@ -79,7 +79,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"it may come yet", scene(external, quiet, kubeLease(true)), "", nil, true},
 		{"nobody renews it for 29 seconds", scene(external, quiet, kubeLease(true), term(month, false, 29)), "", nil, true},
 		{"nor for 40", scene(external, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error"}, false},
-		{"nor behind the last edit", scene(external, quiet, kubeLease(true), term(month, false, 40)), transform.DisableLeaderMigration, []string{"leader-missing error"}, false},
+		{"nor after the last edit", scene(external, quiet, kubeLease(true), term(month, false, 40)), transform.DisableLeaderMigration, []string{"leader-missing error"}, false},
 		{"nor while the flag is on", scene(external, waits, kubeLease(true), term(month, false, 40), migration("c_1", true, 1)), "", []string{"leader-missing error"}, false},
 		{"nor while it waits for its turn", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), transform.InstallCCM, []string{"leader-missing error"}, false},
 		{"which an earlier stage does not ask", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), transform.EnableLeaderMigration, nil, false},

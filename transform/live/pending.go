@@ -44,7 +44,7 @@ func (j *judge) loadBalancerPending() []transform.Finding {
 	return list
 }
 
-// overdue goes by the clock, and in a dump of kubectl, which does not tell when it was
+// overdue uses the clock, and in a dump of kubectl, which does not tell when it was
 // made, by what the service controller said.
 func (j *judge) overdue(s observation.Service) bool {
 	return s.For(j.Clock) >= pendingTime || j.Partial && s.Failure != nil
@@ -84,7 +84,7 @@ func (j *judge) pendingBefore(s observation.Service) bool {
 }
 
 // inTree reports whether kube-controller-manager is seen to run the cloud controllers,
-// or no cloud-controller-manager is there that could. Behind the switch it is no excuse.
+// or no cloud-controller-manager is there that could. After the switch it is no excuse.
 func (j *judge) inTree() bool {
 	if j.behind(transform.SwitchToExternal, transform.VerifyProviderIDs) {
 		return false

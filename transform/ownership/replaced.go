@@ -23,7 +23,7 @@ type identity struct {
 	candidates []candidate
 	component  string // "" while it leads neither
 	gone       time.Time
-	// then is what it held in the first look that was asked for behind gone. What it
+	// then is what it held in the first look that was asked for after gone. What it
 	// renews later it renews alive, and then it was none of the candidates.
 	then map[string]observation.Lease
 }
@@ -59,7 +59,7 @@ func (r *Replaced) Look(asked, answered time.Time, processes []Process, leases [
 	return out
 }
 
-// next is an identity behind one more look; i is nil for one that is new.
+// next is an identity after one more look; i is nil for one that is new.
 func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records map[string]observation.Lease) *identity {
 	component := leads(processes, records)
 	switch {

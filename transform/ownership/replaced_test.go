@@ -70,7 +70,7 @@ func TestAReplacedHolderOfTheMigrationLeaseOwnsNothing(t *testing.T) {
 	}
 }
 
-// A renewal from before the container was replaced may be seen behind it.
+// A renewal from before the container was replaced may be seen after it.
 func TestARenewalThatIsSeenLateIsNoSignOfLife(t *testing.T) {
 	p := newPlay(running("k1", "one", "c1", inTree)).hold("one_a", km).look(10)
 	p.run(running("k1", "one", "c9", inTree)).look(1).die(km).look(19)
@@ -96,7 +96,7 @@ type machine struct {
 	started   int // containers so far
 	since     int // step in which this one began
 	told      int // the container that the kubelet tells
-	toldAfter int // steps behind the start
+	toldAfter int // steps after the start
 	pods      int // pods so far; 0 for a mirror
 }
 

@@ -7,7 +7,7 @@ package rights
 // named like its ID.
 const Home = "<namespace>"
 
-// Own stands for the name of the cluster's object.
+// Own means the name of the cluster's object.
 const Own = "<name>"
 
 // Row is what some verbs need of one resource.

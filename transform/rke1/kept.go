@@ -19,7 +19,7 @@ func isObject(doc *yamledit.Document) bool {
 	return wrapped && s == camel
 }
 
-// kept returns an object with RKE's configuration as it is behind Rancher's Go types
+// kept returns an object with RKE's configuration as it is after Rancher's Go types
 // (github.com/rancher/rke/types): Rancher's controllers write the whole object through
 // them, and so does its webhook up to 0.4 (rancher/webhook
 // pkg/resources/management.cattle.io/v3/cluster/mutator.go). They know no difference

@@ -17,7 +17,7 @@ const (
 	unavailableKey = "max_unavailable_controlplane"
 )
 
-// controlPlanesAtOnce goes by RKE (services/node_util.go, CalculateMaxUnavailable): a
+// controlPlanesAtOnce counts as RKE does (services/node_util.go, CalculateMaxUnavailable): a
 // percentage is rounded down, and is one machine at the least. Control planes with
 // etcd count as well.
 func (m *migration) controlPlanesAtOnce() []transform.Finding {

@@ -19,7 +19,7 @@ import (
 // get the configuration of pod security admission.
 const psactSecret = "-admission-configuration-psact"
 
-// kept returns an object with its specification as it is behind Rancher's Go types,
+// kept returns an object with its specification as it is after Rancher's Go types,
 // through which its controllers and its webhook write it. They know no difference
 // between null, absent and empty, but in what machines are configured with and charts
 // get, which they keep as it is. Where the cluster has a template for pod security admission, the
@@ -70,7 +70,7 @@ func withoutEmpty(m *rkev1.GenericMap) {
 	}
 }
 
-// psactLast returns files with the webhook's own behind the others.
+// psactLast returns files with the webhook's own after the others.
 func psactLast(files []rkev1.RKEProvisioningFiles) []rkev1.RKEProvisioningFiles {
 	own := func(f rkev1.RKEProvisioningFiles) bool {
 		return len(f.FileSources) == 1 && strings.HasSuffix(f.FileSources[0].Secret.Name, psactSecret)

@@ -12,9 +12,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ruleset"
 )
 
-// controlPlanesAtOnce goes by Rancher's planner (rancher pkg/capr/planner,
+// controlPlanesAtOnce counts as Rancher's planner does (rancher pkg/capr/planner,
 // fullReconcile and calculateConcurrency): machines with etcd follow one by one, then
-// the other control planes by controlPlaneConcurrency, of which 0 stands for all.
+// the other control planes by controlPlaneConcurrency, of which 0 means all.
 func (m *migration) controlPlanesAtOnce() []transform.Finding {
 	at := m.RKEConfig().Get("upgradeStrategy", "controlPlaneConcurrency")
 	all, alone := m.controlPlanes()

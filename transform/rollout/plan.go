@@ -59,7 +59,7 @@ func ReadPlan(data map[string][]byte) *Plan {
 	if sum := sha256.Sum256(text); string(data["failed-checksum"]) == hex.EncodeToString(sum[:]) {
 		p.Failures = number(data["failure-count"], 0)
 		p.Output = outputIn(data["failed-output"])
-		// The agent goes by max-failures. Rancher goes by failure-threshold, at which it
+		// The agent counts to max-failures. Rancher counts to failure-threshold, at which it
 		// calls the plan failed while the agent tries on.
 		most := number(data["max-failures"], noLimit)
 		p.GivenUp = p.Failures > 0 && most != noLimit && p.Failures >= most

@@ -78,7 +78,7 @@ func TestAMachinesPlanIsRead(t *testing.T) {
 		{"failed, and nothing says how often", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("4")}, &Plan{Failures: 4, Config: proven}},
 		{"a snapshot that may be tried again", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("2"), "max-failures": []byte("3"), "failure-threshold": []byte("3")}, &Plan{Failures: 2, Config: proven}},
 		{"a snapshot that failed", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("3"), "max-failures": []byte("3"), "failure-threshold": []byte("3")}, &Plan{Failures: 3, GivenUp: true, Config: proven}},
-		{"the restart behind a snapshot, which Rancher never calls failed", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("1"), "max-failures": []byte("1"), "failure-threshold": []byte("-1")}, &Plan{Failures: 1, GivenUp: true, Config: proven}},
+		{"the restart after a snapshot, which Rancher never calls failed", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("1"), "max-failures": []byte("1"), "failure-threshold": []byte("-1")}, &Plan{Failures: 1, GivenUp: true, Config: proven}},
 		{"another plan failed", map[string][]byte{"plan": text, "failed-checksum": []byte("x"), "failure-count": []byte("9")}, &Plan{Config: proven}},
 		{"probes", map[string][]byte{"plan": text, "probe-statuses": []byte(`{"b":{"healthy":false},"a":{},"c":{"healthy":true}}`)}, &Plan{Unhealthy: []string{"a", "b"}, Config: proven}},
 		{"a configuration that is no base64", map[string][]byte{"plan": []byte(`{"files":[{"path":"/50-rancher.yaml","content":"!"}]}`)}, &Plan{}},

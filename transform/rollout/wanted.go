@@ -17,7 +17,7 @@ type Wanted struct {
 	// Nodes are the names of the Nodes that machines had before the change, by the
 	// names of the machines: they must not change.
 	Nodes map[string]string
-	// Alike says what is the same to Rancher; nil stands for equality.
+	// Alike says what is the same to Rancher; nil means equality.
 	Alike func(a, b any) bool
 }
 

@@ -21,7 +21,7 @@ func ControlPlanesAtOnce(guards []string) transform.Rule {
 	}
 }
 
-// MostControlPlanes stands for a number of control planes that a document does not tell.
+// MostControlPlanes is taken for a number of control planes that a document does not tell.
 const MostControlPlanes = 5
 
 // SaidOfAtOnce is what ControlPlanesAtOnce says of so many out of all of which; key is

@@ -45,7 +45,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 }
 
 // innermostFirst sorts changes so that what is added at the end of a collection
-// comes before what is added behind that collection: both stand at one place.
+// comes before what is added after that collection: both are at one place.
 func innermostFirst(changes []*change) []*change {
 	return slices.SortedStableFunc(slices.Values(changes), func(a, b *change) int { return b.node.depth() - a.node.depth() })
 }

@@ -32,7 +32,7 @@ func (w *Webhook) Admit(object []byte) []byte {
 	return encoded(o)
 }
 
-// Change does the same to an object in place, as [Server] does behind a patch.
+// Change does the same to an object in place, as [Server] does after a patch.
 func (w *Webhook) Change(o map[string]any) {
 	if throughEngine(o) {
 		return
