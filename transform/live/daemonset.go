@@ -5,7 +5,6 @@ package live
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/observation"
@@ -63,7 +62,7 @@ func (j *judge) daemonSetRestarting() []transform.Finding {
 			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager ends again and again (%d restarts)", p.Restarts), fix))
 		case lease != "":
 			f := found(path, fmt.Sprintf("the cloud-controller-manager restarted since it has the %s (%d restarts)", lease, p.Restarts), fix)
-			if !onHost(p, record) && j.any(observation.CloudManager, func(o ownership.Process) bool { return onHost(o, record) }) {
+			if !p.OnHostOf(record.Holder) && j.any(observation.CloudManager, func(o ownership.Process) bool { return o.OnHostOf(record.Holder) }) {
 				f.Severity = transform.Warning // the times are of two machines' clocks
 			}
 			list = append(list, f)
@@ -83,13 +82,8 @@ func (j *judge) endedWith(p ownership.Process) (name string, l observation.Lease
 	switch {
 	case j.lease().Owner == observation.CloudManager && since(migration):
 		return "migration lease", migration
-	case p.Elects && own.Life() != observation.Live && onHost(p, own) && since(own):
+	case p.Elects && own.Life() != observation.Live && p.OnHostOf(own.Holder) && since(own):
 		return "lease " + own.Name, own
 	}
 	return "", own
-}
-
-// onHost reports whether a process runs on the machine of the one in a record.
-func onHost(p ownership.Process, l observation.Lease) bool {
-	return slices.Contains(p.Hosts, ownership.Host(l.Holder))
 }

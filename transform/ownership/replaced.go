@@ -80,7 +80,7 @@ func (i *identity) next(asked, answered time.Time, holder string, processes []Pr
 // every one where none has a host of that name.
 func newIdentity(holder, component string, processes []Process) *identity {
 	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return component != "" && p.Component != component || p.Ended })
-	there := slices.DeleteFunc(slices.Clone(mine), func(p Process) bool { return !slices.Contains(p.Hosts, Host(holder)) })
+	there := slices.DeleteFunc(slices.Clone(mine), func(p Process) bool { return !p.OnHostOf(holder) })
 	if len(there) > 0 {
 		mine = there
 	}

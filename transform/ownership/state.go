@@ -216,8 +216,7 @@ func (p Process) with(mode Mode) []Controller {
 // HOST_UUID: the one on that host; else those whose pods are not younger than it,
 // for a process takes a new identity when it starts.
 func leaders(all []Process, main Held) []Process {
-	host := Host(main.Holder)
-	there := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !slices.Contains(p.Hosts, host) })
+	there := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !p.OnHostOf(main.Holder) })
 	if len(there) == 1 {
 		return there
 	}
@@ -252,6 +251,9 @@ func differ(component string, candidates []Process) string {
 	}
 	return fmt.Sprintf("the arguments of %s change, and which of them its leader has cannot be told: those of %s", component, strings.Join(from, ", or those of "))
 }
+
+// OnHostOf reports whether a process runs on the host that an identity names.
+func (p Process) OnHostOf(identity string) bool { return slices.Contains(p.Hosts, Host(identity)) }
 
 // Host returns the host name in a holder's identity.
 func Host(identity string) string {
