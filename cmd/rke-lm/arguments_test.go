@@ -16,7 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
@@ -40,7 +40,7 @@ func docked(s *apitest.Server) {
 func following(t *testing.T, length, after time.Duration, do func(), args ...string) (outputs.Ownership, ran) {
 	t.Helper()
 	done := make(chan struct{})
-	go func() { kubeapi.Pause(context.Background(), after); do(); close(done) }()
+	go func() { kube.Pause(context.Background(), after); do(); close(done) }()
 	r := runHere(t, "", append([]string{"owners", "--for", length.String(), "-o", "json"}, args...)...)
 	<-done
 	var o outputs.Ownership
@@ -74,9 +74,9 @@ func TestOwnersTakesTheArgumentsOfAManagerWithoutAPodFromItsFile(t *testing.T) {
 		node := apitest.NodeName(0)
 		o, r = following(t, 60*time.Second, 10*time.Second, func() {
 			write("cloud_provider: {nonsense") // as an editor leaves it for a moment
-			kubeapi.Pause(context.Background(), 5*time.Second)
+			kube.Pause(context.Background(), 5*time.Second)
 			write(strings.ReplaceAll(engineFile, "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {enable-leader-migration: \"true\"}}}", "cloud_provider: {name: external-aws}"))
-			kubeapi.Pause(context.Background(), 10*time.Second)
+			kube.Pause(context.Background(), 10*time.Second)
 			s.Do(func() {
 				s.Hold("kube-controller-manager", node+"_new")
 				s.Renews["cloud-provider-extraction-migration"] = false
@@ -145,7 +145,7 @@ func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 				engine(o)["cloudProvider"] = map[string]any{"name": "external-aws"}
 				engine(o)["services"] = map[string]any{"kubeController": map[string]any{}}
 			})
-			kubeapi.Pause(context.Background(), 10*time.Second)
+			kube.Pause(context.Background(), 10*time.Second)
 			r.Edit(enginePath, applied)
 			downstream.Do(func() { downstream.Renews["cloud-provider-extraction-migration"] = false })
 		}, at...)

@@ -14,8 +14,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/admission"
-	"github.com/rke-lm/rke-lm/transform/rights"
-	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // liveCluster is an object of a Rancher.

@@ -21,18 +21,18 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // conductOptions are the flags of the verbs that run stages on a live cluster.
 type conductOptions struct {
 	*options
-	run conduct.Run
+	run migrate.Run
 	yes bool
 }
 
@@ -66,7 +66,7 @@ func (c *conductOptions) check() error {
 	if !c.yes && !isTerminal(c.in) {
 		return errors.New("there is no terminal to ask on; add --yes")
 	}
-	c.acceptable = live.Rules()
+	c.acceptable = verify.Rules()
 	return nil
 }
 
@@ -89,7 +89,7 @@ func width(of any) int {
 }
 
 // conduct finds the cluster and runs.
-func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work func(*conduct.Run, context.Context) error) error {
+func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work func(*migrate.Run, context.Context) error) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -139,8 +139,8 @@ func (c *conductOptions) distroOf(o rancher.Object) (transform.Distro, error) {
 	return f.distro, nil
 }
 
-func who() conduct.Who {
-	w := conduct.Who{User: "unknown", Host: "unknown"}
+func who() migrate.Who {
+	w := migrate.Who{User: "unknown", Host: "unknown"}
 	if u, err := user.Current(); err == nil {
 		w.User = u.Username
 	}

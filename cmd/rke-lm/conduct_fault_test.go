@@ -17,7 +17,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -211,7 +211,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 			return true, nil
 		}
 		err := r.Migrate(t.Context())
-		var denied *kubeapi.Denied
+		var denied *kube.Denied
 		if !errors.As(err, &denied) || exitCode(err) != exitRefused {
 			t.Fatalf("%v", err)
 		}

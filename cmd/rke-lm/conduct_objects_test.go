@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -167,7 +167,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 				if !strings.Contains(fmt.Sprint(err), c.want) {
 					t.Errorf("%v", err)
 				}
-				var end *conduct.End
+				var end *migrate.End
 				if !errors.As(err, &end) || end.Stage != transform.SwitchToExternal {
 					t.Errorf("%v", err)
 				}

@@ -14,7 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -40,7 +40,7 @@ func (w *world) patches() int {
 }
 
 func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
-	for name, work := range map[string]work{"migrate": (*conduct.Run).Migrate, "rollback": (*conduct.Run).Rollback} {
+	for name, work := range map[string]work{"migrate": (*migrate.Run).Migrate, "rollback": (*migrate.Run).Rollback} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
@@ -73,7 +73,7 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 
 // held lets a node be ready again once a run has said that it waits for it, and
 // requires that the object was not changed meanwhile.
-func held(t *testing.T, w *world, r *conduct.Run, node int) *atomic.Bool {
+func held(t *testing.T, w *world, r *migrate.Run, node int) *atomic.Bool {
 	var waited atomic.Bool
 	before, told := 0, false
 	r.Say = func(e outputs.RunEvent) {

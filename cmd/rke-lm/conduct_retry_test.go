@@ -15,7 +15,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 )
 
@@ -112,7 +112,7 @@ func TestAMachineThatFailsForEverEndsTheRunAtItsTimeLimit(t *testing.T) {
 						notes++
 					}
 				}).Migrate(t.Context())
-				var end *conduct.End
+				var end *migrate.End
 				if !errors.As(err, &end) || !strings.Contains(err.Error(), c.want) || end.Refused() || end.Found() || exitCode(err) != exitFailed || notes != 1 {
 					t.Errorf("%d notes, code %d: %v", notes, exitCode(err), err)
 				}

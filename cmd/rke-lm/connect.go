@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 )
@@ -98,8 +98,8 @@ func (c *connection) checkPaths(paths []string) error {
 func userAgent() string { return "rke-lm/" + currentBuild().Version }
 
 // named is a context of the kubeconfig.
-func (c *connection) named(context string, patience time.Duration) kubeapi.Connection {
-	return kubeapi.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: userAgent(), Patience: patience, Authority: c.authority, Insecure: c.insecure}
+func (c *connection) named(context string, patience time.Duration) kube.Connection {
+	return kube.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: userAgent(), Patience: patience, Authority: c.authority, Insecure: c.insecure}
 }
 
 // connect finds the server that the flags name.

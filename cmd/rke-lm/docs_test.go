@@ -20,11 +20,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/admission"
-	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 func TestDocsSessionsAreWhatHappens(t *testing.T) {
@@ -71,7 +71,7 @@ func ruleRows() string {
 func liveRows() string {
 	var b strings.Builder
 	b.WriteString("| Rule | Severity | Stages | What it finds |\n|---|---|---|---|\n")
-	for _, r := range live.Rules() {
+	for _, r := range verify.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, guarded(r), cell(r.Doc))
 	}
 	return b.String()
@@ -155,7 +155,7 @@ func TestDocsListEveryExitCode(t *testing.T) {
 func TestDocsListEveryJSONField(t *testing.T) {
 	for section, v := range map[string]any{
 		"plan -o json": outputs.Plans{}, "explain -o json": outputs.EffectiveConfigs{}, "version -o json": build{}, "verify -o json": outputs.Verification{},
-		"owners -o json": outputs.Ownership{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "Audit log": conduct.Entry{},
+		"owners -o json": outputs.Ownership{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "Audit log": migrate.Entry{},
 	} {
 		documented := documentedFields(t, section)
 		fields := map[string]string{}

@@ -9,11 +9,11 @@ import (
 	"io"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
-	"github.com/rke-lm/rke-lm/internal/conduct"
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/internal/saved"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/admission"
 )
@@ -78,15 +78,15 @@ func exitCode(err error) int {
 	}
 	var r *transform.Refused
 	var c *transform.Conflict
-	var denied *kubeapi.Denied
-	var unreached *kubeapi.Unreached
-	var answered *kubeapi.Failure
+	var denied *kube.Denied
+	var unreached *kube.Unreached
+	var answered *kube.Failure
 	var stale *rancher.Stale
 	var rejected *rancher.Rejected
 	var altered *rancher.Altered
 	var lost *rancher.Lost
 	var refused *admission.Refused
-	var end *conduct.End
+	var end *migrate.End
 	var fault *transform.Fault
 	switch {
 	case errors.As(err, &fault):
@@ -100,14 +100,14 @@ func exitCode(err error) int {
 	case errors.As(err, &altered), errors.As(err, &lost), errors.As(err, &unreached), errors.As(err, &answered):
 		return exitFailed
 	case errors.As(err, &r) && r.Rule == transform.RuleNotMigratable, errors.As(err, &c),
-		errors.Is(err, atomicfile.ErrChanged), errors.Is(err, saved.ErrForeign):
+		errors.Is(err, atomicfile.ErrChanged), errors.Is(err, planfolder.ErrForeign):
 		return exitRefused
 	}
 	return exitInput
 }
 
 // endCode is that of a run that ended before its end.
-func endCode(e *conduct.End) int {
+func endCode(e *migrate.End) int {
 	switch {
 	case e.Refused():
 		return exitRefused

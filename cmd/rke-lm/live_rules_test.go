@@ -14,7 +14,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 // isLive reports whether a golden case is the dump of a live cluster.
@@ -58,7 +58,7 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 		"node-uninitialized": {"provider-id-missing"},
 		"reverted":           {"lease-rbac-missing"},
 	}
-	for _, r := range live.Rules() {
+	for _, r := range verify.Rules() {
 		t.Run(r.ID, func(t *testing.T) {
 			folder := filepath.Join("testdata", "golden", "live-"+r.ID)
 			found := verified(t, folder).Findings
@@ -79,8 +79,8 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 
 func TestLiveCasesSayWhatTheyShow(t *testing.T) {
 	dumps, err := filepath.Glob("testdata/golden/live-*/dump.yaml")
-	if err != nil || len(dumps) < 2*len(live.Rules()) {
-		t.Errorf("%d cases for %d rules, %v", len(dumps), len(live.Rules()), err)
+	if err != nil || len(dumps) < 2*len(verify.Rules()) {
+		t.Errorf("%d cases for %d rules, %v", len(dumps), len(verify.Rules()), err)
 	}
 	for _, dump := range dumps {
 		if text, err := os.ReadFile(dump); err != nil || !strings.HasPrefix(string(text), "# ") {

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 )
 
@@ -28,7 +28,7 @@ import (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	network  kubeapi.Dial // nil for the network of this machine
+	network  kube.Dial // nil for the network of this machine
 }
 
 // forPeople puts escapes into what is written to the streams, until it is flushed.

@@ -6,7 +6,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -34,7 +34,7 @@ provider to go back to: that is the point of no return.`,
 				return err
 			}
 		}
-		return b.conduct(c.Context(), c, (*conduct.Run).Rollback)
+		return b.conduct(c.Context(), c, (*migrate.Run).Rollback)
 	}
 	b.flags(c)
 	c.Flags().StringVar(&b.run.Way.To, "to", "", "the stage behind which the cluster shall stand (default: before all)")

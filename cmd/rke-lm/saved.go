@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/saved"
+	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -28,7 +28,7 @@ func (s *savedPlans) given() bool { return s.dir != "" }
 
 func (s *savedPlans) read() (err error) {
 	if s.given() {
-		s.plans, err = saved.Read(s.dir)
+		s.plans, err = planfolder.Read(s.dir)
 	}
 	return err
 }

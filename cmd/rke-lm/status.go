@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 // statusOptions are the flags of status.
@@ -135,7 +135,7 @@ func (s *statusOptions) targets() ([]target, error) {
 	contexts := []string{s.context}
 	if s.context == "" && !s.live() {
 		var err error
-		if contexts, err = kubeapi.Contexts(s.named("", 0)); err != nil {
+		if contexts, err = kube.Contexts(s.named("", 0)); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +174,7 @@ func troubled(name string, err error) ([]outputs.Status, int) {
 func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.Status, code int, err error) {
 	objects, err := t.server.Find(ctx, s.query())
 	var part *rancher.Incomplete
-	var denied *kubeapi.Denied
+	var denied *kube.Denied
 	switch {
 	case err == nil || errors.As(err, &part):
 	case !t.manages && errors.Is(err, rancher.ErrNoRancher):
@@ -208,13 +208,13 @@ func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.S
 
 // itself looks at a cluster.
 func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status, int) {
-	o, err := settled(ctx, &observe.Observer{Client: t.server.Local()}, live.Choice{})
+	o, err := settled(ctx, &observe.Observer{Client: t.server.Local()}, verify.Choice{})
 	if err != nil {
 		return troubled(t.name, err)
 	}
-	outline := live.Outlined(o)
+	outline := verify.Outlined(o)
 	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
-	v := live.Judge(o, live.Choice{})
+	v := verify.Judge(o, verify.Choice{})
 	count(&out, v.Findings)
 	if !v.Told() {
 		out.Warnings++ // who runs the cloud controllers

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
@@ -126,16 +126,16 @@ func befall(t *testing.T, c trouble, seen func(*apitest.Server) bool, during fun
 	b := &befallen{Server: s, config: s.Kubeconfig(t), over: cancel}
 	t.Cleanup(b.end)
 	b.ended.Go(func() {
-		kubeapi.Pause(ctx, 5*time.Millisecond) // so it never happens at the time of a look
+		kube.Pause(ctx, 5*time.Millisecond) // so it never happens at the time of a look
 		for !seen(s) {
-			if !kubeapi.Pause(ctx, 10*time.Millisecond) && !seen(s) {
+			if !kube.Pause(ctx, 10*time.Millisecond) && !seen(s) {
 				t.Errorf("%s: it was over before it began", c.name)
 				return
 			}
 		}
 		s.Do(func() { during(s) })
 		c.strike(t, s)
-		if length > 0 && kubeapi.Pause(ctx, length) {
+		if length > 0 && kube.Pause(ctx, length) {
 			c.heal(t, s)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -264,7 +264,7 @@ func valuesOf(t *testing.T, w *world) string {
 func TestTheShortWayOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := engineWorld(t)
-		for _, work := range []func(*conduct.Run, context.Context) error{(*conduct.Run).Migrate, (*conduct.Run).Rollback} {
+		for _, work := range []func(*migrate.Run, context.Context) error{(*migrate.Run).Migrate, (*migrate.Run).Rollback} {
 			r := w.run(t, "run", said(t))
 			r.Way.Target.NoLeaderMigration, r.Way.Target.Canonical = true, true
 			if err := work(r, t.Context()); err != nil {

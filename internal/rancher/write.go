@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 )
 
@@ -83,9 +83,9 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 		q.Set("dryRun", "All")
 	}
 	what := "patch " + o.resource()
-	var a kubeapi.Answer
+	var a kube.Answer
 	err := s.PastGate(ctx, o.path(), func() (err error) {
-		a, err = s.local.Object(ctx, kubeapi.Request{
+		a, err = s.local.Object(ctx, kube.Request{
 			What: what, Method: http.MethodPatch, Path: o.path(), Query: q,
 			Body: p.Bytes(), ContentType: jsonpatch.ContentType,
 		}, "Cluster")
@@ -93,11 +93,11 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 	})
 	if err != nil {
 		now, meaning := s.afterFailure(ctx, o, p, alike, err)
-		return now, kubeapi.Warnings(err), settled(meaning, dryRun)
+		return now, kube.Warnings(err), settled(meaning, dryRun)
 	}
 	now, _, err := read(o.Distro, a.Body)
 	if err != nil {
-		return o, a.Warnings, settled(&Lost{o.Title(), &kubeapi.Unreached{What: what, Err: err}}, dryRun)
+		return o, a.Warnings, settled(&Lost{o.Title(), &kube.Unreached{What: what, Err: err}}, dryRun)
 	}
 	switch {
 	case p.Holds(now.Raw, alike):
@@ -121,13 +121,13 @@ func settled(err error, dryRun bool) error {
 // after its answer got lost fails because of itself: then the object shows it.
 func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, alike jsonpatch.Alike, failure error) (Object, error) {
 	switch {
-	case kubeapi.HasStatus(failure, http.StatusNotFound):
+	case kube.HasStatus(failure, http.StatusNotFound):
 		return o, &Stale{Title: o.Title(), What: "is gone"}
-	case notTaken(failure), kubeapi.HasStatus(failure, http.StatusBadRequest):
+	case notTaken(failure), kube.HasStatus(failure, http.StatusBadRequest):
 		return o, &Rejected{o.Title(), failure}
-	case errors.As(failure, new(*kubeapi.Denied)), kubeapi.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
+	case errors.As(failure, new(*kube.Denied)), kube.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
 		return o, s.explained(failure)
-	case !kubeapi.HasStatus(failure, http.StatusConflict, http.StatusUnprocessableEntity):
+	case !kube.HasStatus(failure, http.StatusConflict, http.StatusUnprocessableEntity):
 		return o, &Lost{o.Title(), failure}
 	}
 	now, err := s.Get(ctx, o)
@@ -136,7 +136,7 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 		return o, err
 	case p.Holds(now.Raw, alike):
 		return now, nil
-	case p.Fits(now.Raw, nil) && !kubeapi.HasStatus(failure, http.StatusConflict):
+	case p.Fits(now.Raw, nil) && !kube.HasStatus(failure, http.StatusConflict):
 		return now, &Rejected{o.Title(), failure} // the object is as it was
 	}
 	return now, &Stale{o.Title(), "was changed meanwhile", p.Fits(now.Raw, alike)}
@@ -145,6 +145,6 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 // notTaken reports whether a webhook or a policy denies a change. It comes to that only
 // when the tests of the patch held, so no earlier try was written either.
 func notTaken(failure error) bool {
-	var f *kubeapi.Failure
+	var f *kube.Failure
 	return errors.As(failure, &f) && f.NotTaken()
 }

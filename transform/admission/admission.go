@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/origin"
-	"github.com/rke-lm/rke-lm/transform/rollout"
 )
 
 // Seen is what was seen of a cluster on Rancher's own. Objects are JSON as the

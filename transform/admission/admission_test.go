@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {

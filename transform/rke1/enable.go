@@ -8,7 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -101,7 +101,7 @@ func (m *migration) enableUndo() (*yamledit.Edit, error) {
 	if at.Len() > len(names) {
 		return e, nil
 	}
-	return e, bundle.UsualOf(m.target)(at, "no other argument is in it, and before it was absent, empty or null")
+	return e, inlinemanifest.UsualOf(m.target)(at, "no other argument is in it, and before it was absent, empty or null")
 }
 
 // removeFlags takes flags off the manager, and with them the mappings that hold

@@ -5,7 +5,7 @@ package rke1
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -13,8 +13,8 @@ import (
 
 // bundle holds the manifests that RKE applies with each run and never prunes.
 // What addons_include names is not in the file and stays as it is.
-func (m *migration) bundle() bundle.Bundle {
-	return bundle.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
+func (m *migration) bundle() inlinemanifest.Bundle {
+	return inlinemanifest.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
 }
 
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to
@@ -48,7 +48,7 @@ func (m *migration) grantEdit() (*yamledit.Edit, error) {
 
 func (m *migration) grantUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
-	return e, m.bundle().Revoke(e, bundle.UsualOf(m.target))
+	return e, m.bundle().Revoke(e, inlinemanifest.UsualOf(m.target))
 }
 
 // checkGrant requires that only addons changed, and that the lease can be locked.

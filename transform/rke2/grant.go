@@ -5,7 +5,7 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -15,13 +15,13 @@ const manifestKey = "additionalManifest"
 
 // bundle holds the manifests that RKE2 applies on control planes without a
 // restart.
-func (m *migration) bundle() bundle.Bundle {
-	return bundle.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
+func (m *migration) bundle() inlinemanifest.Bundle {
+	return inlinemanifest.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
 }
 
 // usual stands for a choice that the document does not determine.
 func (m *migration) usual(at yamledit.Node, what string) error {
-	return bundle.UsualOf(m.target)(at, what)
+	return inlinemanifest.UsualOf(m.target)(at, what)
 }
 
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to

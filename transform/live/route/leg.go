@@ -1,0 +1,137 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Leg is one stage, there or back, from where the cluster stands.
+type Leg struct {
+	Stage string
+	Back  bool
+	Why   string
+	// Before and After are the cluster's document; they are the same where the leg
+	// edits nothing.
+	Before, After *yamledit.Document
+	// Ahead are the actions before the edit, Behind those after it.
+	Ahead, Behind []transform.Action
+	// Prepare is what people do before, and a run only shows.
+	Prepare  []transform.Action
+	Findings []transform.Finding // of the static rules
+	Blocked  bool
+	// Files are what actions name, of all stages: a way back needs those of an
+	// earlier one.
+	Files map[string]string
+	// Caution is what to know before.
+	Caution string
+	// Check is what has to hold behind the leg, and Precheck ahead of it.
+	Precheck, Check Check
+}
+
+// Edits reports whether the leg changes the cluster's object.
+func (l Leg) Edits() bool { return l.Before != l.After }
+
+// Empty reports whether there is nothing to do.
+func (l Leg) Empty() bool { return !l.Edits() && len(l.Ahead)+len(l.Behind) == 0 }
+
+// Way leads through the stages of one cluster.
+type Way struct {
+	Distro transform.Distro
+	Target transform.Target
+	To     string // the stage behind which a way back ends; "" for before all
+}
+
+// There returns the leg of a stage, as things stand in a plan that was built from
+// the object of now and in what was seen of the cluster.
+func (w Way) There(p *transform.Plan, stage string, seen *observation.Observation) (Leg, error) {
+	step, err := p.Named(stage)
+	if err != nil {
+		return Leg{}, err
+	}
+	files, err := filesOf(p, transform.Step.Files)
+	if err != nil {
+		return Leg{}, err
+	}
+	l := Leg{Stage: stage, Why: step.Stage.Why, Before: p.Start, After: p.Start, Files: files, Check: w.Behind(stage)}
+	switch {
+	case w.folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || w.past(p, stage, files, seen):
+		return l, nil
+	case step.Changes():
+		l.After, l.Findings, l.Blocked = step.After, w.findings(p, stage), step.State == transform.Blocked
+		l.Caution = step.Stage.Caution
+	}
+	l.Ahead, l.Behind = step.Stage.Actions[:step.Stage.Ahead], step.Stage.Actions[step.Stage.Ahead:]
+	l.Prepare = step.Stage.Prepare.Actions
+	if chart, _ := p.Step(transform.InstallCCM); stage == transform.SwitchToExternal && w.folded(p, chart.Stage.Name) {
+		l.Prepare = slices.Concat(chart.Stage.Prepare.Actions, l.Prepare)
+		l.Ahead = chart.Stage.Actions[:chart.Stage.Ahead] // what the switch waits for is not there yet
+	}
+	if l.Precheck = (Check{NodesOnly: true}); l.Edits() {
+		l.Precheck = w.ahead(p, stage)
+	}
+	return l, nil
+}
+
+// folded reports whether a stage is made together with the switch: without leader
+// migration both managers run the cloud controllers in between.
+func (w Way) folded(p *transform.Plan, stage string) bool {
+	step, _ := p.Step(stage)
+	return w.Target.NoLeaderMigration && stage == transform.InstallCCM && step.Changes()
+}
+
+// findings are those of the stage, and of the one that is folded into it.
+func (w Way) findings(p *transform.Plan, stage string) []transform.Finding {
+	var list []transform.Finding
+	for _, s := range p.Steps {
+		if s.Stage.Name == stage || stage == transform.SwitchToExternal && w.folded(p, s.Stage.Name) {
+			list = append(list, s.Findings...)
+		}
+	}
+	return list
+}
+
+// filesOf collects the files of all stages by their names.
+func filesOf(p *transform.Plan, of func(transform.Step) ([]transform.File, error)) (map[string]string, error) {
+	all := map[string]string{}
+	for _, s := range p.Steps {
+		files, err := of(s)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			all[f.Name] = f.Content
+		}
+	}
+	return all, nil
+}
+
+// Position returns the last stage that lies behind, with none before it left to do;
+// "" for none. Where the object does not tell, the cluster does.
+func (w Way) Position(p *transform.Plan, seen *observation.Observation) (string, error) {
+	files, err := filesOf(p, transform.Step.Files)
+	if err != nil {
+		return "", err
+	}
+	last := ""
+	for _, s := range p.Steps {
+		if s.Left() {
+			break
+		}
+		if s.State == transform.Done || w.past(p, s.Stage.Name, files, seen) {
+			last = s.Stage.Name
+		}
+	}
+	return last, nil
+}
+
+// InEffect reports whether the edit of a stage is in the object.
+func (w Way) InEffect(p *transform.Plan, stage string) (bool, error) {
+	s, err := p.Named(stage)
+	return err == nil && !s.Left(), err
+}
