@@ -12,8 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -54,7 +54,7 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 	if err != nil {
 		return err
 	}
-	if err := admission.Check(f.doc.File(), findings); err != nil {
+	if err := preconditions.Check(f.doc.File(), findings); err != nil {
 		return err
 	}
 	outputs.WriteFindings(a.err, a.palette(a.err), findings, "") // what was acknowledged

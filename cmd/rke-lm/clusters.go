@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
@@ -93,7 +93,7 @@ func (f found) objections(t transform.Target) []transform.Finding {
 	if f.live == nil {
 		return nil
 	}
-	return admission.Judge(admission.Seen{Title: f.live.object.Title(), Object: f.live.object.Raw}, t.Accept)
+	return preconditions.Evaluate(preconditions.Seen{Title: f.live.object.Title(), Object: f.live.object.Raw}, t.Accept)
 }
 
 // judge returns what speaks against changing a live cluster. How far its last
@@ -103,12 +103,12 @@ func (l *liveCluster) judge(ctx context.Context, f found, t transform.Target) ([
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(t.Accept, admission.NotSettled) {
+	if !slices.Contains(t.Accept, preconditions.NotSettled) {
 		if seen.Progress, err = l.progress(ctx, f, t); err != nil {
 			return nil, err
 		}
 	}
-	return admission.Judge(seen, t.Accept), nil
+	return preconditions.Evaluate(seen, t.Accept), nil
 }
 
 // review asks for the rights that a verb needs, before anything is done. What a
@@ -116,7 +116,7 @@ func (l *liveCluster) judge(ctx context.Context, f found, t transform.Target) ([
 func (l *liveCluster) review(ctx context.Context, verb string, t transform.Target) error {
 	o := l.object
 	needed := rights.Needed(verb, rights.Subject{Distro: o.Distro, Home: o.Home(), Name: o.Name, ID: o.ID})
-	if slices.Contains(t.Accept, admission.NotSettled) {
+	if slices.Contains(t.Accept, preconditions.NotSettled) {
 		needed = slices.DeleteFunc(needed, func(r rights.Right) bool { return r.Resource == "secrets" || r.Resource == "machines" })
 	}
 	if err := l.server.Review(ctx, needed); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
@@ -80,7 +80,7 @@ func liveRows() string {
 func admissionRows() string {
 	var b strings.Builder
 	b.WriteString("| Rule | Severity | `--accept` | What it finds |\n|---|---|---|---|\n")
-	for _, r := range admission.Rules() {
+	for _, r := range preconditions.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, acceptance(r), cell(r.Doc))
 	}
 	return b.String()

@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 )
 
 // Exit codes; docs/exit-codes.md explains them.
@@ -85,7 +85,7 @@ func exitCode(err error) int {
 	var rejected *rancher.Rejected
 	var altered *rancher.Altered
 	var lost *rancher.Lost
-	var refused *admission.Refused
+	var refused *preconditions.Refused
 	var end *migrate.End
 	var fault *transform.Fault
 	switch {

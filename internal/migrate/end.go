@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
@@ -64,7 +64,7 @@ func (e *End) Refused() bool {
 	var denied *kube.Denied
 	var held *Held
 	var rejected *rancher.Rejected
-	var refused *admission.Refused
+	var refused *preconditions.Refused
 	var conflict *transform.Conflict
 	var busy *Busy
 	return errors.Is(e.Err, errOvertaken) || errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &rejected) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict) || errors.As(e.Err, &busy)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
@@ -150,9 +150,9 @@ func (r *Run) admit(ctx context.Context, b *start) error {
 		p := rollout.Judge(seen, wanted)
 		around.Progress = &p
 	}
-	findings := admission.Judge(around, r.Accept)
+	findings := preconditions.Evaluate(around, r.Accept)
 	r.showFindings(findings)
-	return admission.Check(r.Object.Title(), findings)
+	return preconditions.Check(r.Object.Title(), findings)
 }
 
 // begin refuses a migration that is known to get stuck, or that would begin on a

@@ -9,13 +9,13 @@ import (
 	"net/url"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 )
 
 // Around reads what tells whether an object may be changed now; how far its last
 // change has come is Rollout's to tell.
-func (s *Server) Around(ctx context.Context, o Object) (admission.Seen, error) {
-	seen := admission.Seen{Title: o.Title(), Object: o.Raw}
+func (s *Server) Around(ctx context.Context, o Object) (preconditions.Seen, error) {
+	seen := preconditions.Seen{Title: o.Title(), Object: o.Raw}
 	if o.Distro == RKE1 {
 		return seen, nil
 	}

@@ -1,13 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package origin tells which other program an object comes from: one that would
-// take an edit of the object back.
-//
-// Invariant: an owner is named with the mark that shows it. Rancher's own programs
-// and people are no owners. Who writes through Rancher's own API, as Terraform's
-// rancher2 provider does, writes in Rancher's name and leaves no mark.
-package origin
+package preconditions
 
 import (
 	"encoding/json"
@@ -16,8 +10,8 @@ import (
 	"strings"
 )
 
-// Owner is a program that keeps an object as its source says.
-type Owner struct {
+// manager is a program that keeps an object as its source says.
+type manager struct {
 	Name string // "Fleet"
 	Mark string // where the object shows it: "the annotation objectset.rio.cattle.io/id"
 }
@@ -42,36 +36,39 @@ type object struct {
 	} `json:"spec"`
 }
 
-// Of returns the owners of an object, each once.
-func Of(raw []byte) ([]Owner, error) {
+// managersOf returns the managers of an object, each once. A manager is named with the
+// mark that shows it. Rancher's own programs and people are no managers. What writes
+// through Rancher's own API, as Terraform's rancher2 provider does, writes in Rancher's
+// name and leaves no mark.
+func managersOf(raw []byte) ([]manager, error) {
 	var o object
 	if json.Unmarshal(raw, &o) != nil {
 		return nil, errNoObject
 	}
-	var list []Owner
-	add := func(found Owner) {
-		if !slices.ContainsFunc(list, func(w Owner) bool { return w.Name == found.Name }) {
+	var list []manager
+	add := func(found manager) {
+		if !slices.ContainsFunc(list, func(w manager) bool { return w.Name == found.Name }) {
 			list = append(list, found)
 		}
 	}
 	for _, m := range marks {
 		if m.in(o) {
-			add(Owner{m.owner, m.kind + " " + m.key})
+			add(manager{m.manager, m.kind + " " + m.key})
 		}
 	}
 	for _, f := range o.Metadata.ManagedFields {
-		if owner, known := writer(f.Manager); known && f.Subresource == "" && len(f.Fields.Spec) > 0 {
-			add(Owner{owner, "the field manager " + f.Manager})
+		if name, known := writer(f.Manager); known && f.Subresource == "" && len(f.Fields.Spec) > 0 {
+			add(manager{name, "the field manager " + f.Manager})
 		}
 	}
 	if o.Spec.Template != "" {
-		add(Owner{"an RKE template", "the field spec.clusterTemplateRevisionName"})
+		add(manager{"an RKE template", "the field spec.clusterTemplateRevisionName"})
 	}
 	return list, nil
 }
 
-// mark is a label or an annotation that an owner leaves.
-type mark struct{ owner, kind, key string }
+// mark is a label or an annotation that a manager leaves.
+type mark struct{ manager, kind, key string }
 
 const (
 	label      = "the label"
@@ -107,7 +104,7 @@ func (m mark) in(o object) bool {
 }
 
 // writers are the beginnings of the names under which programs write.
-var writers = []struct{ prefix, owner string }{
+var writers = []struct{ prefix, manager string }{
 	{"fleetagent", "Fleet"}, {"fleet-agent", "Fleet"},
 	{"argocd", "Argo CD"},
 	{"kustomize-controller", "Flux"}, {"helm-controller", "Flux"},
@@ -116,11 +113,11 @@ var writers = []struct{ prefix, owner string }{
 	{"helm", "Helm"},
 }
 
-// writer returns the program behind the name of a field manager.
-func writer(manager string) (string, bool) {
+// writer returns the program that a field manager's name is of.
+func writer(field string) (string, bool) {
 	for _, w := range writers {
-		if strings.HasPrefix(strings.ToLower(manager), w.prefix) {
-			return w.owner, true
+		if strings.HasPrefix(strings.ToLower(field), w.prefix) {
+			return w.manager, true
 		}
 	}
 	return "", false

@@ -1,14 +1,14 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package origin
+package preconditions
 
 import (
 	"fmt"
 	"testing"
 )
 
-func TestOwnersAreToldByTheirMarks(t *testing.T) {
+func TestManagersAreToldByTheirMarks(t *testing.T) {
 	for _, c := range []struct{ name, metadata, want string }{
 		{"nobody", `{}`, "[]"},
 		{"a person", `{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"},"managedFields":[{"manager":"kubectl-edit","fieldsV1":{"f:spec":{}}}]}`, "[]"},
@@ -26,16 +26,16 @@ func TestOwnersAreToldByTheirMarks(t *testing.T) {
 		{"two", `{"annotations":{"meta.helm.sh/release-name":"c","objectset.rio.cattle.io/id":"default-c"}}`, "[{Fleet the annotation objectset.rio.cattle.io/id} {Helm the annotation meta.helm.sh/release-name}]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			list, err := Of([]byte(`{"metadata":` + c.metadata + `}`))
+			list, err := managersOf([]byte(`{"metadata":` + c.metadata + `}`))
 			if err != nil || fmt.Sprint(list) != c.want {
 				t.Errorf("%v %v, and not %s", err, list, c.want)
 			}
 		})
 	}
-	if list, err := Of([]byte(`{"spec":{"clusterTemplateRevisionName":"cattle-global-data:ctr-x"}}`)); err != nil || len(list) != 1 {
+	if list, err := managersOf([]byte(`{"spec":{"clusterTemplateRevisionName":"cattle-global-data:ctr-x"}}`)); err != nil || len(list) != 1 {
 		t.Errorf("%v %v", list, err)
 	}
-	if _, err := Of([]byte(`[`)); err == nil {
+	if _, err := managersOf([]byte(`[`)); err == nil {
 		t.Error("half of an object has no owner that is known")
 	}
 }

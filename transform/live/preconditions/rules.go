@@ -1,11 +1,11 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission tells whether a live cluster's object may be changed now.
+// Package preconditions tells whether a live cluster's object may be changed now.
 //
 // Invariant: what would be taken back, would never arrive, or would come on top of
 // a change that has not arrived, is not written unless it was acknowledged.
-package admission
+package preconditions
 
 import (
 	"encoding/json"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/origin"
 )
 
 // Seen is what was seen of a cluster on Rancher's own. Objects are JSON as the
@@ -61,8 +60,8 @@ func row(id string, acceptable bool, check func(Seen) []transform.Finding, doc s
 // Rules are the rules, for the documentation.
 func Rules() []transform.Rule { return transform.RulesOf(rules()) }
 
-// Judge returns what speaks against a change of the cluster.
-func Judge(s Seen, accepted []string) []transform.Finding {
+// Evaluate returns what speaks against a change of the cluster.
+func Evaluate(s Seen, accepted []string) []transform.Finding {
 	return transform.FindingsOf(rules(), s, "", accepted)
 }
 
@@ -131,13 +130,13 @@ func (s Seen) notSettled() []transform.Finding {
 }
 
 func (s Seen) managedElsewhere() []transform.Finding {
-	owners, err := origin.Of(s.Object)
+	managers, err := managersOf(s.Object)
 	if err != nil {
 		return s.found("", "it cannot be told who made it: "+err.Error(), "look at the object")
 	}
 	var list []transform.Finding
-	for _, o := range owners {
-		list = append(list, s.found("metadata", o.Name+" made its object ("+o.Mark+"), and would take a change back", "change it where "+o.Name+" takes it from, as plan shows, or acknowledge it with --accept "+ManagedElsewhere)...)
+	for _, m := range managers {
+		list = append(list, s.found("metadata", m.Name+" made its object ("+m.Mark+"), and would take a change back", "change it where "+m.Name+" takes it from, as plan shows, or acknowledge it with --accept "+ManagedElsewhere)...)
 	}
 	return list
 }

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package admission
+package preconditions
 
 import (
 	"errors"
@@ -49,7 +49,7 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.seen.Title = "fleet-default/a"
-			findings := Judge(c.seen, []string{c.accept})
+			findings := Evaluate(c.seen, []string{c.accept})
 			err := Check(c.seen.Title, findings)
 			var refused *Refused
 			switch {
