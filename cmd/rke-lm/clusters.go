@@ -135,6 +135,6 @@ func (l *liveCluster) progress(ctx context.Context, f found, t transform.Target)
 	if err != nil {
 		return nil, err
 	}
-	p := rollout.Judge(seen, wanted)
+	p := rollout.Evaluate(seen, wanted)
 	return &p, nil
 }

@@ -106,10 +106,10 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 		return err
 	}
 	r.Object = objects[0]
-	if r.Way.Distro, err = c.distroOf(r.Object); err != nil {
+	if r.Planner.Distro, err = c.distroOf(r.Object); err != nil {
 		return err
 	}
-	r.Way.Target = target
+	r.Planner.Target = target
 	r.Accept, r.Pause, r.Who = target.Accept, lookAgain, who()
 	ctx, unheard := context.WithCancelCause(ctx)
 	defer unheard(nil)

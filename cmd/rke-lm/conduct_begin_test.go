@@ -78,13 +78,13 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		r := w.run(t, "one", said(t))
-		r.Way.Target.EndState = ""
+		r.Planner.Target.EndState = ""
 		err := r.Migrate(t.Context())
 		if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.writes) > 0 {
 			t.Errorf("%v %v", err, w.writes)
 		}
 		r = w.run(t, "two", said(t))
-		r.Way.Target.EndState = ""
+		r.Planner.Target.EndState = ""
 		r.Until = transform.InstallCCM
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Errorf("stages before it: %v", err)

@@ -99,7 +99,7 @@ func TestAReleaseThatSomebodyElseChangesIsNotTakenOut(t *testing.T) {
 		}
 		w.unfinished("v2", "pending-upgrade")
 		r := w.run(t, "two", said(t))
-		r.Way.Target.Canonical = true
+		r.Planner.Target.Canonical = true
 		if err := r.Rollback(t.Context()); exitCode(err) != exitRefused || !w.left("v2") {
 			t.Errorf("exit code %d, left: %t, %v", exitCode(err), w.left("v2"), err)
 		}

@@ -34,7 +34,7 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 			w.follow()
 			for _, work := range []string{"migrate", "rollback"} {
 				r := w.run(t, work, nil)
-				r.Way.Target = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
+				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
 				r.Say = func(e outputs.RunEvent) {
 					said(t)(e)
 					switch {
@@ -68,7 +68,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 		w.rancher.Put(t, psactText)
 		w.follow()
 		r := w.run(t, "one", nil)
-		r.Way.Target = transform.Target{EndState: transform.EndStateExternal}
+		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal}
 		r.Say = func(e outputs.RunEvent) {
 			said(t)(e)
 			if e.Type == outputs.Staged && e.Stage == transform.SwitchToExternal {
@@ -110,7 +110,7 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 			t.Errorf("%s", s)
 		}
 		r := w.run(t, "two", said(t))
-		r.Way.Target.Canonical = true
+		r.Planner.Target.Canonical = true
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}

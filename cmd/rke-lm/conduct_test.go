@@ -144,7 +144,7 @@ func TestRollbackStopsBehindAStage(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := w.run(t, "two", said(t))
-		r.Way.To = transform.InstallCCM
+		r.Planner.To = transform.InstallCCM
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}

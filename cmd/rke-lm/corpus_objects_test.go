@@ -110,7 +110,7 @@ func (s *objectSweep) document(c yamledit.Chunk) string {
 }
 
 // stage writes one stage and takes it back, and returns the object after it.
-func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Step, target transform.Target) ([]byte, error) {
+func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.PlannedStage, target transform.Target) ([]byte, error) {
 	doc, err := served(before)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.St
 
 // undo takes a stage back, and returns the object without it; nil where the file does
 // not tell what was there before either.
-func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.Step, target transform.Target) (*yamledit.Document, error) {
+func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.PlannedStage, target transform.Target) (*yamledit.Document, error) {
 	_, fileErr := transform.Undo(d, file.After, target, file.Stage.Name, false)
 	if fileErr == nil {
 		s.count.undoneAsFile++

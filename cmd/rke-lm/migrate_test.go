@@ -121,7 +121,7 @@ func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
 		w := newWorld(t)
 		before := w.spec(t)
 		r := w.run(t, "one", said(t))
-		r.Way.Target.NoLeaderMigration = true
+		r.Planner.Target.NoLeaderMigration = true
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
 			t.Errorf("%d patches, %s", patches, s)
 		}
 		r = w.run(t, "half", said(t))
-		r.Way.Target.NoLeaderMigration, r.Way.To = true, transform.InstallCCM
+		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, transform.InstallCCM
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
 			t.Errorf("the chart stays and the switch goes: %s", s)
 		}
 		r = w.run(t, "two", said(t))
-		r.Way.Target.NoLeaderMigration = true
+		r.Planner.Target.NoLeaderMigration = true
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -122,7 +122,7 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *l
 }
 
 // stageFiles returns the files of one stage and their names.
-func stageFiles(s transform.Step, diff, ext string) (outputs.RunbookStage, []planfolder.File, error) {
+func stageFiles(s transform.PlannedStage, diff, ext string) (outputs.RunbookStage, []planfolder.File, error) {
 	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", 1+slices.Index(transform.StageNames(), s.Stage.Name))}
 	var files []planfolder.File
 	if s.Changes() {
@@ -139,7 +139,7 @@ func stageFiles(s transform.Step, diff, ext string) (outputs.RunbookStage, []pla
 }
 
 // patchFiles returns the patches of one stage, for those who do it with kubectl.
-func patchFiles(p *transform.Plan, s transform.Step, stage *outputs.RunbookStage) []planfolder.File {
+func patchFiles(p *transform.Plan, s transform.PlannedStage, stage *outputs.RunbookStage) []planfolder.File {
 	patches, err := p.Patches(s)
 	if err != nil {
 		stage.NoPatch = err.Error()

@@ -87,7 +87,7 @@ func (a *applyOptions) savedTurns(f found) ([]turn, []transform.Manual, error) {
 	return turns, plan.Passed(moves, a.choice), nil
 }
 
-func (a *applyOptions) moves(plan transform.Saved, doc *yamledit.Document) ([]transform.Move, error) {
+func (a *applyOptions) moves(plan transform.Saved, doc *yamledit.Document) ([]transform.SavedStep, error) {
 	if a.undo != "" {
 		return plan.Back(doc, a.undo, a.choice.Through)
 	}

@@ -214,7 +214,7 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 	}
 	outline := verify.Outlined(o)
 	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
-	v := verify.Judge(o, verify.Choice{})
+	v := verify.Evaluate(o, verify.Choice{})
 	count(&out, v.Findings)
 	if !v.Told() {
 		out.Warnings++ // who runs the cloud controllers

@@ -181,7 +181,7 @@ func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer) (
 			continue
 		}
 		gone.over()
-		errs := stopping(verify.Judge(o, v.choice).Findings)
+		errs := stopping(verify.Evaluate(o, v.choice).Findings)
 		if errs != last && v.wait > 0 {
 			fmt.Fprintf(v.err, "errors: %d\n", errs)
 		}
@@ -226,7 +226,7 @@ func (v *verifyOptions) keep(ctx context.Context, observer *observe.Observer, o 
 }
 
 func (v *verifyOptions) show(o *observation.Observation) error {
-	shown := outputs.NewVerification(o, v.choice, verify.Judge(o, v.choice))
+	shown := outputs.NewVerification(o, v.choice, verify.Evaluate(o, v.choice))
 	if v.output == "text" {
 		outputs.WriteVerification(v.out, v.palette(v.out), shown)
 	} else if err := v.options.dump(shown); err != nil {

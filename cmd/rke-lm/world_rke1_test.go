@@ -205,7 +205,7 @@ func TestMigrateTakesAClusterOfRKEThereAndBack(t *testing.T) {
 			t.Errorf("a second one: %v %v", err, w.writes)
 		}
 		r := w.run(t, "three", said(t))
-		r.Way.Target.Canonical = true
+		r.Planner.Target.Canonical = true
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +266,7 @@ func TestTheShortWayOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
 		w := engineWorld(t)
 		for _, work := range []func(*migrate.Run, context.Context) error{(*migrate.Run).Migrate, (*migrate.Run).Rollback} {
 			r := w.run(t, "run", said(t))
-			r.Way.Target.NoLeaderMigration, r.Way.Target.Canonical = true, true
+			r.Planner.Target.NoLeaderMigration, r.Planner.Target.Canonical = true, true
 			if err := work(r, t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -256,7 +256,7 @@ func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *mig
 		t.Fatal(err)
 	}
 	return &migrate.Run{
-		Server: server, Object: objects[0], Way: route.Way{Distro: w.distro, Target: transform.Target{EndState: transform.EndStateExternal}},
+		Server: server, Object: objects[0], Planner: route.Planner{Distro: w.distro, Target: transform.Target{EndState: transform.EndStateExternal}},
 		Timeout: 10 * time.Minute, Pause: lookAgain, Who: migrate.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
 	}
 }

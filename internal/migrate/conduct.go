@@ -58,7 +58,7 @@ func (r *Run) connect() error {
 // forth goes through the stages, each planned from the object as it is then.
 func (r *Run) forth(ctx context.Context, begun *start) error {
 	for _, name := range begun.names {
-		if err := r.leg(ctx, name, r.Way.There); err != nil {
+		if err := r.leg(ctx, name, r.Planner.Forward); err != nil {
 			return err
 		}
 		if !slices.Contains(r.done, name) { // an earlier run may have done it
@@ -71,7 +71,7 @@ func (r *Run) forth(ctx context.Context, begun *start) error {
 // back goes through them the other way.
 func (r *Run) back(ctx context.Context, begun *start) error {
 	for _, name := range begun.names {
-		if err := r.leg(ctx, name, r.Way.Return); err != nil {
+		if err := r.leg(ctx, name, r.Planner.Backward); err != nil {
 			return err
 		}
 		r.done = slices.DeleteFunc(r.done, func(s string) bool { return s == name })
@@ -80,7 +80,7 @@ func (r *Run) back(ctx context.Context, begun *start) error {
 }
 
 // planning makes a leg of a stage.
-type planning = func(*transform.Plan, string, *observed) (route.Leg, error)
+type planning = func(*transform.Plan, string, *observed) (route.Transition, error)
 
 // leg goes through one stage.
 func (r *Run) leg(ctx context.Context, name string, plan planning) error {
@@ -112,21 +112,21 @@ func (r *Run) leg(ctx context.Context, name string, plan planning) error {
 }
 
 // planned makes the leg of a stage from how things stand now.
-func (r *Run) planned(ctx context.Context, name string, plan planning) (route.Leg, error) {
+func (r *Run) planned(ctx context.Context, name string, plan planning) (route.Transition, error) {
 	p, err := r.plan(ctx)
 	if err != nil {
-		return route.Leg{}, err
+		return route.Transition{}, err
 	}
 	seen, err := r.observer.Look(ctx)
 	if err != nil {
-		return route.Leg{}, err
+		return route.Transition{}, err
 	}
 	return plan(p, name, seen)
 }
 
 // finish is for a stage without anything to do. The last one of a migration is
 // made of checks alone.
-func (r *Run) finish(ctx context.Context, l route.Leg) error {
+func (r *Run) finish(ctx context.Context, l route.Transition) error {
 	if l.Back || l.Stage != transform.VerifyProviderIDs {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (r *Run) finish(ctx context.Context, l route.Leg) error {
 }
 
 // agree shows a stage and asks whether to go on with it.
-func (r *Run) agree(ctx context.Context, l route.Leg) error {
+func (r *Run) agree(ctx context.Context, l route.Transition) error {
 	order, err := r.order(ctx, l)
 	if err != nil {
 		return err
@@ -163,8 +163,8 @@ func (r *Run) agree(ctx context.Context, l route.Leg) error {
 }
 
 // order says in which order Rancher will change the machines, where that can be seen.
-func (r *Run) order(ctx context.Context, l route.Leg) (string, error) {
-	changes, err := r.Way.Changes(l)
+func (r *Run) order(ctx context.Context, l route.Transition) (string, error) {
+	changes, err := r.Planner.Changes(l)
 	if err != nil || changes == nil {
 		return "", err
 	}
@@ -176,7 +176,7 @@ func (r *Run) order(ctx context.Context, l route.Leg) (string, error) {
 }
 
 // act does what a stage does, in its order.
-func (r *Run) act(ctx context.Context, l route.Leg, plan planning) error {
+func (r *Run) act(ctx context.Context, l route.Transition, plan planning) error {
 	if err := r.doAll(ctx, l, l.Ahead); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (r *Run) act(ctx context.Context, l route.Leg, plan planning) error {
 }
 
 // doAll carries actions out, one after the other.
-func (r *Run) doAll(ctx context.Context, l route.Leg, actions []transform.Action) error {
+func (r *Run) doAll(ctx context.Context, l route.Transition, actions []transform.Action) error {
 	for _, a := range actions {
 		if err := r.do(ctx, l, a); err != nil {
 			return err

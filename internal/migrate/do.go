@@ -23,7 +23,7 @@ func (b *ByHand) Error() string {
 
 // do carries an action out: what changes something is done, what is waited for is
 // waited for. What is only looked at is part of the check behind the stage.
-func (r *Run) do(ctx context.Context, l route.Leg, a transform.Action) error {
+func (r *Run) do(ctx context.Context, l route.Transition, a transform.Action) error {
 	switch a := a.(type) {
 	case transform.ClusterSettled, transform.ClusterUpdated:
 		return r.settle(ctx)
@@ -43,7 +43,7 @@ func (r *Run) do(ctx context.Context, l route.Leg, a transform.Action) error {
 }
 
 // change carries out an action that brings something to a cluster, or takes it away.
-func (r *Run) change(ctx context.Context, l route.Leg, a transform.Action) error {
+func (r *Run) change(ctx context.Context, l route.Transition, a transform.Action) error {
 	switch a := a.(type) {
 	case transform.ApplyFile:
 		return r.applyFile(ctx, l, r.Object.ID, a.File)
@@ -69,7 +69,7 @@ func (r *Run) change(ctx context.Context, l route.Leg, a transform.Action) error
 	return &ByHand{l.Stage, a.Command(), "the stage " + l.Stage + " has a command for the machines themselves, which rke-lm does not reach"}
 }
 
-func (r *Run) applyFile(ctx context.Context, l route.Leg, server, name string) error {
+func (r *Run) applyFile(ctx context.Context, l route.Transition, server, name string) error {
 	text, err := fileOf(l, name)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (r *Run) applyFile(ctx context.Context, l route.Leg, server, name string) e
 }
 
 // fileOf returns what a plan folder would hold.
-func fileOf(l route.Leg, name string) (string, error) {
+func fileOf(l route.Transition, name string) (string, error) {
 	text, there := l.Files[name]
 	if !there {
 		return "", fmt.Errorf("the stage %s names the file %s and does not make it; this is an error of rke-lm, please report it", l.Stage, name)

@@ -18,7 +18,7 @@ import (
 
 // snapshotEtcd takes a snapshot before the first write of a run and before the
 // switch, where the operator wants it. It reports whether it did.
-func (r *Run) snapshotEtcd(ctx context.Context, l route.Leg) (bool, error) {
+func (r *Run) snapshotEtcd(ctx context.Context, l route.Transition) (bool, error) {
 	atSwitch := l.Stage == transform.SwitchToExternal && l.Edits()
 	if !r.Etcd || r.snapped && !atSwitch {
 		return false, nil

@@ -22,7 +22,7 @@ import (
 )
 
 // helmUpgrade installs a chart, or brings its release to other values.
-func (r *Run) helmUpgrade(ctx context.Context, l route.Leg, a transform.HelmUpgrade) error {
+func (r *Run) helmUpgrade(ctx context.Context, l route.Transition, a transform.HelmUpgrade) error {
 	values, err := fileOf(l, a.Values)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (r *Run) helmUpgrade(ctx context.Context, l route.Leg, a transform.HelmUpgr
 
 // helmUninstall takes a release out; one that is not there is out already. What a
 // helm that was killed left is taken out with it.
-func (r *Run) helmUninstall(ctx context.Context, l route.Leg, a transform.HelmUninstall) error {
+func (r *Run) helmUninstall(ctx context.Context, l route.Transition, a transform.HelmUninstall) error {
 	records, err := r.records(ctx, a.Namespace, a.Release)
 	if err == nil {
 		err = r.ours(ctx, unfinished(records))
@@ -59,7 +59,7 @@ type helmRun struct {
 
 // helm runs the command of an action in a private folder, which holds the files that
 // it names and the way to the cluster. The folder goes on every way out.
-func (r *Run) helm(ctx context.Context, l route.Leg, a transform.Action, h helmRun) error {
+func (r *Run) helm(ctx context.Context, l route.Transition, a transform.Action, h helmRun) error {
 	program, err := exec.LookPath("helm")
 	if err != nil {
 		return &ByHand{l.Stage, a.Command(), "helm is not on the PATH; plan --cluster with --out writes the files that the command names"}

@@ -29,7 +29,7 @@ func (r *Run) plan(ctx context.Context) (*transform.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transform.Build(r.Way.Distro, doc, r.Way.Target)
+	return transform.Build(r.Planner.Distro, doc, r.Planner.Target)
 }
 
 func parse(o rancher.Object) (*yamledit.Document, error) {
@@ -37,7 +37,7 @@ func parse(o rancher.Object) (*yamledit.Document, error) {
 }
 
 // edit writes the stage's document and waits until every machine has it.
-func (r *Run) edit(ctx context.Context, l route.Leg, plan planning) error {
+func (r *Run) edit(ctx context.Context, l route.Transition, plan planning) error {
 	say := func(e route.Edit) { r.edited = e }
 	again := func(ctx context.Context) (version, error) {
 		l, err := r.planned(ctx, l.Stage, plan)
@@ -60,7 +60,7 @@ func (r *Run) patch(ctx context.Context, act string, v version, again func(conte
 	return rancher.Again(v,
 		func(v version) error { return r.patchOnce(ctx, act, v, say) },
 		func() (version, error) { return again(ctx) },
-		func(before, now version) bool { return r.Way.Distro.SameSpec(before.after, now.after) })
+		func(before, now version) bool { return r.Planner.Distro.SameSpec(before.after, now.after) })
 }
 
 func (r *Run) patchOnce(ctx context.Context, act string, v version, say func(route.Edit)) error {
@@ -70,7 +70,7 @@ func (r *Run) patchOnce(ctx context.Context, act string, v version, say func(rou
 	}
 	return r.write(ctx, write{act: act, object: r.ref(), digest: p.Digest(), do: func(ctx context.Context) error {
 		say(route.MayBeWritten)
-		now, warnings, err := r.Server.Patch(ctx, r.Object, p, r.Way.Distro.Alike, false)
+		now, warnings, err := r.Server.Patch(ctx, r.Object, p, r.Planner.Distro.Alike, false)
 		say(became(err))
 		for _, w := range warnings {
 			r.note("Rancher says: " + w)
@@ -100,7 +100,7 @@ func (r *Run) wanted() (rollout.Wanted, error) {
 	if err != nil {
 		return rollout.Wanted{}, err
 	}
-	w, err := rollout.NewWanted(r.Way.Distro, doc, r.Object.Raw, r.Way.Target)
+	w, err := rollout.NewWanted(r.Planner.Distro, doc, r.Object.Raw, r.Planner.Target)
 	w.Nodes = r.nodes
 	return w, err
 }

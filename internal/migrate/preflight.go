@@ -58,7 +58,7 @@ func (r *Run) preflight(ctx context.Context) (*start, error) {
 		return b, err
 	}
 	r.noteForeign(b.seen)
-	if b.position, err = r.Way.Position(p, b.seen); err != nil {
+	if b.position, err = r.Planner.Position(p, b.seen); err != nil {
 		return b, err
 	}
 	r.done = upTo(p, b.position)
@@ -66,7 +66,7 @@ func (r *Run) preflight(ctx context.Context) (*start, error) {
 		return b, err
 	}
 	if r.verb == rollbackVerb {
-		return b, r.Way.CheckReturn(p, b.names, b.seen)
+		return b, r.Planner.CheckRollback(p, b.names, b.seen)
 	}
 	return b, r.begin(b)
 }
@@ -79,7 +79,7 @@ const (
 // stages are those that the run goes through.
 func (r *Run) stages(p *transform.Plan) ([]string, error) {
 	if r.verb == rollbackVerb {
-		return route.Homeward(p, r.Way.To)
+		return route.RollbackOrder(p, r.Planner.To)
 	}
 	if r.Until != "" {
 		if _, err := p.Named(r.Until); err != nil {
@@ -147,7 +147,7 @@ func (r *Run) admit(ctx context.Context, b *start) error {
 	}
 	if b.position == "" && r.verb == migrateVerb {
 		wanted.Nodes = r.nodes
-		p := rollout.Judge(seen, wanted)
+		p := rollout.Evaluate(seen, wanted)
 		around.Progress = &p
 	}
 	findings := preconditions.Evaluate(around, r.Accept)
@@ -166,7 +166,7 @@ func (r *Run) begin(b *start) error {
 	if b.position != "" {
 		return nil // it is waited for, once the lock is there
 	}
-	verdict := verify.Judge(b.seen, verify.Choice{Version: r.Way.Target.Version, Accept: r.Accept})
+	verdict := verify.Evaluate(b.seen, verify.Choice{Version: r.Planner.Target.Version, Accept: r.Accept})
 	r.showFindings(verdict.Findings)
 	if open := stopping(verdict.Findings); len(open) > 0 {
 		return &blocked{"", open}

@@ -26,7 +26,7 @@ func (r *Run) resume(ctx context.Context, b *start) error {
 		if err := r.settle(ctx); err != nil {
 			return err
 		}
-		if err := r.check(ctx, r.Way.Resumed(b.position)); err != nil {
+		if err := r.check(ctx, r.Planner.Resumed(b.position)); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func (r *Run) foundStage(ctx context.Context, e Entry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	done, err := r.Way.InEffect(p, e.Stage)
+	done, err := r.Planner.InEffect(p, e.Stage)
 	if err != nil {
 		return foundUnknown, nil // with other choices the object cannot be read so
 	}

@@ -15,10 +15,10 @@ import (
 
 // Run is one run over one cluster.
 type Run struct {
-	Server *rancher.Server
-	Object rancher.Object
-	Way    route.Way
-	Accept []string // rules whose errors are acknowledged
+	Server  *rancher.Server
+	Object  rancher.Object
+	Planner route.Planner
+	Accept  []string // rules whose errors are acknowledged
 
 	Until  string   // the last stage of a migration; "" for all
 	ByHand []string // stages whose commands a person has run

@@ -112,12 +112,12 @@ func (r *Run) progress(ctx context.Context, wanted rollout.Wanted) (rollout.Prog
 	if err != nil {
 		return rollout.Progress{}, err
 	}
-	return rollout.Judge(seen, wanted), nil
+	return rollout.Evaluate(seen, wanted), nil
 }
 
 // check waits until the cluster shows what has to hold.
 func (r *Run) check(ctx context.Context, c route.Check) error {
-	choice := c.Choice(r.Way.Target, r.Accept)
+	choice := c.Choice(r.Planner.Target, r.Accept)
 	var twice time.Time // since when two owners are seen
 	told := false       // what is to be done, which a way back may need at once
 	err := r.await(ctx, func(ctx context.Context) (state, error) {
@@ -125,7 +125,7 @@ func (r *Run) check(ctx context.Context, c route.Check) error {
 		if err != nil {
 			return state{}, err
 		}
-		open := c.Open(seen, verify.Judge(seen, choice))
+		open := c.Unmet(seen, verify.Evaluate(seen, choice))
 		if route.Hopeless(open) {
 			return state{}, &late{"it does not pass by waiting: " + said(open), 0, open}
 		}

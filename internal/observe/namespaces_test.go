@@ -59,7 +59,7 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 		if len(o.Managers) != 6 || names[0] != "aws-ccm/pods/aws-cloud-controller-manager-0" || len(o.DaemonSets) != 1 || o.DaemonSets[0].Namespace != "aws-ccm" || o.KubeSystemOnly {
 			t.Errorf("%v, %+v, %t", names, o.DaemonSets, o.KubeSystemOnly)
 		}
-		if v := verify.Judge(o, verify.Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		if v := verify.Evaluate(o, verify.Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 			t.Errorf("%+v", v.Findings)
 		}
 		for _, r := range s.Requests {
@@ -81,7 +81,7 @@ func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
 			c := &s.Pods[i].Spec.Containers[0]
 			c.Args = slices.DeleteFunc(c.Args, func(a string) bool { return strings.Contains(a, "leader-migration") })
 		}
-		v := verify.Judge(look(t, s), verify.Choice{})
+		v := verify.Evaluate(look(t, s), verify.Choice{})
 		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "two-owners" && f.Stops() }) {
 			t.Errorf("%+v", v)
 		}
@@ -95,7 +95,7 @@ func TestTheAuthorizerIsAskedForTheAccountOfTheNamespace(t *testing.T) {
 		move(s, "aws-ccm")
 		const user = "system:serviceaccount:aws-ccm:cloud-controller-manager"
 		s.Denied[user] = true
-		v := verify.Judge(look(t, s), verify.Choice{})
+		v := verify.Evaluate(look(t, s), verify.Choice{})
 		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
 			return f.Rule == "lease-rbac-missing" && strings.Contains(f.Message, user)
 		}) {
@@ -135,7 +135,7 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 			if !o.KubeSystemOnly || len(o.Managers) != 6 || len(o.DaemonSets) != 1 {
 				t.Errorf("%v: %t, %+v", denied, o.KubeSystemOnly, o.Managers)
 			}
-			v := verify.Judge(o, verify.Choice{})
+			v := verify.Evaluate(o, verify.Choice{})
 			if !v.OK() || !slices.ContainsFunc(v.NotJudged, func(n verify.NotJudged) bool {
 				return n.Rule == "two-owners" && !n.Needed && strings.Contains(n.Why, "outside kube-system")
 			}) {
@@ -191,7 +191,7 @@ func TestAConfigurationInAnotherNamespaceIsReadOrSaidToBeDenied(t *testing.T) {
 					t.Errorf("%t: %+v", denied, m)
 				}
 			}
-			if unknown := verify.Judge(o, verify.Choice{}).Now.Unknown; denied != strings.Contains(unknown, "get configmaps in aws-ccm is not allowed") {
+			if unknown := verify.Evaluate(o, verify.Choice{}).Now.Unknown; denied != strings.Contains(unknown, "get configmaps in aws-ccm is not allowed") {
 				t.Errorf("%t: %q", denied, unknown)
 			}
 		})

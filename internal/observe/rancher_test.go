@@ -96,7 +96,7 @@ func TestWhatMayNotBeSeenOfRancherIsNotJudgedAndFailsNothing(t *testing.T) {
 			if !slices.Equal(o.Withheld, []string{want}) {
 				t.Errorf("%s: %v", part, o.Withheld)
 			}
-			v := verify.Judge(o, verify.Choice{})
+			v := verify.Evaluate(o, verify.Choice{})
 			i := slices.IndexFunc(v.NotJudged, func(n verify.NotJudged) bool { return n.Rule == "cluster-not-settled" })
 			if i < 0 || !strings.Contains(v.NotJudged[i].Why, want) {
 				t.Errorf("%s: %+v, %+v", part, v.NotJudged, v.Findings)

@@ -103,7 +103,7 @@ func sourceOf(p *transform.Plan) Source {
 	return SourceOf(p.Start)
 }
 
-func newStage(s transform.Step, texts shown) Stage {
+func newStage(s transform.PlannedStage, texts shown) Stage {
 	out := Stage{
 		Name: s.Stage.Name, State: s.State, Why: s.Stage.Why,
 		Edits: append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),

@@ -23,7 +23,7 @@ type way struct {
 
 // leg is one stage as it reaches the control planes, and the same when it is undone.
 type leg struct {
-	step        transform.Step
+	step        transform.PlannedStage
 	forth, back move
 }
 

@@ -91,7 +91,7 @@ func (o *operator) folder(plan *transform.Plan) planFolder {
 	return all
 }
 
-func (o *operator) files(step transform.Step) []transform.File {
+func (o *operator) files(step transform.PlannedStage) []transform.File {
 	o.Helper()
 	list, err := step.Files()
 	if err != nil {

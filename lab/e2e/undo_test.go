@@ -107,7 +107,7 @@ func (s *scenario) gateBack(stage string) {
 }
 
 // undone returns the document before a step, made from the one after it by the step's own reverse.
-func (s *scenario) undone(step transform.Step) *yamledit.Document {
+func (s *scenario) undone(step transform.PlannedStage) *yamledit.Document {
 	s.Helper()
 	text, err := yamledit.Apply(step.After.Bytes(), step.Reverse)
 	if err != nil {

@@ -65,9 +65,9 @@ func (s State) Same(o State) bool {
 	return s.Count == o.Count && s.Unknown == o.Unknown && slices.Equal(s.Owners, o.Owners) && slices.Equal(s.Doubled, o.Doubled)
 }
 
-// Judge tells who owns the controllers. All pods of both managers are given, and
+// Evaluate tells who owns the controllers. All pods of both managers are given, and
 // processes without a pod are known by the leases that they hold.
-func Judge(processes []Process, leases Leases) State {
+func Evaluate(processes []Process, leases Leases) State {
 	owners := map[Controller][]string{}
 	inPlay := map[Controller]bool{}
 	for _, component := range []string{observation.CloudManager, observation.KubeManager} {

@@ -38,7 +38,7 @@ func TestOneLookTellsWhoOwns(t *testing.T) {
 		{"a lease that cannot be seen", []observation.Manager{pod(observation.KubeManager, "k", "--cloud-provider=aws", "--leader-elect-resource-namespace=other"), cloud}, []observation.Lease{main}, 0, true},
 		{"nothing at all", nil, nil, 0, false},
 	} {
-		s := Judge(ReadAll(c.managers), Of(c.leases))
+		s := Evaluate(ReadAll(c.managers), Of(c.leases))
 		if s.Count != c.count || (s.Unknown != "") != c.unknown {
 			t.Errorf("%s: %+v", c.name, s)
 		}

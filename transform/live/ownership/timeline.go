@@ -193,7 +193,7 @@ func (m moment) judge() State {
 	if m.blind != "" {
 		return State{Unknown: m.blind, Owners: []string{}}
 	}
-	return Judge(m.processes, func(name string) Held {
+	return Evaluate(m.processes, func(name string) Held {
 		h, found := m.leases[name]
 		if !found {
 			return Held{Life: observation.Dead}

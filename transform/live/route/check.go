@@ -29,23 +29,23 @@ type Check struct {
 }
 
 // Behind is what has to hold behind a stage.
-func (w Way) Behind(stage string) Check {
+func (r Planner) Behind(stage string) Check {
 	c := Check{Stage: stage, AtLeast: stage}
 	switch stage {
 	case transform.InstallCCM:
-		if w.Target.NoLeaderMigration {
+		if r.Target.NoLeaderMigration {
 			return Check{NodesOnly: true} // both managers are owners until the switch
 		}
 	case transform.CordonControlPlane:
 		c.AtLeast, c.Either = transform.InstallCCM, true
 	case transform.SwitchToExternal:
-		if w.Target.NoLeaderMigration {
+		if r.Target.NoLeaderMigration {
 			c.Stage = transform.VerifyProviderIDs // there is no lease to look at
 		}
 	case transform.UncordonControlPlane, transform.VerifyProviderIDs:
 		c.AtLeast = transform.SwitchToExternal
 	case transform.DisableLeaderMigration:
-		if w.Target.KeepLeaderMigration {
+		if r.Target.KeepLeaderMigration {
 			c.AtLeast = transform.SwitchToExternal
 		}
 	}
@@ -54,31 +54,31 @@ func (w Way) Behind(stage string) Check {
 
 // ahead is what has to hold before a stage changes anything: what is behind the
 // stage before it.
-func (w Way) ahead(p *transform.Plan, stage string) Check {
-	i := slices.IndexFunc(p.Steps, func(s transform.Step) bool { return s.Stage.Name == stage })
-	if i <= 0 || w.Target.NoLeaderMigration {
-		return Check{NodesOnly: w.Target.NoLeaderMigration && stage == transform.SwitchToExternal}
+func (r Planner) ahead(p *transform.Plan, stage string) Check {
+	i := slices.IndexFunc(p.Steps, func(s transform.PlannedStage) bool { return s.Stage.Name == stage })
+	if i <= 0 || r.Target.NoLeaderMigration {
+		return Check{NodesOnly: r.Target.NoLeaderMigration && stage == transform.SwitchToExternal}
 	}
-	return w.Resumed(p.Steps[i-1].Stage.Name)
+	return r.Resumed(p.Steps[i-1].Stage.Name)
 }
 
 // Resumed is what has to hold behind a stage that was done some time ago.
-func (w Way) Resumed(stage string) Check {
-	c := w.Behind(stage)
+func (r Planner) Resumed(stage string) Check {
+	c := r.Behind(stage)
 	c.Either = c.Either || stage == transform.InstallCCM
 	return c
 }
 
 // Undone is what has to hold once a stage was taken back. Behind the undone switch
 // either manager may hold the lease: none gives it back while it runs.
-func (w Way) Undone(stage string) Check {
+func (r Planner) Undone(stage string) Check {
 	switch stage {
 	case transform.DisableLeaderMigration:
 		return Check{Stage: transform.SwitchToExternal, AtLeast: transform.SwitchToExternal, AtMost: transform.SwitchToExternal}
 	case transform.SwitchToExternal:
-		return Check{NodesOnly: w.Target.NoLeaderMigration}
+		return Check{NodesOnly: r.Target.NoLeaderMigration}
 	case transform.InstallCCM:
-		if w.Target.NoLeaderMigration {
+		if r.Target.NoLeaderMigration {
 			return Check{}
 		}
 		return Check{Stage: transform.EnableLeaderMigration, AtMost: transform.EnableLeaderMigration}
@@ -88,10 +88,10 @@ func (w Way) Undone(stage string) Check {
 	return Check{}
 }
 
-// Open returns what a verdict on an observation lacks of a check, as findings; none
+// Unmet returns what a verdict on an observation lacks of a check, as findings; none
 // where it holds. Nodes that are not ready come first: a DaemonSet, for one, wants no
 // pod on them, and what is said of it is not the cause.
-func (c Check) Open(seen *observation.Observation, v verify.Verdict) []transform.Finding {
+func (c Check) Unmet(seen *observation.Observation, v verify.Verdict) []transform.Finding {
 	if c.NodesOnly {
 		return notReady(v, controlPlanes(seen))
 	}

@@ -42,7 +42,7 @@ func TestACheckIsOpenUntilTheManagersShowTheStage(t *testing.T) {
 		{"the wrong owner", Check{}, verify.Verdict{Findings: []transform.Finding{wrong}}, []string{"lease-wrong-owner"}},
 		{"either owner", Check{Either: true}, verify.Verdict{Findings: []transform.Finding{wrong}}, nil},
 	} {
-		if got := rulesOf(c.check.Open(seen, c.v)); !slices.Equal(got, c.want) {
+		if got := rulesOf(c.check.Unmet(seen, c.v)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -63,7 +63,7 @@ func TestNodesAloneAreOpenWhereAControlPlaneIsNotReady(t *testing.T) {
 	}
 	for _, accept := range []string{"", verify.NodeNotReady} {
 		c := Check{NodesOnly: true}
-		open := c.Open(seen, verify.Judge(seen, c.Choice(transform.Target{}, []string{accept})))
+		open := c.Unmet(seen, verify.Evaluate(seen, c.Choice(transform.Target{}, []string{accept})))
 		if accept == "" && (len(open) != 1 || open[0].Path != "nodes/b") || accept != "" && len(open) > 0 {
 			t.Errorf("accepted %q: %+v", accept, open)
 		}
@@ -74,29 +74,29 @@ func TestWhereTheManagerIsNoPodTheOtherOneTells(t *testing.T) {
 	with := &observation.Observation{DaemonSets: []observation.DaemonSet{{Args: []string{"--enable-leader-migration=true"}}}}
 	without := &observation.Observation{DaemonSets: []observation.DaemonSet{{}}}
 	end := Check{AtLeast: transform.DisableLeaderMigration}
-	if open := end.Open(without, verify.Verdict{Reached: transform.GrantMigrationLease}); len(open) > 0 {
+	if open := end.Unmet(without, verify.Verdict{Reached: transform.GrantMigrationLease}); len(open) > 0 {
 		t.Errorf("%v", open)
 	}
 	off := &observation.Observation{DaemonSets: []observation.DaemonSet{{Args: []string{"--enable-leader-migration=false"}}}}
-	if open := end.Open(off, verify.Verdict{Reached: transform.GrantMigrationLease}); len(open) > 0 {
+	if open := end.Unmet(off, verify.Verdict{Reached: transform.GrantMigrationLease}); len(open) > 0 {
 		t.Errorf("the flag is off: %v", open)
 	}
-	if open := end.Open(with, verify.Verdict{Reached: transform.SwitchToExternal}); len(open) != 1 {
+	if open := end.Unmet(with, verify.Verdict{Reached: transform.SwitchToExternal}); len(open) != 1 {
 		t.Errorf("a flag is left, and %v", open)
 	}
 	back := Check{AtMost: transform.GrantMigrationLease}
 	dead := verify.Verdict{Reached: transform.EnableLeaderMigration, Lease: verify.Lease{Life: observation.Dead}}
-	if open := back.Open(&observation.Observation{}, dead); len(open) > 0 {
+	if open := back.Unmet(&observation.Observation{}, dead); len(open) > 0 {
 		t.Errorf("the record of a dead holder: %v", open)
 	}
 	dead.Lease.Life = observation.Live
-	if open := back.Open(&observation.Observation{}, dead); len(open) != 1 {
+	if open := back.Unmet(&observation.Observation{}, dead); len(open) != 1 {
 		t.Errorf("somebody holds it, and %v", open)
 	}
 }
 
 func TestEveryStageHasWhatHoldsBehindItThereAndBack(t *testing.T) {
-	w, keep, short := Way{}, Way{Target: transform.Target{KeepLeaderMigration: true}}, Way{Target: transform.Target{NoLeaderMigration: true}}
+	w, keep, short := Planner{}, Planner{Target: transform.Target{KeepLeaderMigration: true}}, Planner{Target: transform.Target{NoLeaderMigration: true}}
 	for _, name := range transform.StageNames() {
 		if c := w.Behind(name); c.NodesOnly || c.Stage != name || c.AtLeast == "" || c.AtMost != "" {
 			t.Errorf("%s: %+v", name, c)

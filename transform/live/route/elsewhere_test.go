@@ -39,9 +39,9 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 		text   string
 	}{{rke2.Distro(), externalRKE2}, {rke1.Distro(), externalRKE1}} {
 		p := planned(t, c.distro, c.text)
-		w := Way{Distro: c.distro}
+		w := Planner{Distro: c.distro}
 		for _, seen := range []*observation.Observation{{}, {DaemonSets: running("v1.26.6", "--v=4")}} {
-			l, err := w.There(p, transform.InstallCCM, seen)
+			l, err := w.Forward(p, transform.InstallCCM, seen)
 			if err != nil || !l.Empty() {
 				t.Errorf("%s: %+v, %v", c.distro.Name, l, err)
 			}
@@ -53,16 +53,16 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 // provider it would be a second owner.
 func TestNoWayBackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
 	p := planned(t, rke2.Distro(), externalRKE2)
-	w := Way{Distro: rke2.Distro(), Target: transform.Target{Canonical: true}}
-	names, err := Homeward(p, "")
+	w := Planner{Distro: rke2.Distro(), Target: transform.Target{Canonical: true}}
+	names, err := RollbackOrder(p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var conflict *transform.Conflict
-	if err := w.CheckReturn(p, names, &observation.Observation{DaemonSets: running("v1.26.6", "--v=4")}); !errors.As(err, &conflict) {
+	if err := w.CheckRollback(p, names, &observation.Observation{DaemonSets: running("v1.26.6", "--v=4")}); !errors.As(err, &conflict) {
 		t.Errorf("%v", err)
 	}
-	if err := w.CheckReturn(p, []string{transform.VerifyProviderIDs, transform.DisableLeaderMigration}, &observation.Observation{}); err != nil {
+	if err := w.CheckRollback(p, []string{transform.VerifyProviderIDs, transform.DisableLeaderMigration}, &observation.Observation{}); err != nil {
 		t.Errorf("the switch stays: %v", err)
 	}
 }

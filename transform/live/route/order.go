@@ -13,15 +13,15 @@ import (
 
 // Changes reports which machines a leg changes, by their labels; nil for none. A
 // manifest that is applied changes no machine.
-func (w Way) Changes(l Leg) (func(labels map[string]string) bool, error) {
-	if !l.Edits() || w.Distro.Explain == nil {
+func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, error) {
+	if !l.Edits() || r.Distro.Explain == nil {
 		return nil, nil
 	}
-	before, after, err := ofBoth(l, w.Target, w.Distro.Explain)
+	before, after, err := ofBoth(l, r.Target, r.Distro.Explain)
 	if err != nil {
 		return nil, err
 	}
-	upgrades, err := w.upgrades(l)
+	upgrades, err := r.upgrades(l)
 	if err != nil || !upgrades && same(before, after) {
 		return nil, err
 	}
@@ -31,8 +31,8 @@ func (w Way) Changes(l Leg) (func(labels map[string]string) bool, error) {
 }
 
 // upgrades reports whether a leg changes the release.
-func (w Way) upgrades(l Leg) (bool, error) {
-	before, after, err := ofBoth(l, w.Target, w.Distro.Open)
+func (r Planner) upgrades(l Transition) (bool, error) {
+	before, after, err := ofBoth(l, r.Target, r.Distro.Open)
 	if err != nil {
 		return false, err
 	}
@@ -40,7 +40,7 @@ func (w Way) upgrades(l Leg) (bool, error) {
 }
 
 // ofBoth reads the object before a leg and after it.
-func ofBoth[T any](l Leg, t transform.Target, read func(*yamledit.Document, transform.Target) (T, error)) (before, after T, err error) {
+func ofBoth[T any](l Transition, t transform.Target, read func(*yamledit.Document, transform.Target) (T, error)) (before, after T, err error) {
 	if before, err = read(l.Before, t); err != nil {
 		return before, after, err
 	}

@@ -41,13 +41,13 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 		{"the provider", transform.SwitchToExternal, transform.Target{EndState: transform.EndStateExternal}, true, true},
 		{"no edit at all", transform.CordonControlPlane, transform.Target{}, false, false},
 	} {
-		w := Way{Distro: rke2.Distro(), Target: c.target}
+		w := Planner{Distro: rke2.Distro(), Target: c.target}
 		p, err := transform.Build(w.Distro, doc, c.target)
 		if err != nil {
 			t.Fatal(err)
 		}
 		step, _ := p.Step(c.stage)
-		l := Leg{Before: step.Before, After: step.Before}
+		l := Transition{Before: step.Before, After: step.Before}
 		if step.Changes() {
 			l.After = step.After
 		}
@@ -76,7 +76,7 @@ func TestANewReleaseChangesAllMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes, err := Way{Distro: rke2.Distro()}.Changes(Leg{Before: before, After: after})
+	changes, err := Planner{Distro: rke2.Distro()}.Changes(Transition{Before: before, After: after})
 	if err != nil || changes == nil || !changes(map[string]string{}) {
 		t.Errorf("%v", err)
 	}

@@ -17,7 +17,7 @@ import (
 
 // past reports whether a stage of actions alone lies behind, as the cluster shows
 // it: the object says nothing of it.
-func (w Way) past(p *transform.Plan, stage string, files map[string]string, seen *observation.Observation) bool {
+func (r Planner) past(p *transform.Plan, stage string, files map[string]string, seen *observation.Observation) bool {
 	step, _ := p.Step(stage)
 	if step.State != transform.ActionOnly {
 		return false

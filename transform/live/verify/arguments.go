@@ -13,7 +13,7 @@ import (
 
 // ccmArgsUnsafe finds, while the cloud-controller-manager still waits and looks
 // healthy, what ends it when it gains the lease.
-func (j *judge) ccmArgsUnsafe() []transform.Finding {
+func (j *evaluation) ccmArgsUnsafe() []transform.Finding {
 	said := func(path string) transform.Finding {
 		return found(path, ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
-func (j *judge) daemonSetEmpty() []transform.Finding {
+func (j *evaluation) daemonSetEmpty() []transform.Finding {
 	want := j.controlPlanes()
 	var list []transform.Finding
 	for _, d := range j.DaemonSets {
@@ -29,7 +29,7 @@ func (j *judge) daemonSetEmpty() []transform.Finding {
 
 // ledFromOutside reports whether a cloud-controller-manager holds its lease that may
 // be in a namespace which was not looked at.
-func (j *judge) ledFromOutside() bool {
+func (j *evaluation) ledFromOutside() bool {
 	return j.KubeSystemOnly && j.leases(observation.CloudManager).Life != observation.Dead
 }
 
@@ -51,7 +51,7 @@ func short(d observation.DaemonSet, want int) string {
 
 // daemonSetRestarting finds what fails only once a lease is gained: routes without a
 // range, or a permission that is missing.
-func (j *judge) daemonSetRestarting() []transform.Finding {
+func (j *evaluation) daemonSetRestarting() []transform.Finding {
 	var list []transform.Finding
 	for _, p := range j.of(observation.CloudManager) {
 		path := p.Path()
@@ -73,7 +73,7 @@ func (j *judge) daemonSetRestarting() []transform.Finding {
 
 // endedWith names the lease since whose acquisition a process has restarted; "" for
 // none. Of its own lease only the process in the record counts: another one waits.
-func (j *judge) endedWith(p ownership.Process) (name string, l observation.Lease) {
+func (j *evaluation) endedWith(p ownership.Process) (name string, l observation.Lease) {
 	since := func(l observation.Lease) bool {
 		return p.Restarts > 0 && !l.Acquired.IsZero() && p.RestartedAt >= l.Acquired.Unix()
 	}

@@ -21,7 +21,7 @@ type NotJudged struct {
 }
 
 // notJudged lists the rules that had nothing to judge.
-func (j *judge) notJudged(found []transform.Finding) []NotJudged {
+func (j *evaluation) notJudged(found []transform.Finding) []NotJudged {
 	var list []NotJudged
 	for _, r := range rules() {
 		if j.Stage != "" && !slices.Contains(r.Guards, j.Stage) ||
@@ -42,7 +42,7 @@ func (j *judge) notJudged(found []transform.Finding) []NotJudged {
 var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", "two-owners"}
 
 // outside says why other namespaces were not looked at.
-func (j *judge) outside() string {
+func (j *evaluation) outside() string {
 	if j.Partial {
 		return "the dump has no pods of other namespaces, which kubectl get -A prints"
 	}
@@ -58,8 +58,8 @@ var called = map[string]string{
 
 // seen requires that kinds were looked at. kubectl prints nothing for a kind without
 // objects, so their absence from a dump does not say that there are none.
-func seen(kinds ...string) func(*judge) string {
-	return func(j *judge) string {
+func seen(kinds ...string) func(*evaluation) string {
+	return func(j *evaluation) string {
 		var absent []string
 		for _, kind := range kinds {
 			if !j.Looked(kind) {
@@ -74,7 +74,7 @@ func seen(kinds ...string) func(*judge) string {
 }
 
 // ranchers requires the objects of Rancher's own cluster; all others have none.
-func ranchers(j *judge) string {
+func ranchers(j *evaluation) string {
 	if len(j.Withheld) == 0 {
 		return ""
 	}
@@ -82,8 +82,8 @@ func ranchers(j *judge) string {
 }
 
 // compared also requires a snapshot.
-func compared(kind string) func(*judge) string {
-	return func(j *judge) string {
+func compared(kind string) func(*evaluation) string {
+	return func(j *evaluation) string {
 		if j.Before == nil {
 			return "there is no snapshot to compare with"
 		}
@@ -92,7 +92,7 @@ func compared(kind string) func(*judge) string {
 }
 
 // reviews are answers of the API server, which no dump of kubectl has.
-func reviews(j *judge) string {
+func reviews(j *evaluation) string {
 	if j.Partial && len(j.Reviews) == 0 {
 		return "the dump does not tell who may lock the lease; rke-lm verify asks the cluster"
 	}
@@ -100,7 +100,7 @@ func reviews(j *judge) string {
 }
 
 // anyArguments requires the arguments of a cloud-controller-manager.
-func anyArguments(j *judge) string {
+func anyArguments(j *evaluation) string {
 	if len(j.cloud()) > 0 {
 		return ""
 	}
@@ -108,7 +108,7 @@ func anyArguments(j *judge) string {
 }
 
 // conditions requires that nodes say of themselves whether they are ready.
-func conditions(j *judge) string {
+func conditions(j *evaluation) string {
 	if why := seen(observation.Nodes)(j); why != "" {
 		return why
 	}
@@ -120,7 +120,7 @@ func conditions(j *judge) string {
 
 // anyManager requires a DaemonSet, or the pods among which there is none; and nodes
 // to compare with.
-func anyManager(j *judge) string {
+func anyManager(j *evaluation) string {
 	if len(j.DaemonSets) == 0 && !j.Looked(observation.Pods) {
 		return seen(observation.DaemonSets, observation.Pods)(j)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func unjudged(o *observation.Observation, stage string) (all, needed []string) {
-	for _, n := range Judge(o, Choice{Stage: stage}).NotJudged {
+	for _, n := range Evaluate(o, Choice{Stage: stage}).NotJudged {
 		all = append(all, n.Rule)
 		if n.Needed {
 			needed = append(needed, n.Rule)
@@ -58,7 +58,7 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 			if stage == transform.UncordonControlPlane && name == "one node" {
 				continue // it needs the leases, see below
 			}
-			if v := Judge(o, Choice{Stage: stage}); v.OK() {
+			if v := Evaluate(o, Choice{Stage: stage}); v.OK() {
 				t.Errorf("%s, %s: %+v", stage, name, v.NotJudged)
 			}
 		}
@@ -71,18 +71,18 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 	for _, r := range Rules() {
 		accept = append(accept, r.ID)
 	}
-	if v := Judge(o, Choice{Stage: transform.SwitchToExternal, Accept: accept}); !v.OK() {
+	if v := Evaluate(o, Choice{Stage: transform.SwitchToExternal, Accept: accept}); !v.OK() {
 		t.Errorf("all is acknowledged: %+v", v)
 	}
 }
 
 func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
 	o := &observation.Observation{Partial: true, Kinds: []string{observation.Pods}}
-	if v := Judge(o, Choice{Stage: transform.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+	if v := Evaluate(o, Choice{Stage: transform.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("%+v", v)
 	}
 	o.Kinds = []string{observation.DaemonSets}
-	v := Judge(o, Choice{Stage: transform.InstallCCM})
+	v := Evaluate(o, Choice{Stage: transform.InstallCCM})
 	if _, needed := unjudged(o, transform.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
 		t.Errorf("it may run from a Deployment: %+v", v)
 	}
@@ -94,11 +94,11 @@ func TestWhatWasNotSeenOutsideKubeSystemIsNotJudged(t *testing.T) {
 	if all, needed := unjudged(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
 		t.Errorf("%v, needed are %v", all, needed)
 	}
-	if v := Judge(o, Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+	if v := Evaluate(o, Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("one that may be elsewhere renews its lease: %+v", v.Findings)
 	}
 	o.Leases = nil
-	if v := Judge(o, Choice{Stage: transform.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+	if v := Evaluate(o, Choice{Stage: transform.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("nobody has the lease: %+v", v.Findings)
 	}
 }
@@ -113,7 +113,7 @@ func TestALeaseThatWasNotSeenIsNotDead(t *testing.T) {
 		"one look, and no duration": {observation.Observation{Leases: []observation.Lease{
 			{Name: transform.DefaultLease, Holder: "x"}}}, observation.Unknown},
 	} {
-		if got := Judge(&c.o, Choice{}).Lease.Life; got != c.want {
+		if got := Evaluate(&c.o, Choice{}).Lease.Life; got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // ecrCredentials goes by the images that the nodes have.
-func (j *judge) ecrCredentials() []transform.Finding {
+func (j *evaluation) ecrCredentials() []transform.Finding {
 	if !k8s.From(j.Choice.Version, k8s.FirstWithout) {
 		return nil
 	}

@@ -37,7 +37,7 @@ type leading struct {
 // handedOver reports whether nobody but the cloud-controller-manager can run the cloud
 // controllers: the stage says so, or kube-controller-manager is external, with leader
 // migration or without.
-func (j *judge) handedOver() bool {
+func (j *evaluation) handedOver() bool {
 	if j.behind(transform.SwitchToExternal, transform.VerifyProviderIDs) {
 		return true
 	}
@@ -52,7 +52,7 @@ func toldExternal(p ownership.Process) bool {
 // leader judges who leads the cloud-controller-manager. Where it is installed it leads
 // by its own lease long before it is an owner: without that lease the switch would leave
 // the controllers to nobody.
-func (j *judge) leader() leading {
+func (j *evaluation) leader() leading {
 	pods := j.cloudPods()
 	switch hides := slices.IndexFunc(pods, func(p ownership.Process) bool { return p.Hidden || p.Elsewhere() }); {
 	case len(pods) == 0 && !j.handedOver():
@@ -75,13 +75,13 @@ func (j *judge) leader() leading {
 
 // cloudPods are the processes of the cloud-controller-manager, also those whose
 // arguments could not be read.
-func (j *judge) cloudPods() []ownership.Process {
+func (j *evaluation) cloudPods() []ownership.Process {
 	return slices.DeleteFunc(slices.Clone(j.processes), func(p ownership.Process) bool { return p.Component != observation.CloudManager })
 }
 
 // leaderWithoutPod judges where no pod of the cloud-controller-manager was seen: it
 // may run elsewhere, and then its lease is renewed.
-func (j *judge) leaderWithoutPod() leading {
+func (j *evaluation) leaderWithoutPod() leading {
 	l := j.best(ownership.Mains(observation.CloudManager, j.cloud()))
 	record, _ := j.Lease(l.lease)
 	switch why := seen(observation.Leases, observation.Pods)(j); {
@@ -100,7 +100,7 @@ func (j *judge) leaderWithoutPod() leading {
 func (l leading) is() bool { return l.missing == "" && l.unknown == "" }
 
 // best judges leases of which one has to be led.
-func (j *judge) best(names []string) leading {
+func (j *evaluation) best(names []string) leading {
 	best := j.term(names[0])
 	for _, name := range names[1:] {
 		if l := j.term(name); l.is() || l.missing == "" && best.missing != "" {
@@ -112,7 +112,7 @@ func (j *judge) best(names []string) leading {
 
 // term judges whether a lease has a leader that lasts. Times in a record are of one
 // clock, its holder's, and are compared with each other alone.
-func (j *judge) term(name string) leading {
+func (j *evaluation) term(name string) leading {
 	record, there := j.Lease(name)
 	l := leading{lease: name}
 	term := record.Renewed.Sub(record.Acquired)
@@ -141,18 +141,18 @@ func (j *judge) term(name string) leading {
 }
 
 // notKept is said of a lease that was followed for longer than any takeover takes.
-func (j *judge) notKept(name string) string {
+func (j *evaluation) notKept(name string) string {
 	return fmt.Sprintf("in %.0f seconds no cloud-controller-manager has kept the lease %s: it ends when it leads", j.FollowedSeconds, name)
 }
 
 // restarted reports whether a cloud-controller-manager did.
-func (j *judge) restarted() bool {
+func (j *evaluation) restarted() bool {
 	return j.any(observation.CloudManager, func(p ownership.Process) bool { return p.Restarts > 0 })
 }
 
 // owning judges whether who leads also owns the cloud controllers, once nobody else
 // can. What is wrong with the migration lease is for its own rules to say.
-func (j *judge) owning(l leading) leading {
+func (j *evaluation) owning(l leading) leading {
 	if !l.is() || !j.handedOver() {
 		return l
 	}
@@ -166,7 +166,7 @@ func (j *judge) owning(l leading) leading {
 			return held
 		}
 	}
-	s := ownership.Judge(pods, func(name string) ownership.Held {
+	s := ownership.Evaluate(pods, func(name string) ownership.Held {
 		if name == observation.KubeManager {
 			return ownership.Held{Life: observation.Dead} // it is external, and owns nothing
 		}
@@ -178,7 +178,7 @@ func (j *judge) owning(l leading) leading {
 	return l
 }
 
-func (j *judge) leaderMissing() []transform.Finding {
+func (j *evaluation) leaderMissing() []transform.Finding {
 	l := j.leader()
 	if l.missing == "" {
 		return nil
@@ -196,12 +196,12 @@ func (j *judge) leaderMissing() []transform.Finding {
 }
 
 // leaderUser is who has to lock the lease.
-func (j *judge) leaderUser() string {
+func (j *evaluation) leaderUser() string {
 	return user(append(j.of(observation.CloudManager), ownership.Read(observation.Manager{Component: observation.CloudManager}))[0])
 }
 
 // leaderUnseen says why the leader could not be judged; "" where it could.
-func leaderUnseen(j *judge) string {
+func leaderUnseen(j *evaluation) string {
 	l := j.leader()
 	if l.is() && len(j.cloudPods()) == 0 {
 		return seen(observation.Leases, observation.Pods)(j)
@@ -210,7 +210,7 @@ func leaderUnseen(j *judge) string {
 }
 
 // unled reports whether following the leases may show a leader, or that there is none.
-func (j *judge) unled() bool {
+func (j *evaluation) unled() bool {
 	asked := j.Stage == "" || j.behind(transform.InstallCCM, transform.VerifyProviderIDs)
 	return asked && j.leader().passes
 }

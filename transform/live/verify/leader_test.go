@@ -130,16 +130,16 @@ func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 			"leases elsewhere":      scene(external, append(slices.Clone(quiet), "--leader-elect-resource-namespace=cloud"), kubeLease(true)),
 			"arguments of a script": scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, false, 40)),
 		} {
-			v := Judge(o, Choice{Stage: stage})
+			v := Evaluate(o, Choice{Stage: stage})
 			if _, needed := unjudged(o, stage); !slices.Contains(needed, "leader-missing") || v.OK() {
 				t.Errorf("%s, %q: %v %+v", name, stage, v.OK(), v.Findings)
 			}
-			if accepted := Judge(o, Choice{Stage: stage, Accept: []string{"leader-missing"}}); slices.ContainsFunc(accepted.NotJudged, func(n NotJudged) bool { return n.Rule == "leader-missing" && n.Needed }) {
+			if accepted := Evaluate(o, Choice{Stage: stage, Accept: []string{"leader-missing"}}); slices.ContainsFunc(accepted.NotJudged, func(n NotJudged) bool { return n.Rule == "leader-missing" && n.Needed }) {
 				t.Errorf("%s, %q: it was acknowledged", name, stage)
 			}
 		}
 	}
-	if v := Judge(scene(external, quiet, kubeLease(true), term(month, true, 1)), Choice{}); !v.OK() {
+	if v := Evaluate(scene(external, quiet, kubeLease(true), term(month, true, 1)), Choice{}); !v.OK() {
 		t.Errorf("a leader: %+v", v)
 	}
 }
@@ -174,7 +174,7 @@ func TestTheManagersHaveToLockTheirOwnLeases(t *testing.T) {
 			t.Errorf("nobody asked whether it may %s: %v", verb, asked)
 		}
 	}
-	v := Judge(o, Choice{})
+	v := Evaluate(o, Choice{})
 	if len(v.Findings) != 1 || v.Findings[0].Rule != "lease-rbac-missing" || !strings.Contains(v.Findings[0].Message, "may not get, update its own lease "+observation.CloudManager) {
 		t.Errorf("%+v", v.Findings)
 	}

@@ -41,7 +41,7 @@ func Unsettled(o *observation.Observation, c Choice) bool {
 
 // matter returns the leases that the verdict depends on: none where no migration
 // is on its way and only one manager runs cloud loops.
-func (j *judge) matter() []string {
+func (j *evaluation) matter() []string {
 	migration := j.lease()
 	mains := slices.Concat(ownership.Mains(observation.KubeManager, j.processes), ownership.Mains(observation.CloudManager, j.processes))
 	unread := len(j.of(observation.KubeManager)) == 0 && migration.Holder != ""
@@ -55,14 +55,14 @@ func (j *judge) matter() []string {
 }
 
 // wanted reports whether somebody has to hold the migration lease.
-func (j *judge) wanted() bool {
+func (j *evaluation) wanted() bool {
 	if j.behind(transform.EnableLeaderMigration, transform.UncordonControlPlane) {
 		return true
 	}
 	return slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
 }
 
-func (j *judge) leaseOwnerless() []transform.Finding {
+func (j *evaluation) leaseOwnerless() []transform.Finding {
 	if !j.wanted() {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (j *judge) leaseOwnerless() []transform.Finding {
 
 // expected returns the component that has to hold the migration lease; "" for
 // either.
-func (j *judge) expected() string {
+func (j *evaluation) expected() string {
 	switch {
 	case j.behind(transform.EnableLeaderMigration, transform.CordonControlPlane):
 		return observation.KubeManager
@@ -106,7 +106,7 @@ func (j *judge) expected() string {
 	return ""
 }
 
-func (j *judge) leaseWrongOwner() []transform.Finding {
+func (j *evaluation) leaseWrongOwner() []transform.Finding {
 	lease, want := j.lease(), j.expected()
 	if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observation.Dead {
 		return nil

@@ -54,7 +54,7 @@ func migration(holder string, changed bool, silent float64) observation.Lease {
 
 func rulesFound(o *observation.Observation, stage string) []string {
 	var ids []string
-	for _, f := range Judge(o, Choice{Stage: stage}).Findings {
+	for _, f := range Evaluate(o, Choice{Stage: stage}).Findings {
 		ids = append(ids, f.Rule+" "+string(f.Severity))
 	}
 	return ids

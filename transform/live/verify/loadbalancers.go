@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-func (j *judge) loadBalancerChanged() []transform.Finding {
+func (j *evaluation) loadBalancerChanged() []transform.Finding {
 	if j.Before == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 // nodeUninitialized also looks for the labels that the initialisation writes;
 // Fargate's nodes have no instance type.
-func (j *judge) nodeUninitialized() []transform.Finding {
+func (j *evaluation) nodeUninitialized() []transform.Finding {
 	return j.eachNode(func(n observation.Node) (string, string) {
 		if n.Tainted(observation.Uninitialized) {
 			return "the node has the taint " + observation.Uninitialized + ": no cloud-controller-manager has initialised it", "look at the log of the cloud-controller-manager, and whether it finds the instance by the node's name"
@@ -38,7 +38,7 @@ func initialise(n observation.Node) string {
 
 // nodeRenamed compares the nodes with the snapshot: the same name with another
 // UID or provider ID, and the same instance under another name.
-func (j *judge) nodeRenamed() []transform.Finding {
+func (j *evaluation) nodeRenamed() []transform.Finding {
 	if j.Before == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (j *judge) nodeRenamed() []transform.Finding {
 }
 
 // nodeNew finds nodes that the snapshot knows neither by name nor by instance.
-func (j *judge) nodeNew() []transform.Finding {
+func (j *evaluation) nodeNew() []transform.Finding {
 	if j.Before == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (j *judge) nodeNew() []transform.Finding {
 	})
 }
 
-func (j *judge) cordonLeft() []transform.Finding {
+func (j *evaluation) cordonLeft() []transform.Finding {
 	return j.eachNode(func(n observation.Node) (string, string) {
 		if n.Cordoned == "" || !n.Unschedulable {
 			return "", ""
@@ -98,7 +98,7 @@ func (j *judge) cordonLeft() []transform.Finding {
 }
 
 // controlPlanes counts the nodes that the cloud-controller-manager has to run on.
-func (j *judge) controlPlanes() int {
+func (j *evaluation) controlPlanes() int {
 	count := 0
 	for _, n := range j.Nodes {
 		if n.ControlPlane() {

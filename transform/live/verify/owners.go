@@ -15,9 +15,9 @@ import (
 
 // twoOwners takes leases that were looked at once for live: the arguments are
 // evidence enough.
-func (j *judge) twoOwners() []transform.Finding {
+func (j *evaluation) twoOwners() []transform.Finding {
 	leases := ownership.Assumed(j.leases)
-	s := ownership.Judge(j.processes, leases)
+	s := ownership.Evaluate(j.processes, leases)
 	twins := j.twins()
 	switch {
 	case s.Unknown != "" && len(twins) > 0:

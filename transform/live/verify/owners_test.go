@@ -13,7 +13,7 @@ import (
 )
 
 func finding(o *observation.Observation, rule string) (transform.Finding, bool) {
-	list := Judge(o, Choice{}).Findings
+	list := Evaluate(o, Choice{}).Findings
 	if i := slices.IndexFunc(list, func(f transform.Finding) bool { return f.Rule == rule }); i >= 0 {
 		return list[i], true
 	}

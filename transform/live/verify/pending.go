@@ -24,7 +24,7 @@ const pendingTime = 5 * time.Minute
 
 // loadBalancerPending measures by the API server's clock alone, which wrote when the
 // Service asked and what time it is. It errs on the side of too short.
-func (j *judge) loadBalancerPending() []transform.Finding {
+func (j *evaluation) loadBalancerPending() []transform.Finding {
 	var list []transform.Finding
 	for _, s := range j.Services {
 		if !s.Pending() || !j.overdue(s) {
@@ -46,7 +46,7 @@ func (j *judge) loadBalancerPending() []transform.Finding {
 
 // overdue uses the clock, and in a dump of kubectl, which does not tell when it was
 // made, by what the service controller said.
-func (j *judge) overdue(s observation.Service) bool {
+func (j *evaluation) overdue(s observation.Service) bool {
 	return s.For(j.Clock) >= pendingTime || j.Partial && s.Failure != nil
 }
 
@@ -64,7 +64,7 @@ func after(d time.Duration) string {
 }
 
 // reason quotes the last Event. Kubernetes keeps Events for an hour.
-func (j *judge) reason(s observation.Service) string {
+func (j *evaluation) reason(s observation.Service) string {
 	switch {
 	case s.Failure != nil:
 		return "its last warning is " + s.Failure.Reason + ": " + s.Failure.Message
@@ -77,7 +77,7 @@ func (j *judge) reason(s observation.Service) string {
 }
 
 // pendingBefore reports whether the Service had no load balancer in the snapshot.
-func (j *judge) pendingBefore(s observation.Service) bool {
+func (j *evaluation) pendingBefore(s observation.Service) bool {
 	return j.Before != nil && slices.ContainsFunc(j.Before.LoadBalancers, func(b observation.Service) bool {
 		return b.Namespace == s.Namespace && b.Name == s.Name && len(b.Hosts) == 0
 	})
@@ -85,7 +85,7 @@ func (j *judge) pendingBefore(s observation.Service) bool {
 
 // inTree reports whether kube-controller-manager is seen to run the cloud controllers,
 // or no cloud-controller-manager is there that could. After the switch it is no excuse.
-func (j *judge) inTree() bool {
+func (j *evaluation) inTree() bool {
 	if j.behind(transform.SwitchToExternal, transform.VerifyProviderIDs) {
 		return false
 	}
@@ -100,7 +100,7 @@ func (j *judge) inTree() bool {
 
 // clocked requires that a dump tells for how long Services have been pending. Without
 // an Event only a newer time of the API server does.
-func clocked(j *judge) string {
+func clocked(j *evaluation) string {
 	if why := seen(observation.Services)(j); why != "" {
 		return why
 	}

@@ -27,7 +27,7 @@ func waiting(since time.Duration, message string) observation.Service {
 func pendingIn(o observation.Observation, c Choice) []transform.Finding {
 	o.Clock = clock
 	var list []transform.Finding
-	for _, f := range Judge(&o, c).Findings {
+	for _, f := range Evaluate(&o, c).Findings {
 		if f.Rule == LoadBalancerPending {
 			list = append(list, f)
 		}
@@ -67,7 +67,7 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, found)
 		}
 	}
-	noClock := Judge(&observation.Observation{Services: []observation.Service{waiting(time.Hour, "")}}, Choice{})
+	noClock := Evaluate(&observation.Observation{Services: []observation.Service{waiting(time.Hour, "")}}, Choice{})
 	for _, f := range noClock.Findings {
 		if f.Rule == LoadBalancerPending {
 			t.Errorf("without a time of the API server: %+v", f)

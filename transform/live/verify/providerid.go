@@ -48,7 +48,7 @@ func schemeOf(id string) (scheme string, isID bool) {
 }
 
 // eachNode collects what is to be said about nodes; an empty message is nothing.
-func (j *judge) eachNode(judge func(observation.Node) (message, fix string)) []transform.Finding {
+func (j *evaluation) eachNode(judge func(observation.Node) (message, fix string)) []transform.Finding {
 	var list []transform.Finding
 	for _, n := range j.Nodes {
 		if message, fix := judge(n); message != "" {
@@ -59,7 +59,7 @@ func (j *judge) eachNode(judge func(observation.Node) (message, fix string)) []t
 }
 
 // providerIDMissing takes a cluster without nodes for one that was not seen.
-func (j *judge) providerIDMissing() []transform.Finding {
+func (j *evaluation) providerIDMissing() []transform.Finding {
 	if len(j.Nodes) == 0 && j.Looked(observation.Nodes) {
 		return []transform.Finding{found("nodes", "no node is there", "look whether this is the right cluster")}
 	}
@@ -71,7 +71,7 @@ func (j *judge) providerIDMissing() []transform.Finding {
 	})
 }
 
-func (j *judge) providerIDForeign() []transform.Finding {
+func (j *evaluation) providerIDForeign() []transform.Finding {
 	return j.eachNode(func(n observation.Node) (string, string) {
 		scheme, isID := schemeOf(n.ProviderID)
 		switch {
@@ -85,7 +85,7 @@ func (j *judge) providerIDForeign() []transform.Finding {
 	})
 }
 
-func (j *judge) providerIDMalformed() []transform.Finding {
+func (j *evaluation) providerIDMalformed() []transform.Finding {
 	return j.eachNode(func(n observation.Node) (string, string) {
 		why := malformed(n.ProviderID)
 		if why == "" {
@@ -115,7 +115,7 @@ func malformed(id string) string {
 	return ""
 }
 
-func (j *judge) providerIDDuplicate() []transform.Finding {
+func (j *evaluation) providerIDDuplicate() []transform.Finding {
 	first := map[string]string{}
 	return j.eachNode(func(n observation.Node) (string, string) {
 		id, ok := parseProviderID(n.ProviderID)
@@ -130,7 +130,7 @@ func (j *judge) providerIDDuplicate() []transform.Finding {
 	})
 }
 
-func (j *judge) providerIDZoneMismatch() []transform.Finding {
+func (j *evaluation) providerIDZoneMismatch() []transform.Finding {
 	return j.eachNode(func(n observation.Node) (string, string) {
 		id, ok := parseProviderID(n.ProviderID)
 		label := n.Zone()

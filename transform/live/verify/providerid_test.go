@@ -47,7 +47,7 @@ func TestProviderIDsAreReadAsTheProviderReadsThem(t *testing.T) {
 		o := &observation.Observation{Nodes: []observation.Node{{Name: "one", ProviderID: id, Labels: map[string]string{
 			observation.ZoneLabel: "eu-west-1a", observation.RegionLabel: "eu-west-1", observation.InstanceTypeLabel: "m5.large",
 		}}}}
-		v := Judge(o, Choice{})
+		v := Evaluate(o, Choice{})
 		switch {
 		case want == fine && len(v.Findings) > 0:
 			t.Errorf("%q: %+v", id, v.Findings)

@@ -14,7 +14,7 @@ import (
 
 // reached goes by the arguments of the managers, and where those of
 // kube-controller-manager cannot be read, by who holds the migration lease.
-func (j *judge) reached() string {
+func (j *evaluation) reached() string {
 	kube, cloud := j.of(observation.KubeManager), j.cloud()
 	external, migrates := !j.any(observation.KubeManager, hasLoops), j.any(observation.KubeManager, hasFlag)
 	if len(kube) == 0 {
@@ -38,7 +38,7 @@ func (j *judge) reached() string {
 
 // cloud returns what the pods of the cloud-controller-manager do, and what those
 // would do that its DaemonSets make.
-func (j *judge) cloud() []ownership.Process {
+func (j *evaluation) cloud() []ownership.Process {
 	list := j.of(observation.CloudManager)
 	for _, d := range j.DaemonSets {
 		list = append(list, ownership.Read(template(d)))
@@ -52,7 +52,7 @@ func template(d observation.DaemonSet) observation.Manager {
 }
 
 // granted reports whether kube-controller-manager may lock the migration lease.
-func (j *judge) granted() bool {
+func (j *evaluation) granted() bool {
 	asked := false
 	for _, r := range j.Reviews {
 		if r.User == leadermigration.ManagerUser {
@@ -67,7 +67,7 @@ func (j *judge) granted() bool {
 
 // reverted needs evidence that a stage was applied once: a snapshot, or what a
 // stage leaves behind in the leases.
-func (j *judge) reverted() []transform.Finding {
+func (j *evaluation) reverted() []transform.Finding {
 	now := j.reached()
 	before, why := "", ""
 	switch {
@@ -102,7 +102,7 @@ func lastShown(stage string) string {
 
 // leftBehind finds a migration lease that somebody held although no manager has
 // the flag and kube-controller-manager is in-tree.
-func (j *judge) leftBehind() (stage, why string) {
+func (j *evaluation) leftBehind() (stage, why string) {
 	lease := j.lease()
 	if lease.Holder == "" || slices.ContainsFunc(j.processes, hasFlag) || !j.any(observation.KubeManager, hasLoops) {
 		return "", ""

@@ -16,7 +16,7 @@ const NodeNotReady = "node-not-ready"
 
 // nodeNotReady takes nodes of which none has the condition for ones that were not
 // asked for it: the API server shows it for every node, and an earlier dump for none.
-func (j *judge) nodeNotReady() []transform.Finding {
+func (j *evaluation) nodeNotReady() []transform.Finding {
 	if !slices.ContainsFunc(j.Nodes, func(n observation.Node) bool { return n.Ready != nil }) {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (j *judge) nodeNotReady() []transform.Finding {
 }
 
 // readyBefore are the nodes that were ready in the snapshot.
-func (j *judge) readyBefore() map[string]bool {
+func (j *evaluation) readyBefore() map[string]bool {
 	was := map[string]bool{}
 	if j.Before != nil {
 		for _, n := range j.Before.Nodes {

@@ -76,7 +76,7 @@ func unique(list []lock) []lock {
 	return slices.Compact(list)
 }
 
-func (j *judge) leaseRBACMissing() []transform.Finding {
+func (j *evaluation) leaseRBACMissing() []transform.Finding {
 	var list []transform.Finding
 	for _, l := range unique(append(j.lockers(), mains(j.processes)...)) {
 		verbs := j.refused(l)
@@ -96,7 +96,7 @@ func (j *judge) leaseRBACMissing() []transform.Finding {
 
 // refused returns the verbs that a user needs for a lock and does not have. An own
 // lease that is there need not be created.
-func (j *judge) refused(l lock) []string {
+func (j *evaluation) refused(l lock) []string {
 	_, there := j.Lease(l.lease)
 	var verbs []string
 	for _, r := range j.Reviews {
@@ -109,7 +109,7 @@ func (j *judge) refused(l lock) []string {
 }
 
 // lockers have to lock the migration lease.
-func (j *judge) lockers() []lock {
+func (j *evaluation) lockers() []lock {
 	var list []lock
 	on := j.behind(transform.GrantMigrationLease, transform.UncordonControlPlane)
 	for _, p := range j.processes {

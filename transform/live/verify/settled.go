@@ -11,7 +11,7 @@ import (
 
 // clusterNotSettled goes by Rancher's own objects; the conditions of a Cluster are
 // copies of theirs, and lag.
-func (j *judge) clusterNotSettled() []transform.Finding {
+func (j *evaluation) clusterNotSettled() []transform.Finding {
 	const fix = "wait; if it does not come, Rancher's interface names the machine that hangs"
 	var list []transform.Finding
 	for _, c := range j.ControlPlanes {

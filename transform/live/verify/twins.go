@@ -15,7 +15,7 @@ import (
 // runs every file of its manifest folder, also a copy that was kept there. Either may
 // lead, so where they differ nobody can tell what runs next. A pod of the API server
 // has a service account, and two of those on a node are a rollout.
-func (j *judge) twins() []transform.Finding {
+func (j *evaluation) twins() []transform.Finding {
 	first := map[string]ownership.Process{}
 	var list []transform.Finding
 	for _, p := range j.processes {

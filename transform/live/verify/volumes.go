@@ -17,7 +17,7 @@ const ebsDriver = "ebs.csi.aws.com"
 
 // inTreeVolumes asks for the driver on every node: an external
 // kube-controller-manager attaches no in-tree volume.
-func (j *judge) inTreeVolumes() []transform.Finding {
+func (j *evaluation) inTreeVolumes() []transform.Finding {
 	uses := j.volumeUses()
 	if len(uses) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func (j *judge) inTreeVolumes() []transform.Finding {
 	return []transform.Finding{found("storage", message, "install the EBS CSI driver on every node before the switch; see the guide on volumes")}
 }
 
-func (j *judge) volumeUses() []string {
+func (j *evaluation) volumeUses() []string {
 	var uses []string
 	for _, v := range j.Volumes {
 		uses = append(uses, v.Kind+" "+v.Name)
@@ -52,7 +52,7 @@ func (j *judge) volumeUses() []string {
 }
 
 // withoutDriver names the nodes that are not seen to have the driver.
-func (j *judge) withoutDriver() []string {
+func (j *evaluation) withoutDriver() []string {
 	has := map[string]bool{}
 	for _, d := range j.Drivers {
 		has[d.Node] = slices.Contains(d.Drivers, ebsDriver)

@@ -13,9 +13,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Homeward lists the stages to take back, the last one first, down to the one
+// RollbackOrder lists the stages to take back, the last one first, down to the one
 // behind which the cluster is to stand; "" for before all.
-func Homeward(p *transform.Plan, to string) ([]string, error) {
+func RollbackOrder(p *transform.Plan, to string) ([]string, error) {
 	if to != "" {
 		if _, err := p.Named(to); err != nil {
 			return nil, err
@@ -31,31 +31,31 @@ func Homeward(p *transform.Plan, to string) ([]string, error) {
 	return names, nil
 }
 
-// Return returns the leg that takes a stage back, as things stand in the object
+// Backward returns the leg that takes a stage back, as things stand in the object
 // and in what was seen of the cluster. It fails with *transform.Conflict where the
 // object does not tell what was there before the stage.
-func (w Way) Return(p *transform.Plan, stage string, seen *observation.Observation) (Leg, error) {
+func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Observation) (Transition, error) {
 	step, err := p.Named(stage)
 	if err != nil {
-		return Leg{}, err
+		return Transition{}, err
 	}
 	files, err := filesOf(p, filesAgain)
 	if err != nil {
-		return Leg{}, err
+		return Transition{}, err
 	}
-	l := Leg{Stage: stage, Back: true, Why: procedure.BackGap(w.Target, stage), Before: p.Start, After: p.Start, Files: files, Precheck: Check{NodesOnly: true}, Check: w.Undone(stage)}
+	l := Transition{Stage: stage, Back: true, Why: procedure.BackGap(r.Target, stage), Before: p.Start, After: p.Start, Files: files, Precheck: Check{NodesOnly: true}, Check: r.Undone(stage)}
 	ahead, behind := step.Stage.Restore[:step.Stage.Retreat], step.Stage.Restore[step.Stage.Retreat:]
 	if step.Stage.Edit == nil {
-		if w.returns(stage, seen) {
+		if r.returns(stage, seen) {
 			l.Ahead, l.Behind = ahead, behind
 		}
 		return l, nil
 	}
-	folds := w.foldsBack(p)
+	folds := r.foldsBack(p)
 	if folds && stage == transform.SwitchToExternal {
 		return l, nil
 	}
-	steps, err := transform.Undo(w.Distro, p.Start, w.Target, stage, folds)
+	steps, err := transform.Undo(r.Distro, p.Start, r.Target, stage, folds)
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
@@ -66,33 +66,33 @@ func (w Way) Return(p *transform.Plan, stage string, seen *observation.Observati
 
 // foldsBack reports whether the switch is taken back together with the chart, as it
 // was made: both are edits, and both are to go.
-func (w Way) foldsBack(p *transform.Plan) bool {
+func (r Planner) foldsBack(p *transform.Plan) bool {
 	chart, _ := p.Step(transform.InstallCCM)
-	return w.Target.NoLeaderMigration && chart.Stage.Edit != nil && w.To == ""
+	return r.Target.NoLeaderMigration && chart.Stage.Edit != nil && r.To == ""
 }
 
 // returns reports whether a stage of actions alone shows on the cluster.
-func (w Way) returns(stage string, seen *observation.Observation) bool {
+func (r Planner) returns(stage string, seen *observation.Observation) bool {
 	switch stage {
 	case transform.InstallCCM:
 		return len(seen.DaemonSets) > 0
 	case transform.DisableLeaderMigration:
-		return len(seen.DaemonSets) > 0 && !migrates(seen) && !w.Target.NoLeaderMigration
+		return len(seen.DaemonSets) > 0 && !migrates(seen) && !r.Target.NoLeaderMigration
 	}
 	return stage != transform.VerifyProviderIDs
 }
 
 // filesAgain are the files of a stage as they would be made again.
-func filesAgain(s transform.Step) ([]transform.File, error) {
+func filesAgain(s transform.PlannedStage) ([]transform.File, error) {
 	if s.Stage.Files == nil {
 		return nil, nil
 	}
 	return s.Stage.Files()
 }
 
-// CheckReturn refuses a way back that cannot be gone to its end: where there is no
+// CheckRollback refuses a way back that cannot be gone to its end: where there is no
 // in-tree provider any more, or where the object does not tell enough.
-func (w Way) CheckReturn(p *transform.Plan, names []string, seen *observation.Observation) error {
+func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observation.Observation) error {
 	version := seen.Version
 	if !k8s.From(version, k8s.FirstWithout) {
 		version = p.Cluster.Version
@@ -112,6 +112,6 @@ func (w Way) CheckReturn(p *transform.Plan, names []string, seen *observation.Ob
 	if last == "" {
 		return nil
 	}
-	_, err := transform.Undo(w.Distro, p.Start, w.Target, last, true)
+	_, err := transform.Undo(r.Distro, p.Start, r.Target, last, true)
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Move is the way of a cluster to the release that the operator chose.
-type Move struct {
+// Upgrade is the way of a cluster to the release that the operator chose.
+type Upgrade struct {
 	From    string        // the release of the cluster
 	To      string        // the chosen one; "" for none
 	At      yamledit.Node // states the release in the file
@@ -24,11 +24,11 @@ type Move struct {
 }
 
 // Planned reports whether the release changes.
-func (m Move) Planned() bool { return m.To != "" && m.To != m.From }
+func (m Upgrade) Planned() bool { return m.To != "" && m.To != m.From }
 
 // Reached is the release that the cluster runs, or the later one that it is about
 // to move to.
-func (m Move) Reached() string {
+func (m Upgrade) Reached() string {
 	if m.Is(m.To) && semver.Compare(m.To, m.From) > 0 {
 		return m.To
 	}
@@ -36,12 +36,12 @@ func (m Move) Reached() string {
 }
 
 // Leaves reports whether the move leads past the first release of a minor.
-func (m Move) Leaves(minor string) bool {
+func (m Upgrade) Leaves(minor string) bool {
 	return m.Planned() && !From(m.From, minor) && From(m.To, minor)
 }
 
 // Why is said of the stage that moves the cluster; "" where none does.
-func (m Move) Why() string {
+func (m Upgrade) Why() string {
 	if !m.Planned() {
 		return ""
 	}
@@ -53,7 +53,7 @@ func (m Move) Why() string {
 }
 
 // Caution says what an undo of the stage does not bring back.
-func (m Move) Caution() string {
+func (m Upgrade) Caution() string {
 	if !m.Planned() {
 		return ""
 	}
@@ -62,7 +62,7 @@ func (m Move) Caution() string {
 
 // Queue writes the new release. It fails for one that is no release of the
 // distro, is older, or lies more than one minor up.
-func (m Move) Queue(e *yamledit.Edit) error {
+func (m Upgrade) Queue(e *yamledit.Edit) error {
 	if !m.Planned() {
 		return nil
 	}
@@ -73,14 +73,14 @@ func (m Move) Queue(e *yamledit.Edit) error {
 	return nil
 }
 
-func (m Move) check() error {
+func (m Upgrade) check() error {
 	if err := m.stated(); err != nil {
 		return err
 	}
 	return m.Check(m.At)
 }
 
-func (m Move) stated() error {
+func (m Upgrade) stated() error {
 	if stated, _ := m.At.String(); !m.Is(stated) {
 		return m.Holder.Errorf("the file states no version, so it cannot be moved to a target version", "leave out --target-version, or state the version in the file")
 	}
@@ -89,7 +89,7 @@ func (m Move) stated() error {
 
 // Check fails for a target that is no release of the distro, is older, or lies
 // more than one minor up. at is the node to name.
-func (m Move) Check(at yamledit.Node) error {
+func (m Upgrade) Check(at yamledit.Node) error {
 	if !m.Is(m.To) {
 		return at.Errorf("the target version is not "+m.Distro+" release such as "+m.Example, "correct --target-version")
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Leg is one stage, there or back, from where the cluster stands.
-type Leg struct {
+// Transition is one stage, there or back, from where the cluster stands.
+type Transition struct {
 	Stage string
 	Back  bool
 	Why   string
@@ -35,61 +35,61 @@ type Leg struct {
 }
 
 // Edits reports whether the leg changes the cluster's object.
-func (l Leg) Edits() bool { return l.Before != l.After }
+func (l Transition) Edits() bool { return l.Before != l.After }
 
 // Empty reports whether there is nothing to do.
-func (l Leg) Empty() bool { return !l.Edits() && len(l.Ahead)+len(l.Behind) == 0 }
+func (l Transition) Empty() bool { return !l.Edits() && len(l.Ahead)+len(l.Behind) == 0 }
 
-// Way leads through the stages of one cluster.
-type Way struct {
+// Planner leads through the stages of one cluster.
+type Planner struct {
 	Distro transform.Distro
 	Target transform.Target
 	To     string // the stage behind which a way back ends; "" for before all
 }
 
-// There returns the leg of a stage, as things stand in a plan that was built from
+// Forward returns the leg of a stage, as things stand in a plan that was built from
 // the object of now and in what was seen of the cluster.
-func (w Way) There(p *transform.Plan, stage string, seen *observation.Observation) (Leg, error) {
+func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Observation) (Transition, error) {
 	step, err := p.Named(stage)
 	if err != nil {
-		return Leg{}, err
+		return Transition{}, err
 	}
-	files, err := filesOf(p, transform.Step.Files)
+	files, err := filesOf(p, transform.PlannedStage.Files)
 	if err != nil {
-		return Leg{}, err
+		return Transition{}, err
 	}
-	l := Leg{Stage: stage, Why: step.Stage.Why, Before: p.Start, After: p.Start, Files: files, Check: w.Behind(stage)}
+	l := Transition{Stage: stage, Why: step.Stage.Why, Before: p.Start, After: p.Start, Files: files, Check: r.Behind(stage)}
 	switch {
-	case w.folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || w.past(p, stage, files, seen):
+	case r.folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || r.past(p, stage, files, seen):
 		return l, nil
 	case step.Changes():
-		l.After, l.Findings, l.Blocked = step.After, w.findings(p, stage), step.State == transform.Blocked
+		l.After, l.Findings, l.Blocked = step.After, r.findings(p, stage), step.State == transform.Blocked
 		l.Caution = step.Stage.Caution
 	}
 	l.Ahead, l.Behind = step.Stage.Actions[:step.Stage.Ahead], step.Stage.Actions[step.Stage.Ahead:]
 	l.Prepare = step.Stage.Prepare.Actions
-	if chart, _ := p.Step(transform.InstallCCM); stage == transform.SwitchToExternal && w.folded(p, chart.Stage.Name) {
+	if chart, _ := p.Step(transform.InstallCCM); stage == transform.SwitchToExternal && r.folded(p, chart.Stage.Name) {
 		l.Prepare = slices.Concat(chart.Stage.Prepare.Actions, l.Prepare)
 		l.Ahead = chart.Stage.Actions[:chart.Stage.Ahead] // what the switch waits for is not there yet
 	}
 	if l.Precheck = (Check{NodesOnly: true}); l.Edits() {
-		l.Precheck = w.ahead(p, stage)
+		l.Precheck = r.ahead(p, stage)
 	}
 	return l, nil
 }
 
 // folded reports whether a stage is made together with the switch: without leader
 // migration both managers run the cloud controllers in between.
-func (w Way) folded(p *transform.Plan, stage string) bool {
+func (r Planner) folded(p *transform.Plan, stage string) bool {
 	step, _ := p.Step(stage)
-	return w.Target.NoLeaderMigration && stage == transform.InstallCCM && step.Changes()
+	return r.Target.NoLeaderMigration && stage == transform.InstallCCM && step.Changes()
 }
 
 // findings are those of the stage, and of the one that is folded into it.
-func (w Way) findings(p *transform.Plan, stage string) []transform.Finding {
+func (r Planner) findings(p *transform.Plan, stage string) []transform.Finding {
 	var list []transform.Finding
 	for _, s := range p.Steps {
-		if s.Stage.Name == stage || stage == transform.SwitchToExternal && w.folded(p, s.Stage.Name) {
+		if s.Stage.Name == stage || stage == transform.SwitchToExternal && r.folded(p, s.Stage.Name) {
 			list = append(list, s.Findings...)
 		}
 	}
@@ -97,7 +97,7 @@ func (w Way) findings(p *transform.Plan, stage string) []transform.Finding {
 }
 
 // filesOf collects the files of all stages by their names.
-func filesOf(p *transform.Plan, of func(transform.Step) ([]transform.File, error)) (map[string]string, error) {
+func filesOf(p *transform.Plan, of func(transform.PlannedStage) ([]transform.File, error)) (map[string]string, error) {
 	all := map[string]string{}
 	for _, s := range p.Steps {
 		files, err := of(s)
@@ -113,8 +113,8 @@ func filesOf(p *transform.Plan, of func(transform.Step) ([]transform.File, error
 
 // Position returns the last stage that lies behind, with none before it left to do;
 // "" for none. Where the object does not tell, the cluster does.
-func (w Way) Position(p *transform.Plan, seen *observation.Observation) (string, error) {
-	files, err := filesOf(p, transform.Step.Files)
+func (r Planner) Position(p *transform.Plan, seen *observation.Observation) (string, error) {
+	files, err := filesOf(p, transform.PlannedStage.Files)
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +123,7 @@ func (w Way) Position(p *transform.Plan, seen *observation.Observation) (string,
 		if s.Left() {
 			break
 		}
-		if s.State == transform.Done || w.past(p, s.Stage.Name, files, seen) {
+		if s.State == transform.Done || r.past(p, s.Stage.Name, files, seen) {
 			last = s.Stage.Name
 		}
 	}
@@ -131,7 +131,7 @@ func (w Way) Position(p *transform.Plan, seen *observation.Observation) (string,
 }
 
 // InEffect reports whether the edit of a stage is in the object.
-func (w Way) InEffect(p *transform.Plan, stage string) (bool, error) {
+func (r Planner) InEffect(p *transform.Plan, stage string) (bool, error) {
 	s, err := p.Named(stage)
 	return err == nil && !s.Left(), err
 }

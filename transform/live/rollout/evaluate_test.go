@@ -81,7 +81,7 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			seen, wanted := scene()
 			c.change(&seen, &wanted)
-			p := Judge(seen, wanted)
+			p := Evaluate(seen, wanted)
 			if !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") || c.want == "" && p.Waiting != "" || p.Failed != "" {
 				t.Errorf("%+v", p)
 			}
@@ -103,7 +103,7 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 	} {
 		seen, wanted := scene()
 		c.change(&seen.Machines[0])
-		if p := Judge(seen, wanted); !strings.Contains(p.Failed, c.want) || p.Done {
+		if p := Evaluate(seen, wanted); !strings.Contains(p.Failed, c.want) || p.Done {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 	}
@@ -114,7 +114,7 @@ func TestAPlanThatWasGivenUpBeforeTheChangeIsNotTheEnd(t *testing.T) {
 	seen, wanted := scene()
 	plan := seen.Machines[0].Plan
 	plan.Applied, plan.GivenUp, plan.Failures, plan.Config["cloud-provider-name"] = false, true, 3, "aws"
-	if p := Judge(seen, wanted); p.Failed != "" || !strings.Contains(p.Waiting, "does not have the change yet: cloud-provider-name") || p.Done {
+	if p := Evaluate(seen, wanted); p.Failed != "" || !strings.Contains(p.Waiting, "does not have the change yet: cloud-provider-name") || p.Done {
 		t.Errorf("%+v", p)
 	}
 }
@@ -123,12 +123,12 @@ func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
 	seen, wanted := scene()
 	plan := seen.Machines[0].Plan
 	plan.Applied, plan.Failures, plan.Output = false, 1, "install: no route to host"
-	p := Judge(seen, wanted)
+	p := Evaluate(seen, wanted)
 	if m := p.Machines[0]; p.Failed != "" || m.Failures != 1 || !strings.Contains(m.Failure(), "machine m-1: 1 try of its plan failed; ") || !strings.HasSuffix(m.Failure(), "it printed:\n    install: no route to host") {
 		t.Errorf("%+v %q", p, m.Failure())
 	}
 	plan.Applied = true
-	if p := Judge(seen, wanted); !p.Done || p.Machines[0].Failure() != "" {
+	if p := Evaluate(seen, wanted); !p.Done || p.Machines[0].Failure() != "" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -171,7 +171,7 @@ func TestRKEIsDoneWhenItAppliedTheConfiguration(t *testing.T) {
 		{"applied, and not ready", Engine{Applied: filled, Conditions: map[string]Condition{"Updated": {Status: "True"}, "Provisioned": {Status: "True"}}}, "the condition Ready is not True"},
 		{"failed", Engine{Applied: engine("aws"), Failed: filled, Conditions: map[string]Condition{"Updated": {Status: "False", Message: "no ssh"}}}, "RKE's last try failed, and Rancher tries again: no ssh"},
 	} {
-		if p := Judge(Seen{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike}); !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") {
+		if p := Evaluate(Seen{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike}); !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 	}

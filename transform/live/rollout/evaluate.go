@@ -9,8 +9,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
-// Judge says how far a change has come.
-func Judge(seen Seen, wanted Wanted) Progress {
+// Evaluate says how far a change has come.
+func Evaluate(seen Seen, wanted Wanted) Progress {
 	if seen.Engine != nil {
 		return seen.Engine.judge(wanted)
 	}

@@ -53,10 +53,10 @@ func (v Verdict) Told() bool {
 	return !slices.ContainsFunc(v.NotJudged, func(n NotJudged) bool { return n.Needed })
 }
 
-// Judge judges an observation.
-func Judge(o *observation.Observation, c Choice) Verdict {
+// Evaluate judges an observation.
+func Evaluate(o *observation.Observation, c Choice) Verdict {
 	j := newJudge(o, c)
-	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownership.Judge(j.processes, j.leases)}
+	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownership.Evaluate(j.processes, j.leases)}
 	v.Findings = transform.FindingsOf(checked(), j, c.Stage, c.Accept)
 	v.NotJudged = j.notJudged(v.Findings)
 	bad := map[string]bool{}
@@ -74,39 +74,39 @@ func Judge(o *observation.Observation, c Choice) Verdict {
 // Reached returns the last stage whose result shows on a cluster; "" for none.
 func Reached(o *observation.Observation) string { return newJudge(o, Choice{}).reached() }
 
-// judge is an observation with what follows from it.
-type judge struct {
+// evaluation is an observation with what follows from it.
+type evaluation struct {
 	*observation.Observation
 	Choice
 	processes []ownership.Process
 	leases    ownership.Leases
 }
 
-func newJudge(o *observation.Observation, c Choice) *judge {
+func newJudge(o *observation.Observation, c Choice) *evaluation {
 	leases := ownership.Of(o.Leases)
 	if !o.Looked(observation.Leases) {
 		leases = ownership.Unseen
 	}
-	return &judge{o, c, ownership.ReadAll(o.Managers), leases}
+	return &evaluation{o, c, ownership.ReadAll(o.Managers), leases}
 }
 
 // of returns the processes of a component whose arguments could be read.
-func (j *judge) of(component string) []ownership.Process {
+func (j *evaluation) of(component string) []ownership.Process {
 	return slices.DeleteFunc(slices.Clone(j.processes), func(p ownership.Process) bool { return p.Component != component || p.Hidden })
 }
 
-func (j *judge) any(component string, is func(ownership.Process) bool) bool {
+func (j *evaluation) any(component string, is func(ownership.Process) bool) bool {
 	return slices.ContainsFunc(j.of(component), is)
 }
 
-func (j *judge) lease() Lease {
+func (j *evaluation) lease() Lease {
 	owner, name := ownership.Holder(j.processes, j.leases)
 	h := j.leases(name)
 	return Lease{Name: name, Holder: h.Holder, Owner: owner, Life: h.Life}
 }
 
 // behind reports whether the chosen stage is one of those from first to last.
-func (j *judge) behind(first, last string) bool {
+func (j *evaluation) behind(first, last string) bool {
 	at := slices.Index(transform.StageNames(), j.Stage)
 	return at >= slices.Index(transform.StageNames(), first) && at <= slices.Index(transform.StageNames(), last)
 }
