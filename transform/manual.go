@@ -133,7 +133,7 @@ func (p *Plan) manuals() manuals {
 func (s PlannedStage) manual() SavedStage {
 	kept := SavedStage{Name: s.Stage.Name, State: s.State, AfterByHand: s.Stage.AfterByHand}
 	if s.State == ActionOnly {
-		kept.Steps, kept.Check = instructions(s.Stage.Actions), instructions(s.Stage.Verify)
+		kept.Steps, kept.Check = instructions(s.Stage.After), instructions(s.Stage.Verify)
 	}
 	return kept
 }

@@ -61,18 +61,16 @@ type Stage struct {
 	Undo func() (*yamledit.Edit, error)
 	// Prepare is what has to be so in the cloud before the stage.
 	Prepare Preparation
-	// Actions are what has to happen outside of the document. The first Ahead of
-	// them come before the edit.
-	Actions []Action
-	Ahead   int
+	// Before and After are what has to happen outside of the document, before the edit
+	// and after it. A stage without Edit has After alone.
+	Before, After []Action
 	// Caution is what to know before the stage is undone, if anything.
 	Caution string
 	// Verify shows whether the stage has done its work.
 	Verify []Action
-	// Restore is what has to happen, or to be looked at, when the stage is undone.
-	// The first Retreat of them come before the edit is taken back.
-	Restore []Action
-	Retreat int
+	// UndoBefore and UndoAfter are what has to happen, or to be looked at, before the
+	// edit is taken back and after that. A stage without Edit has UndoAfter alone.
+	UndoBefore, UndoAfter []Action
 	// Withdrawn reports that the document does not go to the cluster once the stage
 	// is undone: what it describes has left the cluster before.
 	Withdrawn bool

@@ -26,19 +26,19 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.Component != cloudManager {
 		return elsewhere(transform.DisableLeaderMigration, "kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
 	}
-	files := m.configurationBack()
 	return transform.Stage{
 		Name: transform.DisableLeaderMigration,
 		Why: "One manager is left, so the migration lease has done its work: the flag, the configuration, its mount and its volume leave the manifest. " +
 			"The annotation " + markKey + " says so. The right to the lease stays, because a rollback needs it.",
-		Edit:    m.disableEdit,
-		Early:   func() bool { return !m.finished() && !m.on(leaderFlag) },
-		Check:   m.checkDisable,
-		Undo:    m.disableUndo,
-		Actions: append(m.rollOut(), m.configurationGone()...),
-		Verify:  []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
-		Restore: append(files, m.rollOut()...),
-		Retreat: len(files),
+		Edit:   m.disableEdit,
+		Early:  func() bool { return !m.finished() && !m.on(leaderFlag) },
+		Check:  m.checkDisable,
+		Undo:   m.disableUndo,
+		After:  append(m.rollOut(), m.configurationGone()...),
+		Verify: []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
+
+		UndoBefore: m.configurationBack(),
+		UndoAfter:  m.rollOut(),
 
 		AfterByHand: m.afterByHand(),
 	}

@@ -22,7 +22,6 @@ func (m *migration) installCCM() transform.Stage {
 		return elsewhere(transform.InstallCCM, "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
 			transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a cloud-controller-manager must run on every control-plane node before the switch"})
 	}
-	files := m.configurationActions()
 	return transform.Stage{
 		Name: transform.InstallCCM,
 		Why: procedure.InstallWhy +
@@ -32,11 +31,11 @@ func (m *migration) installCCM() transform.Stage {
 		Edit:         m.installEdit,
 		Check:        m.checkInstall,
 		Undo:         m.joinUndo,
-		Actions:      append(files, m.rollOut()...),
-		Ahead:        len(files),
+		Before:       m.configurationActions(),
+		After:        m.rollOut(),
 		Verify:       []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
-		Restore:      append([]transform.Action{m.takeDown()}, m.holder(procedure.LeaseReturns)...),
-		Retreat:      1,
+		UndoBefore:   []transform.Action{m.takeDown()},
+		UndoAfter:    m.holder(procedure.LeaseReturns),
 		Withdrawn:    true,
 		Files:        m.configurationFiles,
 	}

@@ -79,10 +79,9 @@ func (m *migration) registrationSwitch() transform.Stage {
 		Edit:        func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
 		Check:       m.checkRegistration,
 		Undo:        m.registrationUndo,
-		Actions:     []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
+		After:       []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
 		Verify:      []transform.Action{transform.ProviderIDs{}},
-		Restore:     []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
-		Retreat:     1,
+		UndoBefore:  []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
 	}
 }
 

@@ -27,10 +27,10 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Edit:    m.grantEdit,
 		Check:   m.checkGrant,
 		Undo:    m.grantUndo,
-		Actions: []transform.Action{m.taken()},
+		After:   []transform.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until they are deleted there; no manager may run with the flag any more.",
 		Verify:  []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
-		Restore: []transform.Action{
+		UndoAfter: []transform.Action{
 			m.taken(),
 			transform.Delete{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name, Why: "RKE does not delete what leaves addons"},
 			transform.Gone{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name},

@@ -28,13 +28,13 @@ func (m *migration) switchToExternal() transform.Stage {
 		Edit:    m.switchEdit,
 		Check:   m.checkSwitch,
 		Undo:    m.switchUndo,
-		Actions: append(procedure.BeforeSwitch(m.target), m.taken()),
-		Ahead:   len(procedure.BeforeSwitch(m.target)),
+		Before:  procedure.BeforeSwitch(m.target),
+		After:   []transform.Action{m.taken()},
 		Caution: m.move().Caution(),
 
 		AfterByHand: m.afterByHand(),
 		Verify:      append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore:     append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
+		UndoAfter:   append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
 	}
 }
 

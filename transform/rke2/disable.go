@@ -30,9 +30,9 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.lacksManager() {
 		return s
 	}
-	s.Actions = []transform.Action{procedure.Rollout("after the edit, wait for the new pods")}
+	s.After = []transform.Action{procedure.Rollout("after the edit, wait for the new pods")}
 	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
-	s.Restore = []transform.Action{procedure.Rollout("wait for the new pods")}
+	s.UndoAfter = []transform.Action{procedure.Rollout("wait for the new pods")}
 	return s
 }
 

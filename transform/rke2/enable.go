@@ -23,18 +23,16 @@ const (
 // enableLeaderMigration gives every control plane's kube-controller-manager the
 // flag and keeps all its other arguments: the published edit replaces them.
 func (m *migration) enableLeaderMigration() transform.Stage {
-	prepare := m.enableActions()
 	return transform.Stage{
-		Name:    transform.EnableLeaderMigration,
-		Why:     procedure.EnableWhy + m.configWhy() + m.restarts(),
-		Actions: prepare,
-		Ahead:   len(prepare),
-		Files:   m.enableFiles,
-		Edit:    m.enableEdit,
-		Check:   m.checkEnable,
-		Undo:    m.enableUndo,
-		Verify:  append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager")...),
-		Restore: []transform.Action{m.settled()},
+		Name:      transform.EnableLeaderMigration,
+		Why:       procedure.EnableWhy + m.configWhy() + m.restarts(),
+		Before:    m.enableActions(),
+		Files:     m.enableFiles,
+		Edit:      m.enableEdit,
+		Check:     m.checkEnable,
+		Undo:      m.enableUndo,
+		Verify:    append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager")...),
+		UndoAfter: []transform.Action{m.settled()},
 	}
 }
 

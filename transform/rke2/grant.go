@@ -34,7 +34,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Check:  m.checkGrant,
 		Undo:   m.grantUndo,
 		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
-		Restore: []transform.Action{transform.Gone{
+		UndoAfter: []transform.Action{transform.Gone{
 			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease(),
 		}},
 	}

@@ -20,7 +20,6 @@ import (
 // installCCM adds the HelmChart of the aws-cloud-controller-manager, or brings
 // one that is there to take part in the migration.
 func (m *migration) installCCM() transform.Stage {
-	prepare := m.cloudConfigActions()
 	s := transform.Stage{
 		Name:         transform.InstallCCM,
 		Why:          procedure.InstallWhy + m.installWhat() + procedure.Overlap(m.target, "apply this stage and the switch in one change"),
@@ -28,10 +27,10 @@ func (m *migration) installCCM() transform.Stage {
 		Edit:         m.installEdit,
 		Check:        m.checkInstall,
 		Undo:         m.installUndo,
-		Actions:      append(prepare, procedure.FirstRollout("after the edit, ")),
-		Ahead:        len(prepare),
+		Before:       m.cloudConfigActions(),
+		After:        []transform.Action{procedure.FirstRollout("after the edit, ")},
 		Verify:       []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
-		Restore: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
+		UndoAfter: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
 			procedure.Holder(m.target, procedure.LeaseReturns)...),
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,

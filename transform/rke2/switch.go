@@ -23,15 +23,15 @@ func (m *migration) switchToExternal() transform.Stage {
 		Name: transform.SwitchToExternal,
 		Why: m.switchWhy() +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
-		Prepare: m.credentials(),
-		Edit:    m.switchEdit,
-		Check:   m.checkSwitch,
-		Undo:    m.switchUndo,
-		Actions: append(procedure.BeforeSwitch(m.target), m.settled()),
-		Ahead:   len(procedure.BeforeSwitch(m.target)),
-		Caution: m.move().Caution(),
-		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append([]transform.Action{m.settled()}, m.holder(procedure.LeaseStays)...),
+		Prepare:   m.credentials(),
+		Edit:      m.switchEdit,
+		Check:     m.checkSwitch,
+		Undo:      m.switchUndo,
+		Before:    procedure.BeforeSwitch(m.target),
+		After:     []transform.Action{m.settled()},
+		Caution:   m.move().Caution(),
+		Verify:    append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		UndoAfter: append([]transform.Action{m.settled()}, m.holder(procedure.LeaseStays)...),
 	}
 }
 
