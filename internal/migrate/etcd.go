@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
@@ -25,19 +24,22 @@ func (r *Run) snapshotEtcd(ctx context.Context, l route.Transition) (bool, error
 	}
 	r.snapped = true
 	r.note("taking a snapshot of etcd")
-	if r.Object.Distro == rancher.RKE1 {
-		return true, r.backup(ctx)
+	switch by := r.Planner.Distro.Live.Snapshot.(type) {
+	case transform.SnapshotByCluster:
+		return true, r.askForSnapshot(ctx, by)
+	case transform.SnapshotByObject:
+		return true, r.backup(ctx, by)
 	}
-	return true, r.askForSnapshot(ctx)
+	return false, nil
 }
 
-// askForSnapshot asks Rancher by the object of an RKE2 cluster.
-func (r *Run) askForSnapshot(ctx context.Context) error {
+// askForSnapshot asks Rancher by the cluster's object.
+func (r *Run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluster) error {
 	doc, err := parse(r.Object)
 	if err != nil {
 		return err
 	}
-	after, number, err := route.AskForSnapshot(doc)
+	after, number, err := ask(doc)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (r *Run) askForSnapshot(ctx context.Context) error {
 		if err != nil {
 			return version{}, err
 		}
-		after, _, err := route.AskForSnapshot(doc)
+		after, _, err := ask(doc)
 		return version{doc, after}, err
 	}
 	if err := r.patch(ctx, actSnapshot, version{doc, after}, again, func(route.Edit) {}); err != nil {
@@ -67,14 +69,14 @@ func (r *Run) askForSnapshot(ctx context.Context) error {
 	})
 }
 
-// backup makes an EtcdBackup, as Rancher's own button does.
-func (r *Run) backup(ctx context.Context) error {
+// backup makes an object of its own, as Rancher's own button does.
+func (r *Run) backup(ctx context.Context, by transform.SnapshotByObject) error {
 	now, err := r.Server.Get(ctx, r.Object)
 	if err != nil {
 		return err
 	}
-	o := Ref{Server: local, Kind: "EtcdBackup", Namespace: r.Object.Home(), Name: r.Object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
-	body, err := route.Backup(now.Raw, r.Object.ID, r.Object.UID, o.Name)
+	o := Ref{Server: local, Kind: by.Kind, Namespace: r.Object.Home(), Name: r.Object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
+	body, err := by.Make(now.Raw, r.Object.ID, r.Object.UID, o.Name)
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (r *Run) backup(ctx context.Context) error {
 		if err != nil {
 			return state{}, err
 		}
-		waiting, err := route.BackupTaken(a.Body)
+		waiting, err := by.Taken(a.Body)
 		return state{done: waiting == "" && err == nil, waiting: waiting}, err
 	})
 }

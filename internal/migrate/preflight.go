@@ -121,7 +121,7 @@ func (r *Run) review(ctx context.Context, p *transform.Plan) error {
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // somebody else runs it
 	}
-	err := r.Server.Review(ctx, rights.Needed(r.verb, rights.Subject{Distro: r.Object.Distro, Home: r.Object.Home(), Name: r.Object.Name, ID: r.Object.ID, When: when}))
+	err := r.Server.Review(ctx, rights.Needed(r.verb, rights.Subject{Kind: r.Object.Kind, Home: r.Object.Home(), Name: r.Object.Name, ID: r.Object.ID, When: when}))
 	if err == nil {
 		r.Server.Local().Reviewed()
 		r.observer.Reviewed()

@@ -116,14 +116,7 @@ func sum(text []byte) string {
 
 // ref names the cluster's object.
 func (r *Run) ref() Ref {
-	return Ref{Server: local, Kind: r.kind(), Namespace: r.Object.Namespace, Name: r.Object.Name, UID: r.Object.UID}
-}
-
-func (r *Run) kind() string {
-	if r.Object.Distro == rancher.RKE1 {
-		return "Cluster.management.cattle.io"
-	}
-	return "Cluster.provisioning.cattle.io"
+	return Ref{Server: local, Kind: "Cluster." + r.Object.Kind.Group, Namespace: r.Object.Namespace, Name: r.Object.Name, UID: r.Object.UID}
 }
 
 // local is what the audit log calls Rancher's own cluster.
