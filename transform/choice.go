@@ -24,7 +24,7 @@ type Choice struct {
 func (c Choice) names(stage string) bool { return c.Stage == stage && !c.Through && !c.Next }
 
 // ends reports whether the choice needs no step behind this one.
-func (c Choice) ends(s Step) bool {
+func (c Choice) ends(s PlannedStage) bool {
 	return c.Next && s.Left() || !c.Next && s.Stage.Name == c.Stage
 }
 
@@ -32,7 +32,7 @@ func (c Choice) ends(s Step) bool {
 // nothing is left to do. It fails with *Conflict when another stage comes first,
 // with *ManualFirst when that is one to be done by hand, and for a stage that the
 // plan does not have.
-func (p *Plan) Choose(c Choice) ([]Step, error) {
+func (p *Plan) Choose(c Choice) ([]PlannedStage, error) {
 	steps, err := p.choose(c)
 	if err != nil {
 		return nil, err
@@ -43,11 +43,11 @@ func (p *Plan) Choose(c Choice) ([]Step, error) {
 	return steps, nil
 }
 
-func (p *Plan) choose(c Choice) ([]Step, error) {
+func (p *Plan) choose(c Choice) ([]PlannedStage, error) {
 	if _, err := p.Named(c.Stage); err != nil && !c.Next {
 		return nil, err
 	}
-	var left []Step
+	var left []PlannedStage
 	for _, s := range p.Steps {
 		if s.Left() {
 			left = append(left, s)
@@ -69,7 +69,7 @@ func (p *Plan) choose(c Choice) ([]Step, error) {
 
 // Named returns the step of a stage, and fails for one that the operator's choices
 // leave out.
-func (p *Plan) Named(stage string) (Step, error) {
+func (p *Plan) Named(stage string) (PlannedStage, error) {
 	s, has := p.Step(stage)
 	if !has {
 		return s, notAmong(stage)

@@ -25,7 +25,7 @@ type Patches struct {
 // printed. Its resourceVersion is that of one moment, so the server takes the document
 // once, and a patch after each stage. Other documents have no patches. Patches fails
 // where no test operation can guard the change.
-func (p *Plan) Patches(s Step) (Patches, error) {
+func (p *Plan) Patches(s PlannedStage) (Patches, error) {
 	if !s.Changes() || !p.printed() {
 		return Patches{}, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -39,6 +40,9 @@ type ManualFirst struct {
 }
 
 func (e *ManualFirst) Error() string { return e.At.Error() }
+
+// ExitCode is that of a stage that is left to do.
+func (e *ManualFirst) ExitCode() int { return exitcode.Found }
 
 // Unwrap gives access to the place.
 func (e *ManualFirst) Unwrap() error { return e.At }
@@ -105,11 +109,11 @@ func (m manuals) passed(chosen []string, c Choice) []Manual {
 }
 
 // Passed lists what somebody has to do by hand around the chosen steps.
-func (p *Plan) Passed(chosen []Step, c Choice) []Manual {
+func (p *Plan) Passed(chosen []PlannedStage, c Choice) []Manual {
 	return p.manuals().passed(namesOf(chosen), c)
 }
 
-func namesOf(steps []Step) []string {
+func namesOf(steps []PlannedStage) []string {
 	var names []string
 	for _, s := range steps {
 		names = append(names, s.Stage.Name)
@@ -126,20 +130,20 @@ func (p *Plan) manuals() manuals {
 }
 
 // manual is a step as a saved plan keeps it, for what is done by hand.
-func (s Step) manual() SavedStage {
+func (s PlannedStage) manual() SavedStage {
 	kept := SavedStage{Name: s.Stage.Name, State: s.State, AfterByHand: s.Stage.AfterByHand}
 	if s.State == ActionOnly {
-		kept.Steps, kept.Check = instructions(s.Stage.Actions), instructions(s.Stage.Verify)
+		kept.Steps, kept.Check = instructions(s.Stage.After), instructions(s.Stage.Verify)
 	}
 	return kept
 }
 
 // Passed lists what somebody has to do by hand around the moves.
-func (s Saved) Passed(moves []Move, c Choice) []Manual {
+func (s Saved) Passed(moves []SavedStep, c Choice) []Manual {
 	return manuals(s.Stages).passed(moved(moves), c)
 }
 
-func moved(moves []Move) []string {
+func moved(moves []SavedStep) []string {
 	var names []string
 	for _, m := range moves {
 		names = append(names, m.Stage.Name)

@@ -30,15 +30,15 @@ type Plan struct {
 	Cluster Identity
 	Target  Target
 	Start   *yamledit.Document
-	Steps   []Step
+	Steps   []PlannedStage
 
 	Part Part // in a run over several documents
 
 	deliver func(doc *yamledit.Document, file string) Delivery
 }
 
-// Step is one stage with its document before and after.
-type Step struct {
+// PlannedStage is one stage with its document before and after.
+type PlannedStage struct {
 	Stage    Stage
 	State    State
 	Before   *yamledit.Document
@@ -52,7 +52,7 @@ type Step struct {
 }
 
 // Files returns what a person needs for the stage beside the document.
-func (s Step) Files() ([]File, error) {
+func (s PlannedStage) Files() ([]File, error) {
 	stage := s.Stage
 	switch {
 	case s.result != nil:
@@ -67,7 +67,7 @@ func (s Step) Files() ([]File, error) {
 }
 
 // Prepared returns the files that the commands before the stage name.
-func (s Step) Prepared() []File {
+func (s PlannedStage) Prepared() []File {
 	if s.State == Done {
 		return nil
 	}
@@ -82,30 +82,30 @@ type Place struct {
 }
 
 // Changes reports whether the step edits the document.
-func (s Step) Changes() bool { return len(s.Splices) > 0 }
+func (s PlannedStage) Changes() bool { return len(s.Splices) > 0 }
 
 // Left reports whether the stage's edit is left to do.
-func (s Step) Left() bool { return s.State == Todo || s.State == Blocked }
+func (s PlannedStage) Left() bool { return s.State == Todo || s.State == Blocked }
 
 // Left reports whether an edit is left to do.
-func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, Step.Left) }
+func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, PlannedStage.Left) }
 
 // Open reports whether an edit is left to do, or something is not in the file and
 // nobody has said that it is known.
-func (p *Plan) Open() bool { return p.Left() || slices.ContainsFunc(p.Steps, Step.unknown) }
+func (p *Plan) Open() bool { return p.Left() || slices.ContainsFunc(p.Steps, PlannedStage.unknown) }
 
-func (s Step) unknown() bool {
+func (s PlannedStage) unknown() bool {
 	return s.State == NotInFile && slices.ContainsFunc(s.Findings, func(f Finding) bool { return !f.Accepted })
 }
 
 // Step returns the step of a stage.
-func (p *Plan) Step(stage string) (Step, bool) {
+func (p *Plan) Step(stage string) (PlannedStage, bool) {
 	for _, s := range p.Steps {
 		if s.Stage.Name == stage {
 			return s, true
 		}
 	}
-	return Step{}, false
+	return PlannedStage{}, false
 }
 
 // Build plans all stages of the cluster in a document. Every step was applied,
@@ -162,9 +162,9 @@ func canGoOn(later []Stage) bool {
 
 // build applies stage i to a cluster and returns the cluster behind it. way leads
 // from the file to the cluster.
-func build(d Distro, c Cluster, i int, target Target, choice Choice, way trail) (Step, Cluster, error) {
+func build(d Distro, c Cluster, i int, target Target, choice Choice, way trail) (PlannedStage, Cluster, error) {
 	stages := c.Stages()
-	step := Step{Stage: stages[i], State: Done, Before: c.Document(), After: c.Document()}
+	step := PlannedStage{Stage: stages[i], State: Done, Before: c.Document(), After: c.Document()}
 	if step.Stage.NotInFile != nil && step.Stage.NotInFile() {
 		step.State = NotInFile
 		own, _ := PartOf(d, c, c.Findings(step.Stage.Name))
@@ -217,7 +217,7 @@ func build(d Distro, c Cluster, i int, target Target, choice Choice, way trail) 
 
 // prove lets the stage check its result, and requires that the result needs no
 // second edit.
-func prove(step Step, before, after Cluster) error {
+func prove(step PlannedStage, before, after Cluster) error {
 	if err := step.Stage.Check(after); err != nil {
 		return broken(before, step.Stage.Name, err.Error())
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -19,6 +20,15 @@ type Refused struct {
 }
 
 func (e *Refused) Error() string { return e.At.Error() }
+
+// ExitCode is that of a refusal for a cluster that is not to be migrated, and that of
+// an input for a document that cannot be edited.
+func (e *Refused) ExitCode() int {
+	if e.Rule == RuleNotMigratable {
+		return exitcode.Refused
+	}
+	return exitcode.Input
+}
 
 // Unwrap gives access to the place; so ask for a Refused before asking for a
 // yamledit.Error.

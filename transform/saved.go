@@ -129,8 +129,8 @@ func Pick(plans []Saved, id Identity, doc *yamledit.Document) (Saved, bool) {
 	return found, ok
 }
 
-// Move is one stage of a saved plan, applied to a document or undone.
-type Move struct {
+// SavedStep is one stage of a saved plan, applied to a document or undone.
+type SavedStep struct {
 	Stage SavedStage
 	After []byte // the document behind it
 }
@@ -139,7 +139,7 @@ type Move struct {
 // when nothing is left to do. It fails with *Conflict for a document that the
 // plan does not know, and when another stage comes first; with *ManualFirst when
 // that is one to be done by hand.
-func (s Saved) Forward(doc *yamledit.Document, c Choice) ([]Move, error) {
+func (s Saved) Forward(doc *yamledit.Document, c Choice) ([]SavedStep, error) {
 	m, err := s.meet(doc)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (s Saved) Forward(doc *yamledit.Document, c Choice) ([]Move, error) {
 }
 
 // choose makes the moves of a choice.
-func (m meeting) choose(c Choice) ([]Move, error) {
+func (m meeting) choose(c Choice) ([]SavedStep, error) {
 	if c.Next {
 		return m.forward(min(m.made+1, len(m.edits)))
 	}
@@ -174,7 +174,7 @@ func (m meeting) choose(c Choice) ([]Move, error) {
 // Back returns the moves that undo a stage, and with through those behind it, the
 // last one first; none when nothing of it is in the document. It fails as Forward
 // does.
-func (s Saved) Back(doc *yamledit.Document, stage string, through bool) ([]Move, error) {
+func (s Saved) Back(doc *yamledit.Document, stage string, through bool) ([]SavedStep, error) {
 	m, err := s.meet(doc)
 	if err != nil {
 		return nil, err
@@ -238,25 +238,25 @@ func (m meeting) find(name string) (int, error) {
 }
 
 // forward makes the edits up to one.
-func (m meeting) forward(end int) ([]Move, error) {
-	var moves []Move
+func (m meeting) forward(end int) ([]SavedStep, error) {
+	var moves []SavedStep
 	for _, s := range m.edits[m.made:end] {
 		if err := m.patch(s.Splices, s.After); err != nil {
 			return nil, err
 		}
-		moves = append(moves, Move{s, m.today()})
+		moves = append(moves, SavedStep{s, m.today()})
 	}
 	return moves, nil
 }
 
 // back takes the edits from one on back.
-func (m meeting) back(first int) ([]Move, error) {
-	var moves []Move
+func (m meeting) back(first int) ([]SavedStep, error) {
+	var moves []SavedStep
 	for _, s := range slices.Backward(m.edits[first:m.made]) {
 		if err := m.patch(s.Reverse, s.Before); err != nil {
 			return nil, err
 		}
-		moves = append(moves, Move{s, m.today()})
+		moves = append(moves, SavedStep{s, m.today()})
 	}
 	return moves, nil
 }

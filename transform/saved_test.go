@@ -55,7 +55,7 @@ func lampsAt(t *testing.T, text string) *yamledit.Document {
 }
 
 // told says what came of moves: the stages, and the document behind the last.
-func told(moves []Move, err error) string {
+func told(moves []SavedStep, err error) string {
 	if err != nil {
 		var c *Conflict
 		if !errors.As(err, &c) {

@@ -19,12 +19,12 @@ import (
 // the one that was undone (an object of Rancher: the same to Rancher), and the stage's own check holds between the two, for
 // every machine class. A *Conflict says that a later stage comes first, or that
 // the document does not tell what was there before the stage.
-func Undo(d Distro, doc *yamledit.Document, target Target, stage string, through bool) ([]Step, error) {
+func Undo(d Distro, doc *yamledit.Document, target Target, stage string, through bool) ([]PlannedStage, error) {
 	c, err := d.Open(doc, target)
 	if err != nil {
 		return nil, err
 	}
-	var steps []Step
+	var steps []PlannedStage
 	for {
 		name, err := lastInEffect(c.Stages(), stage)
 		switch {
@@ -64,9 +64,9 @@ func lastInEffect(stages []Stage, from string) (string, error) {
 }
 
 // undo takes one stage out of a cluster and returns the cluster without it.
-func undo(d Distro, c Cluster, name string, target Target) (Step, Cluster, error) {
+func undo(d Distro, c Cluster, name string, target Target) (PlannedStage, Cluster, error) {
 	s, _ := stageOf(c.Stages(), name)
-	step := Step{Stage: s, State: Done, Before: c.Document()}
+	step := PlannedStage{Stage: s, State: Done, Before: c.Document()}
 	edit, err := s.Undo()
 	if err != nil {
 		return step, nil, err

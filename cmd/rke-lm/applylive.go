@@ -12,8 +12,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -36,7 +37,7 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if code == exitDone {
+	if code == exitcode.Done {
 		if err := a.saved.unused(); err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 	if err != nil {
 		return err
 	}
-	if err := admission.Check(f.doc.File(), findings); err != nil {
+	if err := preconditions.Check(f.doc.File(), findings); err != nil {
 		return err
 	}
 	outputs.WriteFindings(a.err, a.palette(a.err), findings, "") // what was acknowledged

@@ -12,10 +12,10 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/rke1"
-	"github.com/rke-lm/rke-lm/transform/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 

@@ -16,10 +16,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 const engineFile = `cluster_name: curlew
@@ -40,7 +41,7 @@ func docked(s *apitest.Server) {
 func following(t *testing.T, length, after time.Duration, do func(), args ...string) (outputs.Ownership, ran) {
 	t.Helper()
 	done := make(chan struct{})
-	go func() { kubeapi.Pause(context.Background(), after); do(); close(done) }()
+	go func() { kube.Pause(context.Background(), after); do(); close(done) }()
 	r := runHere(t, "", append([]string{"owners", "--for", length.String(), "-o", "json"}, args...)...)
 	<-done
 	var o outputs.Ownership
@@ -74,9 +75,9 @@ func TestOwnersTakesTheArgumentsOfAManagerWithoutAPodFromItsFile(t *testing.T) {
 		node := apitest.NodeName(0)
 		o, r = following(t, 60*time.Second, 10*time.Second, func() {
 			write("cloud_provider: {nonsense") // as an editor leaves it for a moment
-			kubeapi.Pause(context.Background(), 5*time.Second)
+			kube.Pause(context.Background(), 5*time.Second)
 			write(strings.ReplaceAll(engineFile, "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {enable-leader-migration: \"true\"}}}", "cloud_provider: {name: external-aws}"))
-			kubeapi.Pause(context.Background(), 10*time.Second)
+			kube.Pause(context.Background(), 10*time.Second)
 			s.Do(func() {
 				s.Hold("kube-controller-manager", node+"_new")
 				s.Renews["cloud-provider-extraction-migration"] = false
@@ -97,11 +98,11 @@ func TestFilesThatHoldNoOneClusterOfRKEAreRefused(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := runHere(t, "", "owners", "--arguments-from", file); r.code != exitInput || !strings.Contains(r.stderr, name) {
+		if r := runHere(t, "", "owners", "--arguments-from", file); r.code != exitcode.Input || !strings.Contains(r.stderr, name) {
 			t.Errorf("%s: exit %d %s", name, r.code, r.stderr)
 		}
 	}
-	if r := runHere(t, "", "owners", "--arguments-from", filepath.Join(folder, "absent.yml")); r.code != exitInput || !strings.Contains(r.stderr, "absent.yml") {
+	if r := runHere(t, "", "owners", "--arguments-from", filepath.Join(folder, "absent.yml")); r.code != exitcode.Input || !strings.Contains(r.stderr, "absent.yml") {
 		t.Errorf("exit %d %s", r.code, r.stderr)
 	}
 }
@@ -145,7 +146,7 @@ func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 				engine(o)["cloudProvider"] = map[string]any{"name": "external-aws"}
 				engine(o)["services"] = map[string]any{"kubeController": map[string]any{}}
 			})
-			kubeapi.Pause(context.Background(), 10*time.Second)
+			kube.Pause(context.Background(), 10*time.Second)
 			r.Edit(enginePath, applied)
 			downstream.Do(func() { downstream.Renews["cloud-provider-extraction-migration"] = false })
 		}, at...)
@@ -167,7 +168,7 @@ func TestArgumentsThatCannotBeReadAnyMoreAreUnknown(t *testing.T) {
 		r, _, flags := managingRKE1(t)
 		r.Edit(enginePath, func(o map[string]any) { o["status"] = map[string]any{"appliedSpec": o["spec"]} })
 		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(enginePath) }, append([]string{"--cluster", engineID}, flags...)...)
-		if o.Seconds["0"] > 0 || o.Seconds["1"] > 13 || out.code == exitDone {
+		if o.Seconds["0"] > 0 || o.Seconds["1"] > 13 || out.code == exitcode.Done {
 			t.Errorf("exit %d, %+v\n%s", out.code, o, out.stderr)
 		}
 	})

@@ -13,9 +13,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
-	"github.com/rke-lm/rke-lm/transform/rights"
-	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // liveCluster is an object of a Rancher.
@@ -47,7 +48,7 @@ func (o *options) liveClusters(ctx context.Context, work func(found) (func() err
 			return
 		}
 		if len(objects) == 0 && part == nil {
-			yield(failed(&failure{code: exitRefused, err: rancher.ErrNone}))
+			yield(failed(&failure{code: exitcode.Refused, err: rancher.ErrNone}))
 			return
 		}
 		for _, object := range objects {
@@ -78,7 +79,7 @@ func (o *options) workLive(l *liveCluster, work func(found) (func() error, error
 		case err != nil:
 			return err
 		case f.doc == nil:
-			return &failure{code: exitRefused, err: fmt.Errorf("%s: it is not %s", title, o.documents())}
+			return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not %s", title, o.documents())}
 		}
 		f.source, f.live = p.source, l
 		r.show, err = work(f)
@@ -93,7 +94,7 @@ func (f found) objections(t transform.Target) []transform.Finding {
 	if f.live == nil {
 		return nil
 	}
-	return admission.Judge(admission.Seen{Title: f.live.object.Title(), Object: f.live.object.Raw}, t.Accept)
+	return preconditions.Evaluate(preconditions.Seen{Title: f.live.object.Title(), Object: f.live.object.Raw}, t.Accept)
 }
 
 // judge returns what speaks against changing a live cluster. How far its last
@@ -103,12 +104,12 @@ func (l *liveCluster) judge(ctx context.Context, f found, t transform.Target) ([
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(t.Accept, admission.NotSettled) {
+	if !slices.Contains(t.Accept, preconditions.NotSettled) {
 		if seen.Progress, err = l.progress(ctx, f, t); err != nil {
 			return nil, err
 		}
 	}
-	return admission.Judge(seen, t.Accept), nil
+	return preconditions.Evaluate(seen, t.Accept), nil
 }
 
 // review asks for the rights that a verb needs, before anything is done. What a
@@ -116,7 +117,7 @@ func (l *liveCluster) judge(ctx context.Context, f found, t transform.Target) ([
 func (l *liveCluster) review(ctx context.Context, verb string, t transform.Target) error {
 	o := l.object
 	needed := rights.Needed(verb, rights.Subject{Distro: o.Distro, Home: o.Home(), Name: o.Name, ID: o.ID})
-	if slices.Contains(t.Accept, admission.NotSettled) {
+	if slices.Contains(t.Accept, preconditions.NotSettled) {
 		needed = slices.DeleteFunc(needed, func(r rights.Right) bool { return r.Resource == "secrets" || r.Resource == "machines" })
 	}
 	if err := l.server.Review(ctx, needed); err != nil {
@@ -135,6 +136,6 @@ func (l *liveCluster) progress(ctx context.Context, f found, t transform.Target)
 	if err != nil {
 		return nil, err
 	}
-	p := rollout.Judge(seen, wanted)
+	p := rollout.Evaluate(seen, wanted)
 	return &p, nil
 }

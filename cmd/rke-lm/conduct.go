@@ -21,18 +21,19 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // conductOptions are the flags of the verbs that run stages on a live cluster.
 type conductOptions struct {
 	*options
-	run conduct.Run
+	run migrate.Run
 	yes bool
 }
 
@@ -66,7 +67,7 @@ func (c *conductOptions) check() error {
 	if !c.yes && !isTerminal(c.in) {
 		return errors.New("there is no terminal to ask on; add --yes")
 	}
-	c.acceptable = live.Rules()
+	c.acceptable = verify.Rules()
 	return nil
 }
 
@@ -89,7 +90,7 @@ func width(of any) int {
 }
 
 // conduct finds the cluster and runs.
-func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work func(*conduct.Run, context.Context) error) error {
+func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work func(*migrate.Run, context.Context) error) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -106,10 +107,10 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 		return err
 	}
 	r.Object = objects[0]
-	if r.Way.Distro, err = c.distroOf(r.Object); err != nil {
+	if r.Planner.Distro, err = c.distroOf(r.Object); err != nil {
 		return err
 	}
-	r.Way.Target = target
+	r.Planner.Target = target
 	r.Accept, r.Pause, r.Who = target.Accept, lookAgain, who()
 	ctx, unheard := context.WithCancelCause(ctx)
 	defer unheard(nil)
@@ -132,15 +133,15 @@ func (c *conductOptions) distroOf(o rancher.Object) (transform.Distro, error) {
 	case err != nil:
 		return f.distro, err
 	case f.doc == nil:
-		return f.distro, &failure{code: exitRefused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
+		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
 	case o.ID == "":
-		return f.distro, &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}
+		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}
 	}
 	return f.distro, nil
 }
 
-func who() conduct.Who {
-	w := conduct.Who{User: "unknown", Host: "unknown"}
+func who() migrate.Who {
+	w := migrate.Who{User: "unknown", Host: "unknown"}
 	if u, err := user.Current(); err == nil {
 		w.User = u.Username
 	}

@@ -14,10 +14,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and behind each
@@ -26,16 +27,16 @@ func TestARunThatIsKilledAtAnyWriteIsResumed(t *testing.T) {
 	var want, start string
 	synctest.Test(t, func(t *testing.T) { want, start = undisturbed(t), newWorld(t).spec(t) })
 	for _, after := range []bool{false, true} {
-		killedAtEach(t, after, 10, func(*testing.T, *world) {}, (*conduct.Run).Migrate, want)
+		killedAtEach(t, after, 10, func(*testing.T, *world) {}, (*migrate.Run).Migrate, want)
 		killedAtEach(t, after, 5, func(t *testing.T, w *world) {
 			if err := w.run(t, "before", nil).Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-		}, (*conduct.Run).Rollback, start)
+		}, (*migrate.Run).Rollback, start)
 	}
 }
 
-type work = func(*conduct.Run, context.Context) error
+type work = func(*migrate.Run, context.Context) error
 
 // killedAtEach kills a run at each of its writes, of which there are a few at least,
 // and lets another one come to the end.
@@ -67,7 +68,7 @@ func killedAtEach(t *testing.T, after bool, few int, prepare func(*testing.T, *w
 }
 
 // patched expects that a log tells of the patch of every stage that edits.
-func patched(t *testing.T, log []conduct.Entry) {
+func patched(t *testing.T, log []migrate.Entry) {
 	t.Helper()
 	acts := map[string]bool{}
 	for _, e := range log {
@@ -100,7 +101,7 @@ func (w *world) killedRun(t *testing.T, log string, work work) bool {
 
 // start lets a run work beside the test. One that was killed is never answered again,
 // so it ends behind the test.
-func (w *world) start(t *testing.T, r *conduct.Run, work work) <-chan error {
+func (w *world) start(t *testing.T, r *migrate.Run, work work) <-chan error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var over sync.WaitGroup
@@ -114,7 +115,7 @@ func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.killAt = 5
-		w.start(t, w.run(t, "killed", nil), (*conduct.Run).Migrate)
+		w.start(t, w.run(t, "killed", nil), (*migrate.Run).Migrate)
 		<-w.killed
 		begun, took := time.Now(), time.Duration(0)
 		r := w.run(t, "next", func(e outputs.RunEvent) {
@@ -147,12 +148,12 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 			}
 			return true, nil
 		}
-		ended := w.start(t, first, (*conduct.Run).Migrate)
+		ended := w.start(t, first, (*migrate.Run).Migrate)
 		<-held
 		second := w.run(t, "two", said(t))
 		err := second.Migrate(t.Context())
-		var by *conduct.Held
-		if !errors.As(err, &by) || exitCode(err) != exitRefused || !strings.Contains(by.Holder, "one/") {
+		var by *migrate.Held
+		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || !strings.Contains(by.Holder, "one/") {
 			t.Errorf("%v", err)
 		}
 		close(done)
@@ -175,8 +176,8 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 			return true, nil
 		}
 		err := r.Migrate(t.Context())
-		var by *conduct.Held
-		if !errors.As(err, &by) || exitCode(err) != exitRefused || len(w.writes) > 0 || !strings.Contains(w.rancher.Object(worldLease), "another/1/x") {
+		var by *migrate.Held
+		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || len(w.writes) > 0 || !strings.Contains(w.rancher.Object(worldLease), "another/1/x") {
 			t.Errorf("%v %v %s", err, w.writes, w.rancher.Object(worldLease))
 		}
 	})
@@ -192,11 +193,11 @@ func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
 			}
 			w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
 			<-ctx.Done()
-			return false, &kubeapi.Unreached{What: "list nodes", Err: ctx.Err()}
+			return false, &kube.Unreached{What: "list nodes", Err: ctx.Err()}
 		}
 		err := r.Migrate(t.Context())
-		if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "another run is at work on it: another/1/x") {
-			t.Errorf("%d %v", exitCode(err), err)
+		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "another run is at work on it: another/1/x") {
+			t.Errorf("%d %v", exitcode.Of(err), err)
 		}
 	})
 }

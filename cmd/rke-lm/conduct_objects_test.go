@@ -11,10 +11,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // psactText is a cluster whose arguments of kube-apiserver Rancher's webhook writes.
@@ -34,7 +35,7 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 			w.follow()
 			for _, work := range []string{"migrate", "rollback"} {
 				r := w.run(t, work, nil)
-				r.Way.Target = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
+				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
 				r.Say = func(e outputs.RunEvent) {
 					said(t)(e)
 					switch {
@@ -68,7 +69,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 		w.rancher.Put(t, psactText)
 		w.follow()
 		r := w.run(t, "one", nil)
-		r.Way.Target = transform.Target{EndState: transform.EndStateExternal}
+		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal}
 		r.Say = func(e outputs.RunEvent) {
 			said(t)(e)
 			if e.Type == outputs.Staged && e.Stage == transform.SwitchToExternal {
@@ -82,7 +83,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 			}
 		}
 		err := r.Migrate(t.Context())
-		if err == nil || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "was changed meanwhile") || !strings.Contains(err.Error(), "now: kube-controller-manager runs") {
+		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "was changed meanwhile") || !strings.Contains(err.Error(), "now: kube-controller-manager runs") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -110,7 +111,7 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 			t.Errorf("%s", s)
 		}
 		r := w.run(t, "two", said(t))
-		r.Way.Target.Canonical = true
+		r.Planner.Target.Canonical = true
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 				if !strings.Contains(fmt.Sprint(err), c.want) {
 					t.Errorf("%v", err)
 				}
-				var end *conduct.End
+				var end *migrate.End
 				if !errors.As(err, &end) || end.Stage != transform.SwitchToExternal {
 					t.Errorf("%v", err)
 				}

@@ -14,9 +14,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // ready lets a node say how it is; all else about it stays.
@@ -40,7 +41,7 @@ func (w *world) patches() int {
 }
 
 func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
-	for name, work := range map[string]work{"migrate": (*conduct.Run).Migrate, "rollback": (*conduct.Run).Rollback} {
+	for name, work := range map[string]work{"migrate": (*migrate.Run).Migrate, "rollback": (*migrate.Run).Rollback} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
@@ -73,7 +74,7 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 
 // held lets a node be ready again once a run has said that it waits for it, and
 // requires that the object was not changed meanwhile.
-func held(t *testing.T, w *world, r *conduct.Run, node int) *atomic.Bool {
+func held(t *testing.T, w *world, r *migrate.Run, node int) *atomic.Bool {
 	var waited atomic.Bool
 	before, told := 0, false
 	r.Say = func(e outputs.RunEvent) {
@@ -130,8 +131,8 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 			return true, nil
 		}
 		err := r.Migrate(t.Context())
-		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
-			t.Fatalf("%d %v", exitCode(err), err)
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
+			t.Fatalf("%d %v", exitcode.Of(err), err)
 		}
 		if w.patches() != before || len(w.cordoned()) > 0 {
 			t.Errorf("the stage was begun: %v, cordoned %v", w.writes, w.cordoned())
@@ -149,8 +150,8 @@ func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
 		w := newWorld(t)
 		w.ready(1, corev1.ConditionUnknown)
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.writes) > 0 {
-			t.Errorf("%d %v %v", exitCode(err), err, w.writes)
+		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.writes) > 0 {
+			t.Errorf("%d %v %v", exitcode.Of(err), err, w.writes)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -51,16 +51,16 @@ func (w *world) finished(t *testing.T, want string) {
 }
 
 // audited reads an audit log: every intent has one result.
-func audited(t *testing.T, file string) []conduct.Entry {
+func audited(t *testing.T, file string) []migrate.Entry {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []conduct.Entry
+	var list []migrate.Entry
 	open := map[string]int{}
 	for line := range bytes.Lines(text) {
-		var e conduct.Entry
+		var e migrate.Entry
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatalf("%v: %q", err, line)
 		}
@@ -144,7 +144,7 @@ func TestRollbackStopsBehindAStage(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := w.run(t, "two", said(t))
-		r.Way.To = transform.InstallCCM
+		r.Planner.To = transform.InstallCCM
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -13,9 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // defaultPatience is for how long a request is tried again that fails for a
@@ -98,8 +99,8 @@ func (c *connection) checkPaths(paths []string) error {
 func userAgent() string { return "rke-lm/" + currentBuild().Version }
 
 // named is a context of the kubeconfig.
-func (c *connection) named(context string, patience time.Duration) kubeapi.Connection {
-	return kubeapi.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: userAgent(), Patience: patience, Authority: c.authority, Insecure: c.insecure}
+func (c *connection) named(context string, patience time.Duration) kube.Connection {
+	return kube.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: userAgent(), Patience: patience, Authority: c.authority, Insecure: c.insecure}
 }
 
 // connect finds the server that the flags name.
@@ -146,7 +147,7 @@ func (c *connection) reach(ctx context.Context, s streams, patience time.Duratio
 		return nil, nil, rancher.Object{}, err
 	}
 	if found[0].ID == "" {
-		return nil, nil, found[0], &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", found[0].Title())}
+		return nil, nil, found[0], &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", found[0].Title())}
 	}
 	client, err := server.Downstream(found[0].ID)
 	return &observe.Observer{Client: client}, server, found[0], err

@@ -16,9 +16,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
-	"github.com/rke-lm/rke-lm/transform/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -100,7 +100,7 @@ func (s *objectSweep) document(c yamledit.Chunk) string {
 }
 
 // stage writes one stage and takes it back, and returns the object after it.
-func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Step, target transform.Target) ([]byte, error) {
+func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.PlannedStage, target transform.Target) ([]byte, error) {
 	doc, err := served(before)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.St
 
 // undo takes a stage back, and returns the object without it; nil where the file does
 // not tell what was there before either.
-func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.Step, target transform.Target) (*yamledit.Document, error) {
+func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.PlannedStage, target transform.Target) (*yamledit.Document, error) {
 	_, fileErr := transform.Undo(d, file.After, target, file.Stage.Name, false)
 	if fileErr == nil {
 		s.count.undoneAsFile++

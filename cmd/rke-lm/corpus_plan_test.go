@@ -139,7 +139,7 @@ func theSavedPlanGoesBothWays(o *outcome) error {
 	if err := json.Unmarshal(text, &saved); err != nil {
 		return err
 	}
-	edits := slices.DeleteFunc(slices.Clone(o.Steps), func(s transform.Step) bool { return !s.Changes() })
+	edits := slices.DeleteFunc(slices.Clone(o.Steps), func(s transform.PlannedStage) bool { return !s.Changes() })
 	if len(edits) == 0 {
 		return nil
 	}

@@ -20,11 +20,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
-	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 func TestDocsSessionsAreWhatHappens(t *testing.T) {
@@ -71,7 +72,7 @@ func ruleRows() string {
 func liveRows() string {
 	var b strings.Builder
 	b.WriteString("| Rule | Severity | Stages | What it finds |\n|---|---|---|---|\n")
-	for _, r := range live.Rules() {
+	for _, r := range verify.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, guarded(r), cell(r.Doc))
 	}
 	return b.String()
@@ -80,7 +81,7 @@ func liveRows() string {
 func admissionRows() string {
 	var b strings.Builder
 	b.WriteString("| Rule | Severity | `--accept` | What it finds |\n|---|---|---|---|\n")
-	for _, r := range admission.Rules() {
+	for _, r := range preconditions.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, acceptance(r), cell(r.Doc))
 	}
 	return b.String()
@@ -115,9 +116,9 @@ type refusal struct {
 }
 
 var documentedRefusals = []refusal{
-	{"templated", "refused-helm-template", exitInput, "The file is a template: `{{ }}` stands outside of quotes. Render it, plan the result, and carry the diff over to the template."},
-	{"encrypted", "refused-sops", exitInput, "SOPS encrypted the file, and an edit would break its checksum. Decrypt it first, or make the printed change inside of `sops`."},
-	{transform.RuleNotMigratable, "refused-k3s", exitRefused, "The document is understood, but holds no cluster that can be migrated."},
+	{"templated", "refused-helm-template", exitcode.Input, "The file is a template: `{{ }}` stands outside of quotes. Render it, plan the result, and carry the diff over to the template."},
+	{"encrypted", "refused-sops", exitcode.Input, "SOPS encrypted the file, and an edit would break its checksum. Decrypt it first, or make the printed change inside of `sops`."},
+	{transform.RuleNotMigratable, "refused-k3s", exitcode.Refused, "The document is understood, but holds no cluster that can be migrated."},
 }
 
 func refusalRows() string {
@@ -144,9 +145,17 @@ func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
 
 func TestDocsListEveryExitCode(t *testing.T) {
 	doc := readDoc(t, "docs/exit-codes.md")
-	for _, code := range []int{exitDone, exitFound, exitInput, exitFailed, exitRefused} {
-		if !strings.Contains(doc, "\n## "+strconv.Itoa(code)+": ") {
-			t.Errorf("docs/exit-codes.md has no section on %d", code)
+	var want []string
+	for code := exitcode.Done; code <= exitcode.Refused; code++ {
+		want = append(want, strconv.Itoa(code))
+	}
+	for what, pattern := range map[string]string{"table": `(?m)^\| (\d+) \|`, "sections": `(?m)^## (\d+): `} {
+		var got []string
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(doc, -1) {
+			got = append(got, m[1])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("docs/exit-codes.md: the %s have the codes %v; there are %v", what, got, want)
 		}
 	}
 }
@@ -155,7 +164,7 @@ func TestDocsListEveryExitCode(t *testing.T) {
 func TestDocsListEveryJSONField(t *testing.T) {
 	for section, v := range map[string]any{
 		"plan -o json": outputs.Plans{}, "explain -o json": outputs.EffectiveConfigs{}, "version -o json": build{}, "verify -o json": outputs.Verification{},
-		"owners -o json": outputs.Ownership{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "Audit log": conduct.Entry{},
+		"owners -o json": outputs.Ownership{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "Audit log": migrate.Entry{},
 	} {
 		documented := documentedFields(t, section)
 		fields := map[string]string{}
@@ -255,7 +264,7 @@ func plural(kind string) string {
 
 func TestDocsAreRightThatNoJSONFieldIsNull(t *testing.T) {
 	for _, verb := range []string{"plan", "explain"} {
-		if got := runHere(t, "", verb, "-o", "json", "../../examples"); got.code != exitDone || strings.Contains(got.stdout, ": null") {
+		if got := runHere(t, "", verb, "-o", "json", "../../examples"); got.code != exitcode.Done || strings.Contains(got.stdout, ": null") {
 			t.Errorf("%s -o json: exit code %d, or a null in it", verb, got.code)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 // isLive reports whether a golden case is the dump of a live cluster.
@@ -44,7 +45,7 @@ func verified(t *testing.T, name string) outputs.Verification {
 	if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
 		t.Fatalf("%v\n%s", err, r.stderr)
 	}
-	if wrong := r.code == exitFound; wrong == v.OK {
+	if wrong := r.code == exitcode.Found; wrong == v.OK {
 		t.Errorf("exit code %d, and ok is %t", r.code, v.OK)
 	}
 	return v
@@ -57,7 +58,7 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 		"node-uninitialized": {"provider-id-missing"},
 		"reverted":           {"lease-rbac-missing"},
 	}
-	for _, r := range live.Rules() {
+	for _, r := range verify.Rules() {
 		t.Run(r.ID, func(t *testing.T) {
 			found := verified(t, "live-"+r.ID).Findings
 			if !slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID && f.Severity == r.Severity }) {
@@ -77,8 +78,8 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 
 func TestLiveCasesSayWhatTheyShow(t *testing.T) {
 	cases := golden.Inputs(t, "live-")
-	if len(cases) < 2*len(live.Rules()) {
-		t.Errorf("%d cases for %d rules", len(cases), len(live.Rules()))
+	if len(cases) < 2*len(verify.Rules()) {
+		t.Errorf("%d cases for %d rules", len(cases), len(verify.Rules()))
 	}
 	for _, c := range cases {
 		if !strings.HasPrefix(c.Text(), "# ") {
@@ -93,7 +94,7 @@ func TestADumpMayComeFromStandardInput(t *testing.T) {
 	if r := runHere(t, c.Text(), "verify", "--from", "-"); r.code != file.code || r.stdout != file.stdout || r.stderr != file.stderr {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	if r := runHere(t, "{", "verify", "--from", "-"); r.code != exitInput || !strings.Contains(r.stderr, "<stdin>:1: ") {
+	if r := runHere(t, "{", "verify", "--from", "-"); r.code != exitcode.Input || !strings.Contains(r.stderr, "<stdin>:1: ") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
 }

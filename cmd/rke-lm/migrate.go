@@ -6,7 +6,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -35,7 +35,7 @@ the switch are released on every way out, or by the next run.`,
 				return err
 			}
 		}
-		return m.conduct(c.Context(), c, (*conduct.Run).Migrate)
+		return m.conduct(c.Context(), c, (*migrate.Run).Migrate)
 	}
 	m.flags(c)
 	c.Flags().StringVar(&m.run.Until, "until", "", "the last stage to do (default: all)")

@@ -11,10 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/internal/planfolder"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/internal/saved"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 )
 
@@ -52,7 +53,7 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if err := fs.take(kept); err != nil {
 		return err
 	}
-	folder, err := filepath.Abs(filepath.Join(fs.dir, saved.Place(kept)))
+	folder, err := filepath.Abs(filepath.Join(fs.dir, planfolder.Place(kept)))
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if err != nil {
 		return err
 	}
-	written, err := saved.Write(fs.dir, kept, files)
+	written, err := planfolder.Write(fs.dir, kept, files)
 	if err != nil {
 		return err
 	}
@@ -86,16 +87,16 @@ func (fs *planFolders) take(s transform.Saved) error {
 	if fs.taken == nil {
 		fs.taken = map[string]string{}
 	}
-	place, of := strings.ToLower(saved.Place(s)), fmt.Sprintf("%s, document %d (%s)", s.Source.File, s.Source.Document+1, s.Cluster.Title())
+	place, of := strings.ToLower(planfolder.Place(s)), fmt.Sprintf("%s, document %d (%s)", s.Source.File, s.Source.Document+1, s.Cluster.Title())
 	if other, taken := fs.taken[place]; taken {
-		return &failure{code: exitRefused, err: fmt.Errorf("%s: the folder %s holds the plan of %s; plan the two with different --out", of, filepath.Join(fs.dir, saved.Place(s)), other)}
+		return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: the folder %s holds the plan of %s; plan the two with different --out", of, filepath.Join(fs.dir, planfolder.Place(s)), other)}
 	}
 	fs.taken[place] = of
 	return nil
 }
 
 // planFiles returns what a plan folder holds for people.
-func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *liveCluster) ([]saved.File, error) {
+func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *liveCluster) ([]planfolder.File, error) {
 	ext := extension(p)
 	book := outputs.Runbook{Plan: p, Folder: folder, File: path, Start: "00-start" + ext}
 	switch {
@@ -104,7 +105,7 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *l
 	case path == "":
 		book.File = "-"
 	}
-	files := []saved.File{{Name: book.Start, Content: p.Start.Standalone()}}
+	files := []planfolder.File{{Name: book.Start, Content: p.Start.Standalone()}}
 	for i, step := range p.Steps {
 		stage, held, err := stageFiles(step, out.Stages[i].Diff, ext)
 		if err != nil {
@@ -118,42 +119,42 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *l
 	}
 	var text bytes.Buffer
 	book.Write(&text)
-	return append(files, saved.File{Name: "runbook.md", Content: outputs.EscapeText(text.Bytes())}), nil
+	return append(files, planfolder.File{Name: "runbook.md", Content: outputs.EscapeText(text.Bytes())}), nil
 }
 
 // stageFiles returns the files of one stage and their names.
-func stageFiles(s transform.Step, diff, ext string) (outputs.RunbookStage, []saved.File, error) {
+func stageFiles(s transform.PlannedStage, diff, ext string) (outputs.RunbookStage, []planfolder.File, error) {
 	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", 1+slices.Index(transform.StageNames(), s.Stage.Name))}
-	var files []saved.File
+	var files []planfolder.File
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name
 		stage.Diff, stage.Document = name+".diff", name+ext
-		files = []saved.File{{Name: stage.Diff, Content: outputs.EscapeText([]byte(diff))}, {Name: stage.Document, Content: s.After.Standalone()}}
+		files = []planfolder.File{{Name: stage.Diff, Content: outputs.EscapeText([]byte(diff))}, {Name: stage.Document, Content: s.After.Standalone()}}
 	}
 	beside, err := s.Files()
 	for _, f := range append(beside, s.Prepared()...) {
 		stage.Files = append(stage.Files, f.Name)
-		files = append(files, saved.File{Name: f.Name, Content: []byte(f.Content)})
+		files = append(files, planfolder.File{Name: f.Name, Content: []byte(f.Content)})
 	}
 	return stage, files, err
 }
 
 // patchFiles returns the patches of one stage, for those who do it with kubectl.
-func patchFiles(p *transform.Plan, s transform.Step, stage *outputs.RunbookStage) []saved.File {
+func patchFiles(p *transform.Plan, s transform.PlannedStage, stage *outputs.RunbookStage) []planfolder.File {
 	patches, err := p.Patches(s)
 	if err != nil {
 		stage.NoPatch = err.Error()
 		return nil
 	}
-	var files []saved.File
+	var files []planfolder.File
 	name := stage.Number + "-" + s.Stage.Name
 	if patches.Do != nil {
 		stage.Patch = name + ".patch.json"
-		files = append(files, saved.File{Name: stage.Patch, Content: patches.Do})
+		files = append(files, planfolder.File{Name: stage.Patch, Content: patches.Do})
 	}
 	if patches.Undo != nil {
 		stage.UndoPatch = name + ".undo.patch.json"
-		files = append(files, saved.File{Name: stage.UndoPatch, Content: patches.Undo})
+		files = append(files, planfolder.File{Name: stage.UndoPatch, Content: patches.Undo})
 	}
 	return files
 }

@@ -9,7 +9,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
 // outage is a time in which a cluster that was seen before cannot be seen. Nothing
@@ -47,9 +47,9 @@ func (g *outage) bears(err error) bool {
 }
 
 func (g *outage) passes(err error) bool {
-	var denied *kubeapi.Denied
+	var denied *kube.Denied
 	if !errors.As(err, &denied) {
-		return g.seen || !kubeapi.Unidentified(err)
+		return g.seen || !kube.Unidentified(err)
 	}
 	if g.denied.IsZero() {
 		g.denied = time.Now()

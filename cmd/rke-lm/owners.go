@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
 // ownersOptions are the flags of owners, and what it has seen.
@@ -115,7 +115,7 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 		case !w.outage.bears(err):
 			return
 		}
-		if !kubeapi.Pause(ctx, ownersPause) {
+		if !kube.Pause(ctx, ownersPause) {
 			return
 		}
 	}
@@ -124,7 +124,7 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 // never notes that the time was over before anything was seen.
 func (w *ownersOptions) never(ctx context.Context) {
 	if w.lookedAt.IsZero() && w.outage.lost == nil {
-		w.outage.lost = &kubeapi.Unreached{What: "look at the leases", Err: fmt.Errorf("the first look did not end in time: %w", ctx.Err())}
+		w.outage.lost = &kube.Unreached{What: "look at the leases", Err: fmt.Errorf("the first look did not end in time: %w", ctx.Err())}
 	}
 }
 
@@ -144,18 +144,18 @@ func (w *ownersOptions) look(ctx context.Context, observer *observe.Observer) er
 	asked := time.Now()
 	if asked.Sub(w.readAt) > managersLast {
 		if err := observer.Managers(ctx, &o); err != nil {
-			return kubeapi.Refusal(err)
+			return kube.Refusal(err)
 		}
 		w.narrow(o.KubeSystemOnly)
 		given, err := w.arguments.of(ctx, o.Managers)
 		if err != nil {
-			return kubeapi.Refusal(err)
+			return kube.Refusal(err)
 		}
 		w.managers, w.given, w.readAt = o.Managers, given, asked
 		asked = time.Now()
 	}
 	if err := observer.Leases(ctx, &o); err != nil {
-		return kubeapi.Refusal(err)
+		return kube.Refusal(err)
 	}
 	w.lookedAt = time.Now()
 	w.tell(w.timeline.Add(ownership.Look{Asked: asked, At: w.lookedAt, Leases: o.Leases, Managers: w.managers, Given: w.given}))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 // TestDocsListThePermissionsOfEveryVerb holds docs/permissions.md to the table of rights.

@@ -6,7 +6,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -29,15 +29,15 @@ provider to go back to: that is the point of no return.`,
 		Args: cobra.NoArgs,
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if b.run.Way.To != "" {
-			if err := checkOneOf("to", b.run.Way.To, transform.StageNames()...); err != nil {
+		if b.run.Planner.To != "" {
+			if err := checkOneOf("to", b.run.Planner.To, transform.StageNames()...); err != nil {
 				return err
 			}
 		}
-		return b.conduct(c.Context(), c, (*conduct.Run).Rollback)
+		return b.conduct(c.Context(), c, (*migrate.Run).Rollback)
 	}
 	b.flags(c)
-	c.Flags().StringVar(&b.run.Way.To, "to", "", "the stage behind which the cluster shall stand (default: before all)")
+	c.Flags().StringVar(&b.run.Planner.To, "to", "", "the stage behind which the cluster shall stand (default: before all)")
 	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "where the object does not tell how something was written before, take the usual form")
 	complete(c, "to", transform.StageNames())
 	return c

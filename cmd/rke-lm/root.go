@@ -19,9 +19,9 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/admission"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -185,7 +185,7 @@ func checkAccept(id string, more ...transform.Rule) error {
 	for _, d := range distros() {
 		rules = append(rules, d.Rules...)
 	}
-	rules = append(rules, admission.Rules()...)
+	rules = append(rules, preconditions.Rules()...)
 	return checkAcceptable(id, rules)
 }
 

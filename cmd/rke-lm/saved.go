@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/saved"
+	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -28,7 +29,7 @@ func (s *savedPlans) given() bool { return s.dir != "" }
 
 func (s *savedPlans) read() (err error) {
 	if s.given() {
-		s.plans, err = saved.Read(s.dir)
+		s.plans, err = planfolder.Read(s.dir)
 	}
 	return err
 }
@@ -38,7 +39,7 @@ func (s *savedPlans) unused() error {
 	if !s.given() || s.used.Load() {
 		return nil
 	}
-	return &failure{code: exitRefused, err: fmt.Errorf("%s: it holds no plan for these clusters; plan them with --out, or name other files", s.dir)}
+	return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it holds no plan for these clusters; plan them with --out, or name other files", s.dir)}
 }
 
 // checkNoChoice refuses flags of choice on the command line: a saved plan holds
@@ -87,7 +88,7 @@ func (a *applyOptions) savedTurns(f found) ([]turn, []transform.Manual, error) {
 	return turns, plan.Passed(moves, a.choice), nil
 }
 
-func (a *applyOptions) moves(plan transform.Saved, doc *yamledit.Document) ([]transform.Move, error) {
+func (a *applyOptions) moves(plan transform.Saved, doc *yamledit.Document) ([]transform.SavedStep, error) {
 	if a.undo != "" {
 		return plan.Back(doc, a.undo, a.choice.Through)
 	}

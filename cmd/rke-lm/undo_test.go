@@ -165,7 +165,7 @@ func moved(t *testing.T, doc *yamledit.Document, s transform.Saved, stages int, 
 }
 
 func firstEdit(p *transform.Plan) string {
-	return p.Steps[slices.IndexFunc(p.Steps, transform.Step.Changes)].Stage.Name
+	return p.Steps[slices.IndexFunc(p.Steps, transform.PlannedStage.Changes)].Stage.Name
 }
 
 func lastEdit(p *transform.Plan) string {

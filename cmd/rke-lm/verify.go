@@ -11,19 +11,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // verifyOptions are the flags of verify.
 type verifyOptions struct {
 	*options
-	choice   live.Choice
+	choice   verify.Choice
 	from     string
 	dump     string
 	snapshot string
@@ -124,7 +125,7 @@ func (v *verifyOptions) check() error {
 		return fmt.Errorf("--wait %s is no time; give a longer one, or leave it out", v.wait)
 	}
 	for _, id := range v.choice.Accept {
-		if err := checkAcceptable(id, live.Rules()); err != nil {
+		if err := checkAcceptable(id, verify.Rules()); err != nil {
 			return err
 		}
 	}
@@ -175,17 +176,17 @@ func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer) (
 		o, err := settled(ctx, observer, v.choice)
 		over := time.Now().Add(lookPause).After(end)
 		if err != nil {
-			if over || ctx.Err() != nil || !gone.bears(err) || !kubeapi.Pause(ctx, lookPause) {
+			if over || ctx.Err() != nil || !gone.bears(err) || !kube.Pause(ctx, lookPause) {
 				return nil, err
 			}
 			continue
 		}
 		gone.over()
-		errs := stopping(live.Judge(o, v.choice).Findings)
+		errs := stopping(verify.Evaluate(o, v.choice).Findings)
 		if errs != last && v.wait > 0 {
 			fmt.Fprintf(v.err, "errors: %d\n", errs)
 		}
-		if last = errs; errs == 0 || over || !kubeapi.Pause(ctx, lookPause) {
+		if last = errs; errs == 0 || over || !kube.Pause(ctx, lookPause) {
 			return o, nil
 		}
 	}
@@ -202,8 +203,8 @@ func stopping(findings []transform.Finding) (count int) {
 
 // settled looks once at everything, and at the leases until they show what they
 // have to.
-func settled(ctx context.Context, observer *observe.Observer, c live.Choice) (*observation.Observation, error) {
-	return observer.Settled(ctx, func(o *observation.Observation) bool { return live.Unsettled(o, c) }, leasePause)
+func settled(ctx context.Context, observer *observe.Observer, c verify.Choice) (*observation.Observation, error) {
+	return observer.Settled(ctx, func(o *observation.Observation) bool { return verify.Unsettled(o, c) }, leasePause)
 }
 
 // keep keeps the snapshot where it was asked for.
@@ -211,7 +212,7 @@ func (v *verifyOptions) keep(ctx context.Context, observer *observe.Observer, o 
 	if v.snapshot == "" {
 		return nil
 	}
-	s, place := o.Snapshot(live.Reached(o)), v.snapshot
+	s, place := o.Snapshot(verify.Reached(o)), v.snapshot
 	var err error
 	if v.snapshot == inCluster {
 		place = "the ConfigMap kube-system/" + observe.SnapshotName
@@ -226,14 +227,14 @@ func (v *verifyOptions) keep(ctx context.Context, observer *observe.Observer, o 
 }
 
 func (v *verifyOptions) show(o *observation.Observation) error {
-	shown := outputs.NewVerification(o, v.choice, live.Judge(o, v.choice))
+	shown := outputs.NewVerification(o, v.choice, verify.Evaluate(o, v.choice))
 	if v.output == "text" {
 		outputs.WriteVerification(v.out, v.palette(v.out), shown)
 	} else if err := v.options.dump(shown); err != nil {
 		return err
 	}
 	if !shown.OK {
-		return withCode(exitFound)
+		return withCode(exitcode.Found)
 	}
 	return nil
 }

@@ -15,10 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -155,7 +156,7 @@ func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		}
 		t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -205,7 +206,7 @@ func TestMigrateTakesAClusterOfRKEThereAndBack(t *testing.T) {
 			t.Errorf("a second one: %v %v", err, w.writes)
 		}
 		r := w.run(t, "three", said(t))
-		r.Way.Target.Canonical = true
+		r.Planner.Target.Canonical = true
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +224,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 		w := engineWorld(t)
 		t.Setenv("PATH", t.TempDir())
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
+		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
 			t.Fatalf("%v", err)
 		}
 		// Somebody runs it.
@@ -264,9 +265,9 @@ func valuesOf(t *testing.T, w *world) string {
 func TestTheShortWayOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := engineWorld(t)
-		for _, work := range []func(*conduct.Run, context.Context) error{(*conduct.Run).Migrate, (*conduct.Run).Rollback} {
+		for _, work := range []func(*migrate.Run, context.Context) error{(*migrate.Run).Migrate, (*migrate.Run).Rollback} {
 			r := w.run(t, "run", said(t))
-			r.Way.Target.NoLeaderMigration, r.Way.Target.Canonical = true, true
+			r.Planner.Target.NoLeaderMigration, r.Planner.Target.Canonical = true, true
 			if err := work(r, t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/rke2"
-	"github.com/rke-lm/rke-lm/transform/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 

@@ -21,15 +21,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/conduct"
 	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/course"
+	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
 // world is a Rancher with one cluster of RKE2, whose machines follow its object at
@@ -245,7 +245,7 @@ func (w *world) node(rw http.ResponseWriter, r *http.Request, name string) {
 }
 
 // run is a run over the cluster, as the command line makes it.
-func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *conduct.Run {
+func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *migrate.Run {
 	t.Helper()
 	server, err := rancher.Open(rancher.Source{URL: w.server.URL, TokenFile: w.rancher.TokenFile(t), Insecure: true, UserAgent: agent, Patience: defaultPatience, Dial: memnet.Dial})
 	if err != nil {
@@ -255,9 +255,9 @@ func (w *world) run(t *testing.T, agent string, say func(outputs.RunEvent)) *con
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &conduct.Run{
-		Server: server, Object: objects[0], Way: course.Way{Distro: w.distro, Target: transform.Target{EndState: transform.EndStateExternal}},
-		Timeout: 10 * time.Minute, Pause: lookAgain, Who: conduct.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
+	return &migrate.Run{
+		Server: server, Object: objects[0], Planner: route.Planner{Distro: w.distro, Target: transform.Target{EndState: transform.EndStateExternal}},
+		Timeout: 10 * time.Minute, Pause: lookAgain, Who: migrate.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )

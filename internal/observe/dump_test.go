@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/observe"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 // kubectl prints no list of a kind without objects among several, and an empty one of

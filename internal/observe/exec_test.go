@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -36,7 +36,7 @@ func execUser(command string) string {
 
 func asUser(t *testing.T, s *apitest.Server, user string) *observe.Observer {
 	t.Helper()
-	c, err := kubeapi.Connect(kubeapi.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, user), Patience: time.Minute})
+	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, user), Patience: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

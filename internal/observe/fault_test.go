@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
 
@@ -192,7 +192,7 @@ func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
 		start := time.Now()
 		_, err := observer(t, s, 30*time.Minute).Look(t.Context())
 		const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/permissions.md has the roles"
-		var denied *kubeapi.Denied
+		var denied *kube.Denied
 		if !errors.As(err, &denied) || err.Error() != want || time.Since(start) > 0 {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
@@ -220,7 +220,7 @@ func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
 		s.Fill(700)
 		s.Fault = often(1<<30, "continue=500", apitest.Fault{Status: 401})
 		o, err := observer(t, s, time.Minute).Look(t.Context())
-		var denied *kubeapi.Denied
+		var denied *kube.Denied
 		if o != nil || !errors.As(err, &denied) || !denied.Expired {
 			t.Errorf("%v", err)
 		}
@@ -242,8 +242,8 @@ func TestAnInterruptEndsALook(t *testing.T) {
 }
 
 func TestAServerThatIsNotThereIsSaid(t *testing.T) {
-	c, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: "testdata/no-such-file"})
-	if !errors.Is(err, kubeapi.ErrConfig) {
+	c, err := kube.Connect(kube.Connection{Kubeconfig: "testdata/no-such-file"})
+	if !errors.Is(err, kube.ErrConfig) {
 		t.Errorf("%v, %v", c, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 

@@ -18,17 +18,17 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 func observer(t testing.TB, s *apitest.Server, patience time.Duration) *observe.Observer {
 	t.Helper()
-	c, err := kubeapi.Connect(kubeapi.Connection{Dial: memnet.Dial, Kubeconfig: s.Kubeconfig(t), Patience: patience})
+	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.Kubeconfig(t), Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +55,8 @@ func TestALookReadsTheWholeCluster(t *testing.T) {
 		if got := s.Count("/nodes"); got != 3 {
 			t.Errorf("%d requests for nodes", got)
 		}
-		if live.Reached(o) != "install-ccm" {
-			t.Errorf("it shows %q", live.Reached(o))
+		if verify.Reached(o) != "install-ccm" {
+			t.Errorf("it shows %q", verify.Reached(o))
 		}
 		for _, n := range []int{0, 499, 500, 1202} {
 			if o.Nodes[n].Name != apitest.NodeName(n) {

@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 // usualPods selects managers that no workload makes: mirrors of static pods.
@@ -29,8 +29,8 @@ var usualPods = []string{
 
 // records returns the leases, and the newest time that the API server wrote into them.
 func (o *Observer) records(ctx context.Context) (records []observation.Lease, clock time.Time, err error) {
-	r := kubeapi.Resource{What: "list leases.coordination.k8s.io in kube-system", Path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", Kind: "LeaseList"}
-	records, err = kubeapi.Collect(ctx, o.Client, r, func(l *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
+	r := kube.Resource{What: "list leases.coordination.k8s.io in kube-system", Path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", Kind: "LeaseList"}
+	records, err = kube.Collect(ctx, o.Client, r, func(l *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
 		clock = newest(l, clock)
 		return keepLeases(l, kept)
 	})
@@ -130,22 +130,22 @@ func (o *Observer) podsWith(ctx context.Context, c choice) ([]observation.Manage
 	}
 	pods := resource{"", "pods", "PodList", url.Values{"labelSelector": {c.selector}}}
 	if c.namespace != "" {
-		managers, err := kubeapi.Collect(ctx, o.Client, pods.in(c.namespace), keep)
-		if c.namespace != managersNamespace && kubeapi.HasStatus(err, http.StatusForbidden) {
+		managers, err := kube.Collect(ctx, o.Client, pods.in(c.namespace), keep)
+		if c.namespace != managersNamespace && kube.HasStatus(err, http.StatusForbidden) {
 			o.narrow.add(pods.name)
 			return nil, nil
 		}
-		return managers, kubeapi.Joined([]error{err, failed})
+		return managers, kube.Joined([]error{err, failed})
 	}
 	managers, err := everywhere(ctx, o, pods, keep)
-	return managers, kubeapi.Joined([]error{err, failed})
+	return managers, kube.Joined([]error{err, failed})
 }
 
 // configMap reads the text of a ConfigMap; one that is not there has none. In
 // kube-system it has to be readable.
 func (o *Observer) configMap(ctx context.Context, namespace, name string) (configMap, error) {
 	m, err := o.getConfigMap(ctx, namespace, name)
-	if namespace != managersNamespace && kubeapi.HasStatus(err, http.StatusForbidden) {
+	if namespace != managersNamespace && kube.HasStatus(err, http.StatusForbidden) {
 		return configMap{denied: true}, nil
 	}
 	if err != nil || m == nil {
@@ -157,9 +157,9 @@ func (o *Observer) configMap(ctx context.Context, namespace, name string) (confi
 // getConfigMap returns nil for a ConfigMap that is not there.
 func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	var m corev1.ConfigMap
-	r := kubeapi.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/configmaps/" + url.PathEscape(name)}
-	err := kubeapi.Get(ctx, o.Client, r, "ConfigMap", &m, m.Unmarshal)
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
+	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/configmaps/" + url.PathEscape(name)}
+	err := kube.Get(ctx, o.Client, r, "ConfigMap", &m, m.Unmarshal)
+	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
 	return &m, err

@@ -11,7 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
 // resource is a kind of objects that lie in namespaces.
@@ -22,7 +22,7 @@ type resource struct {
 }
 
 // in is the list of one namespace; "" means all of them.
-func (r resource) in(namespace string) kubeapi.Resource {
+func (r resource) in(namespace string) kube.Resource {
 	path, what := "/api/v1/", "list "+r.name
 	if r.group != "" {
 		path, what = "/apis/"+r.group+"/v1/", what+"."+r.group
@@ -31,7 +31,7 @@ func (r resource) in(namespace string) kubeapi.Resource {
 		path += "namespaces/" + url.PathEscape(namespace) + "/"
 		what += " in " + namespace
 	}
-	return kubeapi.Resource{What: what, Path: path + r.name, Kind: r.kind, Query: r.query}
+	return kube.Resource{What: what, Path: path + r.name, Kind: r.kind, Query: r.query}
 }
 
 // everywhere lists what lies in all namespaces, or in kube-system where no more is
@@ -42,13 +42,13 @@ func everywhere[T, L any, P interface {
 	metav1.ListInterface
 }](ctx context.Context, o *Observer, r resource, keep func(P, []T) []T) ([]T, error) {
 	if !o.narrow.has(r.name) {
-		found, err := kubeapi.Collect(ctx, o.Client, r.in(""), keep)
-		if !kubeapi.HasStatus(err, http.StatusForbidden) {
+		found, err := kube.Collect(ctx, o.Client, r.in(""), keep)
+		if !kube.HasStatus(err, http.StatusForbidden) {
 			return found, err
 		}
 		o.narrow.add(r.name)
 	}
-	return kubeapi.Collect(ctx, o.Client, r.in(managersNamespace), keep)
+	return kube.Collect(ctx, o.Client, r.in(managersNamespace), keep)
 }
 
 // narrow are the resources that may be listed in kube-system alone.

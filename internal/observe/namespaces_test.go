@@ -14,11 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 // move brings the cloud-controller-manager to another namespace, as the chart's value
@@ -59,7 +59,7 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 		if len(o.Managers) != 6 || names[0] != "aws-ccm/pods/aws-cloud-controller-manager-0" || len(o.DaemonSets) != 1 || o.DaemonSets[0].Namespace != "aws-ccm" || o.KubeSystemOnly {
 			t.Errorf("%v, %+v, %t", names, o.DaemonSets, o.KubeSystemOnly)
 		}
-		if v := live.Judge(o, live.Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		if v := verify.Evaluate(o, verify.Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 			t.Errorf("%+v", v.Findings)
 		}
 		for _, r := range s.Requests {
@@ -81,7 +81,7 @@ func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
 			c := &s.Pods[i].Spec.Containers[0]
 			c.Args = slices.DeleteFunc(c.Args, func(a string) bool { return strings.Contains(a, "leader-migration") })
 		}
-		v := live.Judge(look(t, s), live.Choice{})
+		v := verify.Evaluate(look(t, s), verify.Choice{})
 		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "two-owners" && f.Stops() }) {
 			t.Errorf("%+v", v)
 		}
@@ -95,7 +95,7 @@ func TestTheAuthorizerIsAskedForTheAccountOfTheNamespace(t *testing.T) {
 		move(s, "aws-ccm")
 		const user = "system:serviceaccount:aws-ccm:cloud-controller-manager"
 		s.Denied[user] = true
-		v := live.Judge(look(t, s), live.Choice{})
+		v := verify.Evaluate(look(t, s), verify.Choice{})
 		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
 			return f.Rule == "lease-rbac-missing" && strings.Contains(f.Message, user)
 		}) {
@@ -135,8 +135,8 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 			if !o.KubeSystemOnly || len(o.Managers) != 6 || len(o.DaemonSets) != 1 {
 				t.Errorf("%v: %t, %+v", denied, o.KubeSystemOnly, o.Managers)
 			}
-			v := live.Judge(o, live.Choice{})
-			if !v.OK() || !slices.ContainsFunc(v.NotJudged, func(n live.NotJudged) bool {
+			v := verify.Evaluate(o, verify.Choice{})
+			if !v.OK() || !slices.ContainsFunc(v.NotJudged, func(n verify.NotJudged) bool {
 				return n.Rule == "two-owners" && !n.Needed && strings.Contains(n.Why, "outside kube-system")
 			}) {
 				t.Errorf("%v: %+v", denied, v)
@@ -191,7 +191,7 @@ func TestAConfigurationInAnotherNamespaceIsReadOrSaidToBeDenied(t *testing.T) {
 					t.Errorf("%t: %+v", denied, m)
 				}
 			}
-			if unknown := live.Judge(o, live.Choice{}).Now.Unknown; denied != strings.Contains(unknown, "get configmaps in aws-ccm is not allowed") {
+			if unknown := verify.Evaluate(o, verify.Choice{}).Now.Unknown; denied != strings.Contains(unknown, "get configmaps in aws-ccm is not allowed") {
 				t.Errorf("%t: %q", denied, unknown)
 			}
 		})
@@ -205,7 +205,7 @@ func TestWithoutRightsInKubeSystemNothingIsJudged(t *testing.T) {
 		s.Fill(3)
 		s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, strings.HasSuffix(r.URL.Path, "/daemonsets")) }
 		_, err := observer(t, s, time.Minute).Look(t.Context())
-		if denied, is := err.(*kubeapi.Denied); !is || !slices.Equal(denied.Missing, []string{"list daemonsets.apps in kube-system"}) {
+		if denied, is := err.(*kube.Denied); !is || !slices.Equal(denied.Missing, []string{"list daemonsets.apps in kube-system"}) {
 			t.Errorf("%v", err)
 		}
 	})

@@ -13,13 +13,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 type machineList struct {
-	kubeapi.CustomList
+	kube.CustomList
 	Items []json.RawMessage `json:"items"`
 }
 
@@ -38,12 +38,12 @@ func (o *Observer) readPlans(ctx context.Context, out *observation.Observation) 
 	}
 	plans := make([]*observation.MachinePlan, len(refs))
 	var closed sync.Map // namespaces in which Secrets may not be read
-	err = kubeapi.ForEach(len(refs), func(i int) (err error) {
+	err = kube.ForEach(len(refs), func(i int) (err error) {
 		if _, is := closed.Load(refs[i].namespace); is {
 			return nil
 		}
 		plans[i], err = o.plan(ctx, refs[i])
-		if kubeapi.HasStatus(err, http.StatusForbidden) {
+		if kube.HasStatus(err, http.StatusForbidden) {
 			closed.Store(refs[i].namespace, true)
 		}
 		return err
@@ -58,9 +58,9 @@ func (o *Observer) readPlans(ctx context.Context, out *observation.Observation) 
 
 // planRefs lists the machines of all clusters that have plans, sorted.
 func (o *Observer) planRefs(ctx context.Context) ([]planRef, error) {
-	r := kubeapi.Resource{What: "list machines.cluster.x-k8s.io", Path: "/apis/cluster.x-k8s.io/v1beta1/machines", Kind: "MachineList", JSONOnly: true}
+	r := kube.Resource{What: "list machines.cluster.x-k8s.io", Path: "/apis/cluster.x-k8s.io/v1beta1/machines", Kind: "MachineList", JSONOnly: true}
 	var wrong error
-	refs, err := kubeapi.Collect(ctx, o.Client, r, func(l *machineList, kept []planRef) []planRef {
+	refs, err := kube.Collect(ctx, o.Client, r, func(l *machineList, kept []planRef) []planRef {
 		for _, raw := range l.Items {
 			var in struct {
 				metav1.ObjectMeta `json:"metadata"`
@@ -81,7 +81,7 @@ func (o *Observer) planRefs(ctx context.Context) ([]planRef, error) {
 
 // plan reads one; nil where Rancher has made none yet.
 func (o *Observer) plan(ctx context.Context, ref planRef) (*observation.MachinePlan, error) {
-	secret, err := kubeapi.GetSecret(ctx, o.Client, ref.namespace, ref.name)
+	secret, err := kube.GetSecret(ctx, o.Client, ref.namespace, ref.name)
 	p := rollout.PlanOf(ref.machine, secret)
 	if err != nil || p == nil {
 		return nil, err

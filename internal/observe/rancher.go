@@ -12,14 +12,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 // controlPlaneList is as much of RKEControlPlanes as tells whether they settled.
 type controlPlaneList struct {
-	kubeapi.CustomList
+	kube.CustomList
 	Items []controlPlane `json:"items"`
 }
 
@@ -39,8 +39,8 @@ func (o *Observer) readRancher(ctx context.Context, out *observation.Observation
 	if there, err := o.isRancher(ctx); !there || err != nil {
 		return err
 	}
-	r := kubeapi.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true}
-	out.ControlPlanes, err = kubeapi.Collect(ctx, o.Client, r, keepControlPlanes)
+	r := kube.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true}
+	out.ControlPlanes, err = kube.Collect(ctx, o.Client, r, keepControlPlanes)
 	if err != nil || len(out.ControlPlanes) == 0 {
 		return withheld(out, err)
 	}
@@ -49,8 +49,8 @@ func (o *Observer) readRancher(ctx context.Context, out *observation.Observation
 
 // withheld notes the rights whose lack an error tells of, and returns any other error.
 func withheld(out *observation.Observation, err error) error {
-	err = kubeapi.Refusal(err)
-	var denied *kubeapi.Denied
+	err = kube.Refusal(err)
+	var denied *kube.Denied
 	if !errors.As(err, &denied) || denied.Expired {
 		return err
 	}
@@ -61,8 +61,8 @@ func withheld(out *observation.Observation, err error) error {
 // isRancher asks what everybody may ask: without the right to list something, it
 // cannot be told whether there is such a thing.
 func (o *Observer) isRancher(ctx context.Context) (bool, error) {
-	_, err := o.Do(ctx, kubeapi.Request{What: "get the resources of rke.cattle.io", Method: http.MethodGet, Path: "/apis/rke.cattle.io/v1", Accept: "application/json"})
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
+	_, err := o.Do(ctx, kube.Request{What: "get the resources of rke.cattle.io", Method: http.MethodGet, Path: "/apis/rke.cattle.io/v1", Accept: "application/json"})
+	if kube.HasStatus(err, http.StatusNotFound) {
 		return false, nil
 	}
 	return err == nil, err

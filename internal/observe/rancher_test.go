@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 const rancherList = `{"apiVersion":"rke.cattle.io/v1","kind":"RKEControlPlaneList","metadata":{},"items":[
@@ -96,8 +96,8 @@ func TestWhatMayNotBeSeenOfRancherIsNotJudgedAndFailsNothing(t *testing.T) {
 			if !slices.Equal(o.Withheld, []string{want}) {
 				t.Errorf("%s: %v", part, o.Withheld)
 			}
-			v := live.Judge(o, live.Choice{})
-			i := slices.IndexFunc(v.NotJudged, func(n live.NotJudged) bool { return n.Rule == "cluster-not-settled" })
+			v := verify.Evaluate(o, verify.Choice{})
+			i := slices.IndexFunc(v.NotJudged, func(n verify.NotJudged) bool { return n.Rule == "cluster-not-settled" })
 			if i < 0 || !strings.Contains(v.NotJudged[i].Why, want) {
 				t.Errorf("%s: %+v, %+v", part, v.NotJudged, v.Findings)
 			}

@@ -13,17 +13,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
 const managersNamespace = leadermigration.Namespace
 
 // Observer looks at one cluster; it remembers how the leases moved.
 type Observer struct {
-	*kubeapi.Client
+	*kube.Client
 	// AllPods also reads the pods of all namespaces, for volumes that they name.
 	AllPods bool
 	// Before is compared with in place of the snapshot that the cluster keeps.
@@ -90,7 +90,7 @@ func atOnce(asks ...func() error) error {
 		all.Go(func() { errs[i] = ask() })
 	}
 	all.Wait()
-	return kubeapi.Joined(errs)
+	return kube.Joined(errs)
 }
 
 // Again looks at the managers and the leases again, until both are of one moment.
@@ -104,7 +104,7 @@ func (o *Observer) Again(ctx context.Context, out *observation.Observation) erro
 			return nil
 		}
 	}
-	return &kubeapi.Unreached{What: "look at the managers and the leases", Err: errSlow}
+	return &kube.Unreached{What: "look at the managers and the leases", Err: errSlow}
 }
 
 // mark notes whose containers were replaced, once managers and leases are both there.
@@ -125,8 +125,8 @@ func (o *Observer) Leases(ctx context.Context, out *observation.Observation) err
 }
 
 func (o *Observer) readNodes(ctx context.Context, out *observation.Observation) (err error) {
-	r := kubeapi.Resource{What: "list nodes", Path: "/api/v1/nodes", Kind: "NodeList"}
-	out.Nodes, err = kubeapi.Collect(ctx, o.Client, r, func(l *corev1.NodeList, kept []observation.Node) []observation.Node { return keepNodes(l, kept) })
+	r := kube.Resource{What: "list nodes", Path: "/api/v1/nodes", Kind: "NodeList"}
+	out.Nodes, err = kube.Collect(ctx, o.Client, r, func(l *corev1.NodeList, kept []observation.Node) []observation.Node { return keepNodes(l, kept) })
 	return err
 }
 
@@ -134,24 +134,24 @@ func (o *Observer) readNodes(ctx context.Context, out *observation.Observation) 
 func (o *Observer) readStorage(ctx context.Context, out *observation.Observation) error {
 	return together(ctx, out,
 		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := kubeapi.Resource{What: "list persistentvolumes", Path: "/api/v1/persistentvolumes", Kind: "PersistentVolumeList"}
-			out.Volumes, err = kubeapi.Collect(ctx, o.Client, r, keepVolumes)
+			r := kube.Resource{What: "list persistentvolumes", Path: "/api/v1/persistentvolumes", Kind: "PersistentVolumeList"}
+			out.Volumes, err = kube.Collect(ctx, o.Client, r, keepVolumes)
 			if err != nil || !o.AllPods {
 				return err
 			}
-			r = kubeapi.Resource{What: "list pods", Path: "/api/v1/pods", Kind: "PodList"}
-			pods, err := kubeapi.Collect(ctx, o.Client, r, keepInline)
+			r = kube.Resource{What: "list pods", Path: "/api/v1/pods", Kind: "PodList"}
+			pods, err := kube.Collect(ctx, o.Client, r, keepInline)
 			out.Volumes = append(out.Volumes, pods...)
 			return err
 		},
 		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := kubeapi.Resource{What: "list storageclasses.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/storageclasses", Kind: "StorageClassList"}
-			out.StorageClasses, err = kubeapi.Collect(ctx, o.Client, r, keepClasses)
+			r := kube.Resource{What: "list storageclasses.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/storageclasses", Kind: "StorageClassList"}
+			out.StorageClasses, err = kube.Collect(ctx, o.Client, r, keepClasses)
 			return err
 		},
 		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := kubeapi.Resource{What: "list csinodes.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/csinodes", Kind: "CSINodeList", Cached: true}
-			out.Drivers, err = kubeapi.Collect(ctx, o.Client, r, func(l *storagev1.CSINodeList, kept []observation.NodeDrivers) []observation.NodeDrivers {
+			r := kube.Resource{What: "list csinodes.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/csinodes", Kind: "CSINodeList", Cached: true}
+			out.Drivers, err = kube.Collect(ctx, o.Client, r, func(l *storagev1.CSINodeList, kept []observation.NodeDrivers) []observation.NodeDrivers {
 				return keepDrivers(l, kept)
 			})
 			return err
@@ -160,8 +160,8 @@ func (o *Observer) readStorage(ctx context.Context, out *observation.Observation
 
 // readVersion asks for the version, which everybody may see.
 func (o *Observer) readVersion(ctx context.Context, out *observation.Observation) error {
-	r := kubeapi.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Accept: "application/json"}
-	return o.Read(ctx, r, func(a kubeapi.Answer) (err error) {
+	r := kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Accept: "application/json"}
+	return o.Read(ctx, r, func(a kube.Answer) (err error) {
 		out.Version, err = gitVersion(a.Body)
 		return err
 	})

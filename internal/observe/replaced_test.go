@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 // contain gives the pod of the first kube-controller-manager, which holds both leases,

@@ -12,17 +12,17 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 var errNoVersion = errors.New("the answer is no version of Kubernetes")
 
 // readReviews asks what the identities of the managers may do with their leases.
 func (o *Observer) readReviews(ctx context.Context, out *observation.Observation) error {
-	out.Reviews = live.Questions(out.Managers)
+	out.Reviews = verify.Questions(out.Managers)
 	asks := make([]func() error, len(out.Reviews))
 	for i := range asks {
 		r := &out.Reviews[i]
@@ -46,7 +46,7 @@ func (o *Observer) mayLock(ctx context.Context, user, verb, lease string) (bool,
 		return false, err
 	}
 	var said authorizationv1.SubjectAccessReview
-	r := kubeapi.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: body}
-	err = kubeapi.Get(ctx, o.Client, r, "SubjectAccessReview", &said, said.Unmarshal)
+	r := kube.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: body}
+	err = kube.Get(ctx, o.Client, r, "SubjectAccessReview", &said, said.Unmarshal)
 	return said.Status.Allowed, err
 }

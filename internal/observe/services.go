@@ -12,18 +12,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 // readServices also reads why Services are pending, if some are.
 func (o *Observer) readServices(ctx context.Context, out *observation.Observation) (err error) {
-	r := kubeapi.Resource{What: "list services", Path: "/api/v1/services", Kind: "ServiceList"}
-	if out.Services, err = kubeapi.Collect(ctx, o.Client, r, keepServices); err != nil {
+	r := kube.Resource{What: "list services", Path: "/api/v1/services", Kind: "ServiceList"}
+	if out.Services, err = kube.Collect(ctx, o.Client, r, keepServices); err != nil {
 		return err
 	}
 	events, err := o.warnings(ctx, pending(out.Services))
-	var denied *kubeapi.Denied
+	var denied *kube.Denied
 	if out.EventsDenied = errors.As(err, &denied) && !denied.Expired; out.EventsDenied {
 		return nil // that a Service is pending shows all the same
 	}
@@ -63,8 +63,8 @@ func (o *Observer) warnings(ctx context.Context, about []observation.Service) ([
 // events reads Warning Events about Services below a path.
 func (o *Observer) events(ctx context.Context, path string, more ...string) ([]corev1.Event, error) {
 	fields := append([]string{"involvedObject.kind=" + observation.Services, "type=" + corev1.EventTypeWarning}, more...)
-	r := kubeapi.Resource{What: "list events", Path: path, Kind: "EventList", Query: url.Values{"fieldSelector": {strings.Join(fields, ",")}}}
-	return kubeapi.Collect(ctx, o.Client, r, func(l *corev1.EventList, kept []corev1.Event) []corev1.Event {
+	r := kube.Resource{What: "list events", Path: path, Kind: "EventList", Query: url.Values{"fieldSelector": {strings.Join(fields, ",")}}}
+	return kube.Collect(ctx, o.Client, r, func(l *corev1.EventList, kept []corev1.Event) []corev1.Event {
 		return append(kept, l.Items...)
 	})
 }

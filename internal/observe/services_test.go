@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 // balanced is a Service of type LoadBalancer that has none.

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
 const (
@@ -50,7 +50,7 @@ func (o *Observer) Settled(ctx context.Context, unsettled func(*observation.Obse
 		return nil, err
 	}
 	start := time.Now()
-	for end := start.Add(settleTime(out)); unsettled(out) && time.Now().Before(end) && kubeapi.Pause(ctx, every); {
+	for end := start.Add(settleTime(out)); unsettled(out) && time.Now().Before(end) && kube.Pause(ctx, every); {
 		if err := o.Again(ctx, out); err != nil {
 			return nil, err
 		}
@@ -58,9 +58,9 @@ func (o *Observer) Settled(ctx context.Context, unsettled func(*observation.Obse
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, &kubeapi.Unreached{What: followed, Err: ctx.Err()}
+		return nil, &kube.Unreached{What: followed, Err: ctx.Err()}
 	case unsettled(out):
-		return nil, &kubeapi.Unreached{What: followed, Err: errUnsettled}
+		return nil, &kube.Unreached{What: followed, Err: errUnsettled}
 	}
 	return out, nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 // Whether the holder of a long lease is dead shows at the end of the lease, and that

@@ -18,8 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 
 // ErrKept says that a snapshot is there already: the one from before the
 // migration is never overwritten.
-var ErrKept = errors.New("there is a snapshot already")
+var ErrKept = exitcode.New(exitcode.Refused, "there is a snapshot already")
 
 // largest is what a ConfigMap may hold (k8s.io/kubernetes/pkg/apis/core/validation),
 // and largestText far more than fits into that as text.
@@ -75,18 +76,18 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observation.Snapshot) err
 	if err != nil {
 		return err
 	}
-	_, err = o.Do(ctx, kubeapi.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: "/api/v1/namespaces/kube-system/configmaps", Body: body})
-	if kubeapi.HasStatus(err, http.StatusConflict) {
+	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: "/api/v1/namespaces/kube-system/configmaps", Body: body})
+	if kube.HasStatus(err, http.StatusConflict) {
 		return o.kept(ctx, packed)
 	}
-	return kubeapi.Joined([]error{err})
+	return kube.Joined([]error{err})
 }
 
 // kept accepts a snapshot that an earlier try has written, whose answer got lost.
 func (o *Observer) kept(ctx context.Context, packed []byte) error {
 	m, err := o.getConfigMap(ctx, managersNamespace, SnapshotName)
 	if err != nil {
-		return kubeapi.Joined([]error{err})
+		return kube.Joined([]error{err})
 	}
 	if m != nil && bytes.Equal(m.BinaryData[snapshotKey], packed) {
 		return nil

@@ -18,10 +18,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 func packed(text string) []byte {
@@ -54,7 +54,7 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 				s.ConfigMaps[observe.SnapshotName] = corev1.ConfigMap{BinaryData: c.data}
 				ob := observer(t, s, time.Second)
 				_, err := ob.Look(t.Context())
-				var lost *kubeapi.Unreached
+				var lost *kube.Unreached
 				if err == nil || errors.As(err, &lost) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--against FILE, or delete the ConfigMap") {
 					t.Error(err)
 				}

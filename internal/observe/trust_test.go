@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -43,7 +43,7 @@ func TestATokenInAFileIsReadAgain(t *testing.T) {
 			}
 			return apitest.Fault{Status: 401}
 		}
-		c, err := kubeapi.Connect(kubeapi.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), Patience: 5 * time.Minute})
+		c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), Patience: 5 * time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestARightThatWasReviewedIsAskedForAgain(t *testing.T) {
 		s.Fill(3)
 		ob := observer(t, s, 5*time.Minute)
 		s.Fault = forbidden(1)
-		var denied *kubeapi.Denied
+		var denied *kube.Denied
 		if _, err := ob.Look(t.Context()); !errors.As(err, &denied) {
 			t.Errorf("without a review: %v", err)
 		}

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -29,8 +29,8 @@ func (s *Server) explained(err error) error {
 	if errors.As(err, new(*advised)) {
 		return err
 	}
-	err = kubeapi.Refusal(err)
-	var denied *kubeapi.Denied
+	err = kube.Refusal(err)
+	var denied *kube.Denied
 	var authority x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &denied) && denied.Expired:

@@ -8,14 +8,14 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/admission"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 )
 
 // Around reads what tells whether an object may be changed now; how far its last
 // change has come is Rollout's to tell.
-func (s *Server) Around(ctx context.Context, o Object) (admission.Seen, error) {
-	seen := admission.Seen{Title: o.Title(), Object: o.Raw}
+func (s *Server) Around(ctx context.Context, o Object) (preconditions.Seen, error) {
+	seen := preconditions.Seen{Title: o.Title(), Object: o.Raw}
 	if o.Distro == RKE1 {
 		return seen, nil
 	}
@@ -23,7 +23,7 @@ func (s *Server) Around(ctx context.Context, o Object) (admission.Seen, error) {
 	if seen.ControlPlane, err = s.controlPlane(ctx, o); err != nil {
 		return seen, s.explained(err)
 	}
-	seen.Infrastructure, err = s.optional(ctx, kubeapi.Request{
+	seen.Infrastructure, err = s.optional(ctx, kube.Request{
 		What: "get clusters.cluster.x-k8s.io", Method: http.MethodGet,
 		Path: "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/clusters/" + url.PathEscape(o.Name),
 	}, "Cluster")

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
 // CurrentServer stands for the server that Rancher's command line uses.
@@ -37,7 +37,7 @@ type servers struct {
 }
 
 // login takes a server of Rancher's command line.
-func (s Source) login(c *kubeapi.Connection) error {
+func (s Source) login(c *kube.Connection) error {
 	file, err := configFile()
 	if err != nil {
 		return err

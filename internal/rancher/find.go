@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 // Query says which clusters are meant; the zero Query means all.
@@ -100,7 +100,7 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 	switch {
 	case unseen(err) && !s.hasClusters(ctx):
 		return Object{}, ErrNoRancher
-	case kubeapi.HasStatus(err, http.StatusNotFound):
+	case kube.HasStatus(err, http.StatusNotFound):
 		return Object{}, fmt.Errorf("%w: %s/%s; rke-lm status lists the clusters of a Rancher", ErrNone, namespace, name)
 	case err != nil || isSet(h.Spec.RKEConfig) || !engineID.MatchString(o.ID):
 		return o, err
@@ -116,11 +116,11 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 func (s *Server) behind(ctx context.Context, o Object) (Object, error) {
 	engine, h, err := s.get(ctx, Object{Distro: RKE1, Name: o.ID})
 	switch {
-	case kubeapi.HasStatus(err, http.StatusNotFound):
+	case kube.HasStatus(err, http.StatusNotFound):
 		return o, nil
-	case kubeapi.HasStatus(err, http.StatusForbidden):
+	case kube.HasStatus(err, http.StatusForbidden):
 		right := rights.Right{Group: rights.Gate.Group, Resource: rights.Gate.Resource, Name: o.ID, Verb: rights.Gate.Verb}
-		return o, s.hiding(&kubeapi.Denied{Missing: []string{right.String()}})
+		return o, s.hiding(&kube.Denied{Missing: []string{right.String()}})
 	case isGate(err):
 		return o, s.hiding(err)
 	case err != nil:
@@ -133,7 +133,7 @@ func (s *Server) behind(ctx context.Context, o Object) (Object, error) {
 
 // unseen reports whether there is nothing, or nothing that the user may see.
 func unseen(err error) bool {
-	return kubeapi.HasStatus(err, http.StatusNotFound, http.StatusForbidden)
+	return kube.HasStatus(err, http.StatusNotFound, http.StatusForbidden)
 }
 
 // Get reads an object again. It fails with *Stale when it is gone, or when another
@@ -141,7 +141,7 @@ func unseen(err error) bool {
 func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 	now, _, err := s.get(ctx, o)
 	switch {
-	case kubeapi.HasStatus(err, http.StatusNotFound):
+	case kube.HasStatus(err, http.StatusNotFound):
 		return o, &Stale{Title: o.Title(), What: "is gone"}
 	case err != nil:
 		return o, s.explained(err)
@@ -154,7 +154,7 @@ func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 func (s *Server) get(ctx context.Context, o Object) (Object, head, error) {
 	var body []byte
 	err := s.PastGate(ctx, o.path(), func() error {
-		a, err := s.local.Object(ctx, kubeapi.Request{What: "get " + o.resource(), Method: http.MethodGet, Path: o.path()}, "Cluster")
+		a, err := s.local.Object(ctx, kube.Request{What: "get " + o.resource(), Method: http.MethodGet, Path: o.path()}, "Cluster")
 		body = a.Body
 		return err
 	})
@@ -163,7 +163,7 @@ func (s *Server) get(ctx context.Context, o Object) (Object, head, error) {
 	}
 	now, h, err := read(o.Distro, body)
 	if err != nil {
-		return o, h, &kubeapi.Unreached{What: "get " + o.resource(), Err: err}
+		return o, h, &kube.Unreached{What: "get " + o.resource(), Err: err}
 	}
 	return now, h, nil
 }

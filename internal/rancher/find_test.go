@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
@@ -170,9 +170,9 @@ func TestWhatAnswersIsARancherOrAnError(t *testing.T) {
 	}
 }
 
-func denied(err error) bool    { return errors.As(err, new(*kubeapi.Denied)) }
-func failed(err error) bool    { return errors.As(err, new(*kubeapi.Failure)) }
-func unreached(err error) bool { return errors.As(err, new(*kubeapi.Unreached)) }
+func denied(err error) bool    { return errors.As(err, new(*kube.Denied)) }
+func failed(err error) bool    { return errors.As(err, new(*kube.Failure)) }
+func unreached(err error) bool { return errors.As(err, new(*kube.Unreached)) }
 
 func TestAnotherClusterIsReachedThroughRancherAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -186,11 +186,11 @@ func TestAnotherClusterIsReachedThroughRancherAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := c.Do(t.Context(), kubeapi.Request{What: "get the version", Method: http.MethodGet, Path: "/version"})
+		a, err := c.Do(t.Context(), kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version"})
 		if err != nil || !strings.Contains(string(a.Body), `"/version"`) {
 			t.Errorf("%v %s", err, a.Body)
 		}
-		direct := &Server{local: &kubeapi.Client{}}
+		direct := &Server{local: &kube.Client{}}
 		if _, err := direct.Downstream("c-m-8kqlhbsd"); err == nil || !strings.Contains(err.Error(), "--rancher-url") {
 			t.Errorf("%v", err)
 		}

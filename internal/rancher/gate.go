@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 const (
@@ -27,7 +27,7 @@ var errNoReason = fmt.Errorf("403 without a reason from Rancher, although its AP
 
 // PastGate makes a request to Rancher's own cluster, and finds the reason where Rancher
 // itself refuses it and gives none: the token is not accepted any more, or the user
-// lacks [rights.Gate]. It fails with *kubeapi.Failure and *kubeapi.Denied then.
+// lacks [rights.Gate]. It fails with *kube.Failure and *kube.Denied then.
 //
 // Rancher refuses management.cattle.io so, and nothing else (rancher
 // pkg/api/steve/proxy/proxy.go, authLocalCluster: 2.6.10 and later, but not 2.7.0). It
@@ -37,16 +37,16 @@ func (s *Server) PastGate(ctx context.Context, path string, do func() error) err
 	end := time.Now().Add(gateTime)
 	for {
 		err := do()
-		if !kubeapi.Gated(err) || !strings.HasPrefix(path, management) {
+		if !kube.Gated(err) || !strings.HasPrefix(path, management) {
 			return err
 		}
 		switch may, asked := s.may(ctx, rights.Gate); {
 		case asked != nil:
 			return asked
 		case !may:
-			return &kubeapi.Denied{Missing: []string{rights.Gate.String()}}
-		case time.Now().After(end) || !kubeapi.Pause(ctx, gatePause):
-			return &kubeapi.Unreached{What: "reach management.cattle.io", Err: errNoReason}
+			return &kube.Denied{Missing: []string{rights.Gate.String()}}
+		case time.Now().After(end) || !kube.Pause(ctx, gatePause):
+			return &kube.Unreached{What: "reach management.cattle.io", Err: errNoReason}
 		}
 	}
 }
@@ -55,9 +55,9 @@ func (s *Server) PastGate(ctx context.Context, path string, do func() error) err
 // A Rancher of an older version, and an API server that is not reached through one, ask
 // for no such right.
 func (s *Server) gated(ctx context.Context) (bool, error) {
-	_, err := s.local.Do(ctx, kubeapi.Request{What: rights.Gate.String(), Method: http.MethodGet, Path: managed + "/" + rights.Gate.Name, Accept: "application/json"})
-	if err == nil || kubeapi.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
-		return kubeapi.Gated(err), nil
+	_, err := s.local.Do(ctx, kube.Request{What: rights.Gate.String(), Method: http.MethodGet, Path: managed + "/" + rights.Gate.Name, Accept: "application/json"})
+	if err == nil || kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
+		return kube.Gated(err), nil
 	}
 	return false, err
 }

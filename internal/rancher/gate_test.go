@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 const gate = "get clusters.management.cattle.io local"
@@ -144,7 +144,7 @@ func withExpired(t *testing.T) (*ranchertest.Server, *Server, Object, string) {
 func TestAnExpiredTokenIsNotTakenForAMissingRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, expired, o, _ := withExpired(t)
-		var d *kubeapi.Denied
+		var d *kube.Denied
 		if _, err := expired.Get(t.Context(), o); !errors.As(err, &d) || !d.Expired {
 			t.Errorf("%v", err)
 		}

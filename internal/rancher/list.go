@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 // Incomplete says which clusters the user may not see; the others were found.
@@ -24,7 +24,7 @@ type Incomplete struct{ Unseen []Unseen }
 // Unseen is a cluster, or a kind of clusters, that the user may not see.
 type Unseen struct {
 	Title string
-	Err   error // why; a *kubeapi.Denied is in it
+	Err   error // why; a *kube.Denied is in it
 }
 
 func (i *Incomplete) Error() string {
@@ -51,7 +51,7 @@ func (s *Server) hiding(err error) error {
 
 // rawList is a list of objects, each as the server wrote it.
 type rawList struct {
-	kubeapi.CustomList
+	kube.CustomList
 	Items []json.RawMessage `json:"items"`
 }
 
@@ -63,10 +63,10 @@ func (s *Server) all(ctx context.Context, selector string) ([]Object, []Unseen, 
 		return nil, nil, ErrNoRancher
 	}
 	managed, errManaged := s.list(ctx, "clusters.management.cattle.io", managed, selector)
-	if kubeapi.HasStatus(errManaged, http.StatusNotFound) {
+	if kube.HasStatus(errManaged, http.StatusNotFound) {
 		errManaged = nil // provisioning alone, as without the multi-cluster manager
 	}
-	refusal := kubeapi.Joined([]error{err, errManaged})
+	refusal := kube.Joined([]error{err, errManaged})
 	var hidden []Unseen
 	switch {
 	case refusal == nil:
@@ -83,13 +83,13 @@ func (s *Server) all(ctx context.Context, selector string) ([]Object, []Unseen, 
 
 // lacks reports whether the user lacks a right.
 func lacks(err error) bool {
-	var d *kubeapi.Denied
+	var d *kube.Denied
 	return errors.As(err, &d) && !d.Expired
 }
 
 // isGate reports whether Rancher lets the user reach management.cattle.io not at all.
 func isGate(err error) bool {
-	var d *kubeapi.Denied
+	var d *kube.Denied
 	return errors.As(err, &d) && slices.Contains(d.Missing, rights.Gate.String())
 }
 
@@ -124,12 +124,12 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 	}
 	if gated {
 		for _, o := range pointing {
-			hidden = append(hidden, Unseen{o.Title(), s.hiding(&kubeapi.Denied{Missing: []string{rights.Gate.String()}})})
+			hidden = append(hidden, Unseen{o.Title(), s.hiding(&kube.Denied{Missing: []string{rights.Gate.String()}})})
 		}
 		return list, hidden, nil
 	}
 	errs := make([]error, len(pointing))
-	_ = kubeapi.ForEach(len(pointing), func(i int) error {
+	_ = kube.ForEach(len(pointing), func(i int) error {
 		pointing[i], errs[i] = s.behind(ctx, pointing[i])
 		return nil
 	})
@@ -165,17 +165,17 @@ func engines(managed []json.RawMessage) (list []Object, ids map[string]known, er
 // hasClusters asks what everybody may ask: who has no right to list something is
 // refused even where there is no such thing.
 func (s *Server) hasClusters(ctx context.Context) bool {
-	_, err := s.local.Do(ctx, kubeapi.Request{What: "get the resources of provisioning.cattle.io", Method: http.MethodGet, Path: "/apis/provisioning.cattle.io/v1", Accept: "application/json"})
-	return !kubeapi.HasStatus(err, http.StatusNotFound)
+	_, err := s.local.Do(ctx, kube.Request{What: "get the resources of provisioning.cattle.io", Method: http.MethodGet, Path: "/apis/provisioning.cattle.io/v1", Accept: "application/json"})
+	return !kube.HasStatus(err, http.StatusNotFound)
 }
 
 func (s *Server) list(ctx context.Context, what, path, selector string) (items []json.RawMessage, err error) {
-	r := kubeapi.Resource{What: "list " + what, Path: path, Kind: "ClusterList", JSONOnly: true}
+	r := kube.Resource{What: "list " + what, Path: path, Kind: "ClusterList", JSONOnly: true}
 	if selector != "" {
 		r.Query = url.Values{"labelSelector": {selector}}
 	}
 	err = s.PastGate(ctx, path, func() (err error) {
-		items, err = kubeapi.Collect(ctx, s.local, r, func(l *rawList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
+		items, err = kube.Collect(ctx, s.local, r, func(l *rawList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
 		return err
 	})
 	return items, err

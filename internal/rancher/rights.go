@@ -12,8 +12,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 // Rights asks which of these rights the user has, and returns those that are
@@ -21,7 +21,7 @@ import (
 // lack of it. It changes nothing.
 func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Right, error) {
 	allowed := make([]bool, len(needed))
-	err := kubeapi.ForEach(len(needed), func(i int) (err error) {
+	err := kube.ForEach(len(needed), func(i int) (err error) {
 		allowed[i], err = s.may(ctx, needed[i])
 		return err
 	})
@@ -44,13 +44,13 @@ func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Ri
 	return missing, s.explained(err)
 }
 
-// Review fails with *kubeapi.Denied where the user lacks a right.
+// Review fails with *kube.Denied where the user lacks a right.
 func (s *Server) Review(ctx context.Context, needed []rights.Right) error {
 	missing, err := s.Rights(ctx, needed)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	denied := &kubeapi.Denied{}
+	denied := &kube.Denied{}
 	for _, r := range missing {
 		denied.Missing = append(denied.Missing, r.String())
 	}
@@ -77,7 +77,7 @@ func (s *Server) may(ctx context.Context, r rights.Right) (bool, error) {
 		return false, err
 	}
 	var said authorizationv1.SelfSubjectAccessReview
-	err = kubeapi.Get(ctx, client, kubeapi.Request{
+	err = kube.Get(ctx, client, kube.Request{
 		What: "create selfsubjectaccessreviews.authorization.k8s.io", Method: http.MethodPost,
 		Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", Body: body,
 	}, "SelfSubjectAccessReview", &said, said.Unmarshal)

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
-	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // clusterLabel names the cluster of a Machine.
@@ -49,16 +49,16 @@ func (s *Server) rollout(ctx context.Context, o Object) (seen rollout.Seen, err 
 
 // controlPlane reads the RKEControlPlane of a cluster; nil where there is none.
 func (s *Server) controlPlane(ctx context.Context, o Object) ([]byte, error) {
-	return s.optional(ctx, kubeapi.Request{
+	return s.optional(ctx, kube.Request{
 		What: "get rkecontrolplanes.rke.cattle.io", Method: http.MethodGet,
 		Path: "/apis/rke.cattle.io/v1/namespaces/" + url.PathEscape(o.Namespace) + "/rkecontrolplanes/" + url.PathEscape(o.Name),
 	}, "RKEControlPlane")
 }
 
 // optional reads what need not be there.
-func (s *Server) optional(ctx context.Context, r kubeapi.Request, kind string) ([]byte, error) {
+func (s *Server) optional(ctx context.Context, r kube.Request, kind string) ([]byte, error) {
 	a, err := s.local.Object(ctx, r, kind)
-	if kubeapi.HasStatus(err, http.StatusNotFound) {
+	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
 	return a.Body, err
@@ -66,13 +66,13 @@ func (s *Server) optional(ctx context.Context, r kubeapi.Request, kind string) (
 
 // machines lists the Machines of a cluster.
 func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
-	r := kubeapi.Resource{
+	r := kube.Resource{
 		What: "list machines.cluster.x-k8s.io", Kind: "MachineList", JSONOnly: true,
 		Path:  "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/machines",
 		Query: url.Values{"labelSelector": {clusterLabel + "=" + o.Name}},
 	}
 	var wrong error
-	list, err := kubeapi.Collect(ctx, s.local, r, func(l *rawList, kept []rollout.Machine) []rollout.Machine {
+	list, err := kube.Collect(ctx, s.local, r, func(l *rawList, kept []rollout.Machine) []rollout.Machine {
 		for _, raw := range l.Items {
 			m, err := rollout.ReadMachine(raw)
 			wrong = cmp.Or(wrong, err)
@@ -90,7 +90,7 @@ func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, err
 // plans fills in the plans of machines. Each Secret is read by its name: to list the
 // Secrets of the namespace opens those of all clusters in it.
 func (s *Server) plans(ctx context.Context, o Object, machines []rollout.Machine) error {
-	return kubeapi.ForEach(len(machines), func(i int) (err error) {
+	return kube.ForEach(len(machines), func(i int) (err error) {
 		machines[i].Plan, err = s.plan(ctx, o, machines[i])
 		return err
 	})
@@ -101,6 +101,6 @@ func (s *Server) plan(ctx context.Context, o Object, m rollout.Machine) (*rollou
 	if m.PlanSecret == "" {
 		return nil, nil
 	}
-	secret, err := kubeapi.GetSecret(ctx, s.local, o.Namespace, m.PlanSecret)
+	secret, err := kube.GetSecret(ctx, s.local, o.Namespace, m.PlanSecret)
 	return rollout.PlanOf(m.Name, secret), err
 }

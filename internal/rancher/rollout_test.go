@@ -11,9 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 func machine(name, cluster string) string {
@@ -62,13 +62,13 @@ func TestARolloutIsSeenAsRancherShowsIt(t *testing.T) {
 func TestManyMachinesArePlannedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
-		for i := range 3*kubeapi.AtOnce + 1 {
+		for i := range 3*kube.AtOnce + 1 {
 			name := fmt.Sprintf("m-%03d", i)
 			r.Put(t, machine(name, "orchard"))
 			r.Put(t, plan(name, `{}`, ""))
 		}
 		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
-		if err != nil || len(seen.Machines) != 3*kubeapi.AtOnce+1 || seen.ControlPlane != nil || r.Count("/secrets/") != 3*kubeapi.AtOnce+1 || r.Count("/secrets?") != 0 {
+		if err != nil || len(seen.Machines) != 3*kube.AtOnce+1 || seen.ControlPlane != nil || r.Count("/secrets/") != 3*kube.AtOnce+1 || r.Count("/secrets?") != 0 {
 			t.Fatalf("%v, %d machines, %d requests", err, len(seen.Machines), r.Count("/secrets/"))
 		}
 		for _, m := range seen.Machines {

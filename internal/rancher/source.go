@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
 // Source says where a Rancher is, in one of three ways: its URL, the configuration
@@ -27,18 +27,18 @@ type Source struct {
 	Insecure  bool
 	UserAgent string
 	Patience  time.Duration // for how long a request is tried again
-	Dial      kubeapi.Dial  // nil for the network of this machine
+	Dial      kube.Dial     // nil for the network of this machine
 }
 
 // TokenVariable holds the token of a Rancher.
 const TokenVariable = "RANCHER_TOKEN"
 
 // Server is a Rancher.
-type Server struct{ local *kubeapi.Client }
+type Server struct{ local *kube.Client }
 
 // Open finds a Rancher and its credentials; it does not speak to it yet.
 func Open(s Source) (*Server, error) {
-	c := kubeapi.Connection{
+	c := kube.Connection{
 		Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: s.UserAgent, Patience: s.Patience,
 		Authority: s.Authority, Insecure: s.Insecure, Dial: s.Dial,
 	}
@@ -58,7 +58,7 @@ func Open(s Source) (*Server, error) {
 			return nil, err
 		}
 	}
-	client, err := kubeapi.Connect(c)
+	client, err := kube.Connect(c)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s Source) renewed() string {
 }
 
 func oneToken(text, where, do string) (string, error) {
-	token, is := kubeapi.Token(text)
+	token, is := kube.Token(text)
 	if !is {
 		return "", fmt.Errorf("%s: not one token; %s", where, do)
 	}
@@ -99,10 +99,10 @@ func oneToken(text, where, do string) (string, error) {
 }
 
 // Local is the API server of Rancher's own cluster.
-func (s *Server) Local() *kubeapi.Client { return s.local }
+func (s *Server) Local() *kube.Client { return s.local }
 
 // Downstream is the API server of a cluster, by its ID, through Rancher.
-func (s *Server) Downstream(id string) (*kubeapi.Client, error) {
+func (s *Server) Downstream(id string) (*kube.Client, error) {
 	if c, through := s.local.Through(id); through {
 		return c, nil
 	}

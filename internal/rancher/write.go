@@ -10,7 +10,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 )
 
@@ -32,6 +33,9 @@ func (s *Stale) Error() string {
 	return fmt.Sprintf("%s: it %s; nothing was written: plan again, and run the command again", s.Title, s.What)
 }
 
+// ExitCode is that of a refusal: nothing was written.
+func (s *Stale) ExitCode() int { return exitcode.Refused }
+
 // Lost says that it is not known whether a change was written.
 type Lost struct {
 	Title string
@@ -41,6 +45,9 @@ type Lost struct {
 func (l *Lost) Error() string {
 	return fmt.Sprintf("%s: it is not known whether the change was written (%s); plan again, which shows it, and run the command again", l.Title, l.Err)
 }
+
+// ExitCode is that of a change whose answer did not arrive.
+func (l *Lost) ExitCode() int { return exitcode.Failed }
 
 func (l *Lost) Unwrap() error { return l.Err }
 
@@ -55,6 +62,9 @@ func (r *Rejected) Error() string {
 	return fmt.Sprintf("%s: the server does not take the change, and nothing was written: %s; correct the object, or ask who runs this Rancher", r.Title, r.Err)
 }
 
+// ExitCode is that of a refusal: nothing was written.
+func (r *Rejected) ExitCode() int { return exitcode.Refused }
+
 func (r *Rejected) Unwrap() error { return r.Err }
 
 // Altered says that the server has written something else than the change.
@@ -63,6 +73,9 @@ type Altered struct{ Title string }
 func (a *Altered) Error() string {
 	return fmt.Sprintf("%s: the change was written, and %s; look at the object and at the warnings of the server, before anything else is changed", a.Title, errAltered)
 }
+
+// ExitCode is that of a change that did not arrive as it is.
+func (a *Altered) ExitCode() int { return exitcode.Failed }
 
 // errAltered is for unknown fields, which the server drops, and for webhooks.
 var errAltered = errors.New("the server does not keep all of it: a webhook, or its schema, makes something else of it")
@@ -83,9 +96,9 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 		q.Set("dryRun", "All")
 	}
 	what := "patch " + o.resource()
-	var a kubeapi.Answer
+	var a kube.Answer
 	err := s.PastGate(ctx, o.path(), func() (err error) {
-		a, err = s.local.Object(ctx, kubeapi.Request{
+		a, err = s.local.Object(ctx, kube.Request{
 			What: what, Method: http.MethodPatch, Path: o.path(), Query: q,
 			Body: p.Bytes(), ContentType: jsonpatch.ContentType,
 		}, "Cluster")
@@ -93,11 +106,11 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 	})
 	if err != nil {
 		now, meaning := s.afterFailure(ctx, o, p, alike, err)
-		return now, kubeapi.Warnings(err), settled(meaning, dryRun)
+		return now, kube.Warnings(err), settled(meaning, dryRun)
 	}
 	now, _, err := read(o.Distro, a.Body)
 	if err != nil {
-		return o, a.Warnings, settled(&Lost{o.Title(), &kubeapi.Unreached{What: what, Err: err}}, dryRun)
+		return o, a.Warnings, settled(&Lost{o.Title(), &kube.Unreached{What: what, Err: err}}, dryRun)
 	}
 	switch {
 	case p.Holds(now.Raw, alike):
@@ -121,13 +134,13 @@ func settled(err error, dryRun bool) error {
 // after its answer got lost fails because of itself: then the object shows it.
 func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, alike jsonpatch.Alike, failure error) (Object, error) {
 	switch {
-	case kubeapi.HasStatus(failure, http.StatusNotFound):
+	case kube.HasStatus(failure, http.StatusNotFound):
 		return o, &Stale{Title: o.Title(), What: "is gone"}
-	case notTaken(failure), kubeapi.HasStatus(failure, http.StatusBadRequest):
+	case notTaken(failure), kube.HasStatus(failure, http.StatusBadRequest):
 		return o, &Rejected{o.Title(), failure}
-	case errors.As(failure, new(*kubeapi.Denied)), kubeapi.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
+	case errors.As(failure, new(*kube.Denied)), kube.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
 		return o, s.explained(failure)
-	case !kubeapi.HasStatus(failure, http.StatusConflict, http.StatusUnprocessableEntity):
+	case !kube.HasStatus(failure, http.StatusConflict, http.StatusUnprocessableEntity):
 		return o, &Lost{o.Title(), failure}
 	}
 	now, err := s.Get(ctx, o)
@@ -136,7 +149,7 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 		return o, err
 	case p.Holds(now.Raw, alike):
 		return now, nil
-	case p.Fits(now.Raw, nil) && !kubeapi.HasStatus(failure, http.StatusConflict):
+	case p.Fits(now.Raw, nil) && !kube.HasStatus(failure, http.StatusConflict):
 		return now, &Rejected{o.Title(), failure} // the object is as it was
 	}
 	return now, &Stale{o.Title(), "was changed meanwhile", p.Fits(now.Raw, alike)}
@@ -145,6 +158,6 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 // notTaken reports whether a webhook or a policy denies a change. It comes to that only
 // when the tests of the patch held, so no earlier try was written either.
 func notTaken(failure error) bool {
-	var f *kubeapi.Failure
+	var f *kube.Failure
 	return errors.As(failure, &f) && f.NotTaken()
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
@@ -261,7 +261,7 @@ func TestNoErrorShowsAnObject(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "machineGlobalConfig") {
 			t.Errorf("%v", err)
 		}
-		if !errors.As(err, new(*kubeapi.Denied)) {
+		if !errors.As(err, new(*kube.Denied)) {
 			t.Errorf("%T", err)
 		}
 	})

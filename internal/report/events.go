@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/redact"
-	"github.com/rke-lm/rke-lm/transform/rollout"
 )
 
 // The types of events of a run.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
 // Ownership is a timeline of owners, for programs.

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -103,7 +104,7 @@ func sourceOf(p *transform.Plan) Source {
 	return SourceOf(p.Start)
 }
 
-func newStage(s transform.Step, texts shown) Stage {
+func newStage(s transform.PlannedStage, texts shown) Stage {
 	out := Stage{
 		Name: s.Stage.Name, State: s.State, Why: s.Stage.Why,
 		Edits: append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),
@@ -116,7 +117,7 @@ func newStage(s transform.Step, texts shown) Stage {
 	}
 	if s.State != transform.Done {
 		out.Prepare, out.prepared = Actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
-		out.Actions = append(out.Actions, Actions(s.Stage.Actions)...)
+		out.Actions = append(out.Actions, Actions(slices.Concat(s.Stage.Before, s.Stage.After))...)
 	}
 	return out
 }

@@ -65,7 +65,7 @@ the commands refuse, and the plan has to be made anew.
 	}
 }
 
-func (r Runbook) stage(w io.Writer, s transform.Step, at RunbookStage, before string) {
+func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage, before string) {
 	fmt.Fprintf(w, "## %s %s\n\n", at.Number, s.Stage.Name)
 	if s.State == transform.Done {
 		fmt.Fprint(w, "Nothing to do: the document has the result already.\n\n")
@@ -74,20 +74,20 @@ func (r Runbook) stage(w io.Writer, s transform.Step, at RunbookStage, before st
 	fmt.Fprintf(w, "**Why.** %s\n\n", inline(s.Stage.Why))
 	r.changes(w, s, at)
 	commands(w, "Prepare in AWS, unless it is so already", s.Stage.Prepare.Actions)
-	commands(w, "Before", s.Stage.Actions[:s.Stage.Ahead])
+	commands(w, "Before", s.Stage.Before)
 	if s.Changes() {
 		r.apply(w, s, at)
 	}
-	commands(w, after(s), s.Stage.Actions[s.Stage.Ahead:])
+	commands(w, after(s), s.Stage.After)
 	commands(w, "Check", s.Stage.Verify)
-	commands(w, "Before the undo", s.Stage.Restore[:s.Stage.Retreat])
+	commands(w, "Before the undo", s.Stage.UndoBefore)
 	if s.Changes() {
 		r.undo(w, s, at, before)
 	}
-	commands(w, undone(s), s.Stage.Restore[s.Stage.Retreat:])
+	commands(w, undone(s), s.Stage.UndoAfter)
 }
 
-func (r Runbook) undo(w io.Writer, s transform.Step, at RunbookStage, before string) {
+func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage, before string) {
 	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Later stages come first. "+procedure.BackGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
 	if r.Live != "" {
 		return
@@ -103,21 +103,21 @@ func (r Runbook) undo(w io.Writer, s transform.Step, at RunbookStage, before str
 	fmt.Fprintf(w, "By hand: put %s in the place of the document. %s\n\n", code(before), then)
 }
 
-func after(s transform.Step) string {
+func after(s transform.PlannedStage) string {
 	if s.Changes() {
 		return "After"
 	}
 	return "Do"
 }
 
-func undone(s transform.Step) string {
+func undone(s transform.PlannedStage) string {
 	if s.Changes() {
 		return "After the undo"
 	}
 	return "Undo"
 }
 
-func (r Runbook) changes(w io.Writer, s transform.Step, at RunbookStage) {
+func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 	if !s.Changes() {
 		fmt.Fprint(w, "**What changes.** Nothing in the document.\n\n")
 		for _, name := range at.Files {
@@ -139,7 +139,7 @@ func (r Runbook) changes(w io.Writer, s transform.Step, at RunbookStage) {
 	}
 }
 
-func (r Runbook) apply(w io.Writer, s transform.Step, at RunbookStage) {
+func (r Runbook) apply(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 	fmt.Fprintf(w, "**Do.**\n\n%s\n", fenced("sh", r.command("--stage", s.Stage.Name)))
 	if r.Live != "" {
 		return

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 // Verification is the verdict on a live cluster, for programs.
@@ -50,7 +50,7 @@ type LeaseVerdict struct {
 }
 
 // NewVerification describes a verdict.
-func NewVerification(o *observation.Observation, c live.Choice, v live.Verdict) Verification {
+func NewVerification(o *observation.Observation, c verify.Choice, v verify.Verdict) Verification {
 	out := Verification{
 		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Stage, Reached: v.Reached,
 		Nodes: []NodeVerdict{}, Findings: Findings(v.Findings), NotJudged: []Unjudged{},

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 )
@@ -89,7 +89,7 @@ func (a *Agent) follow(ctx context.Context, w Wanted, at slot) error {
 	if a.Follow != nil {
 		a.Follow(at.machine)
 	}
-	kubeapi.Pause(ctx, a.Pause)
+	kube.Pause(ctx, a.Pause)
 	return ctx.Err()
 }
 

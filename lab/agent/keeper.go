@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
@@ -49,7 +49,7 @@ func (k *keeper) keep(ctx context.Context) {
 			return
 		case <-k.current().Ended():
 		}
-		if !kubeapi.Pause(ctx, k.backoff) {
+		if !kube.Pause(ctx, k.backoff) {
 			return
 		}
 		m, err := k.cluster.StartManager(ctx, k.spec)
@@ -101,7 +101,7 @@ func (k *keeper) awaitHealth(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cluster.Patience)
 	defer cancel()
 	for !k.current().Healthy(ctx) {
-		if !kubeapi.Pause(ctx, 100*time.Millisecond) {
+		if !kube.Pause(ctx, 100*time.Millisecond) {
 			return fmt.Errorf("agent: %s is not healthy; it said: %s", k.current().Caller(), k.current().LastWords())
 		}
 	}

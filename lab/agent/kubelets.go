@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
@@ -66,7 +66,7 @@ func (k *Kubelets) Start() {
 		defer close(k.ended)
 		for ctx.Err() == nil {
 			_ = k.sync(ctx)
-			kubeapi.Pause(ctx, 150*time.Millisecond)
+			kube.Pause(ctx, 150*time.Millisecond)
 		}
 	}()
 }

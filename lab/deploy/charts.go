@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
 // The names that RKE2's helm-controller uses.
@@ -90,7 +90,7 @@ func (c *Charts) follow(ctx context.Context) {
 				_ = c.sync(ctx, &list.Items[i])
 			}
 		}
-		kubeapi.Pause(ctx, 200*time.Millisecond)
+		kube.Pause(ctx, 200*time.Millisecond)
 	}
 }
 

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live"
-	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 // meanwhile does something again and again until the test ends. An error that passes is none, nor is one that
@@ -28,7 +28,7 @@ func (s *scenario) meanwhile(every time.Duration, do func(context.Context) error
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		for good := time.Now(); ctx.Err() == nil; kubeapi.Pause(ctx, every) {
+		for good := time.Now(); ctx.Err() == nil; kube.Pause(ctx, every) {
 			err := do(ctx)
 			if err == nil {
 				good = time.Now()
@@ -57,7 +57,7 @@ func (s *scenario) watch() (*observe.Observer, *watched) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	client, err := kubeapi.Connect(kubeapi.Connection{Kubeconfig: config, Patience: cluster.Patience})
+	client, err := kube.Connect(kube.Connection{Kubeconfig: config, Patience: cluster.Patience})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func (s *scenario) reaches(observer *observe.Observer, stage string) {
 	s.Helper()
 	s.eventually("the cluster shows "+stage, func(ctx context.Context) bool {
 		o, err := observer.Look(ctx)
-		return err == nil && live.Reached(o) == stage
+		return err == nil && verify.Reached(o) == stage
 	})
 }
 
@@ -157,7 +157,7 @@ func TestTwoOwnersAreSeenAsTwo(t *testing.T) {
 	s.twoOwners()
 	var intervals []ownership.Interval
 	s.eventually("two owners that are seen", func(ctx context.Context) bool {
-		kubeapi.Pause(ctx, time.Second) // a look or two
+		kube.Pause(ctx, time.Second) // a look or two
 		intervals = seen.end()
 		last := intervals[len(intervals)-1]
 		return last.Count == 2 && last.Unknown == "" && slices.Contains(last.Doubled, ownership.Service)

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -38,7 +38,7 @@ func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 	if time.Since(made) < pendingTime/2 { // else the machine is slow
 		s.approved(transform.SwitchToExternal)
 	}
-	kubeapi.Pause(t.Context(), time.Until(made.Add(pendingTime)))
+	kube.Pause(t.Context(), time.Until(made.Add(pendingTime)))
 	s.pends("elasticloadbalancing:CreateLoadBalancer")
 
 	s.cluster.AWS.Refuse("CreateLoadBalancer", "", "")

@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 // leastUser may do what the documentation says that a verb needs.

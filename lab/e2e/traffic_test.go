@@ -13,14 +13,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
 // service makes a Service of type LoadBalancer. An API server that is busy, or starts anew, is asked again.
 func (s *scenario) service(ctx context.Context, name string) error {
-	for since := time.Now(); ; kubeapi.Pause(ctx, 200*time.Millisecond) {
+	for since := time.Now(); ; kube.Pause(ctx, 200*time.Millisecond) {
 		_, err := s.client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}},
@@ -82,7 +82,7 @@ func (s *scenario) traffic(every time.Duration) (stop func()) {
 			if err := s.service(ctx, fmt.Sprintf("web-%d", n)); err != nil && ctx.Err() == nil {
 				s.Error(err)
 			}
-			kubeapi.Pause(ctx, every)
+			kube.Pause(ctx, every)
 		}
 	})
 	return func() { cancel(); running.Wait() }

@@ -88,7 +88,7 @@ func (s *scenario) passBack(l leg) {
 	s.Log("undo", l.step.Stage.Name)
 	s.make(l.back)
 	s.gateBack(l.step.Stage.Name)
-	l.back.behind()
+	l.back.after()
 }
 
 // gateBack waits for what the next stage that is undone builds on.
@@ -107,7 +107,7 @@ func (s *scenario) gateBack(stage string) {
 }
 
 // undone returns the document before a step, made from the one after it by the step's own reverse.
-func (s *scenario) undone(step transform.Step) *yamledit.Document {
+func (s *scenario) undone(step transform.PlannedStage) *yamledit.Document {
 	s.Helper()
 	text, err := yamledit.Apply(step.After.Bytes(), step.Reverse)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 // block is a manifest of docs/permissions.md, below what says on which cluster it belongs.

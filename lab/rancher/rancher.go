@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 )
@@ -146,7 +146,7 @@ func (s *Server) reconcile(id string, sync func(context.Context) error) {
 			s.mu.Lock()
 			s.faults[id] = err
 			s.mu.Unlock()
-			kubeapi.Pause(s.ctx, 100*time.Millisecond)
+			kube.Pause(s.ctx, 100*time.Millisecond)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -182,7 +182,7 @@ func (e *engine) up(ctx context.Context, config map[string]any) (done bool, err 
 			return false, err
 		}
 		if m.ControlPlane {
-			if !kubeapi.Pause(ctx, e.Pause) {
+			if !kube.Pause(ctx, e.Pause) {
 				return false, ctx.Err()
 			}
 		}

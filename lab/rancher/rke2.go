@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -211,7 +211,7 @@ func (s *Server) settled(ctx context.Context, id string, is func() (bool, error)
 		if done && err == nil {
 			return nil
 		}
-		if !kubeapi.Pause(ctx, 200*time.Millisecond) {
+		if !kube.Pause(ctx, 200*time.Millisecond) {
 			return fmt.Errorf("rancher: cluster %s never settled: %w", id, errors.Join(ctx.Err(), err, s.Fault(id)))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/internal/kubeapi"
+	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
 // cooldown is how long an agent waits after a try that failed, longer than a run looks away; the real one
@@ -92,7 +92,7 @@ func (r *provisioning) try(ctx context.Context, m Machine, secret *corev1.Secret
 	if err := r.keep(ctx, secret); err != nil {
 		return err
 	}
-	kubeapi.Pause(ctx, r.Pause)
+	kube.Pause(ctx, r.Pause)
 	return ctx.Err()
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/transform/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // The agent counts to max-failures, which is none, and Rancher to failure-threshold, which is one.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
 // Right is what a request needed; false for one about no object, as for a version.

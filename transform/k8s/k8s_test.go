@@ -34,13 +34,13 @@ func TestReleasesCompareByMinorAndPatch(t *testing.T) {
 
 func isTest(version string) bool { return strings.HasPrefix(version, "v1.") }
 
-func move(t *testing.T, from, to string) (Move, *yamledit.Document) {
+func move(t *testing.T, from, to string) (Upgrade, *yamledit.Document) {
 	t.Helper()
 	doc, err := yamledit.ParseString("c.yaml", "version: "+from+"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Move{From: from, To: to, At: doc.Root().Get("version"), Holder: doc.Root(), Distro: "a test", Example: "v1.27.1", Is: isTest}, doc
+	return Upgrade{From: from, To: to, At: doc.Root().Get("version"), Holder: doc.Root(), Distro: "a test", Example: "v1.27.1", Is: isTest}, doc
 }
 
 func TestAMoveGoesOneMinorUpAtMost(t *testing.T) {

@@ -10,17 +10,17 @@ import (
 
 // move is the way to the target version. A release of a distribution counts as
 // the release of Kubernetes that it is made from.
-func (m *migration) move() k8s.Move {
+func (m *migration) move() k8s.Upgrade {
 	to := releaseOf(m.target.Version)
 	if to == "" {
 		to = m.target.Version
 	}
-	return k8s.Move{From: m.Version, To: to, Distro: "a Kubernetes", Example: "v1.27.16", Is: isRelease}
+	return k8s.Upgrade{From: m.Version, To: to, Distro: "a Kubernetes", Example: "v1.27.16", Is: isRelease}
 }
 
 // moveTo writes a release where the manifest states its own: into the tag of the
 // image, whose registry stays, or as the version of a ClusterConfiguration.
-func (m *migration) moveTo(e *yamledit.Edit, move k8s.Move, tag string) error {
+func (m *migration) moveTo(e *yamledit.Edit, move k8s.Upgrade, tag string) error {
 	at, stated := m.versionAt()
 	if tag == stated {
 		return nil

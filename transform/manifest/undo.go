@@ -9,8 +9,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -22,7 +22,7 @@ import (
 // usual stands for a choice that the document does not determine: it fails unless
 // the operator asked for the usual form.
 func (m *migration) usual(at yamledit.Node, what string) error {
-	return bundle.UsualOf(m.target)(at, what)
+	return inlinemanifest.UsualOf(m.target)(at, what)
 }
 
 // joinUndo takes a manager out of the migration: what join writes goes, the last

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform/observation"
-	"github.com/rke-lm/rke-lm/transform/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 

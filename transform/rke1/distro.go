@@ -97,8 +97,8 @@ func (m *migration) cordon() cordon.Policy {
 }
 
 // move is the way to the target version.
-func (m *migration) move() k8s.Move {
-	return k8s.Move{
+func (m *migration) move() k8s.Upgrade {
+	return k8s.Upgrade{
 		From: m.Version, To: m.target.Version,
 		At: m.get(versionKey), Holder: m.Config,
 		Distro: "an RKE", Example: "v1.27.16-rancher1-1", Is: isRelease,

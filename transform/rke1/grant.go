@@ -5,7 +5,7 @@ package rke1
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -13,8 +13,8 @@ import (
 
 // bundle holds the manifests that RKE applies with each run and never prunes.
 // What addons_include names is not in the file and stays as it is.
-func (m *migration) bundle() bundle.Bundle {
-	return bundle.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
+func (m *migration) bundle() inlinemanifest.Bundle {
+	return inlinemanifest.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
 }
 
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to
@@ -25,12 +25,12 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Name:    transform.GrantMigrationLease,
 		Why:     procedure.GrantWhy,
 		Edit:    m.grantEdit,
-		Check:   m.checkGrant,
+		Check:   transform.CheckBy(m.checkGrant),
 		Undo:    m.grantUndo,
-		Actions: []transform.Action{m.taken()},
+		After:   []transform.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until they are deleted there; no manager may run with the flag any more.",
 		Verify:  []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
-		Restore: []transform.Action{
+		UndoAfter: []transform.Action{
 			m.taken(),
 			transform.Delete{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name, Why: "RKE does not delete what leaves addons"},
 			transform.Gone{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name},
@@ -48,13 +48,13 @@ func (m *migration) grantEdit() (*yamledit.Edit, error) {
 
 func (m *migration) grantUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
-	return e, m.bundle().Revoke(e, bundle.UsualOf(m.target))
+	return e, m.bundle().Revoke(e, inlinemanifest.UsualOf(m.target))
 }
 
 // checkGrant requires that only addons changed, and that the lease can be locked.
-func (m *migration) checkGrant(after transform.Cluster) error {
+func (m *migration) checkGrant(after *migration) error {
 	if err := m.check(after, func(way string, _, _ any) bool { return way == "addons" }); err != nil {
 		return err
 	}
-	return after.(*migration).bundle().CheckGrant()
+	return after.bundle().CheckGrant()
 }

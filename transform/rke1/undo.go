@@ -6,7 +6,7 @@ package rke1
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -42,7 +42,7 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 // checkWayBack refuses where there is none, or where the document does not hold
 // what is needed for it.
 func (m *migration) checkWayBack() error {
-	usual := bundle.UsualOf(m.target)
+	usual := inlinemanifest.UsualOf(m.target)
 	if err := k8s.WayBack(m.Version, m.get(versionKey)); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (m *migration) metadataBack(e *yamledit.Edit) error {
 		return nil
 	}
 	e.Remove(on)
-	return bundle.UsualOf(m.target)(on, "before it was absent, false, or true already")
+	return inlinemanifest.UsualOf(m.target)(on, "before it was absent, false, or true already")
 }
 
 // componentsBack makes those in-tree again that name the provider themselves.
@@ -82,7 +82,7 @@ func (m *migration) componentsBack(e *yamledit.Edit) error {
 				continue
 			}
 			args.Update{Set: []args.Arg{args.With(componentFlag, inTree)}}.ApplyMap(e, at)
-			if err := bundle.UsualOf(m.target)(a.Node, "before it was aws or external already"); err != nil {
+			if err := inlinemanifest.UsualOf(m.target)(a.Node, "before it was aws or external already"); err != nil {
 				return err
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -74,7 +74,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 		return nil, err
 	}
 	c.strict, c.configs, c.setters = strict, c.effective(), &setters{}
-	c.manifests = sync.OnceValues(bundle.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
+	c.manifests = sync.OnceValues(inlinemanifest.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil
 }

@@ -5,7 +5,7 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -15,13 +15,13 @@ const manifestKey = "additionalManifest"
 
 // bundle holds the manifests that RKE2 applies on control planes without a
 // restart.
-func (m *migration) bundle() bundle.Bundle {
-	return bundle.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
+func (m *migration) bundle() inlinemanifest.Bundle {
+	return inlinemanifest.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
 }
 
 // usual stands for a choice that the document does not determine.
 func (m *migration) usual(at yamledit.Node, what string) error {
-	return bundle.UsualOf(m.target)(at, what)
+	return inlinemanifest.UsualOf(m.target)(at, what)
 }
 
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to
@@ -31,10 +31,10 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Name:   transform.GrantMigrationLease,
 		Why:    procedure.GrantWhy,
 		Edit:   m.grantEdit,
-		Check:  m.checkGrant,
+		Check:  transform.CheckBy(m.checkGrant),
 		Undo:   m.grantUndo,
 		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
-		Restore: []transform.Action{transform.Gone{
+		UndoAfter: []transform.Action{transform.Gone{
 			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease(),
 		}},
 	}
@@ -56,9 +56,9 @@ func (m *migration) grantUndo() (*yamledit.Edit, error) {
 
 // checkGrant requires that no machine is configured differently and that the
 // lease can be locked.
-func (m *migration) checkGrant(after transform.Cluster) error {
+func (m *migration) checkGrant(after *migration) error {
 	if err := m.check(after, unchanged); err != nil {
 		return err
 	}
-	return after.(*migration).bundle().CheckGrant()
+	return after.bundle().CheckGrant()
 }

@@ -27,7 +27,7 @@ func (m *migration) lacksManager() bool {
 // notInFile makes the stage look for the manager instead of waiting for it.
 func notInFile(s transform.Stage) transform.Stage {
 	s.Why = procedure.InstallElsewhere + "If none runs, " + addsChart() + " adds the chart, without leader migration: no other manager is left to migrate from."
-	s.Actions, s.Ahead, s.Verify, s.Restore = procedure.LookForManager(), 0, nil, nil
+	s.Before, s.After, s.Verify, s.UndoAfter = nil, procedure.LookForManager(), nil, nil
 	return s
 }
 

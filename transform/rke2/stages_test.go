@@ -130,10 +130,12 @@ func plan(t *testing.T, version, config string, target transform.Target) *transf
 	return p
 }
 
-func left(s transform.Step) bool { return s.State == transform.Todo || s.State == transform.Blocked }
+func left(s transform.PlannedStage) bool {
+	return s.State == transform.Todo || s.State == transform.Blocked
+}
 
 // step returns a plan's step of a stage.
-func step(t *testing.T, p *transform.Plan, stage string) transform.Step {
+func step(t *testing.T, p *transform.Plan, stage string) transform.PlannedStage {
 	t.Helper()
 	s, ok := p.Step(stage)
 	if !ok {

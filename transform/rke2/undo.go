@@ -5,7 +5,7 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/bundle"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -31,7 +31,7 @@ func (m *migration) installUndo() (*yamledit.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, all := bundle.WhereIn(docs, text)
+	ours, all := inlinemanifest.WhereIn(docs, text)
 	if !all {
 		return nil, transform.Lost(chart.Root, "this HelmChart is not the one that these choices (--chart-version, --ccm-image-tag and the like) install")
 	}

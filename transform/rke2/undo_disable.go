@@ -5,8 +5,8 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/bundle"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -51,6 +51,6 @@ func (m *migration) installed(chart ccm.Chart, o ccm.Options) bool {
 	if !ok {
 		return false
 	}
-	_, all := bundle.WhereIn([]*yamledit.Document{chart.Root.Document()}, text)
+	_, all := inlinemanifest.WhereIn([]*yamledit.Document{chart.Root.Document()}, text)
 	return all
 }

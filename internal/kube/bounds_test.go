@@ -1,0 +1,124 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+)
+
+// serving returns a client of a server that counts the requests, with small bounds.
+func serving(t *testing.T, answer http.HandlerFunc) (*Client, *int) {
+	t.Helper()
+	asked := 0
+	server := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		answer(w, r)
+	}))
+	c, err := newClient(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, Connection{Patience: 5 * time.Second, Dial: memnet.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.bounds = bounds{answer: 1 << 20, pages: 10}
+	return c, &asked
+}
+
+// stream writes until nobody reads any more.
+func stream(r *http.Request, write func([]byte) (int, error)) {
+	for text := make([]byte, 64<<10); r.Context().Err() == nil; {
+		if _, err := write(text); err != nil {
+			return
+		}
+	}
+}
+
+func TestAnAnswerWithoutAnEndIsNotReadOnAndNotAskedForAgain(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"endless": func(w http.ResponseWriter, r *http.Request) { stream(r, w.Write) },
+		"an error without an end": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			stream(r, w.Write)
+		},
+		"a small answer that unpacks to a large one": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			z.Write(make([]byte, 4<<20))
+			z.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, asked := serving(t, answer)
+			_, err := c.Do(t.Context(), Request{What: "list nodes", Method: http.MethodGet, Path: "/"})
+			var large *TooLarge
+			if !errors.As(err, &large) || !strings.Contains(err.Error(), "more than 1048576 bytes") || *asked != 1 {
+				t.Errorf("asked %d times: %v", *asked, err)
+			}
+		})
+	}
+}
+
+func TestAnAnswerOfTheLargestSizeIsRead(t *testing.T) {
+	c, _ := serving(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 1<<20)) })
+	if a, err := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/"}); err != nil || len(a.Body) != 1<<20 {
+		t.Errorf("%d bytes, %v", len(a.Body), err)
+	}
+}
+
+func TestAListWithoutALastPageEnds(t *testing.T) {
+	page, last := 0, 0
+	c, _ := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		page++
+		next := fmt.Sprint("page-", page)
+		if page == last {
+			next = ""
+		}
+		fmt.Fprintf(w, `{"kind":"NodeList","apiVersion":"v1","metadata":{"continue":%q},"items":[{"metadata":{"name":"n"}}]}`, next)
+	})
+	list := func() (int, error) {
+		page = 0
+		nodes, err := Collect(t.Context(), c, Resource{What: "list nodes", Path: "/", Kind: "NodeList"}, func(l *corev1.NodeList, kept []corev1.Node) []corev1.Node {
+			return append(kept, l.Items...)
+		})
+		return len(nodes), err
+	}
+	if _, err := list(); err == nil || !strings.Contains(err.Error(), "more than 10 pages") {
+		t.Errorf("endless: %v", err)
+	}
+	last = 10
+	if n, err := list(); n != 10 || err != nil {
+		t.Errorf("%d nodes, %v", n, err)
+	}
+}
+
+// TestABodyThatStreamsEndsWithTheRun: a signal ends the context of the run.
+func TestABodyThatStreamsEndsWithTheRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c, _ := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Write(make([]byte, 64<<10))
+		cancel()
+		stream(r, w.Write)
+	})
+	c.bounds.answer = 1 << 40
+	if _, err := c.Do(ctx, Request{What: "list nodes", Method: http.MethodGet, Path: "/"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheBoundsLetHonestAnswersPass(t *testing.T) {
+	const nodes, node, object = 5000, 30 << 10, 1 << 20
+	if largestAnswer < nodes*node || largestAnswer < pageSize*object || mostPages*pageSize < 150_000 {
+		t.Error("a bound is too small")
+	}
+}

@@ -1,0 +1,153 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/rke-lm/rke-lm/transform/redact"
+)
+
+// Connection names a cluster as kubectl does.
+type Connection struct {
+	Kubeconfig string // "" for KUBECONFIG, or the usual file
+	Context    string // "" for the current one
+	UserAgent  string
+	// Rancher is the address of a Rancher, whose own cluster is meant; then Token
+	// is needed, and Kubeconfig and Context say nothing. TokenFile is where it comes
+	// from, if somebody may renew it there.
+	Rancher, Token, TokenFile string
+	// Authority is a file with the certificate that signed the server's, and
+	// AuthorityData what such a file holds; without both the system's are trusted,
+	// or those of the kubeconfig.
+	Authority     string
+	AuthorityData []byte
+	// Insecure takes any certificate: whoever answers then gets the token.
+	Insecure bool
+	// Patience is for how long a request is tried again.
+	Patience time.Duration
+	// Dial opens the connections to the server; nil for the network of this machine.
+	Dial Dial
+}
+
+// Dial opens a network connection.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// ErrConfig says that the configuration names no cluster.
+var ErrConfig = errors.New("no cluster to connect to")
+
+// Connect makes a client; it does not speak to the cluster yet. It fails with
+// ErrConfig.
+func Connect(c Connection) (*Client, error) {
+	if c.Rancher != "" {
+		return newClient(c.rancher(), c)
+	}
+	config, err := c.loader().ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, redact.Text(err.Error()))
+	}
+	config.UserAgent = c.UserAgent
+	if c.Authority != "" || c.Insecure {
+		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, c.Authority
+		config.Insecure = c.Insecure
+	}
+	return newClient(config, c)
+}
+
+// rancher goes through Rancher's plain Kubernetes route to its own cluster.
+func (c Connection) rancher() *rest.Config {
+	return &rest.Config{
+		Host: strings.TrimSuffix(c.Rancher, "/") + clusterRoute + "local", BearerToken: c.Token, BearerTokenFile: c.TokenFile, UserAgent: c.UserAgent,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority, CAData: c.AuthorityData, Insecure: c.Insecure},
+	}
+}
+
+func (c Connection) loader() clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = c.Kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context})
+}
+
+// Contexts lists the contexts of a configuration, sorted. It fails with ErrConfig.
+func Contexts(c Connection) ([]string, error) {
+	raw, err := c.loader().RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG", ErrConfig, redact.Text(err.Error()))
+	}
+	var names []string
+	for name := range raw.Contexts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%w: there is no context; name a file with --kubeconfig or KUBECONFIG", ErrConfig)
+	}
+	return names, nil
+}
+
+// newClient turns a configuration into a client.
+func newClient(config *rest.Config, c Connection) (*Client, error) {
+	if c.Dial != nil {
+		config.Dial = c.Dial
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil { // its text quotes the address, which may hold a password
+		return nil, fmt.Errorf("%w: the server's address is no URL; correct it", ErrConfig)
+	}
+	shared, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w; check the certificates and the credentials that are named", ErrConfig, err)
+	}
+	h := *shared // it may be that of the whole program
+	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{
+		http: &h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
+		tokens: credentialsOf(config, c), config: config,
+	}, nil
+}
+
+// clusterRoute is the part of an address behind which a Rancher has a cluster's
+// API server.
+const clusterRoute = "/k8s/clusters/"
+
+// Through returns a client for another cluster behind the same Rancher; false where
+// the server was not reached through one.
+func (c *Client) Through(id string) (*Client, bool) {
+	before, _, through := strings.Cut(c.base, clusterRoute)
+	if !through {
+		return nil, false
+	}
+	return &Client{
+		http: c.http, base: before + clusterRoute + url.PathEscape(id), patience: c.patience,
+		tokens: c.tokens, config: c.config,
+	}, true
+}
+
+// Address is where the server is, for messages: without the credentials that a URL
+// may hold.
+func (c *Client) Address() string {
+	u, err := url.Parse(c.base)
+	if err != nil {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}
+
+// Rancher is the address of the Rancher before the server; false where there is none.
+func (c *Client) Rancher() (string, bool) {
+	address, _, through := strings.Cut(c.Address(), clusterRoute)
+	return address, through
+}

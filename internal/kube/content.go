@@ -1,0 +1,101 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// magic begins every protobuf answer (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
+var magic = []byte("k8s\x00")
+
+// rawField is the object in the envelope of a protobuf answer (runtime.Unknown).
+const rawField = 2
+
+// content is an object of a known kind, in protobuf or JSON.
+type content struct {
+	raw      []byte
+	protobuf bool
+}
+
+// Get asks for an object of a kind.
+func Get(ctx context.Context, c *Client, r Request, kind string, into any, protobuf func([]byte) error) error {
+	o, err := c.content(ctx, r, kind)
+	if err != nil {
+		return err
+	}
+	if err := o.decode(into, protobuf); err != nil {
+		return &Unreached{r.What, err}
+	}
+	return nil
+}
+
+// Object asks for an object of a kind, and returns it as the server wrote it, in JSON.
+func (c *Client) Object(ctx context.Context, r Request, kind string) (Answer, error) {
+	r.Accept = "application/json"
+	return c.try(ctx, r, func(a Answer) error { _, err := contentOf(a, kind); return err })
+}
+
+// content makes a request until it is answered with an object of the kind.
+func (c *Client) content(ctx context.Context, r Request, kind string) (o content, err error) {
+	_, err = c.try(ctx, r, func(a Answer) (err error) { o, err = contentOf(a, kind); return err })
+	return o, err
+}
+
+func (o content) decode(into any, protobuf func([]byte) error) error {
+	if o.protobuf {
+		return protobuf(o.raw)
+	}
+	return json.Unmarshal(o.raw, into)
+}
+
+// contentOf returns the object in an answer; anything else, such as the page of a
+// proxy, is an error and not an empty list.
+func contentOf(a Answer, kind string) (content, error) {
+	if envelope, is := bytes.CutPrefix(a.Body, magic); is {
+		return unwrap(envelope, kind)
+	}
+	var head metav1.TypeMeta
+	if err := json.Unmarshal(a.Body, &head); err != nil || head.Kind != kind {
+		return content{}, fmt.Errorf("the answer is no %s of Kubernetes (%s)", kind, a.ContentType)
+	}
+	return content{raw: a.Body}, nil
+}
+
+var errEnvelope = errors.New("the answer is no protobuf of Kubernetes")
+
+// unwrap takes the object out of its envelope without a copy: a page is several
+// megabytes.
+func unwrap(envelope []byte, kind string) (content, error) {
+	var raw, rest []byte
+	for left := envelope; len(left) > 0; {
+		number, wire, n := protowire.ConsumeField(left)
+		if n < 0 {
+			return content{}, fmt.Errorf("%w: %w", errEnvelope, protowire.ParseError(n))
+		}
+		if number == rawField && wire == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(left)
+			raw, _ = protowire.ConsumeBytes(left[tag:])
+		} else {
+			rest = append(rest, left[:n]...)
+		}
+		left = left[n:]
+	}
+	var u runtime.Unknown
+	if err := u.Unmarshal(rest); err != nil {
+		return content{}, fmt.Errorf("%w: %w", errEnvelope, err)
+	}
+	if u.Kind != kind {
+		return content{}, fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
+	}
+	return content{raw, true}, nil
+}

@@ -1,0 +1,181 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+)
+
+func TestWhoDeniedARequestIsReadOffTheMessage(t *testing.T) {
+	for _, c := range []struct {
+		message string
+		want    denial
+	}{
+		{`clusters.provisioning.cattle.io "orchard" is forbidden: User "u-x7k2p" cannot patch resource "clusters" in API group "provisioning.cattle.io" in the namespace "fleet-default"`, byAuthorizer},
+		{`services is forbidden: User "u-42" cannot list resource "services" in API group "" at the cluster scope`, byAuthorizer},
+		{`secrets is forbidden: User "u-42" cannot list resource "secrets" in API group "" in the namespace "fleet-default": RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found`, byAuthorizer},
+		{`forbidden: User "system:anonymous" cannot get path "/apis/provisioning.cattle.io/v1"`, byAuthorizer},
+
+		{`admission webhook "rancher.cattle.io.clusters.provisioning.cattle.io" denied the request: spec is wrong`, byAdmission},
+		{`admission webhook "rancher.cattle.io.clusters.provisioning.cattle.io" denied the request: "CATTLE_AGENT_VAR_DIR" cannot be set within "cluster.Spec.RKEConfig.AgentEnvVars"`, byAdmission},
+		{`admission webhook "rancher.cattle.io.clusters.provisioning.cattle.io" denied the request: clusters "a" is forbidden: User "u-1" cannot get resource "secrets"`, byAdmission},
+		{`admission webhook "validate.kyverno.svc-fail" denied the request without explanation`, byAdmission},
+		{`admission webhook "mutate.example.com" does not support dry run`, byAdmission},
+		{`clusters.provisioning.cattle.io "orchard" is forbidden: ValidatingAdmissionPolicy 'frozen' with binding 'frozen' denied request: a User "x" cannot change it on Fridays`, byAdmission},
+		{`pods "ccm" is forbidden: violates PodSecurity "restricted:latest": hostNetwork=true`, byAdmission},
+		{`pods "ccm" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=10, limited: pods=10`, byAdmission},
+		{`pods "ccm" is forbidden: maximum cpu usage per Container is 1, but limit is 2`, byAdmission},
+		{`configmaps "a" is forbidden: unable to create new content in namespace kube-system because it is being terminated`, byAdmission},
+		{`roles.rbac.authorization.k8s.io "a" is forbidden: user "u-1" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:`, byAdmission},
+
+		{`configmaps "a" is forbidden: not yet ready to handle request`, byUnready},
+		{`configmaps "a" is forbidden: status unknown for quota: compute, resources: configmaps`, byUnready},
+
+		{`the server rejected our request due to an error in our request: testing path /spec/a: test failed`, byNobody},
+		{`Cluster.provisioning.cattle.io "orchard" is invalid: spec.a: Forbidden: may not be changed`, byNobody},
+		{`Cluster.provisioning.cattle.io "orchard" is invalid: spec.a: a key is forbidden`, byNobody},
+		{`Internal error occurred: failed calling webhook "rancher.cattle.io.clusters": Post "https://rancher-webhook.cattle-system.svc": EOF`, byNobody},
+		{`Unauthorized`, byNobody},
+		{`Forbidden`, byNobody},
+		{``, byNobody},
+	} {
+		if got := deniedBy(c.message); got != c.want {
+			t.Errorf("%q is %d, not %d", c.message, got, c.want)
+		}
+	}
+}
+
+// refusing answers every request in the same way, and counts.
+func refusing(t *testing.T, code int, message string) (*Client, *int) {
+	t.Helper()
+	asked := 0
+	body, err := json.Marshal(map[string]any{"kind": "Status", "apiVersion": "v1", "message": message})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		w.Write(body)
+	}), &asked
+}
+
+// answering is a client of a server that answers in one way.
+func answering(t *testing.T, answer http.HandlerFunc) *Client {
+	t.Helper()
+	c, err := Connect(Connection{Rancher: memnet.Serve(t, answer).URL, Token: "a-token-for-tests", Insecure: true, Patience: time.Second, Dial: memnet.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A denial is tried again where it passes by itself, and nowhere else.
+func TestADenialIsTriedAgainWhereItPasses(t *testing.T) {
+	const (
+		authorizer = `nodes "a" is forbidden: User "u-1" cannot patch resource "nodes" in API group "" at the cluster scope`
+		hook       = `admission webhook "w" denied the request: it cannot be changed`
+		young      = `configmaps "a" is forbidden: not yet ready to handle request`
+	)
+	for _, c := range []struct {
+		name              string
+		code              int
+		message           string
+		reviewed, renewed bool
+		again             bool
+	}{
+		{"a right that is missing", 403, authorizer, false, false, false},
+		{"a right that was there", 403, authorizer, true, false, true},
+		{"a webhook, although the rights were there", 403, hook, true, false, false},
+		{"a webhook that says 401, although somebody renews the token", 401, hook, false, true, false},
+		{"a token that somebody renews", 401, "Unauthorized", false, true, true},
+		{"a webhook that says 409", 409, hook, false, false, false},
+		{"a webhook with troubles of its own", 500, hook, false, false, true},
+		{"an API server that has just started", 403, young, false, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client, asked := refusing(t, c.code, c.message)
+				client.reviewed, client.tokens.renewed = c.reviewed, c.renewed
+				_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
+				if again := *asked > 1; again != c.again || !errors.As(err, new(*Failure)) {
+					t.Errorf("asked %d times: %v", *asked, err)
+				}
+			})
+		})
+	}
+}
+
+// What a webhook denies is neither a missing right nor an expired token, nor an object
+// that is gone, there already or changed, whatever code it chooses.
+func TestWhatIsDeniedIsNotTakenForSomethingElse(t *testing.T) {
+	for _, code := range []int{400, 401, 403, 404, 409, 410, 422, 500} {
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client, _ := refusing(t, code, `admission webhook "w" denied the request: it is frozen`)
+				_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
+				var f *Failure
+				if !errors.As(err, &f) || !f.NotTaken() || HasStatus(err, code) {
+					t.Errorf("%T %v", err, err)
+				}
+				if errors.As(err, new(*Unreached)) || errors.As(Refusal(err), new(*Denied)) || Refusal(err) == nil {
+					t.Errorf("%T %v", Refusal(err), Refusal(err))
+				}
+			})
+		})
+	}
+}
+
+// A proxy or a Rancher that does not know its way answers in JSON as well; that says
+// nothing about an object.
+func TestOnlyAStatusOfKubernetesSaysThatSomethingIsGone(t *testing.T) {
+	for body, gone := range map[string]bool{
+		`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"nodes \"a\" not found","code":404}`: true,
+		noSuchPath: true,
+		``:         true,
+		`{"type":"error","status":"404","code":"NotFound","message":"No cluster available"}`: false,
+		`<html>`: false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusNotFound)
+				w.Write([]byte(body))
+			})
+			_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
+			if HasStatus(err, http.StatusNotFound) != gone || errors.As(err, new(*Unreached)) == gone {
+				t.Errorf("%s: %v", body, err)
+			}
+		})
+	}
+}
+
+// A gateway that wants a login of its own knows nothing of rights, nor of the token.
+func TestThePageOfAProxyIsNoMissingRight(t *testing.T) {
+	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				asked++
+				w.WriteHeader(code)
+				w.Write([]byte("\n<!doctype html><title>Sign in</title>"))
+			})
+			_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
+			if errors.As(Refusal(err), new(*Denied)) || !errors.As(err, new(*Unreached)) || !strings.Contains(err.Error(), "a proxy before the API server") || asked != 1 {
+				t.Errorf("%d, asked %d times: %v", code, asked, err)
+			}
+		})
+	}
+}

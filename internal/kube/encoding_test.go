@@ -1,0 +1,73 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestCompressionIsChosenByWhatIsFaster(t *testing.T) {
+	const packed, plain = true, false
+	type answer struct {
+		packed bool
+		size   int
+		took   time.Duration
+	}
+	for _, c := range []struct {
+		name string
+		had  []answer
+		want string
+	}{
+		{"nothing is known", nil, "gzip"},
+		{"a short answer tells nothing", []answer{{packed, 1000, time.Microsecond}}, "gzip"},
+		{"a slow network", []answer{{packed, 6e6, time.Second}}, "gzip"},
+		{"a fast one is tried without", []answer{{packed, 6e6, 90 * time.Millisecond}}, "identity"},
+		{"which was faster", []answer{{packed, 6e6, 90 * time.Millisecond}, {plain, 6e6, 50 * time.Millisecond}}, "identity"},
+		{"which was slower", []answer{{packed, 6e6, 90 * time.Millisecond}, {plain, 6e6, 300 * time.Millisecond}}, "gzip"},
+		{"which became slower", []answer{{packed, 6e6, 90 * time.Millisecond}, {plain, 6e6, 50 * time.Millisecond}, {plain, 6e6, 100 * time.Millisecond}}, "gzip"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var p pace
+			for _, a := range c.had {
+				p.note(a.packed, a.size, a.took)
+			}
+			if got := p.encoding(); got != c.want {
+				t.Errorf("%s, not %s", got, c.want)
+			}
+		})
+	}
+}
+
+// zipped serves a text compressed, and cuts so many bytes off its end.
+func zipped(t *testing.T, text []byte, cut int) *Client {
+	t.Helper()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(text)
+	z.Close()
+	return answering(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept-Encoding") != "gzip" {
+			t.Errorf("it asks for %q", r.Header.Get("Accept-Encoding"))
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write(packed.Bytes()[:packed.Len()-cut])
+	})
+}
+
+func TestCompressedAnswersAreReadWhole(t *testing.T) {
+	text := bytes.Repeat([]byte("a line of text\n"), 10_000)
+	for cut, whole := range map[int]bool{0: true, 1: false, 8: false, 100: false} {
+		synctest.Test(t, func(t *testing.T) {
+			a, err := zipped(t, text, cut).Do(t.Context(), Request{What: "get a text", Method: http.MethodGet, Path: "/"})
+			if whole != (err == nil) || whole && !bytes.Equal(a.Body, text) {
+				t.Errorf("without %d bytes: %d of %d bytes, %v", cut, len(a.Body), len(text), err)
+			}
+		})
+	}
+}

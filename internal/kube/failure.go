@@ -1,0 +1,247 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/redact"
+)
+
+// Failure is a refusal of the server.
+type Failure struct {
+	What    string // what was asked for: "list nodes"
+	Status  int
+	Message string
+	said    []string // warnings that came with it
+	after   time.Duration
+	by      denial
+	page    bool // no API server wrote it, so a proxy did
+	people  bool // for people to read
+	// outdated says that there is another token by now.
+	outdated bool
+}
+
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%s: the API server answers %d: %s", f.What, f.Status, f.Message)
+}
+
+// ExitCode is that of a refusal only where the server took nothing by its rules.
+func (f *Failure) ExitCode() int {
+	if f.NotTaken() {
+		return exitcode.Refused
+	}
+	return exitcode.Failed
+}
+
+// noSuchPath is what an API server answers for a group that it does not know.
+const noSuchPath = "404 page not found\n"
+
+func newFailure(what string, res *http.Response, a Answer) *Failure {
+	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), said: a.Warnings, after: retryAfter(res.Header)}
+	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
+		// The page of a login is no answer; its query may hold a token.
+		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
+	}
+	f.read(a)
+	return f
+}
+
+// read takes from an answer who refused, and what they say about it.
+func (f *Failure) read(a Answer) {
+	var s metav1.Status
+	if f.Status == http.StatusForbidden && len(a.Body) == 0 {
+		f.by = byGate // an API server always gives a reason
+		return
+	}
+	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil {
+		f.by = deniedBy(s.Message)
+	} else {
+		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
+		s.Message = ofRancher(a.Body)
+	}
+	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
+	if f.foreign() && f.people {
+		f.Message += ", on a page for people, so it comes from a proxy before the API server, which may want a login of its own"
+	}
+}
+
+// ofRancher is what a Rancher says itself that stands before a server, of a cluster
+// whose agent is not connected for one (github.com/rancher/norman/httperror); "" for
+// anything else.
+func ofRancher(body []byte) string {
+	var said struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &said) != nil {
+		return ""
+	}
+	return said.Message
+}
+
+// Warnings are those that came with a refusal; they often say more than it does.
+func Warnings(err error) []string {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f.said
+	}
+	return nil
+}
+
+// foreign reports whether the refusal says nothing about the cluster and the user's
+// rights: the proxy before it does not know its way for now, or lets nobody through.
+func (f *Failure) foreign() bool {
+	switch f.Status {
+	case http.StatusNotFound:
+		return f.page
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return f.people
+	}
+	return false
+}
+
+// NotTaken reports whether a webhook, a policy or a plugin of the server does not take
+// what was to be written. That is no missing right, and nothing was written.
+func (f *Failure) NotTaken() bool { return f.by == byAdmission }
+
+// HasStatus reports whether an error is a refusal with one of these codes, by the
+// API server itself.
+func HasStatus(err error, codes ...int) bool {
+	var f *Failure
+	return errors.As(err, &f) && slices.Contains(codes, f.Status) && !f.foreign() && !f.NotTaken()
+}
+
+// Gated reports whether a request was refused with 403 and nothing else. Rancher
+// answers so for management.cattle.io of its own cluster: to users who may not get the
+// cluster local, and to tokens that it does not accept (rancher
+// pkg/api/steve/proxy/proxy.go, authLocalCluster).
+func Gated(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.by == byGate
+}
+
+// Denied lists what the user may not do.
+type Denied struct {
+	Missing []string // "list nodes"
+	Expired bool     // the credentials were not accepted at all
+}
+
+func (d *Denied) Error() string {
+	if d.Expired {
+		return "the API server does not accept the credentials; log in again, they may have expired"
+	}
+	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/permissions.md has the roles"
+}
+
+// ExitCode is that of a refusal.
+func (d *Denied) ExitCode() int { return exitcode.Refused }
+
+// Unreached says that a cluster could not be looked at.
+type Unreached struct {
+	What string
+	Err  error
+}
+
+func (u *Unreached) Error() string {
+	if f := (*Failure)(nil); errors.As(u.Err, &f) {
+		return fmt.Sprintf("%s; look at the API server, and run the command again", f)
+	}
+	advice := "check the network and the API server"
+	switch {
+	case errors.Is(u.Err, context.Canceled):
+		return u.What + ": interrupted"
+	case untrusted(u.Err):
+		advice = "check the address and the certificate authority of the cluster, and who else may answer there"
+	case Unidentified(u.Err):
+		advice = "log in again, or look at the program that the kubeconfig names for the user"
+	}
+	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
+}
+
+// ExitCode is that of a cluster that could not be looked at.
+func (u *Unreached) ExitCode() int { return exitcode.Failed }
+
+func (u *Unreached) Unwrap() error { return u.Err }
+
+// unreached tells refusals of the server, which stay as they are, from what kept
+// it from answering.
+func unreached(ctx context.Context, what string, err error) error {
+	var f *Failure
+	if errors.As(err, &f) && (f.NotTaken() || f.Status < 500 && f.Status != http.StatusTooManyRequests && !f.foreign()) {
+		return f
+	}
+	if ctx.Err() != nil && f == nil {
+		err = ctx.Err()
+	}
+	return &Unreached{what, err}
+}
+
+// Unidentified reports whether the program that a kubeconfig names for credentials
+// gave none (k8s.io/client-go/plugin/pkg/client/auth/exec).
+func Unidentified(err error) bool {
+	var u *url.Error
+	return errors.As(err, &u) && strings.HasPrefix(u.Err.Error(), "getting credentials: ")
+}
+
+func untrusted(err error) bool {
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &record)
+}
+
+// Refusal turns an error of one request into the *Denied that it stands for, if it
+// does. What already says so keeps its words.
+func Refusal(err error) error {
+	if errors.As(err, new(*Denied)) {
+		return err
+	}
+	return Joined([]error{err})
+}
+
+// Joined makes one error of several: all rights that are missing, or the first of
+// the others.
+func Joined(errs []error) error {
+	denied := &Denied{}
+	var first error
+	for _, err := range errs {
+		var f *Failure
+		var d *Denied
+		switch {
+		case err == nil:
+		case errors.As(err, &d) && d.Expired:
+			return d
+		case errors.As(err, &d):
+			denied.Missing = append(denied.Missing, d.Missing...)
+		case HasStatus(err, http.StatusUnauthorized):
+			return &Denied{Expired: true}
+		case HasStatus(err, http.StatusForbidden) && errors.As(err, &f):
+			denied.Missing = append(denied.Missing, f.What)
+		case first == nil:
+			first = err
+		}
+	}
+	if len(denied.Missing) > 0 {
+		slices.Sort(denied.Missing)
+		denied.Missing = slices.Compact(denied.Missing)
+		return denied
+	}
+	return first
+}

@@ -1,0 +1,77 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Kubeconfig returns a configuration that leads other programs to the same server, on
+// the same way and in the same name. It holds secrets.
+func (c *Client) Kubeconfig() ([]byte, error) {
+	const name = "rke-lm"
+	config, tls := c.config, c.config.TLSClientConfig
+	if config.ExecProvider != nil || config.AuthProvider != nil {
+		return nil, errors.New("the credentials come from a program or a plugin, and cannot be handed on; use --rancher-url with a token")
+	}
+	proxy, err := c.proxy()
+	if err != nil {
+		return nil, err
+	}
+	out := api.NewConfig()
+	out.Clusters[name] = &api.Cluster{
+		Server: c.base, InsecureSkipTLSVerify: tls.Insecure, TLSServerName: tls.ServerName, ProxyURL: proxy,
+		CertificateAuthority: tls.CAFile, CertificateAuthorityData: tls.CAData,
+	}
+	as := config.Impersonate
+	user := &api.AuthInfo{
+		Token: config.BearerToken, TokenFile: config.BearerTokenFile, Username: config.Username, Password: config.Password,
+		ClientCertificate: tls.CertFile, ClientCertificateData: tls.CertData, ClientKey: tls.KeyFile, ClientKeyData: tls.KeyData,
+		Impersonate: as.UserName, ImpersonateUID: as.UID, ImpersonateGroups: as.Groups, ImpersonateUserExtra: as.Extra,
+	}
+	out.AuthInfos[name] = user
+	out.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
+	out.CurrentContext = name
+	if err := absolute(&out.Clusters[name].CertificateAuthority, &user.TokenFile, &user.ClientCertificate, &user.ClientKey); err != nil {
+		return nil, err
+	}
+	return clientcmd.Write(*out)
+}
+
+// proxy is the one that the configuration names; "" leaves it to the environment, which
+// other programs have as well.
+func (c *Client) proxy() (string, error) {
+	if c.config.Proxy == nil {
+		return "", nil
+	}
+	r, err := http.NewRequest(http.MethodGet, c.base, nil)
+	if err != nil {
+		return "", err
+	}
+	proxy, err := c.config.Proxy(r)
+	if err != nil || proxy == nil {
+		return "", err
+	}
+	return proxy.String(), nil
+}
+
+// absolute lets paths hold in another folder.
+func absolute(paths ...*string) error {
+	for _, p := range paths {
+		if *p == "" {
+			continue
+		}
+		whole, err := filepath.Abs(*p)
+		if err != nil {
+			return err
+		}
+		*p = whole
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// given is a configuration with all that leads to a cluster.
+const given = `apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: "https://rancher.example.com/k8s/clusters/local", proxy-url: "http://u:p@proxy.example.com:3128", tls-server-name: inner.example.com}}]
+users: [{name: a, user: {token: "token-abcde:x", as: u-other, as-uid: "7", as-groups: [readers], as-user-extra: {scopes: [view]}}}]
+`
+
+func connected(t *testing.T, text string) *Client {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Connect(Connection{Kubeconfig: file, UserAgent: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Another program must not be somebody else, nor go another way.
+func TestAConfigurationIsHandedOnWhole(t *testing.T) {
+	c, _ := connected(t, given).Through("c-m-abcdefgh")
+	text, err := c.Kubeconfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := clientcmd.RESTConfigFromKubeConfig(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := c.config
+	if got.Host != "https://rancher.example.com/k8s/clusters/c-m-abcdefgh" || got.BearerToken != want.BearerToken || got.ServerName != "inner.example.com" {
+		t.Errorf("%s", got)
+	}
+	if !reflect.DeepEqual(got.Impersonate, want.Impersonate) || got.Impersonate.UserName != "u-other" || got.Impersonate.UID != "7" || len(got.Impersonate.Extra) != 1 {
+		t.Errorf("%+v", got.Impersonate)
+	}
+	if got.Proxy == nil || !strings.Contains(string(text), "proxy-url: http://u:p@proxy.example.com:3128") {
+		t.Errorf("another way:\n%s", text)
+	}
+}
+
+func TestCredentialsOfAProgramAreNotHandedOn(t *testing.T) {
+	c := connected(t, strings.Replace(given, `token: "token-abcde:x"`, "exec: {apiVersion: client.authentication.k8s.io/v1, command: get-token, interactiveMode: Never}", 1))
+	if text, err := c.Kubeconfig(); err == nil || !strings.Contains(err.Error(), "--rancher-url") {
+		t.Errorf("%v %s", err, text)
+	}
+}

@@ -1,0 +1,125 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A helm that is killed leaves a record that keeps every other one from beginning,
+// and so does one that is still at work; a record does not tell which, nor whose it
+// is, and its age tells nothing: a helm that waits may take as long as it likes. So a
+// run writes into its lock, before it starts helm, which record that helm will make.
+// Who takes the lock over from a run that died finds it there, and that record alone
+// is deleted: its helm ended with its run. Every other one stops the run.
+
+// helmAnnotation names, on the lock, the record of the helm that was started last
+// and is not known to have ended.
+const helmAnnotation = "rke-lm.io/helm"
+
+// withHelm returns the annotations of a lock with what it says of a helm.
+func withHelm(annotations map[string]string, record string) map[string]string {
+	next := maps.Clone(annotations)
+	if record == "" {
+		delete(next, helmAnnotation)
+		return next
+	}
+	if next == nil {
+		next = map[string]string{}
+	}
+	next[helmAnnotation] = record
+	return next
+}
+
+// mark says on the lock which record a helm is about to make; "" for none.
+func (l *lock) mark(ctx context.Context, record string) error {
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
+	l.helm = record
+	l.leave()
+	return l.confirm(ctx)
+}
+
+// attempt runs helm between two marks. The mark stays where helm was stopped in the
+// middle.
+func (r *Run) attempt(ctx context.Context, h helmRun, run func(context.Context) error) error {
+	if err := r.lock.mark(ctx, h.release.Namespace+"/"+h.record); err != nil {
+		return err
+	}
+	failed := run(ctx)
+	return errors.Join(failed, afterwards(ctx, func(ctx context.Context) error {
+		if failed != nil && r.stopped(ctx, h, failed) {
+			return nil
+		}
+		return r.lock.mark(ctx, "")
+	}))
+}
+
+// stopped reports whether a helm that failed left its record unfinished. Where that
+// cannot be seen, it may have.
+func (r *Run) stopped(ctx context.Context, h helmRun, failed error) bool {
+	for _, refusal := range []string{"another operation", "already exists", "still in use"} {
+		if strings.Contains(failed.Error(), refusal) {
+			return false // somebody else was faster, and the record is theirs
+		}
+	}
+	records, err := r.records(ctx, h.release.Namespace, h.release.Name)
+	return err != nil || slices.ContainsFunc(unfinished(records), func(k record) bool { return k.Name == h.record })
+}
+
+// ours fails with *Busy unless all records are of the helm that this run, or one that
+// died, has started. Where helm does not end with its run, it gets time to.
+func (r *Run) ours(ctx context.Context, records []record) error {
+	for _, k := range records {
+		if !r.started(k) {
+			return &Busy{k}
+		}
+	}
+	switch {
+	case len(records) == 0 && r.lock.helm != "":
+		return r.lock.mark(ctx, "") // it came to its end
+	case len(records) == 0 || outlives == 0:
+		return nil
+	}
+	since, k := time.Now(), records[0]
+	return r.await(ctx, func(ctx context.Context) (state, error) {
+		now, err := r.records(ctx, k.Namespace, k.Release)
+		over := len(unfinished(now)) == 0 || time.Since(since) >= outlives
+		return state{done: over, waiting: "the helm of a run that died may still be at work on the release " + k.Release}, err
+	})
+}
+
+func (r *Run) started(k record) bool { return r.lock.helm == k.Namespace+"/"+k.Name }
+
+// dropUnfinished deletes the record of a helm that died with its run, and returns
+// the other ones.
+func (r *Run) dropUnfinished(ctx context.Context, namespace, release string) ([]record, error) {
+	records, err := r.records(ctx, namespace, release)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.ours(ctx, unfinished(records)); err != nil {
+		return nil, err
+	}
+	// It may have come to its end meanwhile.
+	if records, err = r.records(ctx, namespace, release); err != nil {
+		return nil, err
+	}
+	for _, k := range unfinished(records) {
+		if !r.started(k) {
+			continue
+		}
+		if err := r.drop(ctx, Ref{Server: r.Object.ID, Kind: "Secret", Namespace: namespace, Name: k.Name}); err != nil {
+			return nil, err
+		}
+		records = slices.DeleteFunc(records, func(other record) bool { return other == k })
+	}
+	return records, nil
+}

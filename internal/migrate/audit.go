@@ -1,0 +1,134 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/rke-lm/rke-lm/internal/report"
+)
+
+// audit appends entries to a file, each on the disk before it returns. A nil file
+// keeps nothing.
+type audit struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+// openAudit opens a log, and returns the intents in it, of one cluster, that have no
+// result. Half a line at its end is of a run that was killed while it wrote: before
+// the act, or behind one whose intent is there; it is taken away.
+func openAudit(name, uid string) (*audit, []Entry, error) {
+	if name == "" {
+		return &audit{}, nil, nil
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the audit log cannot be opened: %w; name another file with --audit-log", err)
+	}
+	if info, lost := f.Stat(); lost == nil && !info.Mode().IsRegular() {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: it is no file, and what an earlier run said could not be read from it; name another one with --audit-log", name)
+	}
+	open, err := recovered(f, uid)
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %w; name another file with --audit-log", name, err)
+	}
+	return &audit{file: f}, open, nil
+}
+
+// lineStart begins every line of a log.
+const lineStart = `{"apiVersion":"` + report.APIVersion + `","kind":"` + AuditKind + `",`
+
+var errNoLog = errors.New("it holds something else than an audit log")
+
+// recovered reads a log and leaves it with whole lines.
+func recovered(f *os.File, uid string) ([]Entry, error) {
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	var open []Entry
+	for line := range bytes.Lines(text[:whole]) {
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil || e.Kind != AuditKind {
+			return nil, errNoLog
+		}
+		open = follow(open, e, uid)
+	}
+	if half := string(text[whole:]); half != "" {
+		if !strings.HasPrefix(half, lineStart) && !strings.HasPrefix(lineStart, half) {
+			return nil, errNoLog
+		}
+		return open, f.Truncate(int64(whole))
+	}
+	return open, nil
+}
+
+// follow keeps the intents without a result.
+func follow(open []Entry, e Entry, uid string) []Entry {
+	if e.Cluster.UID != uid {
+		return open
+	}
+	if e.Phase == intent {
+		return append(open, e)
+	}
+	for i := range open {
+		if open[i].ID == e.ID {
+			return append(open[:i:i], open[i+1:]...)
+		}
+	}
+	return open
+}
+
+// add writes an entry.
+func (a *audit) add(e Entry) error {
+	if a.file == nil {
+		return nil
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.append(append(line, '\n')); err != nil {
+		return fmt.Errorf("the audit log cannot be written: %w; make room or name another file with --audit-log, and run the command again", err)
+	}
+	return nil
+}
+
+// append brings a line to the disk. Half a line, as a full disk leaves it, is taken
+// back: the next one would stand right behind it, and the log could not be read.
+func (a *audit) append(line []byte) error {
+	before, err := a.file.Stat()
+	if err != nil {
+		return err
+	}
+	n, err := a.file.Write(line)
+	if err == nil {
+		return a.file.Sync()
+	}
+	now, lost := a.file.Stat()
+	if lost == nil && n > 0 && now.Size() == before.Size()+int64(n) { // else another run has written since
+		err = errors.Join(err, a.file.Truncate(before.Size()))
+	}
+	return err
+}
+
+func (a *audit) close() error {
+	if a.file == nil {
+		return nil
+	}
+	return a.file.Close()
+}

@@ -1,0 +1,133 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+)
+
+func entry(id, phase, uid string) Entry {
+	return newEntry(Entry{ID: id, Phase: phase, Cluster: Ref{UID: uid}, Act: actPatch})
+}
+
+// written writes entries into a new log.
+func written(t *testing.T, entries ...Entry) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "audit.jsonl")
+	a, _, err := openAudit(file, "u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := a.add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.close(); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestIntentsWithoutAResultAreFound(t *testing.T) {
+	file := written(t, entry("1", intent, "u"), entry("1", result, "u"), entry("2", intent, "u"), entry("3", intent, "another"), entry("4", intent, "u"))
+	_, open, err := openAudit(file, "u")
+	var ids []string
+	for _, e := range open {
+		ids = append(ids, e.ID)
+	}
+	if err != nil || !slices.Equal(ids, []string{"2", "4"}) {
+		t.Errorf("%v %v", err, ids)
+	}
+}
+
+func TestHalfALineOfAKilledRunIsTakenAway(t *testing.T) {
+	file := written(t, entry("1", intent, "u"))
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range len(whole) {
+		if err := os.WriteFile(file, append(slices.Clone(whole), whole[:cut]...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a, open, err := openAudit(file, "u")
+		if err != nil || len(open) != 1 {
+			t.Fatalf("cut at %d: %v %v", cut, err, open)
+		}
+		if err := errors.Join(a.add(entry("2", intent, "u")), a.close()); err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := os.ReadFile(file); strings.Count(string(text), "\n") != 2 || !strings.HasPrefix(string(text), string(whole)) {
+			t.Fatalf("cut at %d: %q", cut, text)
+		}
+	}
+}
+
+func TestAnotherFileIsNoAuditLog(t *testing.T) {
+	for _, content := range []string{"a note\nand half of one", "half a note", "{}\n"} {
+		file := filepath.Join(t.TempDir(), "notes")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := openAudit(file, "u"); err == nil || !strings.Contains(err.Error(), "name another file with --audit-log") {
+			t.Errorf("%v", err)
+		}
+		if text, _ := os.ReadFile(file); string(text) != content {
+			t.Errorf("it was changed: %q", text)
+		}
+	}
+	if _, _, err := openAudit(t.TempDir(), "u"); err == nil {
+		t.Error("a folder")
+	}
+}
+
+func TestALogIsForItsOwnerAlone(t *testing.T) {
+	info, err := os.Stat(written(t))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", err, info)
+	}
+}
+
+func TestOnlyARefusalSaysThatNothingWasWritten(t *testing.T) {
+	refused := &kube.Failure{Status: http.StatusUnprocessableEntity}
+	down := &kube.Failure{Status: http.StatusBadGateway}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{nil, resultDone}, {refused, resultFailed}, {fmt.Errorf("x: %w", &rancher.Stale{}), resultFailed}, {&rancher.Rejected{Err: down}, resultFailed}, {&kube.Denied{}, resultFailed},
+		{down, resultUnknown}, {&rancher.Lost{Err: refused}, resultUnknown}, {&kube.Unreached{Err: context.Canceled}, resultUnknown}, {errors.New("helm"), resultUnknown},
+	} {
+		if got := outcome(c.err); got != c.want {
+			t.Errorf("%v: %s", c.err, got)
+		}
+	}
+}
+
+func TestAnEventSaysWhoDidWhat(t *testing.T) {
+	e := entry("1", result, "u")
+	e.Stage, e.Digest, e.Result, e.Who, e.Object = "install-ccm", "abc", resultFailed, Who{"anna", "desk"}, Ref{Kind: "Node", Name: "n"}
+	e.Error = strings.Repeat("é", 800)
+	text := message(e)
+	if !strings.HasPrefix(text, "stage install-ccm: patch Node n, sha256 abc: failed, by anna on desk (é") || len(text) > 1024 || !strings.HasSuffix(text, "é") {
+		t.Errorf("%d %q", len(text), text)
+	}
+	for _, act := range []string{actPatch, actSnapshot, actKeep, actCordon, actRelease, actApply, actDelete, actHelm} {
+		if reasons[act] == "" {
+			t.Errorf("%s has no reason", act)
+		}
+	}
+}

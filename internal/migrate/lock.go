@@ -1,0 +1,240 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// lockTime is for how long a lock lives after it was last renewed; it is renewed five
+// times in that.
+const lockTime = 15 * time.Second
+
+// Held says that another run holds the lock of a cluster.
+type Held struct{ Cluster, Lease, Holder string }
+
+func (h *Held) Error() string {
+	return fmt.Sprintf("%s: another run is at work on it: %s holds the lease %s; wait for its end, or end it, and run the command again", h.Cluster, h.Holder, h.Lease)
+}
+
+// ExitCode is that of a refusal.
+func (h *Held) ExitCode() int { return exitcode.Refused }
+
+// lock is a Lease in the namespace of a cluster's object. Renewals are updates of
+// the version that was read, so two holders never both succeed.
+type lock struct {
+	client   *kube.Client
+	path     string // of the namespace's leases
+	title    string // of the cluster
+	identity string
+
+	// turn is held by who reads or writes what follows. Requests are made meanwhile,
+	// so whoever waits for it can be told to stop.
+	turn  chan struct{}
+	lease *coordinationv1.Lease // as the server had it last
+	helm  string                // the record of a helm that was started and is not known to have ended
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+}
+
+func newLock(c *kube.Client, o rancher.Object, identity string) *lock {
+	l := &lock{turn: make(chan struct{}, 1), client: c, path: "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(o.Home()) + "/leases", title: o.Title(), identity: identity}
+	l.lease = &coordinationv1.Lease{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: o.Home(), Name: "rke-lm-" + o.Name},
+	}
+	return l
+}
+
+// take takes the lock. It fails with *Held where somebody alive has it: whose
+// record changes while we look. One that is dead is waited for, and replaced.
+func (l *lock) take(ctx context.Context, said func(string)) error {
+	since, seen := time.Now(), ""
+	for {
+		found, err := l.get(ctx)
+		if l.helm = ""; found != nil {
+			l.helm = found.Annotations[helmAnnotation]
+		}
+		switch {
+		case err != nil:
+			return err
+		case found == nil || holder(found) == "" || holder(found) == l.identity:
+			if err := l.put(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
+				return err
+			}
+			continue // somebody was faster; the next look tells who
+		case seen != "" && found.ResourceVersion != seen:
+			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
+		case seen == "":
+			since = time.Now() // a slow answer says nothing of the time before it
+			said("the lease " + found.Name + " has a holder, " + holder(found) + "; waiting to see whether it is alive")
+		case time.Since(since) >= duration(found):
+			said("its holder has not renewed it for " + duration(found).String() + " and is taken for dead")
+			if err := l.put(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
+				return err
+			}
+		}
+		seen = found.ResourceVersion
+		if !kube.Pause(ctx, lockTime/15) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// enter waits for the turn, or fails with why the context ended.
+func (l *lock) enter(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *lock) leave() { <-l.turn }
+
+func holder(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+func duration(l *coordinationv1.Lease) time.Duration {
+	if l.Spec.LeaseDurationSeconds == nil {
+		return lockTime
+	}
+	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+}
+
+// get reads the lease; nil where there is none.
+func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
+	var found coordinationv1.Lease
+	r := kube.Request{What: "get leases.coordination.k8s.io", Method: http.MethodGet, Path: l.path + "/" + url.PathEscape(l.lease.Name)}
+	err := kube.Get(ctx, l.client, r, "Lease", &found, found.Unmarshal)
+	if kube.HasStatus(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	return &found, kube.Refusal(err)
+}
+
+// put writes the lock with a new time, over the lease that was found.
+func (l *lock) put(ctx context.Context, found *coordinationv1.Lease) error {
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
+	defer l.leave()
+	return l.putLocked(ctx, found)
+}
+
+func (l *lock) putLocked(ctx context.Context, found *coordinationv1.Lease) error {
+	next, method, path := *l.lease, http.MethodPost, l.path
+	if found != nil {
+		next.ObjectMeta, method, path = found.ObjectMeta, http.MethodPut, l.path+"/"+url.PathEscape(found.Name)
+	}
+	seconds, now := int32(lockTime/time.Second), metav1.NewMicroTime(time.Now())
+	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = &l.identity, &seconds, &now
+	if next.Spec.AcquireTime == nil {
+		next.Spec.AcquireTime = &now
+	}
+	next.Annotations = withHelm(next.Annotations, l.helm)
+	body, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	var written coordinationv1.Lease
+	r := kube.Request{What: "update leases.coordination.k8s.io", Method: method, Path: path, Body: body}
+	if err := kube.Get(ctx, l.client, r, "Lease", &written, written.Unmarshal); err != nil {
+		return err
+	}
+	next.ObjectMeta = written.ObjectMeta
+	l.lease = &next
+	return nil
+}
+
+// confirm renews the lock, which proves that it is still ours. A renewal whose
+// answer got lost fails the next time, although it was ours: the lease shows it.
+func (l *lock) confirm(ctx context.Context) error {
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
+	defer l.leave()
+	err := l.putLocked(ctx, l.lease)
+	if !kube.HasStatus(err, http.StatusConflict, http.StatusNotFound) {
+		return kube.Refusal(err)
+	}
+	found, err := l.get(ctx)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return &Held{l.title, l.lease.Namespace + "/" + l.lease.Name, "nobody any more (the lease was deleted)"}
+	case holder(found) != l.identity:
+		return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
+	}
+	return l.putLocked(ctx, found)
+}
+
+// keep renews the lock until it is released, and calls lost when somebody else has
+// it. What the network does meanwhile is for the next write to find out.
+func (l *lock) keep(ctx context.Context, lost func(error)) {
+	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
+	l.ended.Go(func() {
+		for kube.Pause(ctx, lockTime/5) {
+			var held *Held
+			if err := l.confirm(ctx); errors.As(err, &held) {
+				lost(err)
+				return
+			}
+		}
+	})
+}
+
+// release gives the lock back. What it says of a helm stays, in a lease that nobody
+// holds: the next run needs it.
+func (l *lock) release(ctx context.Context) error {
+	if l.stop != nil {
+		l.stop()
+		l.ended.Wait()
+	}
+	if err := l.enter(ctx); err != nil {
+		return err
+	}
+	defer l.leave()
+	if l.helm != "" {
+		l.identity = ""
+		return l.mine(l.putLocked(ctx, l.lease))
+	}
+	uid := l.lease.UID
+	body, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &l.lease.ResourceVersion},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = l.client.Do(ctx, kube.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path + "/" + url.PathEscape(l.lease.Name), Body: body})
+	return l.mine(err)
+}
+
+// mine passes over that the lock was not ours any more: it is gone, or somebody else's.
+func (l *lock) mine(err error) error {
+	if kube.HasStatus(err, http.StatusNotFound, http.StatusConflict) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/google/uuid"
+
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// locked works under the lock, and gives it back on every way out.
+func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.lock = newLock(r.Server.Local(), r.Object, r.identity())
+	if err := r.lock.take(ctx, r.note); err != nil {
+		return whyEnded(ctx, err)
+	}
+	r.lock.keep(ctx, func(err error) { cancel(err) })
+	defer func() { err = errors.Join(err, afterwards(ctx, r.lock.release)) }()
+	r.say(report.RunEvent{Type: report.Began, Message: "the run " + r.lock.identity + " holds the lock"})
+	return r.audited(ctx, work)
+}
+
+// audited works with the audit log, and releases what was cordoned on every way out.
+func (r *Run) audited(ctx context.Context, work func(context.Context) error) (err error) {
+	var open []Entry
+	if r.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.audit.close()) }()
+	if err := r.settleAudit(ctx, open); err != nil {
+		return err
+	}
+	defer func() {
+		if held := (*Held)(nil); r.cordoned && !errors.As(err, &held) { // else the other run releases them
+			err = errors.Join(err, stillCordoned(afterwards(ctx, r.releaseAll)))
+		}
+	}()
+	return whyEnded(ctx, transform.Guard(r.Object.Title(), func() error { return work(ctx) }))
+}
+
+// stillCordoned says what it means that nodes could not be released.
+func stillCordoned(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("nodes that were cordoned for the switch stay so, until the next run releases them: %w", err)
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// whyEnded returns why a run was told to end, where its work failed for that.
+func whyEnded(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil || !errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(cause, context.Canceled):
+		return errInterrupted
+	}
+	return cause
+}
+
+// afterwards does what is left to do when a run ends, whatever ended it.
+func afterwards(ctx context.Context, do func(context.Context) error) error {
+	own, end := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer end()
+	return do(own)
+}
+
+func (r *Run) identity() string {
+	return fmt.Sprintf("%s/%d/%s", r.Who.Host, os.Getpid(), uuid.NewString())
+}

@@ -1,0 +1,85 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// record is a Secret in which helm keeps one revision of a release.
+type record struct {
+	Namespace, Release, Name string
+	Revision                 int
+	Status                   string
+	Since                    time.Time // when it was made, by the cluster's clock
+}
+
+// recordPrefix begins the names of records, the release and the revision follow
+// (helm.sh/helm/v3/pkg/storage).
+const recordPrefix = "sh.helm.release.v1."
+
+// records lists what helm keeps of a release, by revision.
+func (r *Run) records(ctx context.Context, namespace, release string) ([]record, error) {
+	q := kube.Resource{What: "list secrets in " + namespace, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets", Kind: "SecretList", Query: url.Values{"labelSelector": {"owner=helm,name=" + release}}}
+	list, err := kube.Collect(ctx, r.observer.Client, q, func(l *corev1.SecretList, kept []record) []record {
+		for i := range l.Items {
+			kept = append(kept, recordOf(&l.Items[i], release))
+		}
+		return kept
+	})
+	slices.SortFunc(list, func(a, b record) int { return cmp.Compare(a.Revision, b.Revision) })
+	return list, kube.Refusal(err)
+}
+
+func recordOf(s *corev1.Secret, release string) record {
+	number, _ := strconv.Atoi(strings.TrimPrefix(s.Name, recordPrefix+release+".v"))
+	return record{s.Namespace, release, s.Name, number, s.Labels["status"], s.CreationTimestamp.UTC()}
+}
+
+// nextRecord is the name of the record that the next helm will make.
+func nextRecord(release string, records []record) string {
+	last := 0
+	if len(records) > 0 {
+		last = records[len(records)-1].Revision
+	}
+	return fmt.Sprintf("%s%s.v%d", recordPrefix, release, last+1)
+}
+
+// unfinished are the records of helms that are at work, or were killed: helm lets
+// nobody else begin while there is one.
+func unfinished(records []record) []record {
+	return slices.DeleteFunc(slices.Clone(records), func(k record) bool {
+		return !strings.HasPrefix(k.Status, "pending-") && k.Status != "uninstalling"
+	})
+}
+
+// Busy says that somebody else's helm is at work on a release, or was killed.
+type Busy struct{ Record record }
+
+func (b *Busy) Error() string {
+	k := b.Record
+	mend := map[string]string{
+		"pending-install": shell.Line("kubectl -n %s delete secret %--%s", k.Namespace, k.Name),
+		"uninstalling":    shell.Line("helm -n %s uninstall %--%s", k.Namespace, k.Release),
+	}
+	return fmt.Sprintf("the release %s/%s is %s since %s UTC, by a helm that no run of rke-lm is known to have started, and somebody may be running it right now; look: %s; wait for its end, or where nobody runs it, mend it: %s, and run the command again",
+		k.Namespace, k.Release, k.Status, k.Since.Format("2006-01-02 15:04:05"),
+		shell.Line("helm -n %s history %--%s", k.Namespace, k.Release), cmp.Or(mend[k.Status], shell.Line("helm -n %s rollback %--%s", k.Namespace, k.Release)))
+}
+
+// ExitCode is that of a refusal.
+func (b *Busy) ExitCode() int { return exitcode.Refused }

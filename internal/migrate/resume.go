@@ -1,0 +1,105 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+)
+
+// resume brings a cluster on which a run ended somewhere to where the next stage
+// begins. On a cluster that no run has touched it only keeps the snapshot.
+func (r *Run) resume(ctx context.Context, b *start) error {
+	if err := r.releaseAll(ctx); err != nil {
+		return err
+	}
+	if r.verb == rollbackVerb {
+		return nil // what does not come forward may be the reason to go back
+	}
+	if b.position != "" {
+		r.stage = b.position
+		if err := r.settle(ctx); err != nil {
+			return err
+		}
+		if err := r.check(ctx, r.Planner.Resumed(b.position)); err != nil {
+			return err
+		}
+	}
+	return r.keepSnapshot(ctx, b)
+}
+
+// keepSnapshot keeps what must not change, from before the first stage.
+func (r *Run) keepSnapshot(ctx context.Context, b *start) error {
+	if b.seen.Before != nil {
+		return nil
+	}
+	s := b.seen.Snapshot(verify.Reached(b.seen))
+	object := Ref{Server: r.Object.ID, Kind: "ConfigMap", Namespace: kubeSystem, Name: observe.SnapshotName}
+	err := r.write(ctx, write{act: actKeep, object: object, do: func(ctx context.Context) error { return r.observer.KeepSnapshot(ctx, s) }})
+	if errors.Is(err, observe.ErrKept) {
+		return nil
+	}
+	return err
+}
+
+const kubeSystem = "kube-system"
+
+// settleAudit writes the results of acts whose run was killed behind them, as the
+// cluster shows them.
+func (r *Run) settleAudit(ctx context.Context, open []Entry) error {
+	for _, e := range open {
+		found, err := r.found(ctx, e)
+		if err != nil {
+			return err
+		}
+		e.Result = found
+		if err := r.conclude(ctx, e); err != nil {
+			return err
+		}
+		r.note("an earlier run was killed at " + e.Act + " " + e.Object.String() + ": " + found)
+	}
+	return nil
+}
+
+// found looks what became of an act.
+func (r *Run) found(ctx context.Context, e Entry) (string, error) {
+	switch e.Act {
+	case actPatch:
+		return r.foundStage(ctx, e)
+	case actCordon, actRelease:
+		node, err := r.node(ctx, e.Object.Name)
+		if err != nil || node == nil {
+			return foundUnknown, err
+		}
+		return asFound(route.Marked(node, r.mark) == (e.Act == actCordon)), nil
+	case actApply, actDelete, actKeep:
+		there, err := r.exists(ctx, e.Object)
+		return asFound(there == (e.Act != actDelete)), err
+	}
+	return foundUnknown, nil
+}
+
+// foundStage reads off the object whether a stage is in it.
+func (r *Run) foundStage(ctx context.Context, e Entry) (string, error) {
+	p, err := r.plan(ctx)
+	if err != nil {
+		return "", err
+	}
+	done, err := r.Planner.InEffect(p, e.Stage)
+	if err != nil {
+		return foundUnknown, nil // with other choices the object cannot be read so
+	}
+	return asFound(done == (e.Verb == migrateVerb)), nil
+}
+
+func asFound(done bool) string {
+	if done {
+		return foundDone
+	}
+	return foundNotDone
+}

@@ -1,0 +1,130 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/redact"
+)
+
+// The acts of a run.
+const (
+	actPatch    = "patch"
+	actSnapshot = "etcd-snapshot"
+	actKeep     = "keep-snapshot"
+	actCordon   = "cordon"
+	actRelease  = "uncordon"
+	actApply    = "apply"
+	actDelete   = "delete"
+	actHelm     = "helm"
+)
+
+// write is one change of a cluster.
+type write struct {
+	act    string
+	object Ref
+	digest string
+	do     func(context.Context) error
+}
+
+// grace is for how long a request goes on that was under way when the run was told
+// to end: an answer that nobody waits for tells nothing.
+const grace = 20 * time.Second
+
+// write makes a change: under the lock, and with its intent in the audit log before.
+func (r *Run) write(ctx context.Context, w write) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := r.lock.confirm(ctx); err != nil {
+		return err
+	}
+	e := newEntry(Entry{
+		ID: uuid.NewString(), Run: r.lock.identity, Who: r.Who, Cluster: r.ref(), Verb: r.verb, Stage: r.stage,
+		Act: w.act, Object: w.object, Digest: w.digest, Phase: intent,
+	})
+	if err := r.audit.add(e); err != nil {
+		return err
+	}
+	own, end := lasting(ctx)
+	defer end()
+	err := w.do(own)
+	r.made = r.made || err == nil || outcome(err) == resultUnknown
+	e.Result = outcome(err)
+	if err != nil {
+		e.Error = redact.Text(err.Error())
+	}
+	if err == nil {
+		r.say(report.RunEvent{Type: report.Written, Message: w.act + " " + w.object.String()})
+	}
+	return errors.Join(err, r.conclude(own, e))
+}
+
+// conclude writes the result of an act, into the log and as an Event.
+func (r *Run) conclude(ctx context.Context, e Entry) error {
+	e = newEntry(e)
+	e.Phase = result
+	err := r.audit.add(e)
+	r.event(ctx, e)
+	return err
+}
+
+// lasting returns a context that lives on for a while when its parent ends.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		kube.Pause(own, grace)
+		cancel()
+	})
+	return own, func() { stop(); cancel() }
+}
+
+// outcome is the result of an act, by its error. Only a server that refused, and a
+// test that failed, tell that nothing was written.
+func outcome(err error) string {
+	var refused *kube.Failure
+	var denied *kube.Denied
+	var stale *rancher.Stale
+	var rejected *rancher.Rejected
+	var lost *rancher.Lost
+	switch {
+	case err == nil:
+		return resultDone
+	case errors.As(err, &lost):
+		return resultUnknown
+	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && (refused.Status/100 == 4 || refused.NotTaken()):
+		return resultFailed
+	}
+	return resultUnknown
+}
+
+func sum(text []byte) string {
+	s := sha256.Sum256(text)
+	return hex.EncodeToString(s[:])
+}
+
+// ref names the cluster's object.
+func (r *Run) ref() Ref {
+	return Ref{Server: local, Kind: r.kind(), Namespace: r.Object.Namespace, Name: r.Object.Name, UID: r.Object.UID}
+}
+
+func (r *Run) kind() string {
+	if r.Object.Distro == rancher.RKE1 {
+		return "Cluster.management.cattle.io"
+	}
+	return "Cluster.provisioning.cattle.io"
+}
+
+// local is what the audit log calls Rancher's own cluster.
+const local = "local"

@@ -1,0 +1,186 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package planfolder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/temporary"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+var errFault = errors.New("no space left on device")
+
+// faulty is a disk that fails at one operation, and after a power cut at all that
+// follow. What it fails to write is there by half.
+type faulty struct {
+	realDisk
+	left int // operations that work
+	cut  bool
+	met  bool // the fault
+}
+
+func (d *faulty) fails() bool {
+	d.left--
+	failed := d.left == -1 || d.left < 0 && d.cut
+	d.met = d.met || failed
+	return failed
+}
+
+func (d *faulty) makeFolders(path string) error {
+	if d.fails() {
+		return errFault
+	}
+	return d.realDisk.makeFolders(path)
+}
+
+func (d *faulty) makeTemporary(parent string) (string, temporary.Lock, error) {
+	if d.fails() {
+		return "", temporary.Lock{}, errFault
+	}
+	return d.realDisk.makeTemporary(parent)
+}
+
+func (d *faulty) writeFile(path string, content []byte) error {
+	if d.fails() {
+		return errors.Join(errFault, d.realDisk.writeFile(path, content[:len(content)/2]))
+	}
+	return d.realDisk.writeFile(path, content)
+}
+
+func (d *faulty) rename(from, to string) error {
+	if d.fails() {
+		return errFault
+	}
+	return d.realDisk.rename(from, to)
+}
+
+func (d *faulty) remove(path string) error {
+	if d.fails() {
+		return errFault
+	}
+	return d.realDisk.remove(path)
+}
+
+func (d *faulty) sync(folder string) error {
+	if d.fails() {
+		return errFault
+	}
+	return d.realDisk.sync(folder)
+}
+
+// versions of the plan of one cluster, told apart by a file of each.
+func version(n int) (transform.Saved, []File) {
+	s := harbour()
+	s.Cluster.Version = fmt.Sprint(n)
+	return s, files(fmt.Sprintf("%d.diff", n), "runbook.md")
+}
+
+// complete returns which version of the plan is in a folder, 0 for none. A folder
+// that is not whole is an error.
+func complete(t *testing.T, path string) int {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		return 0
+	}
+	p, err := read(path)
+	if err != nil {
+		t.Fatalf("the folder is not a plan: %v", err)
+	}
+	for _, name := range p.Files {
+		if text, err := os.ReadFile(filepath.Join(path, name)); err != nil || string(text) != "content of "+name {
+			t.Fatalf("%s is not whole: %q, %v", name, text, err)
+		}
+	}
+	n := 0
+	fmt.Sscan(p.Cluster.Version, &n)
+	return n
+}
+
+// TestAPlanFolderIsCompleteOrNotThere fails at every operation in turn, with an
+// old plan in the folder and without one.
+func TestAPlanFolderIsCompleteOrNotThere(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		for old := range 2 {
+			for n := 0; ; n++ {
+				d := &faulty{left: n, cut: cut}
+				t.Run(fmt.Sprintf("power cut %v, version %d before, operation %d", cut, old, n), func(t *testing.T) {
+					writeWith(t, d, old, cut)
+				})
+				if !d.met {
+					break
+				}
+			}
+		}
+	}
+}
+
+func writeWith(t *testing.T, d *faulty, old int, cut bool) {
+	root := t.TempDir()
+	path := filepath.Join(root, Place(harbour()))
+	if old > 0 {
+		s, held := version(old)
+		if err := write(realDisk{}, path, s, held); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, held := version(2)
+	err := write(d, path, s, held)
+	is := complete(t, path)
+	switch {
+	case err == nil && is != 2:
+		t.Errorf("it says that all went well, and version %d is there", is)
+	case err != nil && is != old && !cut:
+		t.Errorf("it failed (%v), and version %d is there", err, is)
+	case err != nil && !strings.Contains(err.Error(), "the plan was not written: no space left on device"):
+		t.Errorf("got %v", err)
+	}
+	if cut {
+		return // nobody is there to tidy up
+	}
+	if left := hiddenBeside(path); len(left) > 0 && err != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func hiddenBeside(path string) []string {
+	found, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
+	return found
+}
+
+func TestALostRaceForTheFolderIsAnError(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, Place(harbour()))
+	s, held := version(2)
+	err := write(racing{path: path}, path, s, held)
+	if err == nil || theirs(path) != "theirs" {
+		t.Errorf("got %v, and %s is there", err, theirs(path))
+	}
+	if left := hiddenBeside(path); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// racing is a disk on which somebody else makes the folder in the meantime.
+type racing struct {
+	realDisk
+	path string
+}
+
+func (d racing) rename(from, to string) error {
+	if err := putFile(filepath.Join(d.path, "theirs"), "theirs"); err != nil {
+		return err
+	}
+	return d.realDisk.rename(from, to)
+}
+
+func theirs(path string) string {
+	text, _ := os.ReadFile(filepath.Join(path, "theirs"))
+	return string(text)
+}

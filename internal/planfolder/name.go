@@ -1,0 +1,46 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package planfolder
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Place returns where the plan of a cluster goes below the folder that the user
+// named: its namespace and name, or its folder, file and number where it has no
+// name: many a cluster is the cluster.yml of a folder.
+// Kubernetes calls the namespace that is not named default.
+func Place(s transform.Saved) string {
+	namespace, name := s.Cluster.Namespace, s.Cluster.Name
+	if namespace == "" {
+		namespace = "default"
+	}
+	if name == "" {
+		base := filepath.Base(s.Source.File)
+		name = fmt.Sprintf("%s-%d", strings.TrimSuffix(base, filepath.Ext(base)), s.Source.Document)
+		if s.Source.Path != "" {
+			name = filepath.Base(filepath.Dir(s.Source.Path)) + "-" + name
+		}
+	}
+	return filepath.Join(sanitise(namespace), sanitise(name))
+}
+
+// sanitise makes a name that is one folder everywhere and not hidden.
+func sanitise(name string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '-'
+	}, name)
+	if strings.HasPrefix(safe, ".") {
+		safe = "-" + safe[1:]
+	}
+	return safe
+}

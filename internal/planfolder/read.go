@@ -1,0 +1,80 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package planfolder
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Read returns the plans in a folder: that of a cluster, or the one above, which
+// was named when they were written.
+func Read(folder string) ([]transform.Saved, error) {
+	if _, err := os.Stat(folder); err != nil {
+		return nil, fmt.Errorf("%s: no such plan folder; name one that plan --out wrote", folder)
+	}
+	folders := []string{folder}
+	if _, err := os.Stat(filepath.Join(folder, PlanFile)); err != nil {
+		if folders, err = below(folder); err != nil {
+			return nil, err
+		}
+	}
+	var plans []transform.Saved
+	for _, f := range folders {
+		p, err := read(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: cannot be read as a plan: %w; plan again with --out", filepath.Join(f, PlanFile), err)
+		}
+		plans = append(plans, p.Saved)
+	}
+	if len(plans) == 0 {
+		return nil, fmt.Errorf("%s: no plan in it; name a folder that plan --out wrote", folder)
+	}
+	return plans, nil
+}
+
+// below finds plan folders where Place puts them. Hidden ones are not complete.
+func below(folder string) ([]string, error) {
+	var found []string
+	namespaces, err := folders(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, namespace := range namespaces {
+		names, err := folders(namespace)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if _, err := os.Stat(filepath.Join(name, PlanFile)); err == nil {
+				found = append(found, name)
+			}
+		}
+	}
+	return found, nil
+}
+
+// folders returns the folders in a folder that are not hidden.
+func folders(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	var found []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			found = append(found, filepath.Join(path, e.Name()))
+		}
+	}
+	return found, err
+}
+
+func read(folder string) (plan, error) {
+	text, err := os.ReadFile(filepath.Join(folder, PlanFile))
+	if err != nil {
+		return plan{}, err
+	}
+	return decode(text)
+}

@@ -1,0 +1,281 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package planfolder
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/internal/temporary"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// harbour is a plan with every field set.
+func harbour() transform.Saved {
+	return transform.Saved{
+		Cluster: transform.Identity{Distro: "rke2", Namespace: "fleet-default", Name: "harbour", Version: "v1.26.15+rke2r1"},
+		Source:  transform.SavedSource{File: "c.yaml", Path: "/here/c.yaml", Document: 2},
+		Target: transform.Target{
+			EndState: "external", Version: "v1.27.16+rke2r1", AssumeVersion: "v1.26.15+rke2r1", Accept: []string{"node-rename"},
+			ChartVersion: "0.0.8", ChartRepo: "https://example.com", ImageRepository: "example.com/ccm", ImageTag: "v1.26.6",
+			KeepLeaderMigration: true, NoLeaderMigration: true, Cordon: "never",
+		},
+		Stages: []transform.SavedStage{{
+			Name: "grant-migration-lease", State: transform.Todo, Before: "b", After: "a",
+			Splices:  []yamledit.Splice{{Start: 1, End: 2, New: "x: \"<é\u2028>\"\n"}},
+			Reverse:  []yamledit.Splice{{Start: 1, End: 3, New: ""}},
+			Findings: []transform.Finding{{Rule: "r", Severity: transform.Note, File: "c.yaml", Line: 1, Message: "m", Accepted: true}},
+		}},
+	}
+}
+
+func files(names ...string) []File {
+	var out []File
+	for _, n := range names {
+		out = append(out, File{Name: n, Content: []byte("content of " + n)})
+	}
+	return out
+}
+
+func TestAPlanIsReadAsItWasWritten(t *testing.T) {
+	root := t.TempDir()
+	path, err := Write(root, harbour(), files("runbook.md"))
+	if err != nil || path != filepath.Join(root, "fleet-default", "harbour") {
+		t.Fatal(path, err)
+	}
+	for _, folder := range []string{root, path} {
+		plans, err := Read(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]transform.Saved{harbour()}, plans); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", folder, diff)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(path, "runbook.md")); err != nil || string(got) != "content of runbook.md" {
+		t.Error(string(got), err)
+	}
+}
+
+func TestOnlyTheUserReadsAPlan(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "made", "by us")
+	if _, err := Write(root, harbour(), files("runbook.md")); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		want := os.FileMode(0o600)
+		if e.IsDir() {
+			want = 0o700
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has the mode %o", path, info.Mode().Perm())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFolderThatIsThereKeepsItsMode(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(root, harbour(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(root); err != nil || info.Mode().Perm() != 0o755 {
+		t.Error(info.Mode(), err)
+	}
+}
+
+func TestAPlanOfTheSameClusterIsReplacedAsAWhole(t *testing.T) {
+	root := t.TempDir()
+	if _, err := Write(root, harbour(), files("old.diff", "runbook.md")); err != nil {
+		t.Fatal(err)
+	}
+	next := harbour()
+	next.Cluster.Version = "v1.27.16+rke2r1"
+	path, err := Write(root, next, files("new.diff", "runbook.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"new.diff", PlanFile, "runbook.md"}, namesIn(t, path)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"harbour"}, namesIn(t, filepath.Dir(path))); diff != "" {
+		t.Errorf("something is left beside it (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
+	other := harbour()
+	other.Cluster.Distro = "rke1"
+	for name, prepare := range map[string]func(path string) error{
+		"an empty folder":          func(path string) error { return os.MkdirAll(path, 0o700) },
+		"a file":                   func(path string) error { return putFile(path, "text") },
+		"a folder of other things": func(path string) error { return putFile(filepath.Join(path, "notes.md"), "notes") },
+		"a plan with a note": func(path string) error {
+			_, err := Write(filepath.Dir(filepath.Dir(path)), harbour(), nil)
+			return errors.Join(err, os.WriteFile(filepath.Join(path, "notes.md"), []byte("notes"), 0o600))
+		},
+		"a plan of another cluster": func(path string) error {
+			_, err := Write(filepath.Dir(filepath.Dir(path)), other, nil)
+			return err
+		},
+		"a plan of another tool": func(path string) error { return putFile(filepath.Join(path, PlanFile), `{"kind":"SavedPlan"}`) },
+		"a plan that is cut off": func(path string) error { return putFile(filepath.Join(path, PlanFile), `{"kind":`) },
+		"a link to a plan": func(path string) error {
+			elsewhere, err := Write(filepath.Dir(filepath.Dir(path))+"-else", harbour(), nil)
+			return errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(elsewhere, path))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "plans")
+			path := filepath.Join(root, Place(harbour()))
+			if err := prepare(path); err != nil {
+				t.Fatal(err)
+			}
+			before := snapshot(t, root)
+			if _, err := Write(root, harbour(), files("runbook.md")); !errors.Is(err, ErrForeign) {
+				t.Errorf("got %v", err)
+			}
+			if diff := cmp.Diff(before, snapshot(t, root)); diff != "" {
+				t.Errorf("it was touched (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func putFile(path, text string) error {
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
+}
+
+func TestPlacesAreFoldersEverywhere(t *testing.T) {
+	for _, c := range []struct{ namespace, name, file, want string }{
+		{"fleet-default", "harbour", "c.yaml", "fleet-default/harbour"},
+		{"", "harbour", "c.yaml", "default/harbour"},
+		{"", "", "clusters/my cluster.yaml", "default/my-cluster-3"},
+		{"", "", "<stdin>", "default/-stdin--3"},
+		{"..", "../x", "c.yaml", "-./-.-x"},
+		{"a/b", "c\\d", "c.yaml", "a-b/c-d"},
+		{"ns", ".hidden", "c.yaml", "ns/-hidden"},
+		{"ns", "ünï\n", "c.yaml", "ns/-n--"},
+	} {
+		s := transform.Saved{Cluster: transform.Identity{Namespace: c.namespace, Name: c.name}, Source: transform.SavedSource{File: c.file, Document: 3}}
+		if got := filepath.ToSlash(Place(s)); got != c.want {
+			t.Errorf("%s/%s in %s: got %s, want %s", c.namespace, c.name, c.file, got, c.want)
+		}
+	}
+}
+
+// Many a cluster without a name is the cluster.yml of its folder.
+func TestClustersWithoutANameAreKeptApartByTheirFolders(t *testing.T) {
+	places := map[string]bool{}
+	for _, path := range []string{"/clusters/heron/cluster.yml", "/clusters/dunlin/cluster.yml"} {
+		places[filepath.ToSlash(Place(transform.Saved{Source: transform.SavedSource{File: "cluster.yml", Path: path}}))] = true
+	}
+	if !places["default/heron-cluster-0"] || !places["default/dunlin-cluster-0"] {
+		t.Errorf("%v", places)
+	}
+}
+
+func TestFoldersWithoutAPlanAreRefused(t *testing.T) {
+	root := t.TempDir()
+	broken := filepath.Join(root, "broken")
+	if err := putFile(filepath.Join(broken, "ns", "c", PlanFile), "{"); err != nil {
+		t.Fatal(err)
+	}
+	hidden := filepath.Join(root, "hidden")
+	if err := putFile(filepath.Join(hidden, "ns", ".rke-lm-1.tmp", PlanFile), "{"); err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]string{
+		filepath.Join(root, "missing"): "no such plan folder; name one that plan --out wrote",
+		hidden:                         "no plan in it; name a folder that plan --out wrote",
+		broken:                         "plan.json: cannot be read as a plan: not JSON: unexpected end of JSON input; plan again with --out",
+	} {
+		if _, err := Read(folder); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+}
+
+func namesIn(t *testing.T, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// snapshot returns the content of all files below a folder.
+func snapshot(t *testing.T, root string) map[string]string {
+	t.Helper()
+	content := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			content[path] = e.Type().String()
+			return err
+		}
+		text, err := os.ReadFile(path)
+		content[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// A run may be killed at any point: what it has left goes with the next one.
+func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
+	for name, placed := range map[string]bool{"between the two renames": false, "behind them": true} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			path, err := Write(root, harbour(), files("runbook.md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, old := filepath.Join(filepath.Dir(path), ".rke-lm-1.tmp"), path
+			if placed {
+				if old, err = Write(t.TempDir(), harbour(), files("runbook.md")); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := os.Mkdir(made, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(old, made+oldSuffix); err != nil {
+				t.Fatal(err)
+			}
+			settle(filepath.Dir(path))
+			temporary.Take(made, os.RemoveAll) // Clean looks once in a run
+			if diff := cmp.Diff([]string{"harbour"}, namesIn(t, filepath.Dir(path))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if _, err := Read(path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

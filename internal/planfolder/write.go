@@ -1,0 +1,155 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package planfolder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/internal/temporary"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// ErrForeign says that a folder is not a plan of the same cluster, or holds more
+// than one.
+var ErrForeign = exitcode.New(exitcode.Refused, "is not a plan folder of this cluster")
+
+// File is one file of a plan folder besides plan.json.
+type File struct {
+	Name    string
+	Content []byte
+}
+
+// Write writes the plan of a cluster to its folder below root, and returns that.
+// A plan of the same cluster is replaced as a whole; another folder is refused
+// with an error that wraps [ErrForeign]. When it returns an error, what was there
+// is there.
+func Write(root string, s transform.Saved, files []File) (string, error) {
+	path := filepath.Join(root, Place(s))
+	return path, write(realDisk{}, path, s, files)
+}
+
+func write(d disk, path string, s transform.Saved, files []File) (err error) {
+	text, err := encode(s, files)
+	if err != nil {
+		return err
+	}
+	settle(filepath.Dir(path))
+	exists, err := replaceable(path, s)
+	if err != nil {
+		return err
+	}
+	if err := d.makeFolders(filepath.Dir(path)); err != nil {
+		return unwritten(path, err)
+	}
+	made, lock, err := d.makeTemporary(filepath.Dir(path))
+	if err != nil {
+		return unwritten(path, err)
+	}
+	defer lock.Release()
+	defer func() {
+		if err != nil {
+			d.remove(made)
+		}
+	}()
+	if err := fill(d, made, append(slices.Clone(files), File{PlanFile, text})); err != nil {
+		return unwritten(path, err)
+	}
+	if err := put(d, made, path, exists); err != nil {
+		return unwritten(path, err)
+	}
+	return nil
+}
+
+func unwritten(path string, err error) error {
+	return fmt.Errorf("%s: the plan was not written: %w; make room, or name another folder", path, err)
+}
+
+// fill completes a folder: when it returns, all of it is on the disk.
+func fill(d disk, folder string, files []File) error {
+	for _, f := range files {
+		if err := d.writeFile(filepath.Join(folder, f.Name), f.Content); err != nil {
+			return err
+		}
+	}
+	return d.sync(folder)
+}
+
+// put gives a complete folder its name. A folder cannot replace one that is not
+// empty, so an old plan is moved out of the way first, and back on an error.
+func put(d disk, made, path string, exists bool) error {
+	old := made + oldSuffix
+	if exists {
+		lock, _ := temporary.Hold(path)
+		defer lock.Release()
+		if err := d.rename(path, old); err != nil {
+			return err
+		}
+	}
+	if err := d.rename(made, path); err != nil {
+		if exists {
+			return errors.Join(err, d.rename(old, path))
+		}
+		return err
+	}
+	// The new plan is there; what fails from here on cannot be undone.
+	d.sync(filepath.Dir(path))
+	if exists {
+		d.remove(old)
+	}
+	return nil
+}
+
+// replaceable reports whether a folder is there, and refuses one that is not a
+// plan of the same cluster and nothing else.
+func replaceable(path string, s transform.Saved) (exists bool, err error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.IsDir():
+		return true, fmt.Errorf("%s: %w, nor a folder; name another one with --out", path, ErrForeign)
+	}
+	p, err := read(path)
+	if err != nil || !p.Cluster.Is(s.Cluster) || p.Source.Document != s.Source.Document && s.Cluster.Name == "" {
+		return true, fmt.Errorf("%s: %w; move it away, or name another one with --out", path, ErrForeign)
+	}
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if e.Name() != PlanFile && !slices.Contains(p.Files, e.Name()) {
+			return true, fmt.Errorf("%s: %w alone, for it holds %s, which would be lost; move that away, or name another folder with --out", path, ErrForeign, e.Name())
+		}
+	}
+	return true, err
+}
+
+// oldSuffix marks a plan whose place another one takes.
+const oldSuffix = ".old"
+
+// settle ends what killed runs have begun in a folder of plans. An old plan whose
+// place is empty gets it back.
+func settle(folder string) {
+	left, _ := filepath.Glob(filepath.Join(folder, temporary.Pattern+oldSuffix))
+	for _, old := range left {
+		temporary.Take(old, func(string) error {
+			p, err := read(old)
+			if err != nil {
+				return os.RemoveAll(old)
+			}
+			place := filepath.Join(folder, filepath.Base(Place(p.Saved)))
+			if _, err := os.Lstat(place); errors.Is(err, fs.ErrNotExist) {
+				return os.Rename(old, place)
+			}
+			return os.RemoveAll(old)
+		})
+	}
+	temporary.Clean(folder)
+}

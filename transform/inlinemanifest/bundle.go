@@ -1,0 +1,124 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inlinemanifest changes the manifests that a cluster's file carries in one
+// string: additionalManifest of RKE2, addons of RKE.
+//
+// Invariant: the manifests that are there stay, byte for byte and in their order;
+// only documents that rke-lm writes are added or taken out.
+package inlinemanifest
+
+import (
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Bundle is the string of a cluster's file.
+type Bundle struct {
+	Holder yamledit.Node // the mapping that has Key, or gets it
+	Key    string
+	Lease  string // name of the migration lease
+}
+
+// At returns the string; it may not exist, or be null.
+func (b Bundle) At() yamledit.Node { return b.Holder.Get(b.Key) }
+
+// Documents returns the manifests; none where the string is absent.
+func (b Bundle) Documents() ([]*yamledit.Document, error) {
+	at := b.At()
+	if !at.Exists() || at.IsNull() {
+		return nil, nil
+	}
+	in, err := at.Embedded()
+	if err != nil {
+		return nil, err
+	}
+	return in.Documents(), nil
+}
+
+// Append adds manifests behind those that are there.
+func (b Bundle) Append(e *yamledit.Edit, text string) error {
+	at := b.At()
+	// A new string ends in the last line, so that it is stripped (|-).
+	switch fresh := strings.TrimSuffix(text, "\n"); {
+	case !at.Exists():
+		e.Insert(b.Holder, b.Key, fresh)
+		return nil
+	case at.IsNull():
+		e.Set(at, fresh)
+		return nil
+	}
+	in, err := e.Embedded(at)
+	if err != nil {
+		return err
+	}
+	in.Append(text)
+	return nil
+}
+
+// Remove takes manifests out by their indexes, and the key with the last one.
+// Then usual is asked, for the file does not tell what stood there before.
+func (b Bundle) Remove(e *yamledit.Edit, which []int, usual Usual) error {
+	alone, err := b.At().Embedded()
+	if err != nil {
+		return err
+	}
+	remove(alone, which)
+	empty, err := alone.Empty()
+	if err != nil {
+		return err
+	}
+	if empty {
+		e.Remove(b.At())
+		return usual(b.At(), "nothing else is in it, and before it was either absent or empty")
+	}
+	in, err := e.Embedded(b.At())
+	if err != nil {
+		return err
+	}
+	remove(in, which)
+	return nil
+}
+
+// Usual stands for a choice that the document does not determine; it returns an
+// error unless the operator asked for the usual form.
+type Usual func(at yamledit.Node, what string) error
+
+// UsualOf is the Usual of an operator's choices.
+func UsualOf(t transform.Target) Usual {
+	return func(at yamledit.Node, what string) error {
+		if t.Canonical {
+			return nil
+		}
+		return transform.Undetermined(at, what+"; the file does not tell which")
+	}
+}
+
+func remove(in *yamledit.Embedded, which []int) {
+	for _, i := range which {
+		in.Remove(i)
+	}
+}
+
+// WhereIn returns where the documents of a text stand among others, and whether
+// all of them do.
+func WhereIn(docs []*yamledit.Document, text string) (at []int, all bool) {
+	all = true
+	for _, c := range yamledit.Split("", []byte(text)) {
+		want, err := yamledit.Parse(c)
+		if err != nil {
+			return nil, false // the texts are rke-lm's own, and tested
+		}
+		found := false
+		for i, d := range docs {
+			if d.Root().Exists() && transform.Same(d.Root().Value(), want.Root().Value()) {
+				at, found = append(at, i), true
+				break
+			}
+		}
+		all = all && found
+	}
+	return at, all
+}

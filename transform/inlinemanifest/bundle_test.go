@@ -1,0 +1,89 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inlinemanifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func bundleIn(t *testing.T, text string) Bundle {
+	t.Helper()
+	doc, err := yamledit.ParseString("c.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Bundle{Holder: doc.Root(), Key: "manifests", Lease: leadermigration.Lease}
+}
+
+// edited applies what a function queues.
+func edited(t *testing.T, b Bundle, queue func(*yamledit.Edit) error) (Bundle, error) {
+	t.Helper()
+	e := b.Holder.Document().Edit()
+	if err := queue(e); err != nil {
+		return b, err
+	}
+	doc, _, err := e.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Bundle{Holder: doc.Root(), Key: b.Key, Lease: b.Lease}, nil
+}
+
+func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
+	for name, text := range map[string]string{
+		"behind others": "manifests: |-\n  kind: A\n  ---\n  kind: B\nrest: 1\n",
+		"with comments": "manifests: |\n  # of A\n  kind: A # here\nrest: 1\n",
+	} {
+		b := bundleIn(t, text)
+		granted, err := edited(t, b, b.Grant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := granted.CheckGrant(); err != nil {
+			t.Error(name, err)
+		}
+		if err := granted.CheckGranted(); err != nil {
+			t.Error(name, err)
+		}
+		again, err := edited(t, granted, granted.Grant)
+		if err != nil || string(again.Holder.Document().Bytes()) != string(granted.Holder.Document().Bytes()) {
+			t.Errorf("%s: granted twice, %v", name, err)
+		}
+		back, err := edited(t, granted, func(e *yamledit.Edit) error { return granted.Revoke(e, UsualOf(transform.Target{})) })
+		if err != nil || !transform.Same(back.Holder.Value(), bundleIn(t, text).Holder.Value()) {
+			t.Errorf("%s: %v\n%s", name, err, back.Holder.Document().Bytes())
+		}
+	}
+}
+
+func TestARevokedGrantThatWasAloneIsUndetermined(t *testing.T) {
+	b := bundleIn(t, "manifests: |-\n  "+strings.ReplaceAll(strings.TrimSpace(leadermigration.Grant(leadermigration.Lease)), "\n", "\n  ")+"\nrest: 1\n")
+	if _, err := edited(t, b, func(e *yamledit.Edit) error { return b.Revoke(e, UsualOf(transform.Target{})) }); err == nil || !strings.Contains(err.Error(), "either absent or empty") {
+		t.Error(err)
+	}
+	gone, err := edited(t, b, func(e *yamledit.Edit) error { return b.Revoke(e, UsualOf(transform.Target{Canonical: true})) })
+	if err != nil || gone.At().Exists() {
+		t.Error(err)
+	}
+}
+
+func TestAnotherRoleOfTheNameIsNotTouched(t *testing.T) {
+	b := bundleIn(t, "manifests: |-\n  kind: Role\n  metadata: {name: cloud-provider-extraction-migration, namespace: kube-system}\n")
+	for what, queue := range map[string]func(*yamledit.Edit) error{
+		"does not let":               b.Grant,
+		"may have another purpose":   func(e *yamledit.Edit) error { return b.Revoke(e, UsualOf(transform.Target{})) },
+		"would not let":              func(*yamledit.Edit) error { return b.CheckGrant() },
+		"would run nowhere":          func(*yamledit.Edit) error { return b.CheckGranted() },
+		"manifests: not a string; w": func(e *yamledit.Edit) error { return bundleIn(t, "manifests: [a]\n").Grant(e) },
+	} {
+		if _, err := edited(t, b, queue); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("want %s, got %v", what, err)
+		}
+	}
+}

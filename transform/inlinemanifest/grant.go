@@ -1,0 +1,71 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inlinemanifest
+
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Grant adds a Role and RoleBinding for the migration lease, unless the manifests
+// grant it already. It fails where others of the name grant something else.
+func (b Bundle) Grant(e *yamledit.Edit) error {
+	docs, err := b.Documents()
+	if err != nil || leadermigration.Granted(docs, b.Lease) {
+		return err
+	}
+	if n, found := leadermigration.Conflict(docs, b.Lease); found {
+		return n.Errorf("a manifest of the name "+b.Lease+" is there, but does not let kube-controller-manager lock the migration lease", "complete its rules and subjects, or give it another name")
+	}
+	return b.Append(e, leadermigration.Grant(b.Lease))
+}
+
+// CheckGrant requires that the lease can be locked.
+func (b Bundle) CheckGrant() error {
+	docs, err := b.Documents()
+	if err != nil {
+		return err
+	}
+	if !leadermigration.Granted(docs, b.Lease) {
+		return fmt.Errorf("the manifest would not let %s lock the migration lease", leadermigration.ManagerUser)
+	}
+	return nil
+}
+
+// Revoke takes the Role and the RoleBinding out. It fails where the file does not
+// tell that they are there for the migration alone.
+func (b Bundle) Revoke(e *yamledit.Edit, usual Usual) error {
+	docs, err := b.Documents()
+	if err != nil {
+		return err
+	}
+	n, there := leadermigration.Conflict(docs, b.Lease)
+	if !there {
+		return nil
+	}
+	ours, all := WhereIn(docs, leadermigration.Grant(b.Lease))
+	if !all {
+		return transform.Lost(n, "this manifest is not as rke-lm writes it, so it may have another purpose")
+	}
+	if n, used := leadermigration.UsedBy(docs, ours, b.Lease); used {
+		return transform.Lost(n, "this manifest uses the role "+b.Lease+", too")
+	}
+	return b.Remove(e, ours, usual)
+}
+
+// CheckGranted refuses to give the flag back to a manager that could not lock the
+// lease.
+func (b Bundle) CheckGranted() error {
+	docs, err := b.Documents()
+	if err != nil {
+		return err
+	}
+	if !leadermigration.Granted(docs, b.Lease) {
+		return transform.Lost(b.Holder, b.Key+" does not let kube-controller-manager lock the migration lease, without which its cloud controllers would run nowhere")
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"fmt"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Upgrade is the way of a cluster to the release that the operator chose.
+type Upgrade struct {
+	From    string        // the release of the cluster
+	To      string        // the chosen one; "" for none
+	At      yamledit.Node // states the release in the file
+	Holder  yamledit.Node // would hold At
+	Distro  string        // "an RKE2", as a message calls a release of it
+	Example string
+	Is      func(version string) bool // well formed for the distro
+}
+
+// Planned reports whether the release changes.
+func (m Upgrade) Planned() bool { return m.To != "" && m.To != m.From }
+
+// Reached is the release that the cluster runs, or the later one that it is about
+// to move to.
+func (m Upgrade) Reached() string {
+	if m.Is(m.To) && semver.Compare(m.To, m.From) > 0 {
+		return m.To
+	}
+	return m.From
+}
+
+// Leaves reports whether the move leads past the first release of a minor.
+func (m Upgrade) Leaves(minor string) bool {
+	return m.Planned() && !From(m.From, minor) && From(m.To, minor)
+}
+
+// Why is said of the stage that moves the cluster; "" where none does.
+func (m Upgrade) Why() string {
+	if !m.Planned() {
+		return ""
+	}
+	why := " Kubernetes moves to " + m.To + " in the same edit."
+	if m.Leaves(FirstWithout) {
+		why += " From 1.27 on there is no way back to the in-tree provider."
+	}
+	return why
+}
+
+// Caution says what an undo of the stage does not bring back.
+func (m Upgrade) Caution() string {
+	if !m.Planned() {
+		return ""
+	}
+	return "The undo writes " + m.From + " into the file again, and Kubernetes does not go back to an older release: it takes a restored snapshot of etcd."
+}
+
+// Queue writes the new release. It fails for one that is no release of the
+// distro, is older, or lies more than one minor up.
+func (m Upgrade) Queue(e *yamledit.Edit) error {
+	if !m.Planned() {
+		return nil
+	}
+	if err := m.check(); err != nil {
+		return err
+	}
+	e.Set(m.At, m.To)
+	return nil
+}
+
+func (m Upgrade) check() error {
+	if err := m.stated(); err != nil {
+		return err
+	}
+	return m.Check(m.At)
+}
+
+func (m Upgrade) stated() error {
+	if stated, _ := m.At.String(); !m.Is(stated) {
+		return m.Holder.Errorf("the file states no version, so it cannot be moved to a target version", "leave out --target-version, or state the version in the file")
+	}
+	return nil
+}
+
+// Check fails for a target that is no release of the distro, is older, or lies
+// more than one minor up. at is the node to name.
+func (m Upgrade) Check(at yamledit.Node) error {
+	if !m.Is(m.To) {
+		return at.Errorf("the target version is not "+m.Distro+" release such as "+m.Example, "correct --target-version")
+	}
+	if semver.Compare(m.To, m.From) < 0 {
+		return at.Errorf("the target version "+m.To+" is older", "choose a later one")
+	}
+	if minors := Minor(m.To) - Minor(m.From); minors > 1 {
+		return at.Errorf(fmt.Sprintf("the target version %s is %d minors up", m.To, minors), "go one minor at a time")
+	}
+	return nil
+}
+
+// WayBack refuses to go back to the in-tree provider on a release without it. The
+// error points at the document where it does not state the release.
+func WayBack(version string, stated yamledit.Node) error {
+	if !From(version, FirstWithout) {
+		return nil
+	}
+	at := stated.Document().Root()
+	if stated.Exists() {
+		at = stated
+	}
+	return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to go back to", "stay with the external one")}
+}

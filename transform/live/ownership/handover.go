@@ -1,0 +1,41 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+// holding is the migration lease as it was last seen to move.
+type holding struct {
+	record observation.Lease
+	since  time.Time
+}
+
+// follow notes when the migration lease changes its holder. A lease that was
+// given back keeps the name of who held it last.
+func (t *Timeline) follow(m moment, leases []observation.Lease) {
+	if t.holders == nil {
+		t.holders = map[string]string{}
+	}
+	name := Migration(m.processes)
+	for _, c := range []string{observation.KubeManager, observation.CloudManager} {
+		for _, main := range Mains(c, m.processes) {
+			if holder := m.leases[main].Holder; holder != "" {
+				t.holders[holder] = c
+			}
+		}
+	}
+	for _, l := range leases {
+		if l.Name != name || l.Holder == "" || l.SameRecord(t.lease.record) {
+			continue
+		}
+		if before := t.lease.record.Holder; before != "" && before != l.Holder {
+			t.Handovers = append(t.Handovers, Handover{t.holders[before], t.holders[l.Holder], t.lease.since, m.at})
+		}
+		t.lease = holding{l, m.at}
+	}
+}

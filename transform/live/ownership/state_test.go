@@ -1,0 +1,56 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+func pod(component, name string, args ...string) observation.Manager {
+	return observation.Manager{Component: component, Pod: name, Hosts: []string{name}, Args: args, Running: true, Image: "c:v1.26.6"}
+}
+
+func alive(name, holder string) observation.Lease {
+	return observation.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: true}
+}
+
+func TestOneLookTellsWhoOwns(t *testing.T) {
+	external := pod(observation.KubeManager, "k", "--cloud-provider=external")
+	cloud := pod(observation.CloudManager, "c1", "--configure-cloud-routes=false")
+	other := pod(observation.CloudManager, "c2", "--configure-cloud-routes=false", "--leader-elect-resource-name=own")
+	main := alive(observation.CloudManager, "c1_1")
+	for _, c := range []struct {
+		name     string
+		managers []observation.Manager
+		leases   []observation.Lease
+		count    int
+		unknown  bool
+	}{
+		{"one manager", []observation.Manager{external, cloud}, []observation.Lease{main}, 1, false},
+		{"two workloads that elect a leader each", []observation.Manager{external, cloud, other}, []observation.Lease{main, alive("own", "c2_1")}, 2, false},
+		{"two workloads, of which one has no leader alive", []observation.Manager{external, cloud, other}, []observation.Lease{main, {Name: "own", Holder: "c2_1", DurationSeconds: 15, SilentSeconds: 90}}, 1, false},
+		{"a lease of its own name", []observation.Manager{external, other}, []observation.Lease{alive("own", "c2_1")}, 1, false},
+		{"a leader behind a shell", []observation.Manager{pod(observation.KubeManager, "k", "/bin/sh", "-c", "exec kcm"), cloud}, []observation.Lease{main}, 0, true},
+		{"a lease that cannot be seen", []observation.Manager{pod(observation.KubeManager, "k", "--cloud-provider=aws", "--leader-elect-resource-namespace=other"), cloud}, []observation.Lease{main}, 0, true},
+		{"nothing at all", nil, nil, 0, false},
+	} {
+		s := Evaluate(ReadAll(c.managers), Of(c.leases))
+		if s.Count != c.count || (s.Unknown != "") != c.unknown {
+			t.Errorf("%s: %+v", c.name, s)
+		}
+	}
+}
+
+func TestAHolderIsKnownByAnyOfTheMainLeases(t *testing.T) {
+	managers := ReadAll([]observation.Manager{
+		pod(observation.CloudManager, "c1", "--enable-leader-migration"), pod(observation.CloudManager, "c2", "--enable-leader-migration", "--leader-elect-resource-name=own"),
+	})
+	leases := Of([]observation.Lease{alive(observation.CloudManager, "c1_1"), alive("own", "c2_1"), alive(leadermigration.Lease, "c2_1")})
+	if component, _ := Holder(managers, leases); component != observation.CloudManager {
+		t.Errorf("the holder is of %q", component)
+	}
+}

@@ -1,0 +1,73 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preconditions
+
+import (
+	"encoding/json"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// pausedAnnotation pauses an object of Cluster API, whatever its value.
+const pausedAnnotation = "cluster.x-k8s.io/paused"
+
+// The names of the objects in messages.
+const (
+	itsObject         = "its object"
+	itsControlPlane   = "its RKEControlPlane"
+	itsInfrastructure = "its Cluster of Cluster API"
+)
+
+// paused reports what Rancher's planner obeys before it gives machines new plans
+// (rancher pkg/capr/planner, Process; cluster-api util/annotations, IsPaused).
+func (s Seen) paused() []transform.Finding {
+	const notBrought, fix = ": Rancher would not bring a change to the machines", "let who paused it end the pause, and run the command again"
+	if headOf(s.Infrastructure).Spec.Paused {
+		return s.found("spec.paused", itsInfrastructure+" is paused"+notBrought, fix)
+	}
+	if annotated(s.ControlPlane) {
+		return s.found("metadata.annotations", itsControlPlane+" has the annotation "+pausedAnnotation+notBrought, fix)
+	}
+	return nil
+}
+
+// pauseNotObeyed finds the annotation where the planner does not look.
+func (s Seen) pauseNotObeyed() []transform.Finding {
+	var list []transform.Finding
+	for _, o := range []struct {
+		what string
+		raw  []byte
+	}{{itsObject, s.Object}, {itsInfrastructure, s.Infrastructure}} {
+		if annotated(o.raw) {
+			list = append(list, s.found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher does not obey there: a change would reach the machines", "ask who paused it, and remove the annotation, or acknowledge it with --accept "+PauseNotObeyed)...)
+		}
+	}
+	return list
+}
+
+func annotated(raw []byte) bool {
+	_, set := headOf(raw).Metadata.Annotations[pausedAnnotation]
+	return set
+}
+
+// noSnapshot finds what Rancher's controller of EtcdBackups wants (rancher
+// pkg/controllers/management/etcdbackup, isBackupSet): without it an EtcdBackup gets
+// no condition, ever.
+func (s Seen) noSnapshot() []transform.Finding {
+	var o struct {
+		Spec struct {
+			Engine *struct {
+				Services struct {
+					Etcd struct {
+						Backup *json.RawMessage `json:"backupConfig"`
+					} `json:"etcd"`
+				} `json:"services"`
+			} `json:"rancherKubernetesEngineConfig"`
+		} `json:"spec"`
+	}
+	if !s.Snapshot || json.Unmarshal(s.Object, &o) != nil || o.Spec.Engine == nil || o.Spec.Engine.Services.Etcd.Backup != nil {
+		return nil
+	}
+	return s.found("spec.rancherKubernetesEngineConfig.services.etcd", "it has no backupConfig, and Rancher takes no snapshot of etcd without one", "set backupConfig, with enabled: false where no recurring snapshots are wanted, and wait until the cluster is active; or run without --etcd-snapshot, after a snapshot by other means")
+}

@@ -1,0 +1,146 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package preconditions tells whether a live cluster's object may be changed now.
+//
+// Invariant: what would be taken back, would never arrive, or would come on top of
+// a change that has not arrived, is not written unless it was acknowledged.
+package preconditions
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+)
+
+// Seen is what was seen of a cluster on Rancher's own. Objects are JSON as the
+// server gave it; nil where there is none.
+type Seen struct {
+	Title          string
+	Object         []byte
+	ControlPlane   []byte // its RKEControlPlane
+	Infrastructure []byte // its Cluster of Cluster API
+	// Progress is that of the object as it is; nil where nobody looked.
+	Progress *rollout.Progress
+	Snapshot bool // Rancher is to take a snapshot of etcd
+}
+
+// The rules.
+const (
+	ManagedElsewhere = "managed-elsewhere"
+	Deleting         = "cluster-deleting"
+	Paused           = "cluster-paused"
+	PauseNotObeyed   = "pause-not-obeyed"
+	NotSettled       = "cluster-not-settled"
+	NoSnapshot       = "etcd-snapshot-impossible"
+)
+
+type rule = transform.Checked[Seen]
+
+// rules is the one table of them.
+func rules() []rule {
+	return []rule{
+		row(Deleting, false, Seen.deleting, "The cluster is being deleted."),
+		row(NotSettled, true, Seen.notSettled, "Rancher or a machine has not taken over the last change of the cluster. Accepting it also keeps from looking, which needs rights of its own."),
+		row(Paused, false, Seen.paused, "The cluster is paused, by spec.paused of its Cluster of Cluster API or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not bring a change to its machines."),
+		row(PauseNotObeyed, true, Seen.pauseNotObeyed, "The cluster's own object, or its Cluster of Cluster API, has the annotation cluster.x-k8s.io/paused, which Rancher's planner does not obey: a change would reach the machines although the cluster was meant to be paused."),
+		row(NoSnapshot, false, Seen.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, by its button either."),
+		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template made the cluster's object, and would take a change of it back: its source is to be changed. Who writes through Rancher's own API, as Terraform's rancher2 provider does, leaves no mark and is not found."),
+	}
+}
+
+func row(id string, acceptable bool, check func(Seen) []transform.Finding, doc string) rule {
+	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: transform.StageNames(), Acceptable: acceptable, Doc: doc}, Check: check}
+}
+
+// Rules are the rules, for the documentation.
+func Rules() []transform.Rule { return transform.RulesOf(rules()) }
+
+// Evaluate returns what speaks against a change of the cluster.
+func Evaluate(s Seen, accepted []string) []transform.Finding {
+	return transform.FindingsOf(rules(), s, "", accepted)
+}
+
+// Refused says that a cluster is not changed.
+type Refused struct {
+	Title    string
+	Findings []transform.Finding // those that stop it
+}
+
+func (r *Refused) Error() string {
+	var said []string
+	for _, f := range r.Findings {
+		said = append(said, fmt.Sprintf("%s (%s): %s", f.Message, f.Rule, f.Fix))
+	}
+	return r.Title + ": refused, and nothing was changed: " + strings.Join(said, "; ")
+}
+
+// ExitCode is that of a refusal.
+func (r *Refused) ExitCode() int { return exitcode.Refused }
+
+// Check returns *Refused where a finding stops a change.
+func Check(title string, findings []transform.Finding) error {
+	stop := slices.DeleteFunc(slices.Clone(findings), func(f transform.Finding) bool { return !f.Stops() })
+	if len(stop) == 0 {
+		return nil
+	}
+	return &Refused{title, stop}
+}
+
+func (s Seen) found(path, message, fix string) []transform.Finding {
+	return []transform.Finding{{Path: strings.TrimSpace(s.Title + " " + path), Message: message, Fix: fix}}
+}
+
+// head is as much of an object as its rules need.
+type head struct {
+	Metadata struct {
+		Annotations map[string]string `json:"annotations"`
+		Deletion    string            `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec struct {
+		Paused bool `json:"paused"`
+	} `json:"spec"`
+}
+
+// headOf reads an object; of one that cannot be read nothing is known, and so
+// nothing speaks against it here: what parses it says what is wrong with it.
+func headOf(raw []byte) (h head) {
+	if json.Unmarshal(raw, &h) != nil {
+		return head{}
+	}
+	return h
+}
+
+func (s Seen) deleting() []transform.Finding {
+	if headOf(s.Object).Metadata.Deletion == "" {
+		return nil
+	}
+	return s.found("metadata.deletionTimestamp", "the cluster is being deleted", "leave it")
+}
+
+func (s Seen) notSettled() []transform.Finding {
+	if s.Progress == nil || s.Progress.Done {
+		return nil
+	}
+	if s.Progress.Failed != "" {
+		return s.found("", "its last change failed: "+s.Progress.Failed, "repair it first, or acknowledge it with --accept "+NotSettled)
+	}
+	return s.found("", "its last change has not arrived: "+s.Progress.Waiting, "wait until it has, and run the command again, or acknowledge it with --accept "+NotSettled)
+}
+
+func (s Seen) managedElsewhere() []transform.Finding {
+	managers, err := managersOf(s.Object)
+	if err != nil {
+		return s.found("", "it cannot be told who made it: "+err.Error(), "look at the object")
+	}
+	var list []transform.Finding
+	for _, m := range managers {
+		list = append(list, s.found("metadata", m.Name+" made its object ("+m.Mark+"), and would take a change back", "change it where "+m.Name+" takes it from, as plan shows, or acknowledge it with --accept "+ManagedElsewhere)...)
+	}
+	return list
+}

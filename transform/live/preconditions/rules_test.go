@@ -1,0 +1,68 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preconditions
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+)
+
+func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
+	plain := []byte(`{"metadata":{"name":"a"},"spec":{"paused":true}}`) // paused means nothing on Rancher's own kind
+	marked := []byte(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
+	fleet := []byte(`{"metadata":{"annotations":{"objectset.rio.cattle.io/id":"default-a"}}}`)
+	engine := func(etcd string) []byte {
+		return []byte(`{"spec":{"rancherKubernetesEngineConfig":{"services":{"etcd":{` + etcd + `}}}}}`)
+	}
+	backedUp, bare, null := engine(`"backupConfig":{}`), []byte(`{"spec":{"rancherKubernetesEngineConfig":{}}}`), engine(`"backupConfig":null`)
+	for _, c := range []struct {
+		name   string
+		seen   Seen
+		accept string
+		want   string // "" for no refusal
+	}{
+		{"a plain one", Seen{Object: plain, Progress: &rollout.Progress{Done: true}}, "", ""},
+		{"one that is deleted", Seen{Object: []byte(`{"metadata":{"deletionTimestamp":"2024-01-01T00:00:00Z"}}`)}, "", Deleting},
+		{"a paused control plane", Seen{Object: plain, ControlPlane: marked}, "", Paused},
+		{"a paused Cluster of Cluster API", Seen{Object: plain, Infrastructure: []byte(`{"spec":{"paused":true}}`)}, "", Paused},
+		{"a pause is not to be accepted", Seen{Object: plain, ControlPlane: marked}, Paused, Paused},
+		{"an annotation that Rancher does not obey", Seen{Object: marked}, "", PauseNotObeyed},
+		{"another one", Seen{Object: plain, Infrastructure: marked}, "", PauseNotObeyed},
+		{"an annotation that Rancher does not obey, accepted", Seen{Object: marked, Infrastructure: marked}, PauseNotObeyed, ""},
+		{"spec.paused means nothing on an RKEControlPlane", Seen{Object: plain, ControlPlane: plain}, "", ""},
+		{"a snapshot of RKE1", Seen{Object: backedUp, Snapshot: true}, "", ""},
+		{"a snapshot of RKE1 without a configuration for it", Seen{Object: bare, Snapshot: true}, "", NoSnapshot},
+		{"one that is null", Seen{Object: null, Snapshot: true}, "", NoSnapshot},
+		{"no way round", Seen{Object: bare, Snapshot: true}, NoSnapshot, NoSnapshot},
+		{"no snapshot of RKE1", Seen{Object: bare}, "", ""},
+		{"a snapshot of RKE2", Seen{Object: plain, Snapshot: true}, "", ""},
+		{"one that is on its way", Seen{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, "", "machine m: x"},
+		{"one that is on its way, accepted", Seen{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, NotSettled, ""},
+		{"one that failed", Seen{Object: plain, Progress: &rollout.Progress{Failed: "machine m gave up"}}, "", "machine m gave up"},
+		{"one of Fleet", Seen{Object: fleet}, "", "Fleet made its object"},
+		{"one of Fleet, accepted", Seen{Object: fleet}, ManagedElsewhere, ""},
+		{"one that is no object", Seen{Object: []byte("[]")}, "", "cannot be told"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.seen.Title = "fleet-default/a"
+			findings := Evaluate(c.seen, []string{c.accept})
+			err := Check(c.seen.Title, findings)
+			var refused *Refused
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "fleet-default/a: ")):
+				t.Errorf("%v does not say %q", err, c.want)
+			}
+			for _, f := range findings {
+				if f.Rule == "" || f.Message == "" || f.Fix == "" || !strings.HasPrefix(f.Path, "fleet-default/a") {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,125 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform/redact"
+)
+
+// Evaluate says how far a change has come.
+func Evaluate(seen Seen, wanted Wanted) Progress {
+	if seen.Engine != nil {
+		return seen.Engine.judge(wanted)
+	}
+	p := Progress{}
+	for _, m := range seen.Machines {
+		if m.Deleting {
+			continue
+		}
+		one := m.judge(wanted)
+		p.Machines = append(p.Machines, one)
+		if p.Failed == "" {
+			p.Failed = m.failed(wanted)
+		}
+		if !one.Done && p.Waiting == "" {
+			p.Waiting = "machine " + one.Name + ": " + one.Waiting
+		}
+	}
+	if why := seen.ControlPlane.waiting(wanted); why != "" && (p.Waiting == "" || !seen.ControlPlane.follows(wanted)) {
+		p.Waiting = why
+	}
+	if p.Waiting == "" && len(p.Machines) == 0 {
+		p.Waiting = "Rancher shows no machine of the cluster"
+	}
+	p.Done = p.Waiting == "" && p.Failed == ""
+	return p
+}
+
+// follows reports whether Rancher has seen the change at all.
+func (c *ControlPlane) follows(wanted Wanted) bool {
+	return c != nil && c.carries(wanted) && c.Observed == c.Generation
+}
+
+// waiting returns what the control plane lacks, or "".
+func (c *ControlPlane) waiting(wanted Wanted) string {
+	switch {
+	case c == nil:
+		return "Rancher has not made the RKEControlPlane yet"
+	case !c.carries(wanted):
+		return "Rancher has not copied the change into the RKEControlPlane yet"
+	case c.Observed != c.Generation:
+		return "Rancher has not looked at the last change of the RKEControlPlane yet"
+	case !same(c.Spec, c.Applied):
+		return "Rancher has not applied the whole change yet" + c.said("Reconciled")
+	}
+	return notTrue(c.Conditions, "Reconciled", "Ready")
+}
+
+// configKeys are what the stages of a migration change of rkeConfig, and what else
+// reaches machines from there.
+var configKeys = []string{"machineGlobalConfig", "machineSelectorConfig", "machineSelectorFiles", "additionalManifest", "chartValues"}
+
+// carries reports whether the control plane has the configuration of the object.
+func (c *ControlPlane) carries(wanted Wanted) bool {
+	spec := specOf(wanted.Object)
+	return wanted.alike(migrated(spec), configuration(c.Spec["kubernetesVersion"], spec[psactKey], c.Spec))
+}
+
+// psactKey names the template for pod security admission, for which Rancher writes
+// parts of the configuration itself.
+const psactKey = "defaultPodSecurityAdmissionConfigurationTemplateName"
+
+// configuration is a specification of nothing but what is compared.
+func configuration(version, psact any, config map[string]any) map[string]any {
+	kept := map[string]any{}
+	for _, key := range configKeys {
+		if v, there := config[key]; there {
+			kept[key] = v
+		}
+	}
+	return map[string]any{"kubernetesVersion": version, psactKey: psact, "rkeConfig": kept}
+}
+
+// migrated is as much of a cluster's specification as a migration changes.
+func migrated(spec map[string]any) map[string]any {
+	if engine, is := spec[engineKey].(map[string]any); is {
+		return map[string]any{engineKey: migratedEngine(engine)}
+	}
+	config, _ := spec["rkeConfig"].(map[string]any)
+	return configuration(spec["kubernetesVersion"], spec[psactKey], config)
+}
+
+// Overtaken reports whether an object has another configuration than the one that
+// was written: somebody else has changed it since.
+func Overtaken(now map[string]any, wanted Wanted) bool {
+	return !wanted.alike(migrated(specOf(now)), migrated(specOf(wanted.Object)))
+}
+
+// specOf returns the specification of a cluster.
+func specOf(object map[string]any) map[string]any {
+	spec, _ := object["spec"].(map[string]any)
+	return spec
+}
+
+func (c *ControlPlane) said(name string) string { return said(c.Conditions[name]) }
+
+// notTrue names the first condition that is not True, or "".
+func notTrue(conditions map[string]Condition, names ...string) string {
+	for _, name := range names {
+		if c := conditions[name]; c.Status != "True" {
+			return fmt.Sprintf("the condition %s is not True%s", name, said(c))
+		}
+	}
+	return ""
+}
+
+// said returns what a condition says for people, behind a colon.
+func said(c Condition) string {
+	if c.Message == "" {
+		return ""
+	}
+	return ": " + redact.Text(c.Message)
+}

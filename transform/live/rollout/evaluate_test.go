@@ -1,0 +1,207 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+)
+
+// scene is a cluster of one machine that runs what its object says.
+func scene() (Seen, Wanted) {
+	config := func() map[string]any {
+		return map[string]any{
+			"machineGlobalConfig": map[string]any{"cloud-provider-name": "external"}, "additionalManifest": "a: b\n",
+		}
+	}
+	spec := func() map[string]any {
+		s := config()
+		s["kubernetesVersion"] = "v1.26.15+rke2r1"
+		return s
+	}
+	yes := Condition{Status: "True"}
+	seen := Seen{
+		ControlPlane: &ControlPlane{Generation: 4, Observed: 4, Spec: spec(), Applied: spec(), Conditions: map[string]Condition{"Ready": yes, "Reconciled": yes}},
+		Machines: []Machine{{Name: "m-1", Node: "n-1", Labels: map[string]string{"pool": "servers"}, Plan: &Plan{Applied: true, Config: map[string]any{
+			"cloud-provider-name": "external", "disable-cloud-controller": true, "kube-controller-manager-arg": []any{"v=2", "cert-dir=/x", "secure-port=10257"},
+		}}}},
+	}
+	wanted := Wanted{
+		Object: map[string]any{"spec": map[string]any{"kubernetesVersion": "v1.26.15+rke2r1", "rkeConfig": config()}},
+		Classes: []transform.MachineClass{{Name: "servers", Holds: func(l map[string]string) bool { return l["pool"] == "servers" }, Settings: []transform.Setting{
+			{Key: "cloud-provider-name", Value: "external"}, {Key: "disable-cloud-controller", Value: true}, {Key: "kube-controller-manager-arg", Value: []any{"v=2"}},
+		}}},
+		Nodes: map[string]string{"m-1": "n-1"},
+		Alike: rke2.Distro().Alike,
+	}
+	return seen, wanted
+}
+
+func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Seen, *Wanted)
+		want   string // what is waited for; "" for nothing
+	}{
+		{"as it should be", func(*Seen, *Wanted) {}, ""},
+		{"no control plane yet", func(s *Seen, _ *Wanted) { s.ControlPlane = nil }, "has not made the RKEControlPlane"},
+		{"a manifest that is not copied", func(s *Seen, _ *Wanted) { s.ControlPlane.Spec["additionalManifest"] = "a: c\n" }, "has not copied the change"},
+		{"a release that is not copied", func(s *Seen, _ *Wanted) { s.ControlPlane.Spec["kubernetesVersion"] = "v1.27.1+rke2r1" }, "has not copied the change"},
+		{"a generation that nobody looked at", func(s *Seen, _ *Wanted) { s.ControlPlane.Generation = 5 }, "has not looked at the last change"},
+		{"a specification that is not applied", func(s *Seen, _ *Wanted) { s.ControlPlane.Applied["additionalManifest"] = "old" }, "has not applied the whole change"},
+		{"a condition", func(s *Seen, _ *Wanted) {
+			s.ControlPlane.Conditions["Ready"] = Condition{Status: "Unknown", Message: "waiting, password=hunter2"}
+		}, "the condition Ready is not True: waiting, password=<redacted>"},
+		{"no machines", func(s *Seen, _ *Wanted) { s.Machines = nil }, "shows no machine"},
+		{"a machine without a plan", func(s *Seen, _ *Wanted) { s.Machines[0].Plan = nil }, "has given it no plan"},
+		{"a plan without a configuration", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config = nil }, "it holds no configuration"},
+		{"a plan from before the change", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["cloud-provider-name"] = "aws" }, "does not have the change yet: cloud-provider-name"},
+		{"a plan that keeps the flag", func(s *Seen, _ *Wanted) {
+			s.Machines[0].Plan.Config["kube-controller-manager-arg"] = []any{"v=2", "enable-leader-migration"}
+		}, "kube-controller-manager-arg enable-leader-migration"},
+		{"a plan that lost an argument", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["kube-controller-manager-arg"] = []any{"v=3"} }, "kube-controller-manager-arg v"},
+		{"a plan that keeps the provider's configuration", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["cloud-provider-config"] = "/a/file" }, "cloud-provider-config"},
+		{"a machine that does not run its plan", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied = false }, "it does not run its plan yet"},
+		{"one that tried", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied, s.Machines[0].Plan.Failures = false, 2 }, "2 tries of its plan failed, and its rancher-system-agent goes on trying"},
+		{"one whose probes fail", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Unhealthy = []string{"kubelet"} }, "these probes fail: kubelet"},
+		{"one without a node", func(s *Seen, _ *Wanted) { s.Machines[0].Node = "" }, "it has no Node yet"},
+		{"one of no class", func(s *Seen, _ *Wanted) { s.Machines[0].Labels = nil }, "no machine class of the cluster has its labels"},
+		{"one that is deleted does not count", func(s *Seen, _ *Wanted) {
+			s.Machines = append(s.Machines, Machine{Name: "m-2", Deleting: true})
+		}, ""},
+		{"what is empty is absent", func(s *Seen, _ *Wanted) {
+			s.ControlPlane.Spec["machineSelectorConfig"], s.ControlPlane.Applied["chartValues"] = []any{}, map[string]any{}
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			seen, wanted := scene()
+			c.change(&seen, &wanted)
+			p := Evaluate(seen, wanted)
+			if !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") || c.want == "" && p.Waiting != "" || p.Failed != "" {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+}
+
+func TestWhatDoesNotPassIsSaid(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Machine)
+		want   string
+	}{
+		{"a node under another name", func(m *Machine) { m.Node = "n-2" }, "machine m-1 was the node n-1 and is the node n-2 now"},
+		{"a plan that was given up", func(m *Machine) { m.Plan.Applied, m.Plan.GivenUp, m.Plan.Failures = false, true, 5 }, "machine m-1 gave its plan up after 5 tries"},
+		{"with what it printed", func(m *Machine) {
+			m.Plan.Applied, m.Plan.GivenUp, m.Plan.Failures, m.Plan.Output = false, true, 1, "create: no space left\ncreate: exit 1"
+		}, "after 1 try, and does not try again until Rancher changes the plan; journalctl -u rancher-system-agent on the machine says why; it printed:\n    create: no space left\n    create: exit 1"},
+	} {
+		seen, wanted := scene()
+		c.change(&seen.Machines[0])
+		if p := Evaluate(seen, wanted); !strings.Contains(p.Failed, c.want) || p.Done {
+			t.Errorf("%s: %+v", c.name, p)
+		}
+	}
+}
+
+// Who goes back from a plan that was given up waits for the next one.
+func TestAPlanThatWasGivenUpBeforeTheChangeIsNotTheEnd(t *testing.T) {
+	seen, wanted := scene()
+	plan := seen.Machines[0].Plan
+	plan.Applied, plan.GivenUp, plan.Failures, plan.Config["cloud-provider-name"] = false, true, 3, "aws"
+	if p := Evaluate(seen, wanted); p.Failed != "" || !strings.Contains(p.Waiting, "does not have the change yet: cloud-provider-name") || p.Done {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
+	seen, wanted := scene()
+	plan := seen.Machines[0].Plan
+	plan.Applied, plan.Failures, plan.Output = false, 1, "install: no route to host"
+	p := Evaluate(seen, wanted)
+	if m := p.Machines[0]; p.Failed != "" || m.Failures != 1 || !strings.Contains(m.Failure(), "machine m-1: 1 try of its plan failed; ") || !strings.HasSuffix(m.Failure(), "it printed:\n    install: no route to host") {
+		t.Errorf("%+v %q", p, m.Failure())
+	}
+	plan.Applied = true
+	if p := Evaluate(seen, wanted); !p.Done || p.Machines[0].Failure() != "" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestAnObjectThatSomebodyElseChangedIsOvertaken(t *testing.T) {
+	_, wanted := scene()
+	_, other := scene()
+	if Overtaken(other.Object, wanted) {
+		t.Error("the same object")
+	}
+	config := other.Object["spec"].(map[string]any)["rkeConfig"].(map[string]any)
+	config["machinePools"] = []any{map[string]any{"quantity": 5.0}}
+	if Overtaken(other.Object, wanted) {
+		t.Error("a pool that grew is not ours")
+	}
+	config["additionalManifest"] = "c: d\n"
+	if !Overtaken(other.Object, wanted) {
+		t.Error("another manifest")
+	}
+}
+
+func engine(provider string) map[string]any {
+	return map[string]any{"kubernetesVersion": "v1", "cloudProvider": map[string]any{"name": provider}, "services": map[string]any{
+		"kubeController": map[string]any{"extraArgs": map[string]any{"v": "2"}}, "kubelet": map[string]any{"extraEnv": []any{"A=b"}},
+	}}
+}
+
+func TestRKEIsDoneWhenItAppliedTheConfiguration(t *testing.T) {
+	yes := map[string]Condition{"Updated": {Status: "True"}, "Provisioned": {Status: "True"}, "Ready": {Status: "True"}}
+	filled := engine("external-aws")
+	filled["nodes"], filled["services"].(map[string]any)["kubelet"] = []any{"n"}, map[string]any{}
+	object := map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": engine("external-aws")}}
+	for _, c := range []struct {
+		name string
+		e    Engine
+		want string
+	}{
+		{"done, with what Rancher adds and moves", Engine{Applied: filled, Conditions: yes}, ""},
+		{"conditions of the change before", Engine{Applied: engine("aws"), Conditions: yes}, "RKE has not applied the change yet"},
+		{"applied, and not ready", Engine{Applied: filled, Conditions: map[string]Condition{"Updated": {Status: "True"}, "Provisioned": {Status: "True"}}}, "the condition Ready is not True"},
+		{"failed", Engine{Applied: engine("aws"), Failed: filled, Conditions: map[string]Condition{"Updated": {Status: "False", Message: "no ssh"}}}, "RKE's last try failed, and Rancher tries again: no ssh"},
+	} {
+		if p := Evaluate(Seen{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike}); !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") {
+			t.Errorf("%s: %+v", c.name, p)
+		}
+	}
+	if !Overtaken(map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": engine("aws")}}, Wanted{Object: object, Alike: rke1.Distro().Alike}) {
+		t.Error("a provider that somebody changed back")
+	}
+}
+
+func TestWhatRancherWritesByItselfOvertakesNothing(t *testing.T) {
+	rke := func(services, provider map[string]any) map[string]any {
+		return map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": map[string]any{"services": services, "cloudProvider": provider}}}
+	}
+	apiServer := func(psact string, flags ...any) map[string]any {
+		return map[string]any{"spec": map[string]any{psactKey: psact, "rkeConfig": map[string]any{"machineGlobalConfig": map[string]any{"kube-apiserver-arg": flags}}}}
+	}
+	external := map[string]any{"name": "external-aws"}
+	for _, c := range []struct {
+		name      string
+		distro    transform.Distro
+		was, is   map[string]any
+		overtaken bool
+	}{
+		{"an empty service", rke1.Distro(), rke(map[string]any{}, external), rke(map[string]any{"kubeController": map[string]any{"extraArgs": nil}}, external), false},
+		{"a block that makes the provider aws again", rke1.Distro(), rke(nil, external), rke(nil, map[string]any{"name": "external-aws", "awsCloudProvider": map[string]any{}}), true},
+		{"the order of the webhook", rke2.Distro(), apiServer("restricted", "v=2", "a=b"), apiServer("restricted", "a=b", "v=2"), false},
+		{"another argument", rke2.Distro(), apiServer("restricted", "v=2", "a=b"), apiServer("restricted", "a=b", "v=3"), true},
+		{"another order without a webhook that writes it", rke2.Distro(), apiServer("", "v=2", "a=b"), apiServer("", "a=b", "v=2"), true},
+	} {
+		if got := Overtaken(c.is, Wanted{Object: c.was, Alike: c.distro.Alike}); got != c.overtaken {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Rancher restores the configuration from status.clusterObject.
+func TestABackupIsTheOneOfRanchersButton(t *testing.T) {
+	const cluster = `{"metadata":{"name":"c-abcde","uid":"u"},"spec":{"displayName":"curlew","rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1","services":{"etcd":{"backupConfig":{"enabled":false,"retention":6}}}}},"status":{"driver":"rancherKubernetesEngine"}}`
+	raw, err := Backup([]byte(cluster), "c-abcde", "u", "c-abcde-x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o struct {
+		Metadata struct {
+			Namespace, Name string
+			OwnerReferences []map[string]any
+		}
+		Spec   map[string]any
+		Status struct {
+			KubernetesVersion, ClusterObject string
+		}
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"clusterId": "c-abcde", "manual": true, "backupConfig": map[string]any{"enabled": false, "retention": 6.0}}, o.Spec); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]map[string]any{{"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "name": "c-abcde", "uid": "u", "controller": true}}, o.Metadata.OwnerReferences); diff != "" || o.Metadata.Name != "c-abcde-x" || o.Metadata.Namespace != "c-abcde" {
+		t.Errorf("%+v %s", o.Metadata, diff)
+	}
+	zipped, err := base64.StdEncoding.DecodeString(o.Status.ClusterObject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(z); err != nil || string(text) != cluster || o.Status.KubernetesVersion != "v1.26.15-rancher1-1" {
+		t.Errorf("%v %s %s", err, text, o.Status.KubernetesVersion)
+	}
+	if _, err := Backup([]byte(`{"spec":"password=hunter2"}`), "c", "u", "n"); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnEtcdBackupSaysHowFarItIs(t *testing.T) {
+	for _, c := range []struct{ name, conditions, want, failed string }{
+		{"nobody looked", ``, "has not looked", ""},
+		{"queued", `{"type":"Created","status":"Unknown"}`, "has queued", ""},
+		{"under way", `{"type":"Created","status":"True"},{"type":"Completed","status":"Unknown"}`, "RKE takes", ""},
+		{"taken", `{"type":"Created","status":"True"},{"type":"Completed","status":"True"}`, "", ""},
+		{"failed", `{"type":"Created","status":"True"},{"type":"Completed","status":"False","reason":"Error","message":"s3: access denied, secret_key=wJalrXUtnFEMIK7MDENGbPxRfiCYzz19EXAMPLEK"}`, "", "failed: s3: access denied"},
+	} {
+		waiting, err := BackupTaken([]byte(`{"status":{"conditions":[` + c.conditions + `]}}`))
+		switch {
+		case (err != nil) != (c.failed != ""), err != nil && (!strings.Contains(err.Error(), c.failed) || strings.Contains(err.Error(), "wJalr")):
+			t.Errorf("%s: %v", c.name, err)
+		case !strings.Contains(waiting, c.want) || c.want == "" && waiting != "":
+			t.Errorf("%s: %q", c.name, waiting)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// RollbackOrder lists the stages to take back, the last one first, down to the one
+// after which the rollback ends; "" for before all.
+func RollbackOrder(p *transform.Plan, to string) ([]string, error) {
+	if to != "" {
+		if _, err := p.Named(to); err != nil {
+			return nil, err
+		}
+	}
+	var names []string
+	for _, s := range slices.Backward(p.Steps) {
+		if s.Stage.Name == to {
+			break
+		}
+		names = append(names, s.Stage.Name)
+	}
+	return names, nil
+}
+
+// Backward returns the transition that takes a stage back, as things stand in the object
+// and in what was seen of the cluster. It fails with *transform.Conflict where the
+// object does not tell what was there before the stage.
+func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Observation) (Transition, error) {
+	step, err := p.Named(stage)
+	if err != nil {
+		return Transition{}, err
+	}
+	files, err := filesOf(p, filesAgain)
+	if err != nil {
+		return Transition{}, err
+	}
+	l := Transition{Stage: stage, Back: true, Why: procedure.BackGap(r.Target, stage), From: p.Start, To: p.Start, Files: files, Precheck: Check{NodesOnly: true}, Check: r.Undone(stage)}
+	if step.Stage.Edit == nil {
+		if r.returns(stage, seen) {
+			l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
+		}
+		return l, nil
+	}
+	folds := r.foldsBack(p)
+	if folds && stage == transform.SwitchToExternal {
+		return l, nil
+	}
+	steps, err := transform.Undo(r.Distro, p.Start, r.Target, stage, folds)
+	if err != nil || len(steps) == 0 {
+		return l, err
+	}
+	l.To, l.Caution = steps[len(steps)-1].After, step.Stage.Caution
+	l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
+	return l, nil
+}
+
+// foldsBack reports whether the switch is taken back together with the chart, as it
+// was made: both are edits, and both are to go.
+func (r Planner) foldsBack(p *transform.Plan) bool {
+	chart, _ := p.Step(transform.InstallCCM)
+	return r.Target.NoLeaderMigration && chart.Stage.Edit != nil && r.To == ""
+}
+
+// returns reports whether a stage of actions alone shows on the cluster.
+func (r Planner) returns(stage string, seen *observation.Observation) bool {
+	switch stage {
+	case transform.InstallCCM:
+		return len(seen.DaemonSets) > 0
+	case transform.DisableLeaderMigration:
+		return len(seen.DaemonSets) > 0 && !migrates(seen) && !r.Target.NoLeaderMigration
+	}
+	return stage != transform.VerifyProviderIDs
+}
+
+// filesAgain are the files of a stage as they would be made again.
+func filesAgain(s transform.PlannedStage) ([]transform.File, error) {
+	if s.Stage.Files == nil {
+		return nil, nil
+	}
+	return s.Stage.Files()
+}
+
+// CheckRollback refuses a way back that cannot be gone to its end: where there is no
+// in-tree provider any more, or where the object does not tell enough.
+func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observation.Observation) error {
+	version := seen.Version
+	if !k8s.From(version, k8s.FirstWithout) {
+		version = p.Cluster.Version
+	}
+	if slices.Contains(names, transform.SwitchToExternal) && switched(p) && k8s.From(version, k8s.FirstWithout) {
+		return &transform.Conflict{At: &yamledit.Error{
+			File: p.Start.File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
+			Do: "stay with the external one; with --to " + transform.SwitchToExternal + " the stages behind the switch are taken back",
+		}}
+	}
+	last := ""
+	for _, name := range names {
+		if s, _ := p.Step(name); s.Stage.Edit != nil {
+			last = name
+		}
+	}
+	if last == "" {
+		return nil
+	}
+	_, err := transform.Undo(r.Distro, p.Start, r.Target, last, true)
+	return err
+}

@@ -1,0 +1,68 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	externalRKE2 = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: heron, namespace: fleet-default}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n" +
+		"  rkeConfig:\n    machineGlobalConfig: {cloud-provider-name: external, disable-cloud-controller: true}\n    machinePools:\n    - {name: a, controlPlaneRole: true, etcdRole: true, quantity: 3}\n"
+	externalRKE1 = "cluster_name: plover\nkubernetes_version: v1.26.15-rancher1-1\nnodes:\n- {address: 10.0.4.11, role: [controlplane, etcd, worker]}\ncloud_provider: {name: external-aws}\nservices: {}\n"
+)
+
+func planned(t *testing.T, d transform.Distro, text string) *transform.Plan {
+	t.Helper()
+	doc, err := yamledit.ParseString("c.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := transform.Build(d, doc, transform.Target{EndState: transform.EndStateExternal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
+	for _, c := range []struct {
+		distro transform.Distro
+		text   string
+	}{{rke2.Distro(), externalRKE2}, {rke1.Distro(), externalRKE1}} {
+		p := planned(t, c.distro, c.text)
+		w := Planner{Distro: c.distro}
+		for _, seen := range []*observation.Observation{{}, {DaemonSets: running("v1.26.6", "--v=4")}} {
+			l, err := w.Forward(p, transform.InstallCCM, seen)
+			if err != nil || !l.Empty() {
+				t.Errorf("%s: %+v, %v", c.distro.Name, l, err)
+			}
+		}
+	}
+}
+
+// No stage that is taken back gives such a manager the flag, and with the in-tree
+// provider it would be a second owner.
+func TestNoWayBackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
+	p := planned(t, rke2.Distro(), externalRKE2)
+	w := Planner{Distro: rke2.Distro(), Target: transform.Target{Canonical: true}}
+	names, err := RollbackOrder(p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conflict *transform.Conflict
+	if err := w.CheckRollback(p, names, &observation.Observation{DaemonSets: running("v1.26.6", "--v=4")}); !errors.As(err, &conflict) {
+		t.Errorf("%v", err)
+	}
+	if err := w.CheckRollback(p, []string{transform.VerifyProviderIDs, transform.DisableLeaderMigration}, &observation.Observation{}); err != nil {
+		t.Errorf("the switch stays: %v", err)
+	}
+}

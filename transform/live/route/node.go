@@ -1,0 +1,64 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/cordon"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const unschedulable = "unschedulable"
+
+// Cordon returns a Node that is cordoned and carries the mark of a run. One that is
+// cordoned already stays as it is, for it is somebody else's.
+func Cordon(node *yamledit.Document, run string) (*yamledit.Document, error) {
+	root := node.Root()
+	e := node.Edit()
+	if on, _ := root.Get("spec", unschedulable).Value().(bool); on {
+		return node, nil
+	}
+	if at := root.Get("spec", unschedulable); at.Exists() {
+		e.Set(at, true)
+	} else {
+		e.Insert(root.Get("spec"), unschedulable, true)
+	}
+	switch marks := root.Get("metadata", "annotations"); {
+	case marks.Get(transform.CordonAnnotation).Exists():
+		e.Set(marks.Get(transform.CordonAnnotation), run)
+	case marks.Exists():
+		e.Insert(marks, transform.CordonAnnotation, run)
+	default:
+		e.Insert(root.Get("metadata"), "annotations", yamledit.Map{{Key: transform.CordonAnnotation, Value: run}})
+	}
+	after, _, err := e.Apply()
+	return after, err
+}
+
+// Release returns a Node without the mark of a run, and not cordoned any more. One
+// without the mark stays as it is.
+func Release(node *yamledit.Document, run string) (*yamledit.Document, error) {
+	root := node.Root()
+	mark := root.Get("metadata", "annotations", transform.CordonAnnotation)
+	if text, _ := mark.String(); text != run {
+		return node, nil
+	}
+	e := node.Edit()
+	e.Remove(mark)
+	if at := root.Get("spec", unschedulable); at.Exists() {
+		e.Remove(at)
+	}
+	after, _, err := e.Apply()
+	return after, err
+}
+
+// Marked reports whether a run cordoned a Node.
+func Marked(node *yamledit.Document, run string) bool {
+	text, _ := node.Root().Get("metadata", "annotations", transform.CordonAnnotation).String()
+	return text == run
+}
+
+// Mark returns the mark by which the run of a plan is known on Nodes, whether or not
+// it cordons any: an earlier one may have.
+func Mark(p *transform.Plan) string { return cordon.Mark(p.Cluster.Name) }

@@ -1,0 +1,89 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func parsed(t *testing.T, text string) *yamledit.Document {
+	t.Helper()
+	d, err := yamledit.ParseString("object", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestACordonIsTakenBackToWhatWasThere(t *testing.T) {
+	for _, text := range []string{
+		`{"metadata":{"name":"a","annotations":{"b":"c"}},"spec":{"providerID":"x"}}`,
+		`{"metadata":{"name":"a"},"spec":{"providerID":"x"}}`,
+		`{"metadata":{"name":"a","annotations":{"rke-lm.io/cordoned":"old"}},"spec":{"providerID":"x","unschedulable":false}}`,
+	} {
+		cordoned, err := Cordon(parsed(t, text), "run")
+		if err != nil || !Marked(cordoned, "run") || !strings.Contains(string(cordoned.Bytes()), `"unschedulable":true`) && !strings.Contains(string(cordoned.Bytes()), `"unschedulable": true`) {
+			t.Fatalf("%v %s", err, cordoned.Bytes())
+		}
+		if other, err := Release(cordoned, "another"); err != nil || other != cordoned {
+			t.Errorf("it is another run's: %v", err)
+		}
+		released, err := Release(cordoned, "run")
+		if err != nil || Marked(released, "run") || strings.Contains(string(released.Bytes()), "unschedulable") {
+			t.Errorf("%v %s", err, released.Bytes())
+		}
+	}
+}
+
+func TestANodeThatIsCordonedStaysSomebodyElses(t *testing.T) {
+	d := parsed(t, `{"metadata":{"name":"a"},"spec":{"unschedulable":true}}`)
+	if after, err := Cordon(d, "run"); err != nil || after != d {
+		t.Errorf("%v", err)
+	}
+	if after, err := Release(d, "run"); err != nil || after != d {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestASnapshotIsAskedForByItsNumber(t *testing.T) {
+	for text, want := range map[string]int64{
+		`{"spec":{"rkeConfig":{"a":1}}}`:                                 1,
+		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":null}}}`:             1,
+		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":{}}}}`:               1,
+		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":4}}}}`: 5,
+	} {
+		after, number, err := AskForSnapshot(parsed(t, text))
+		if err != nil || number != want {
+			t.Errorf("%s: %d %v", text, number, err)
+			continue
+		}
+		if again, _, err := AskForSnapshot(after); err != nil || again == nil {
+			t.Errorf("%v", err)
+		}
+		if n, _ := after.Root().Get("spec", "rkeConfig", "etcdSnapshotCreate", "generation").Value().(float64); int64(n) != want {
+			t.Errorf("%s", after.Bytes())
+		}
+	}
+	if _, _, err := AskForSnapshot(parsed(t, `{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":"four"}}}}`)); err == nil {
+		t.Error("a number that is none")
+	}
+}
+
+func TestASnapshotIsTakenWhenItsOwnNumberIsFinished(t *testing.T) {
+	for _, c := range []struct {
+		number int64
+		phase  string
+		taken  bool
+		failed bool
+	}{{4, "Finished", false, false}, {5, "Started", false, false}, {5, "Finished", true, false}, {5, "Failed", false, true}} {
+		taken, err := SnapshotTaken(rollout.Seen{ControlPlane: &rollout.ControlPlane{SnapshotGeneration: c.number, SnapshotPhase: c.phase}}, 5)
+		if taken != c.taken || (err != nil) != c.failed {
+			t.Errorf("%+v: %t %v", c, taken, err)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const orderText = `apiVersion: provisioning.cattle.io/v1
+kind: Cluster
+metadata: {name: orchard, namespace: fleet-default}
+spec:
+  kubernetesVersion: v1.26.15+rke2r1
+  rkeConfig:
+    machineGlobalConfig: {cloud-provider-name: aws}
+    machinePools:
+      - {name: servers, controlPlaneRole: true, etcdRole: true, quantity: 3}
+      - {name: workers, workerRole: true, quantity: 2}
+`
+
+func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
+	server := map[string]string{"rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true"}
+	worker := map[string]string{"rke.cattle.io/rke-machine-pool-name": "workers", "rke.cattle.io/worker-role": "true"}
+	doc, err := yamledit.ParseString("orchard", orderText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, stage      string
+		target           transform.Target
+		servers, workers bool
+	}{
+		{"a manifest", transform.GrantMigrationLease, transform.Target{}, false, false},
+		{"an argument of control planes", transform.EnableLeaderMigration, transform.Target{}, true, false},
+		{"the chart", transform.InstallCCM, transform.Target{}, false, false},
+		{"the provider", transform.SwitchToExternal, transform.Target{EndState: transform.EndStateExternal}, true, true},
+		{"no edit at all", transform.CordonControlPlane, transform.Target{}, false, false},
+	} {
+		w := Planner{Distro: rke2.Distro(), Target: c.target}
+		p, err := transform.Build(w.Distro, doc, c.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step, _ := p.Step(c.stage)
+		l := Transition{From: step.Before, To: step.Before}
+		if step.Changes() {
+			l.To = step.After
+		}
+		changes, err := w.Changes(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changes == nil {
+			changes = func(map[string]string) bool { return false }
+		}
+		if changes(server) != c.servers || changes(worker) != c.workers {
+			t.Errorf("%s: servers %t, workers %t", c.name, changes(server), changes(worker))
+		}
+	}
+}
+
+// A new release restarts every machine, also one whose arguments stay.
+func TestANewReleaseChangesAllMachines(t *testing.T) {
+	before, err := yamledit.ParseString("orchard", orderText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := before.Edit()
+	e.Set(before.Root().Get("spec", "kubernetesVersion"), "v1.27.16+rke2r2")
+	after, _, err := e.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := Planner{Distro: rke2.Distro()}.Changes(Transition{From: before, To: after})
+	if err != nil || changes == nil || !changes(map[string]string{}) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,110 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// past reports whether a stage of actions alone lies behind, as the cluster shows
+// it: the object says nothing of it.
+func (r Planner) past(p *transform.Plan, stage string, files map[string]string, seen *observation.Observation) bool {
+	step, _ := p.Step(stage)
+	if step.State != transform.ActionOnly {
+		return false
+	}
+	switched := switched(p)
+	switch stage {
+	case transform.CordonControlPlane:
+		return switched
+	case transform.UncordonControlPlane:
+		mark := Mark(p)
+		return !slices.ContainsFunc(seen.Nodes, func(n observation.Node) bool { return n.Cordoned == mark })
+	case transform.InstallCCM:
+		h, helm := chartOf(step.Stage.After)
+		return helm && (switched && len(seen.DaemonSets) > 0 || installed(files[h.Values], seen.DaemonSets))
+	case transform.DisableLeaderMigration:
+		h, helm := chartOf(step.Stage.After)
+		return helm && finished(files[h.Values], seen.DaemonSets)
+	}
+	return false
+}
+
+func switched(p *transform.Plan) bool {
+	s, has := p.Step(transform.SwitchToExternal)
+	return has && s.State == transform.Done
+}
+
+// chartOf returns the installation of a chart among actions.
+func chartOf(actions []transform.Action) (transform.HelmUpgrade, bool) {
+	for _, a := range actions {
+		if h, is := a.(transform.HelmUpgrade); is {
+			return h, true
+		}
+	}
+	return transform.HelmUpgrade{}, false
+}
+
+// values is what a chart's values say of the manager.
+type values struct {
+	args []args.Arg
+	tag  string
+}
+
+func read(text string) (values, bool) {
+	d, err := yamledit.ParseString("values.yaml", text)
+	if err != nil || !d.Root().IsMap() {
+		return values{}, false
+	}
+	tag, _ := d.Root().Get("image", "tag").String()
+	return values{args.Of(d.Root().Get("args").Value()), tag}, true
+}
+
+// installed reports whether a DaemonSet runs with exactly these values.
+func installed(text string, sets []observation.DaemonSet) bool {
+	v, ok := read(text)
+	return ok && slices.ContainsFunc(sets, func(d observation.DaemonSet) bool {
+		return tagOf(d.Image) == v.tag && sameArgs(v.args, args.Command(d.Args))
+	})
+}
+
+// finished reports whether the managers have left the migration, with an image of
+// the minor that the final values name: a later patch is somebody's upgrade.
+func finished(text string, sets []observation.DaemonSet) bool {
+	v, ok := read(text)
+	if !ok || flagged(v.args) {
+		return ok && installed(text, sets)
+	}
+	return len(sets) > 0 && !slices.ContainsFunc(sets, func(d observation.DaemonSet) bool {
+		return flagged(args.Command(d.Args)) || semver.MajorMinor(tagOf(d.Image)) != semver.MajorMinor(v.tag)
+	})
+}
+
+// sameArgs reports whether a manager has all the arguments that were asked for, and
+// takes part in the migration just as was asked. Its chart may add some, and so may
+// its command.
+func sameArgs(wanted, has []args.Arg) bool {
+	for _, w := range wanted {
+		if !slices.ContainsFunc(has, func(h args.Arg) bool { return h.Name == w.Name && h.Value == w.Value }) {
+			return false
+		}
+	}
+	return flagged(wanted) == flagged(has)
+}
+
+func tagOf(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndexAny(image, ":/"); i >= 0 && image[i] == ':' {
+		return image[i+1:]
+	}
+	return ""
+}

@@ -1,0 +1,65 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+// cause is why AWS makes no load balancer, as the provider's Events word it.
+type cause struct {
+	words []string // any of them, in lower case
+	fix   string
+}
+
+// causes are those that need a change in AWS or of the Service, in the words of
+// cloud-provider-aws pkg/providers/v1/aws.go (v1.26.0, v1.28.1) and of the in-tree
+// provider (legacy-cloud-providers/aws v0.26.15), which are the same. The codes are of
+// EC2 (UnauthorizedOperation), Elastic Load Balancing and STS (AccessDenied).
+var causes = []cause{
+	{[]string{"multiple tagged security groups found"},
+		"take the tag " + account.TagPrefix + "ID from all security groups of each instance but one: aws ec2 delete-tags"},
+	{[]string{"multiple untagged security groups found"},
+		"give one security group of each instance the tag " + account.TagPrefix + "ID"},
+	{[]string{"could not find any suitable subnets for creating the elb"},
+		"give the subnets in which load balancers belong the tag " + account.TagPrefix + "ID, and kubernetes.io/role/elb=1 where they are public or kubernetes.io/role/internal-elb=1 for internal ones; a public subnet needs a route to an internet gateway"},
+	{[]string{"unauthorizedoperation", "unauthorizedaccess", "accessdenied", "access denied", "not authorized to perform"},
+		"allow what is missing to the IAM role of the control planes; the file " + account.ManagerPolicyFile + " of rke-lm plan --out has all actions that the controllers need, and a permissions boundary or a policy of the organisation may deny them as well"},
+	{[]string{"nocredentialproviders", "no ec2 imds role found", "ec2metadataerror", "failed to refresh cached credentials"},
+		"let the manager reach the instance metadata for its credentials: it needs an instance profile, and host networking or a hop limit of 2"},
+	{[]string{"toomanyloadbalancers", "securitygrouplimitexceeded", "rulespersecuritygrouplimitexceeded"},
+		"ask AWS for a higher quota, or delete what is not used any more"},
+	{[]string{"there are no available nodes for loadbalancer"},
+		"look why no node takes traffic: it must be ready, have a provider ID, and lack the label node.kubernetes.io/exclude-from-external-load-balancers"},
+}
+
+// remedy says what to do about a Service that is pending.
+func remedy(s observation.Service) string {
+	if f := s.Failure; f != nil {
+		text := strings.ToLower(f.Message)
+		for _, c := range causes {
+			for _, words := range c.words {
+				if strings.Contains(text, words) {
+					return missing(f.Message) + c.fix
+				}
+			}
+		}
+	}
+	return "look at its Events and at the log of the manager that holds the lease: " + lookAt(s)
+}
+
+// action is the one that a policy does not allow.
+var action = regexp.MustCompile(`not authorized to perform:? ([a-z0-9-]+:[A-Za-z]+)`)
+
+// missing names the action that is not allowed, where AWS says it.
+func missing(message string) string {
+	if m := action.FindStringSubmatch(message); m != nil {
+		return "the action " + m[1] + " is not allowed: "
+	}
+	return ""
+}

@@ -1,0 +1,89 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
+func (j *evaluation) daemonSetEmpty() []transform.Finding {
+	want := j.controlPlanes()
+	var list []transform.Finding
+	for _, d := range j.DaemonSets {
+		if message := short(d, want); message != "" {
+			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and look at its pods"))
+		}
+	}
+	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.behind(transform.InstallCCM, transform.VerifyProviderIDs) && j.Looked(observation.Pods) && !j.ledFromOutside() {
+		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and look at the job that installs the chart"))
+	}
+	return list
+}
+
+// ledFromOutside reports whether a cloud-controller-manager holds its lease that may
+// be in a namespace which was not looked at.
+func (j *evaluation) ledFromOutside() bool {
+	return j.KubeSystemOnly && j.leases(observation.CloudManager).Life != observation.Dead
+}
+
+// short says what a DaemonSet lacks on so many control planes. A cluster whose
+// nodes were not looked at has none to compare with.
+func short(d observation.DaemonSet, want int) string {
+	switch {
+	case d.Desired == 0:
+		return "it wants 0 pods: no node has its labels, or a taint keeps it off"
+	case want > 0 && d.Desired != want:
+		return fmt.Sprintf("it wants %d pods, and there are %d control planes", d.Desired, want)
+	case !d.Observed:
+		return "its last change has not been taken over yet"
+	case d.Updated != d.Desired || d.Ready != d.Desired:
+		return fmt.Sprintf("of %d pods %d are up to date and %d are ready", d.Desired, d.Updated, d.Ready)
+	}
+	return ""
+}
+
+// daemonSetRestarting finds what fails only once a lease is gained: routes without a
+// range, or a permission that is missing.
+func (j *evaluation) daemonSetRestarting() []transform.Finding {
+	var list []transform.Finding
+	for _, p := range j.of(observation.CloudManager) {
+		path := p.Path()
+		fix := "read why: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; usual are routes without --cluster-cidr and rights that are needed only with the lease"
+		lease, record := j.endedWith(p)
+		switch {
+		case crashes(p):
+			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager ends again and again (%d restarts)", p.Restarts), fix))
+		case lease != "":
+			f := found(path, fmt.Sprintf("the cloud-controller-manager restarted since it has the %s (%d restarts)", lease, p.Restarts), fix)
+			if !p.OnHostOf(record.Holder) && j.any(observation.CloudManager, func(o ownership.Process) bool { return o.OnHostOf(record.Holder) }) {
+				f.Severity = transform.Warning // the times are of two machines' clocks
+			}
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// endedWith names the lease since whose acquisition a process has restarted; "" for
+// none. Of its own lease only the process in the record counts: another one waits.
+func (j *evaluation) endedWith(p ownership.Process) (name string, l observation.Lease) {
+	since := func(l observation.Lease) bool {
+		return p.Restarts > 0 && !l.Acquired.IsZero() && p.RestartedAt >= l.Acquired.Unix()
+	}
+	own, _ := j.Lease(p.Main)
+	migration, _ := j.Lease(j.lease().Name)
+	switch {
+	case j.lease().Owner == observation.CloudManager && since(migration):
+		return "migration lease", migration
+	case p.Elects && own.Life() != observation.Live && p.OnHostOf(own.Holder) && since(own):
+		return "lease " + own.Name, own
+	}
+	return "", own
+}

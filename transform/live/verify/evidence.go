@@ -1,0 +1,128 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+// NotJudged is a rule that found nothing because what it judges was not seen.
+type NotJudged struct {
+	Rule string
+	Why  string
+	// Needed says that the stage that was asked for, or without one the cluster, cannot
+	// be judged without it.
+	Needed bool
+}
+
+// notJudged lists the rules that had nothing to judge.
+func (j *evaluation) notJudged(found []transform.Finding) []NotJudged {
+	var list []NotJudged
+	for _, r := range rules() {
+		if j.Stage != "" && !slices.Contains(r.Guards, j.Stage) ||
+			slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID }) {
+			continue
+		}
+		if why := r.lacks(j); why != "" {
+			needed := slices.Contains(r.shows, j.Stage) || j.Stage == "" && r.needed != nil && r.needed(j)
+			list = append(list, NotJudged{r.ID, why, needed && !slices.Contains(j.Accept, r.ID)})
+		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
+			list = append(list, NotJudged{Rule: r.ID, Why: "nothing outside kube-system was seen: " + j.outside()})
+		}
+	}
+	return list
+}
+
+// aboutManagers are rules that a manager in any namespace can break.
+var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", "two-owners"}
+
+// outside says why other namespaces were not looked at.
+func (j *evaluation) outside() string {
+	if j.Partial {
+		return "the dump has no pods of other namespaces, which kubectl get -A prints"
+	}
+	return "listing daemonsets, deployments and pods of all namespaces is not allowed"
+}
+
+// What people call the kinds.
+var called = map[string]string{
+	observation.Nodes: "nodes", observation.Leases: "leases of kube-system", observation.DaemonSets: "daemonsets of kube-system",
+	observation.Pods: "pods of kube-system", observation.Services: "services", observation.Events: "events", observation.Volumes: "persistentvolumes",
+	observation.StorageClasses: "storageclasses", observation.CSINodes: "csinodes",
+}
+
+// seen requires that kinds were looked at. kubectl prints nothing for a kind without
+// objects, so their absence from a dump does not say that there are none.
+func seen(kinds ...string) func(*evaluation) string {
+	return func(j *evaluation) string {
+		var absent []string
+		for _, kind := range kinds {
+			if !j.Looked(kind) {
+				absent = append(absent, called[kind])
+			}
+		}
+		if len(absent) == 0 {
+			return ""
+		}
+		return "the dump has no " + strings.Join(absent, ", ")
+	}
+}
+
+// ranchers requires the objects of Rancher's own cluster; all others have none.
+func ranchers(j *evaluation) string {
+	if len(j.Withheld) == 0 {
+		return ""
+	}
+	return "these permissions are missing on Rancher's own cluster: " + strings.Join(j.Withheld, ", ")
+}
+
+// compared also requires a snapshot.
+func compared(kind string) func(*evaluation) string {
+	return func(j *evaluation) string {
+		if j.Before == nil {
+			return "there is no snapshot to compare with"
+		}
+		return seen(kind)(j)
+	}
+}
+
+// reviews are answers of the API server, which no dump of kubectl has.
+func reviews(j *evaluation) string {
+	if j.Partial && len(j.Reviews) == 0 {
+		return "the dump does not tell who may lock the lease; rke-lm verify asks the cluster"
+	}
+	return ""
+}
+
+// anyArguments requires the arguments of a cloud-controller-manager.
+func anyArguments(j *evaluation) string {
+	if len(j.cloud()) > 0 {
+		return ""
+	}
+	return seen(observation.DaemonSets, observation.Pods)(j)
+}
+
+// conditions requires that nodes say of themselves whether they are ready.
+func conditions(j *evaluation) string {
+	if why := seen(observation.Nodes)(j); why != "" {
+		return why
+	}
+	if len(j.Nodes) > 0 && !slices.ContainsFunc(j.Nodes, func(n observation.Node) bool { return n.Ready != nil }) {
+		return "no node has the condition Ready, so it was not kept"
+	}
+	return ""
+}
+
+// anyManager requires a DaemonSet, or the pods among which there is none; and nodes
+// to compare with.
+func anyManager(j *evaluation) string {
+	if len(j.DaemonSets) == 0 && !j.Looked(observation.Pods) {
+		return seen(observation.DaemonSets, observation.Pods)(j)
+	}
+	return seen(observation.Nodes)(j)
+}

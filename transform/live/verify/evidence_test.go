@@ -1,0 +1,120 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+func unjudged(o *observation.Observation, stage string) (all, needed []string) {
+	for _, n := range Evaluate(o, Choice{Stage: stage}).NotJudged {
+		all = append(all, n.Rule)
+		if n.Needed {
+			needed = append(needed, n.Rule)
+		}
+	}
+	return all, needed
+}
+
+// A rule that sees nothing says so, but for those about what most clusters do not
+// have.
+func TestEveryRuleSaysThatItHadNothingToJudge(t *testing.T) {
+	all, needed := unjudged(&observation.Observation{Partial: true}, "")
+	for _, r := range Rules() {
+		if got := slices.Contains(all, r.ID); got == (r.ID == "cluster-not-settled") {
+			t.Errorf("%s: %t", r.ID, got)
+		}
+	}
+	if len(needed) > 0 {
+		t.Errorf("no stage was asked for, and needed are %v", needed)
+	}
+}
+
+// What was looked at and is not there is judged.
+func TestNothingIsNotTheSameAsUnseen(t *testing.T) {
+	all, _ := unjudged(&observation.Observation{}, "")
+	if want := []string{"load-balancer-changed", "node-new", "node-renamed"}; !slices.Equal(all, want) {
+		t.Errorf("%v", all)
+	}
+	if all, _ := unjudged(&observation.Observation{Before: &observation.Snapshot{}}, ""); len(all) > 0 {
+		t.Errorf("with a snapshot: %v", all)
+	}
+}
+
+// Each stage is told by something, and without that it is not ok.
+func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
+	node := observation.Node{Name: "a", ProviderID: "aws:///eu-west-1a/i-5b1c8f62", Ready: &observation.Condition{Status: "True"},
+		Labels: map[string]string{observation.InstanceTypeLabel: "m5.large", observation.RegionLabel: "eu-west-1"}}
+	for _, stage := range transform.StageNames() {
+		for name, o := range map[string]*observation.Observation{
+			"nothing was seen": {Partial: true},
+			"one node":         {Partial: true, Nodes: []observation.Node{node}},
+		} {
+			if stage == transform.UncordonControlPlane && name == "one node" {
+				continue // it needs the leases, see below
+			}
+			if v := Evaluate(o, Choice{Stage: stage}); v.OK() {
+				t.Errorf("%s, %s: %+v", stage, name, v.NotJudged)
+			}
+		}
+	}
+	o := &observation.Observation{Partial: true, Nodes: []observation.Node{node}}
+	if _, needed := unjudged(o, transform.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-owner") {
+		t.Errorf("%v", needed)
+	}
+	var accept []string
+	for _, r := range Rules() {
+		accept = append(accept, r.ID)
+	}
+	if v := Evaluate(o, Choice{Stage: transform.SwitchToExternal, Accept: accept}); !v.OK() {
+		t.Errorf("all is acknowledged: %+v", v)
+	}
+}
+
+func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
+	o := &observation.Observation{Partial: true, Kinds: []string{observation.Pods}}
+	if v := Evaluate(o, Choice{Stage: transform.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		t.Errorf("%+v", v)
+	}
+	o.Kinds = []string{observation.DaemonSets}
+	v := Evaluate(o, Choice{Stage: transform.InstallCCM})
+	if _, needed := unjudged(o, transform.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
+		t.Errorf("it may run from a Deployment: %+v", v)
+	}
+}
+
+// Managers in other namespaces can neither be found nor be found missing.
+func TestWhatWasNotSeenOutsideKubeSystemIsNotJudged(t *testing.T) {
+	o := &observation.Observation{KubeSystemOnly: true, Before: &observation.Snapshot{}, Leases: []observation.Lease{{Name: observation.CloudManager, Holder: "one_a", DurationSeconds: 15, Changed: true}}}
+	if all, needed := unjudged(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
+		t.Errorf("%v, needed are %v", all, needed)
+	}
+	if v := Evaluate(o, Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		t.Errorf("one that may be elsewhere renews its lease: %+v", v.Findings)
+	}
+	o.Leases = nil
+	if v := Evaluate(o, Choice{Stage: transform.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		t.Errorf("nobody has the lease: %+v", v.Findings)
+	}
+}
+
+func TestALeaseThatWasNotSeenIsNotDead(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    observation.Observation
+		want observation.Life
+	}{
+		"not looked at":          {observation.Observation{Partial: true}, observation.Unknown},
+		"looked at, and missing": {observation.Observation{Partial: true, Kinds: []string{observation.Leases}}, observation.Dead},
+		"one look, and no duration": {observation.Observation{Leases: []observation.Lease{
+			{Name: transform.DefaultLease, Holder: "x"}}}, observation.Unknown},
+	} {
+		if got := Evaluate(&c.o, Choice{}).Lease.Life; got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

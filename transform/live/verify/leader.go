@@ -1,0 +1,218 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+const (
+	// proof is for how long a leader has to have renewed its lease where a
+	// cloud-controller-manager restarted before: one that ends when it leads does so
+	// within seconds.
+	proof = 10 * time.Second
+	// longEnough is for how long, in seconds, leases are followed to see such a
+	// leader; the takeover before it may take 20 seconds.
+	longEnough = 35
+)
+
+// leading says whether a cloud-controller-manager leads. At most one of missing and
+// unknown says why not; both are "" where one does, or where none has to.
+type leading struct {
+	lease            string
+	missing, unknown string
+	passes           bool // following the lease may show what is unknown
+}
+
+// handedOver reports whether nobody but the cloud-controller-manager can run the cloud
+// controllers: the stage says so, or kube-controller-manager is external, with leader
+// migration or without.
+func (j *evaluation) handedOver() bool {
+	if j.behind(transform.SwitchToExternal, transform.VerifyProviderIDs) {
+		return true
+	}
+	return j.any(observation.KubeManager, toldExternal) && !j.any(observation.KubeManager, hasLoops)
+}
+
+func toldExternal(p ownership.Process) bool {
+	provider, _ := args.Last(p.Parsed(), "cloud-provider")
+	return provider.Value == "external"
+}
+
+// leader judges who leads the cloud-controller-manager. Where it is installed it leads
+// by its own lease long before it is an owner: without that lease the switch would leave
+// the controllers to nobody.
+func (j *evaluation) leader() leading {
+	pods := j.cloudPods()
+	switch hides := slices.IndexFunc(pods, func(p ownership.Process) bool { return p.Hidden || p.Elsewhere() }); {
+	case len(pods) == 0 && !j.handedOver():
+		return leading{} // what a DaemonSet lacks is for its own rules to say
+	case len(pods) == 0:
+		return j.leaderWithoutPod()
+	case hides >= 0:
+		l := j.best([]string{observation.CloudManager})
+		if l.missing != "" { // it may lead by a lease that its arguments do not show
+			l = leading{unknown: cmp.Or(pods[hides].Unreadable, l.missing)}
+		}
+		return l
+	case slices.ContainsFunc(pods, func(p ownership.Process) bool { return p.Elects }):
+		return j.owning(j.best(ownership.Mains(observation.CloudManager, pods)))
+	case slices.ContainsFunc(pods, func(p ownership.Process) bool { return p.Running }):
+		return j.owning(leading{})
+	}
+	return leading{missing: "no pod of the cloud-controller-manager runs"}
+}
+
+// cloudPods are the processes of the cloud-controller-manager, also those whose
+// arguments could not be read.
+func (j *evaluation) cloudPods() []ownership.Process {
+	return slices.DeleteFunc(slices.Clone(j.processes), func(p ownership.Process) bool { return p.Component != observation.CloudManager })
+}
+
+// leaderWithoutPod judges where no pod of the cloud-controller-manager was seen: it
+// may run elsewhere, and then its lease is renewed.
+func (j *evaluation) leaderWithoutPod() leading {
+	l := j.best(ownership.Mains(observation.CloudManager, j.cloud()))
+	record, _ := j.Lease(l.lease)
+	switch why := seen(observation.Leases, observation.Pods)(j); {
+	case why != "" && l.missing == "":
+		l.unknown = cmp.Or(l.unknown, why)
+	case l.is() && j.KubeSystemOnly: // its pod may be in a namespace that was not looked at
+	case l.is():
+		l.unknown = "the lease " + l.lease + " is held, and no pod of the cloud-controller-manager of AWS was seen"
+	case why == "" && (record.Holder == "" || record.Life() == observation.Dead):
+		l = leading{lease: l.lease, missing: "no pod of the cloud-controller-manager of AWS is there, and an external kube-controller-manager runs no cloud controllers"}
+	}
+	return l
+}
+
+// is reports whether there is a leader.
+func (l leading) is() bool { return l.missing == "" && l.unknown == "" }
+
+// best judges leases of which one has to be led.
+func (j *evaluation) best(names []string) leading {
+	best := j.term(names[0])
+	for _, name := range names[1:] {
+		if l := j.term(name); l.is() || l.missing == "" && best.missing != "" {
+			best = l
+		}
+	}
+	return best
+}
+
+// term judges whether a lease has a leader that lasts. Times in a record are of one
+// clock, its holder's, and are compared with each other alone.
+func (j *evaluation) term(name string) leading {
+	record, there := j.Lease(name)
+	l := leading{lease: name}
+	term := record.Renewed.Sub(record.Acquired)
+	switch life := record.Life(); {
+	case !j.Looked(observation.Leases):
+		l.unknown = seen(observation.Leases)(j)
+	case !there && (j.Partial || j.FollowedSeconds >= patience):
+		l.missing = "the lease " + name + " is not there: no cloud-controller-manager has ever led by it"
+	case !there:
+		l.unknown, l.passes = "the lease "+name+" is not there yet", true
+	case life == observation.Unknown:
+		l.unknown, l.passes = "one look does not tell whether the holder of "+name+" is alive", true
+	case life == observation.Dead && record.SilentSeconds >= patience:
+		l.missing = fmt.Sprintf("nobody has renewed the lease %s for %.0f seconds: no cloud-controller-manager leads", name, record.SilentSeconds)
+	case life == observation.Dead && j.FollowedSeconds >= longEnough:
+		l.missing = j.notKept(name)
+	case life == observation.Dead:
+		l.unknown, l.passes = fmt.Sprintf("a takeover of the lease %s may take %d seconds, and nobody has renewed it for %.0f", name, patience, record.SilentSeconds), true
+	case record.Acquired.IsZero() || term >= proof || term > 0 && !j.restarted():
+	case j.FollowedSeconds >= longEnough:
+		l.missing = j.notKept(name)
+	default:
+		l.unknown, l.passes = "the leader by "+name+" is new, and may end at once", true
+	}
+	return l
+}
+
+// notKept is said of a lease that was followed for longer than any takeover takes.
+func (j *evaluation) notKept(name string) string {
+	return fmt.Sprintf("in %.0f seconds no cloud-controller-manager has kept the lease %s: it ends when it leads", j.FollowedSeconds, name)
+}
+
+// restarted reports whether a cloud-controller-manager did.
+func (j *evaluation) restarted() bool {
+	return j.any(observation.CloudManager, func(p ownership.Process) bool { return p.Restarts > 0 })
+}
+
+// owning judges whether who leads also owns the cloud controllers, once nobody else
+// can. What is wrong with the migration lease is for its own rules to say.
+func (j *evaluation) owning(l leading) leading {
+	if !l.is() || !j.handedOver() {
+		return l
+	}
+	pods := j.cloudPods()
+	if slices.ContainsFunc(pods, hasFlag) {
+		lease := j.lease()
+		if lease.Owner != observation.CloudManager || lease.Life != observation.Live {
+			return l
+		}
+		if held := j.term(lease.Name); !held.is() {
+			return held
+		}
+	}
+	s := ownership.Evaluate(pods, func(name string) ownership.Held {
+		if name == observation.KubeManager {
+			return ownership.Held{Life: observation.Dead} // it is external, and owns nothing
+		}
+		return j.leases(name)
+	})
+	if s.Unknown == "" && s.Count == 0 {
+		l.missing = "the cloud-controller-manager leads and does not run all of the cloud controllers, and kube-controller-manager is external and runs none"
+	}
+	return l
+}
+
+func (j *evaluation) leaderMissing() []transform.Finding {
+	l := j.leader()
+	if l.missing == "" {
+		return nil
+	}
+	fix := "look at the log of the cloud-controller-manager, at its arguments, and whether it may lock its lease"
+	path := "kube-system/pods"
+	switch {
+	case len(j.cloudPods()) == 0:
+		path, fix = leasePath(l.lease), "install it with the stage install-ccm; where it is installed, look at its DaemonSet and at the job that installs the chart"
+	case l.lease != "":
+		fix += ": " + shell.Line("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
+		path = leasePath(l.lease)
+	}
+	return []transform.Finding{found(path, l.missing, fix)}
+}
+
+// leaderUser is who has to lock the lease.
+func (j *evaluation) leaderUser() string {
+	return user(append(j.of(observation.CloudManager), ownership.Read(observation.Manager{Component: observation.CloudManager}))[0])
+}
+
+// leaderUnseen says why the leader could not be judged; "" where it could.
+func leaderUnseen(j *evaluation) string {
+	l := j.leader()
+	if l.is() && len(j.cloudPods()) == 0 {
+		return seen(observation.Leases, observation.Pods)(j)
+	}
+	return l.unknown
+}
+
+// unled reports whether following the leases may show a leader, or that there is none.
+func (j *evaluation) unled() bool {
+	asked := j.Stage == "" || j.behind(transform.InstallCCM, transform.VerifyProviderIDs)
+	return asked && j.leader().passes
+}
+
+func crashes(p ownership.Process) bool { return p.Waiting == "CrashLoopBackOff" }

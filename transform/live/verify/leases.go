@@ -1,0 +1,120 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// patience is for how long a lease may be without a live holder: no manager gives
+// it back when it exits, so a takeover takes 16 to 21 seconds.
+const patience = 30
+
+func leasePath(name string) string { return leadermigration.Namespace + "/leases/" + name }
+
+// Unsettled reports whether a further look at the leases can change the verdict.
+func Unsettled(o *observation.Observation, c Choice) bool {
+	j := newJudge(o, c)
+	if j.any(observation.CloudManager, crashes) {
+		return false // which is verdict enough: its leases are never kept
+	}
+	migration := j.lease().Name
+	for _, name := range j.matter() {
+		l, there := o.Lease(name)
+		switch {
+		case there && l.Life() == observation.Unknown:
+			return true
+		case there && name == migration && l.Life() == observation.Dead && l.SilentSeconds < patience && j.wanted() && j.FollowedSeconds < longEnough:
+			return true
+		}
+	}
+	return j.unled()
+}
+
+// matter returns the leases that the verdict depends on: none where no migration
+// is on its way and only one manager runs cloud loops.
+func (j *evaluation) matter() []string {
+	migration := j.lease()
+	mains := slices.Concat(ownership.Mains(observation.KubeManager, j.processes), ownership.Mains(observation.CloudManager, j.processes))
+	unread := len(j.of(observation.KubeManager)) == 0 && migration.Holder != ""
+	if j.wanted() || unread || slices.ContainsFunc(j.processes, hasFlag) {
+		return append(mains, migration.Name)
+	}
+	if j.any(observation.KubeManager, hasLoops) && len(j.of(observation.CloudManager)) > 0 {
+		return mains
+	}
+	return nil
+}
+
+// wanted reports whether somebody has to hold the migration lease.
+func (j *evaluation) wanted() bool {
+	if j.behind(transform.EnableLeaderMigration, transform.UncordonControlPlane) {
+		return true
+	}
+	return slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
+}
+
+func (j *evaluation) leaseOwnerless() []transform.Finding {
+	if !j.wanted() {
+		return nil
+	}
+	lease := j.lease()
+	record, there := j.Lease(lease.Name)
+	fix := "look at the logs of both managers, and whether they may lock the lease: " +
+		shell.Line("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
+	path := leasePath(lease.Name)
+	switch {
+	case !there && !j.Looked(observation.Leases):
+		return nil
+	case !there:
+		return []transform.Finding{found(path, "leader migration is on, and the migration lease is not there: the cloud controllers run nowhere", fix)}
+	case lease.Life == observation.Live && lease.Owner != "":
+		return nil
+	case lease.Life == observation.Live:
+		return []transform.Finding{found(path, fmt.Sprintf("the holder %s leads neither manager", lease.Holder), fix)}
+	case lease.Life == observation.Dead && j.FollowedSeconds >= longEnough:
+		return []transform.Finding{found(path, fmt.Sprintf("in %.0f seconds nobody has kept the migration lease: the cloud controllers run nowhere", j.FollowedSeconds), fix)}
+	case lease.Life == observation.Dead && record.SilentSeconds >= patience:
+		return []transform.Finding{found(path, fmt.Sprintf("nobody has held the migration lease for %.0f seconds: the cloud controllers run nowhere", record.SilentSeconds), fix)}
+	}
+	f := found(path, "one look does not tell whether the holder of the migration lease is alive", "look at the cluster itself: rke-lm verify follows the lease for as long as it takes")
+	f.Severity = transform.Warning
+	return []transform.Finding{f}
+}
+
+// expected returns the component that has to hold the migration lease; "" for
+// either.
+func (j *evaluation) expected() string {
+	switch {
+	case j.behind(transform.EnableLeaderMigration, transform.CordonControlPlane):
+		return observation.KubeManager
+	case j.behind(transform.SwitchToExternal, transform.UncordonControlPlane):
+		return observation.CloudManager
+	case j.behind(transform.DisableLeaderMigration, transform.VerifyProviderIDs) && j.any(observation.CloudManager, hasFlag):
+		return observation.CloudManager
+	case len(j.of(observation.KubeManager)) > 0 && !j.any(observation.KubeManager, hasLoops):
+		return observation.CloudManager // the other one would hold it and run nothing
+	}
+	return ""
+}
+
+func (j *evaluation) leaseWrongOwner() []transform.Finding {
+	lease, want := j.lease(), j.expected()
+	if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observation.Dead {
+		return nil
+	}
+	message, fix := "the migration lease is held by "+lease.Owner+", and should be by "+want, "do not go on; see the guide for what the stage has to show, and undo the last stage if it does not come"
+	if lease.Owner == observation.KubeManager && !j.any(observation.KubeManager, hasLoops) && j.any(observation.KubeManager, hasFlag) {
+		message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits for ever"
+		fix = "take enable-leader-migration off kube-controller-manager"
+	}
+	return []transform.Finding{found(leasePath(lease.Name), message, fix)}
+}

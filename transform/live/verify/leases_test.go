@@ -1,0 +1,156 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+// scene is a cluster with one manager of each kind.
+func scene(kube, cloud []string, leases ...observation.Lease) *observation.Observation {
+	o := &observation.Observation{
+		Nodes: []observation.Node{{Name: "one", ProviderID: "aws:///a/i-5b1c8f62", Labels: map[string]string{
+			observation.RegionLabel: "r", observation.InstanceTypeLabel: "t", "node-role.kubernetes.io/control-plane": "true",
+		}}},
+		Leases: leases,
+	}
+	if kube != nil {
+		o.Managers = append(o.Managers, observation.Manager{Component: observation.KubeManager, Pod: "k", Args: kube, Running: true})
+	}
+	if cloud != nil {
+		o.Managers = append(o.Managers, observation.Manager{Component: observation.CloudManager, Pod: "c", Args: cloud, Running: true, Image: "c:v1.26.6"})
+	}
+	return o
+}
+
+func held(name, holder string, changed bool, silent float64) observation.Lease {
+	return observation.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: changed, SilentSeconds: silent}
+}
+
+var (
+	inTree   = []string{"--cloud-provider=aws"}
+	flagged  = []string{"--cloud-provider=aws", "--enable-leader-migration"}
+	external = []string{"--cloud-provider=external"}
+	quiet    = []string{"--configure-cloud-routes=false"}
+	waits    = []string{"--configure-cloud-routes=false", "--enable-leader-migration=true"}
+)
+
+func kubeLease(changed bool) observation.Lease {
+	return held(observation.KubeManager, "k_1", changed, 1)
+}
+func cloudLease(changed bool) observation.Lease {
+	return held(observation.CloudManager, "c_1", changed, 1)
+}
+
+func migration(holder string, changed bool, silent float64) observation.Lease {
+	return held(leadermigration.Lease, holder, changed, silent)
+}
+
+func rulesFound(o *observation.Observation, stage string) []string {
+	var ids []string
+	for _, f := range Evaluate(o, Choice{Stage: stage}).Findings {
+		ids = append(ids, f.Rule+" "+string(f.Severity))
+	}
+	return ids
+}
+
+func TestLeasesAreJudgedByWhoLives(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		o     *observation.Observation
+		stage string
+		want  []string
+	}{
+		{"nothing is asked of a cluster before the first stage", scene(inTree, nil, kubeLease(true)), "", nil},
+		{"a lease that nobody needs may be dead", scene(external, quiet, kubeLease(true), cloudLease(true), migration("c_0", false, 900)), "", nil},
+		{"the flag without a lease", scene(flagged, nil, kubeLease(true)), "", []string{"lease-ownerless error"}},
+		{"a takeover may take 30 seconds", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 29)), "", []string{"lease-ownerless warning"}},
+		{"and no longer", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 30)), "", []string{"lease-ownerless error"}},
+		{"a lease without a holder", scene(flagged, nil, kubeLease(true), migration("", false, 31)), "", []string{"lease-ownerless error"}},
+		{"behind an undone switch either may hold it", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", nil},
+		{"but not behind the first stages", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), transform.EnableLeaderMigration, []string{"lease-wrong-owner error"}},
+		{"nor behind the switch the other one", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), transform.SwitchToExternal, []string{"lease-wrong-owner error", "reverted warning"}},
+		{"a dead holder is no wrong owner: the right one may be about to come", scene(external, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 20)), transform.SwitchToExternal, []string{"lease-ownerless warning"}},
+		{"a manager behind a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet, kubeLease(true), cloudLease(true)), "", []string{"two-owners note"}},
+		{"two that do not know each other", scene(inTree, quiet, kubeLease(true), cloudLease(true)), "", []string{"two-owners error"}},
+		{"one look at them is evidence enough", scene(inTree, quiet, kubeLease(false), cloudLease(false)), "", []string{"two-owners error"}},
+		{"one of them that is dead is none", scene(inTree, quiet, kubeLease(true), held(observation.CloudManager, "c_1", true, 16)), "", nil},
+		{"a manager that nobody sees", scene(nil, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", []string{"two-owners note"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := rulesFound(c.o, c.stage); !slices.Equal(got, c.want) {
+				t.Errorf("%v, not %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		o     *observation.Observation
+		stage string
+		want  bool
+	}{
+		{"not where one manager is alone", scene(inTree, nil, kubeLease(false)), "", false},
+		{"after the last edit that of the cloud-controller-manager", scene(external, quiet, kubeLease(false), cloudLease(false), migration("c_0", false, 0)), "", true},
+		{"and no other", scene(external, quiet, kubeLease(false), cloudLease(true), migration("c_0", false, 0)), "", false},
+		{"where the flag is on", scene(flagged, nil, kubeLease(true), migration("k_1", false, 0)), "", true},
+		{"where only the migration lease moved", scene(flagged, nil, kubeLease(false), migration("k_1", true, 1)), "", true},
+		{"not once all moved", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), "", false},
+		{"through a takeover", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 20)), "", true},
+		{"not for ever", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 31)), "", false},
+		{"where both could run everything", scene(inTree, quiet, kubeLease(true), cloudLease(false)), "", true},
+		{"where a stage asks for it", scene(nil, nil, kubeLease(true), migration("k_1", false, 1)), transform.EnableLeaderMigration, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Unsettled(c.o, Choice{Stage: c.stage}); got != c.want {
+				t.Errorf("%t", got)
+			}
+		})
+	}
+}
+
+func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
+	account := leadermigration.ServiceAccount("kube-system", "kcm")
+	o := scene(flagged, nil, kubeLease(true), migration("k_1", true, 1))
+	o.Managers[0].Account = "kcm"
+	o.Reviews = []observation.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Lease: leadermigration.Lease}, {User: account, Verb: "update", Lease: leadermigration.Lease, Allowed: true}}
+	if got := rulesFound(o, ""); got != nil {
+		t.Errorf("the account may: %v", got)
+	}
+	o.Managers[0].Args = append(slices.Clone(flagged), "--kubeconfig=/etc/kubernetes/kcm.conf")
+	if got := rulesFound(o, ""); !slices.Equal(got, []string{"lease-rbac-missing error"}) {
+		t.Errorf("the user of the kubeconfig may not: %v", got)
+	}
+}
+
+func TestWhatIsSeenTellsTheStage(t *testing.T) {
+	allowed := []observation.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Allowed: true}}
+	for _, c := range []struct {
+		name string
+		o    *observation.Observation
+		want string
+	}{
+		{"nothing", scene(inTree, nil), ""},
+		{"the rights", func() *observation.Observation { o := scene(inTree, nil); o.Reviews = allowed; return o }(), transform.GrantMigrationLease},
+		{"the flag", scene(flagged, nil), transform.EnableLeaderMigration},
+		{"both", scene(flagged, waits), transform.InstallCCM},
+		{"an external manager", scene(external, waits), transform.SwitchToExternal},
+		{"and the other without the flag", scene(external, quiet), transform.DisableLeaderMigration},
+		{"a manager with its values apart", scene([]string{"--cloud-provider", "aws", "--enable-leader-migration"}, waits), transform.InstallCCM},
+		{"a manager behind a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet), ""},
+		{"an unseen manager that holds the lease", scene(nil, waits, kubeLease(true), migration("k_1", true, 1)), transform.InstallCCM},
+		{"an unseen manager that does not", scene(nil, waits, cloudLease(true), migration("c_1", true, 1)), transform.SwitchToExternal},
+	} {
+		if got := Reached(c.o); got != c.want {
+			t.Errorf("%s: %q, not %q", c.name, got, c.want)
+		}
+	}
+}

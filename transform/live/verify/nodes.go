@@ -1,0 +1,109 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// nodeUninitialized also looks for the labels that the initialisation writes;
+// Fargate's nodes have no instance type.
+func (j *evaluation) nodeUninitialized() []transform.Finding {
+	return j.eachNode(func(n observation.Node) (string, string) {
+		if n.Tainted(observation.Uninitialized) {
+			return "the node has the taint " + observation.Uninitialized + ": no cloud-controller-manager has initialised it", "look at the log of the cloud-controller-manager, and whether it finds the instance by the node's name"
+		}
+		var missing []string
+		for _, l := range []string{observation.InstanceTypeLabel, observation.RegionLabel} {
+			if n.Labels[l] == "" && !strings.Contains(n.ProviderID, "/"+fargate) {
+				missing = append(missing, l)
+			}
+		}
+		if len(missing) == 0 || n.ProviderID == "" {
+			return "", ""
+		}
+		return "labels that the initialisation writes are missing: " + strings.Join(missing, ", "), "let the cloud-controller-manager initialise the node again: " + initialise(n)
+	})
+}
+
+// initialise has a cloud-controller-manager look at a node anew.
+func initialise(n observation.Node) string {
+	return shell.Line("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observation.Uninitialized)
+}
+
+// nodeRenamed compares the nodes with the snapshot: the same name with another
+// UID or provider ID, and the same instance under another name.
+func (j *evaluation) nodeRenamed() []transform.Finding {
+	if j.Before == nil {
+		return nil
+	}
+	names, instances := map[string]observation.NodeIdentity{}, map[string]string{}
+	for _, n := range j.Before.Nodes {
+		names[n.Name] = n
+		if id, ok := parseProviderID(n.ProviderID); ok {
+			instances[id.instance] = n.Name
+		}
+	}
+	return j.eachNode(func(n observation.Node) (string, string) {
+		const fix = "undo the switch, and give the machine the host name that its Node had; see the guide on node names"
+		was, known := names[n.Name]
+		id, _ := parseProviderID(n.ProviderID)
+		other := instances[id.instance]
+		switch {
+		case !known && other != "":
+			return "the instance " + id.instance + " was the node " + other + " before", fix
+		case known && was.UID != n.UID:
+			return "the node registered anew: its UID is not the one before", "look at what it lost with the old Node: labels, taints, the cordon"
+		case known && was.ProviderID != n.ProviderID && was.ProviderID != "":
+			return "the provider ID was " + was.ProviderID + " before", "find out which instance the node runs on, and who replaced it"
+		}
+		return "", ""
+	})
+}
+
+// nodeNew finds nodes that the snapshot knows neither by name nor by instance.
+func (j *evaluation) nodeNew() []transform.Finding {
+	if j.Before == nil {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, n := range j.Before.Nodes {
+		known[n.Name] = true
+		if id, ok := parseProviderID(n.ProviderID); ok {
+			known[id.instance] = true
+		}
+	}
+	return j.eachNode(func(n observation.Node) (string, string) {
+		id, ok := parseProviderID(n.ProviderID)
+		if known[n.Name] || ok && known[id.instance] {
+			return "", ""
+		}
+		return "the node is not in the snapshot", "if somebody added the machine, --accept node-new; if not, it may be one of the old ones under a new name"
+	})
+}
+
+func (j *evaluation) cordonLeft() []transform.Finding {
+	return j.eachNode(func(n observation.Node) (string, string) {
+		if n.Cordoned == "" || !n.Unschedulable {
+			return "", ""
+		}
+		return "rke-lm cordoned the node for " + n.Cordoned + ", and it was not released",
+			shell.Line("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, transform.CordonAnnotation)
+	})
+}
+
+// controlPlanes counts the nodes that the cloud-controller-manager has to run on.
+func (j *evaluation) controlPlanes() int {
+	count := 0
+	for _, n := range j.Nodes {
+		if n.ControlPlane() {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,119 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// LoadBalancerPending is the rule that finds Services without a load balancer.
+const LoadBalancerPending = "load-balancer-pending"
+
+// pendingTime is for how long a Service may be without a load balancer. The service
+// controller tries again after 5 s, and after 5 min at most (cloud-provider
+// controllers/service, minRetryDelay and maxRetryDelay), no stage leaves the
+// controllers without an owner for a minute, and AWS makes a load balancer in seconds.
+const pendingTime = 5 * time.Minute
+
+// loadBalancerPending measures by the API server's clock alone, which wrote when the
+// Service asked and what time it is. It errs on the side of too short.
+func (j *evaluation) loadBalancerPending() []transform.Finding {
+	var list []transform.Finding
+	for _, s := range j.Services {
+		if !s.Pending() || !j.overdue(s) {
+			continue
+		}
+		f := found(servicePath(s), "the Service has no load balancer"+after(s.For(j.Clock))+"; "+j.reason(s), remedy(s))
+		switch {
+		case j.pendingBefore(s):
+			f.Severity, f.Fix = transform.Warning, f.Fix+"; it had none in the snapshot either, so the migration is not to blame"
+		case j.inTree():
+			f.Severity, f.Fix = transform.Warning, f.Fix+"; the switch does not mend it, and from then on it is an error unless the snapshot shows it, too"
+		default:
+			f.Fix += "; where the migration is not to blame, --accept " + LoadBalancerPending
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// overdue uses the clock, and in a dump of kubectl, which does not tell when it was
+// made, by what the service controller said.
+func (j *evaluation) overdue(s observation.Service) bool {
+	return s.For(j.Clock) >= pendingTime || j.Partial && s.Failure != nil
+}
+
+// after says for how long, where that is known.
+func after(d time.Duration) string {
+	switch {
+	case d < pendingTime:
+		return ""
+	case d < 2*time.Hour:
+		return fmt.Sprintf(" %d minutes after it asked for one", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf(" %d hours after it asked for one", d/time.Hour)
+	}
+	return fmt.Sprintf(" %d days after it asked for one", d/(24*time.Hour))
+}
+
+// reason quotes the last Event. Kubernetes keeps Events for an hour.
+func (j *evaluation) reason(s observation.Service) string {
+	switch {
+	case s.Failure != nil:
+		return "its last warning is " + s.Failure.Reason + ": " + s.Failure.Message
+	case j.EventsDenied:
+		return "why is not judged, because the permission to list events is missing"
+	case !j.Looked(observation.Events):
+		return "the dump has no events, which tell why"
+	}
+	return "no Event of the last hour tells why"
+}
+
+// pendingBefore reports whether the Service had no load balancer in the snapshot.
+func (j *evaluation) pendingBefore(s observation.Service) bool {
+	return j.Before != nil && slices.ContainsFunc(j.Before.LoadBalancers, func(b observation.Service) bool {
+		return b.Namespace == s.Namespace && b.Name == s.Name && len(b.Hosts) == 0
+	})
+}
+
+// inTree reports whether kube-controller-manager is seen to run the cloud controllers,
+// or no cloud-controller-manager is there that could. After the switch it is no excuse.
+func (j *evaluation) inTree() bool {
+	if j.behind(transform.SwitchToExternal, transform.VerifyProviderIDs) {
+		return false
+	}
+	if len(j.of(observation.KubeManager)) > 0 {
+		return j.any(observation.KubeManager, hasLoops)
+	}
+	if owner := j.lease().Owner; owner != "" {
+		return owner == observation.KubeManager
+	}
+	return j.Looked(observation.Pods) && len(j.cloud()) == 0
+}
+
+// clocked requires that a dump tells for how long Services have been pending. Without
+// an Event only a newer time of the API server does.
+func clocked(j *evaluation) string {
+	if why := seen(observation.Services)(j); why != "" {
+		return why
+	}
+	short := func(s observation.Service) bool { return s.Pending() && !j.overdue(s) }
+	if !j.Partial || !slices.ContainsFunc(j.Services, short) {
+		return ""
+	}
+	return "the dump does not tell for how long Services have had no load balancer; print events into it as well, or look at the cluster itself"
+}
+
+func servicePath(s observation.Service) string { return s.Namespace + "/services/" + s.Name }
+
+// lookAt shows the Events about a Service.
+func lookAt(s observation.Service) string {
+	return shell.Line("kubectl -n %s describe service %--%s", s.Namespace, s.Name)
+}

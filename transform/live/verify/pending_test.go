@@ -1,0 +1,157 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+var clock = time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
+
+// waiting is a Service that asked for a load balancer some time ago.
+func waiting(since time.Duration, message string) observation.Service {
+	s := observation.Service{Namespace: "shop", Name: "web", Asked: clock.Add(-since)}
+	if message != "" {
+		s.Failure = &observation.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: " + message}
+	}
+	return s
+}
+
+// pendingIn returns what the one rule finds.
+func pendingIn(o observation.Observation, c Choice) []transform.Finding {
+	o.Clock = clock
+	var list []transform.Finding
+	for _, f := range Evaluate(&o, c).Findings {
+		if f.Rule == LoadBalancerPending {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func manager(component string, args ...string) observation.Manager {
+	return observation.Manager{Component: component, Pod: component, Running: true, Args: args}
+}
+
+func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
+	had := waiting(time.Hour, "")
+	had.Hosts = []string{"a.elb.amazonaws.com"}
+	elsewhere, deleting := waiting(time.Hour, "m"), waiting(time.Hour, "m")
+	elsewhere.Elsewhere, deleting.Deleting = true, true
+	early := waiting(0, "")
+	early.Asked = clock.Add(time.Hour) // a server whose clock is ahead
+	for _, c := range []struct {
+		name    string
+		service observation.Service
+		says    string // "" for no finding
+	}{
+		{"for two days", waiting(50*time.Hour, "m"), "no load balancer 2 days after it asked for one; its last warning is SyncLoadBalancerFailed: Error syncing load balancer: m"},
+		{"for hours, and nothing says why", waiting(3*time.Hour, ""), "3 hours after it asked for one; no Event of the last hour"},
+		{"for five minutes", waiting(5*time.Minute, ""), "5 minutes after"},
+		{"for less, although something failed", waiting(5*time.Minute-time.Second, "m"), ""},
+		{"with a load balancer", had, ""},
+		{"of another controller", elsewhere, ""},
+		{"that is being deleted", deleting, ""},
+		{"made by a server whose clock is ahead", early, ""},
+	} {
+		found := pendingIn(observation.Observation{Services: []observation.Service{c.service}}, Choice{})
+		switch {
+		case c.says == "" && len(found) == 0:
+		case c.says == "" || len(found) != 1 || found[0].Path != "shop/services/web" || !strings.Contains(found[0].Message, c.says) || found[0].Fix == "":
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+	noClock := Evaluate(&observation.Observation{Services: []observation.Service{waiting(time.Hour, "")}}, Choice{})
+	for _, f := range noClock.Findings {
+		if f.Rule == LoadBalancerPending {
+			t.Errorf("without a time of the API server: %+v", f)
+		}
+	}
+}
+
+func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
+	kube := func(args ...string) []observation.Manager {
+		return []observation.Manager{manager(observation.KubeManager, args...), manager(observation.CloudManager, "--cloud-provider=aws")}
+	}
+	was := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web"}}}
+	had := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web", Hosts: []string{"a"}}}}
+	other := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "bank", Name: "web"}}}
+	inTree, external := kube("--cloud-provider=aws", "--enable-leader-migration"), kube("--cloud-provider=external")
+	for _, c := range []struct {
+		name     string
+		managers []observation.Manager
+		before   *observation.Snapshot
+		stage    string
+		want     transform.Severity
+	}{
+		{"in-tree", inTree, nil, "", transform.Warning},
+		{"in-tree, for a stage before the switch", inTree, nil, transform.InstallCCM, transform.Warning},
+		{"in-tree, for the switch", inTree, nil, transform.SwitchToExternal, transform.Error},
+		{"external", external, nil, "", transform.Error},
+		{"external, pending before", external, was, "", transform.Warning},
+		{"external, pending before, for the last stage", external, was, transform.VerifyProviderIDs, transform.Warning},
+		{"external, with a load balancer before", external, had, "", transform.Error},
+		{"external, and another was pending before", external, other, "", transform.Error},
+		{"a manager that is no pod, and nobody to switch to", nil, nil, "", transform.Warning},
+		{"a manager that is no pod, and one to switch to", []observation.Manager{manager(observation.CloudManager, "--cloud-provider=aws")}, nil, "", transform.Error},
+	} {
+		found := pendingIn(observation.Observation{Managers: c.managers, Before: c.before, Services: []observation.Service{waiting(time.Hour, "m")}}, Choice{Stage: c.stage})
+		if len(found) != 1 || found[0].Severity != c.want {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+	if found := pendingIn(observation.Observation{Managers: external, Services: []observation.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{LoadBalancerPending}}); len(found) != 1 || found[0].Stops() {
+		t.Errorf("acknowledged: %+v", found)
+	}
+}
+
+func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
+	for message, fix := range map[string]string{
+		"failed to ensure load balancer: Multiple tagged security groups found for instance i-0a4c19d2e7b35f801; ensure only the k8s security group is tagged; the tagged groups were sg-1(a) sg-2(b)": "but one",
+		"failed to ensure load balancer: Multiple untagged security groups found for instance i-0a4c19d2e7b35f801; ensure the k8s security group is tagged":                                            "give one security group",
+		"failed to ensure load balancer: could not find any suitable subnets for creating the ELB":                                                                                                     "kubernetes.io/role/elb=1",
+		"failed to ensure load balancer: AccessDenied: User: arn:aws:sts::419306528174:assumed-role/cp/i-0a4c is not authorized to perform: elasticloadbalancing:CreateLoadBalancer on resource: *":    "the action elasticloadbalancing:CreateLoadBalancer is not allowed: allow what is missing to the IAM role",
+		"failed to ensure load balancer: error creating security group: UnauthorizedOperation: You are not authorized to perform this operation.":                                                      "aws-ccm-policy.json",
+		"failed to ensure load balancer: NoCredentialProviders: no valid providers in chain":                                                                                                           "hop limit",
+		"failed to ensure load balancer: TooManyLoadBalancers: Exceeded quota of account":                                                                                                              "quota",
+		"failed to ensure load balancer: something new": "kubectl -n shop describe service web",
+	} {
+		found := pendingIn(observation.Observation{Services: []observation.Service{waiting(time.Hour, message)}}, Choice{})
+		if len(found) != 1 || !strings.Contains(found[0].Fix, fix) || !strings.Contains(found[0].Message, message) {
+			t.Errorf("%s: %+v", message, found)
+		}
+	}
+}
+
+// A dump of kubectl does not tell when it was made.
+func TestWhatADumpDoesNotTellOfPendingServicesIsNotJudged(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		service observation.Service
+		kinds   []string
+		finds   string
+		lacks   bool
+	}{
+		{"a warning of the service controller", waiting(0, "m"), []string{observation.Events}, "the Service has no load balancer; its last warning", false},
+		{"nothing that tells for how long", waiting(0, ""), []string{observation.Events}, "", true},
+		{"a newer time of the API server", waiting(time.Hour, ""), nil, "60 minutes after it asked for one; the dump has no events", false},
+	} {
+		o := observation.Observation{Partial: true, Clock: clock, Kinds: c.kinds, Services: []observation.Service{c.service}}
+		found := pendingIn(o, Choice{})
+		all, _ := unjudged(&o, "")
+		lacks := strings.Contains(strings.Join(all, " "), LoadBalancerPending)
+		if c.finds == "" && len(found) > 0 || c.finds != "" && (len(found) != 1 || !strings.Contains(found[0].Message, c.finds) || found[0].Severity != transform.Error) || lacks != c.lacks {
+			t.Errorf("%s: %t %+v", c.name, lacks, found)
+		}
+	}
+	denied := pendingIn(observation.Observation{EventsDenied: true, Services: []observation.Service{waiting(time.Hour, "")}}, Choice{})
+	if len(denied) != 1 || !strings.Contains(denied[0].Message, "why is not judged, because the permission to list events is missing") {
+		t.Errorf("%+v", denied)
+	}
+}

@@ -1,0 +1,142 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+// instance and fargate are the last parts of a provider ID that the provider of
+// AWS accepts (k8s.io/cloud-provider-aws/pkg/providers/v1/instances.go).
+var instance = regexp.MustCompile("^i-[^/]+$")
+
+// given are the instance IDs that EC2 gives: the provider accepts others, and then
+// finds no such instance.
+var given = regexp.MustCompile("^i-([0-9a-f]{8}|[0-9a-f]{17})$")
+
+const fargate = "fargate-"
+
+// providerID is one of the forms aws:///ZONE/INSTANCE and aws:////INSTANCE; nodes of
+// Fargate have another part between the two.
+type providerID struct{ zone, instance string }
+
+// parseProviderID reads a provider ID of AWS.
+func parseProviderID(id string) (providerID, bool) {
+	path, ok := strings.CutPrefix(id, "aws:///")
+	if !ok {
+		return providerID{}, false
+	}
+	zone, token, ok := strings.Cut(path, "/")
+	last := token[strings.LastIndex(token, "/")+1:]
+	if !ok || !instance.MatchString(token) && !strings.HasPrefix(last, fargate) {
+		return providerID{}, false
+	}
+	return providerID{zone, last}, true
+}
+
+// schemeOf returns what a provider ID names as its provider.
+func schemeOf(id string) (scheme string, isID bool) {
+	scheme, _, isID = strings.Cut(strings.TrimSpace(id), "://")
+	return scheme, isID
+}
+
+// eachNode collects what is to be said about nodes; an empty message is nothing.
+func (j *evaluation) eachNode(judge func(observation.Node) (message, fix string)) []transform.Finding {
+	var list []transform.Finding
+	for _, n := range j.Nodes {
+		if message, fix := judge(n); message != "" {
+			list = append(list, found(NodePath(n.Name), message, fix))
+		}
+	}
+	return list
+}
+
+// providerIDMissing takes a cluster without nodes for one that was not seen.
+func (j *evaluation) providerIDMissing() []transform.Finding {
+	if len(j.Nodes) == 0 && j.Looked(observation.Nodes) {
+		return []transform.Finding{found("nodes", "no node is there", "look whether this is the right cluster")}
+	}
+	return j.eachNode(func(n observation.Node) (string, string) {
+		if n.ProviderID != "" {
+			return "", ""
+		}
+		return "the node has no provider ID", "let the cloud-controller-manager initialise it again: " + initialise(n)
+	})
+}
+
+func (j *evaluation) providerIDForeign() []transform.Finding {
+	return j.eachNode(func(n observation.Node) (string, string) {
+		scheme, isID := schemeOf(n.ProviderID)
+		switch {
+		case !isID || strings.EqualFold(scheme, "aws"):
+			return "", ""
+		case scheme == "rke2" || scheme == "k3s":
+			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialised the node, and a provider ID never changes",
+				"set disable-cloud-controller: true, then delete the Node and let its machine register again"
+		}
+		return "the provider ID is one of " + scheme, "delete the Node and let its machine register again, once aws is its only provider"
+	})
+}
+
+func (j *evaluation) providerIDMalformed() []transform.Finding {
+	return j.eachNode(func(n observation.Node) (string, string) {
+		why := malformed(n.ProviderID)
+		if why == "" {
+			return "", ""
+		}
+		return fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it has to be aws:///ZONE/INSTANCE; delete the Node and let its machine register again"
+	})
+}
+
+// malformed says what is wrong with a provider ID that is one of AWS or of nobody; ""
+// for nothing.
+func malformed(id string) string {
+	scheme, isID := schemeOf(id)
+	parsed, ok := parseProviderID(id)
+	switch {
+	case id == "", isID && !strings.EqualFold(scheme, "aws"):
+		return ""
+	case strings.ContainsFunc(id, unicode.IsSpace):
+		return "has a space in it"
+	case isID && scheme != "aws":
+		return "begins with " + scheme + ", and AWS's provider reads aws in lower case only"
+	case !ok:
+		return "is none that AWS's provider reads"
+	case !strings.HasPrefix(parsed.instance, fargate) && !given.MatchString(parsed.instance):
+		return "names no instance of EC2: an instance ID is i- with 8 or 17 digits from 0 to 9 and a to f"
+	}
+	return ""
+}
+
+func (j *evaluation) providerIDDuplicate() []transform.Finding {
+	first := map[string]string{}
+	return j.eachNode(func(n observation.Node) (string, string) {
+		id, ok := parseProviderID(n.ProviderID)
+		if !ok {
+			return "", ""
+		}
+		if other, again := first[id.instance]; again {
+			return "the node " + other + " has the same instance " + id.instance, "delete the Node whose kubelet no longer runs; it is usually the one that is NotReady"
+		}
+		first[id.instance] = n.Name
+		return "", ""
+	})
+}
+
+func (j *evaluation) providerIDZoneMismatch() []transform.Finding {
+	return j.eachNode(func(n observation.Node) (string, string) {
+		id, ok := parseProviderID(n.ProviderID)
+		label := n.Zone()
+		if !ok || id.zone == "" || label == "" || id.zone == label {
+			return "", ""
+		}
+		return fmt.Sprintf("the provider ID is in %s, the label %s says %s", id.zone, observation.ZoneLabel, label), "compare with the instance in AWS, and correct the label"
+	})
+}

@@ -1,0 +1,73 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+func condition(status string) *observation.Condition {
+	return &observation.Condition{Status: status, Reason: "KubeletNotReady", Since: time.Date(2025, 3, 11, 9, 58, 7, 0, time.UTC)}
+}
+
+// unready judges nodes by the one rule.
+func unready(before *observation.Snapshot, nodes ...observation.Node) []transform.Finding {
+	var list []transform.Finding
+	for _, f := range Evaluate(&observation.Observation{Nodes: nodes, Before: before, Partial: true}, Choice{}).Findings {
+		if f.Rule == NodeNotReady {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func TestANodeIsNotReadyByItsCondition(t *testing.T) {
+	control := map[string]string{observation.ControlPlaneLabels[0]: "true"}
+	well := observation.Node{Name: "well", Ready: condition("True")}
+	was := &observation.Snapshot{Nodes: []observation.NodeIdentity{{Name: "n", Ready: true}}}
+	old := &observation.Snapshot{Nodes: []observation.NodeIdentity{{Name: "n"}}} // of an earlier version
+	for _, c := range []struct {
+		name   string
+		before *observation.Snapshot
+		node   observation.Node
+		want   transform.Severity
+		says   string
+	}{
+		{"a control plane", nil, observation.Node{Labels: control, Ready: condition("False")}, transform.Error, "its condition Ready is False (KubeletNotReady) since 2025-03-11 09:58:07 UTC"},
+		{"whose kubelet is silent", nil, observation.Node{Labels: control, Ready: condition("Unknown")}, transform.Error, "gone silent"},
+		{"without the condition", nil, observation.Node{Labels: control}, transform.Error, "no condition Ready"},
+		{"that is ready", nil, observation.Node{Labels: control, Ready: condition("True")}, "", ""},
+		{"a worker", nil, observation.Node{Ready: condition("False")}, transform.Warning, "is not ready"},
+		{"that was ready", was, observation.Node{Ready: condition("False")}, transform.Error, "is not ready"},
+		{"of which a snapshot does not tell", old, observation.Node{Ready: condition("False")}, transform.Warning, "is not ready"},
+	} {
+		c.node.Name = "n"
+		found := unready(c.before, well, c.node)
+		switch {
+		case c.want == "" && len(found) == 0:
+		case len(found) != 1 || found[0].Severity != c.want || found[0].Path != "nodes/n" || !strings.Contains(found[0].Message, c.says) || found[0].Fix == "":
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+}
+
+func TestNodesOfWhichNoneHasTheConditionWereNotAsked(t *testing.T) {
+	if found := unready(nil, observation.Node{Name: "a", Labels: map[string]string{observation.ControlPlaneLabels[0]: "true"}}, observation.Node{Name: "b"}); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestASnapshotTellsWhichNodesWereReady(t *testing.T) {
+	o := &observation.Observation{Nodes: []observation.Node{{Name: "a", Ready: condition("True")}, {Name: "b", Ready: condition("Unknown")}, {Name: "c"}}}
+	for i, n := range o.Snapshot("").Nodes {
+		if n.Ready != (i == 0) {
+			t.Errorf("%+v", n)
+		}
+	}
+}

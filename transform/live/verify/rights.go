@@ -1,0 +1,145 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+)
+
+// lock is a lease that a user has to lock.
+type lock struct {
+	user, lease string
+	main        bool // it is the manager's own lease, not that of the migration
+}
+
+// Questions are the reviews that tell whether the managers may lock their leases: the
+// migration lease, and the own one of the cloud-controller-manager. A create has no
+// name, so it is asked once.
+func Questions(managers []observation.Manager) []observation.AccessReview {
+	processes := ownership.ReadAll(managers)
+	locks := []lock{
+		{leadermigration.ManagerUser, migrationOf(observation.KubeManager, processes), false},
+		{leadermigration.CloudAccount(), migrationOf(observation.CloudManager, processes), false},
+	}
+	for _, p := range processes {
+		lease := migrationOf(p.Component, processes)
+		locks = append(locks, lock{user(p), lease, false})
+		if p.Account != "" {
+			locks = append(locks, lock{leadermigration.ServiceAccount(p.Space(), p.Account), lease, false})
+		}
+	}
+	var list []observation.AccessReview
+	for _, l := range unique(append(locks, mains(processes)...)) {
+		for _, verb := range []string{"get", "create", "update"} {
+			if verb != "create" || !l.main {
+				list = append(list, observation.AccessReview{User: l.user, Verb: verb, Lease: l.lease})
+			}
+		}
+	}
+	return list
+}
+
+// migrationOf returns the migration lease that a component names, or the usual one.
+func migrationOf(component string, processes []ownership.Process) string {
+	for _, p := range processes {
+		if p.Component == component && p.Flag {
+			return p.Migration
+		}
+	}
+	return ownership.Migration(processes)
+}
+
+// mains are the own leases of the cloud-controller-manager.
+func mains(processes []ownership.Process) []lock {
+	var list []lock
+	for _, p := range processes {
+		if p.Component == observation.CloudManager && p.Elects && !p.Elsewhere() {
+			list = append(list, lock{user(p), p.Main, true})
+		}
+	}
+	return list
+}
+
+func unique(list []lock) []lock {
+	slices.SortFunc(list, func(a, b lock) int {
+		return strings.Compare(a.user+" "+a.lease, b.user+" "+b.lease)
+	})
+	return slices.Compact(list)
+}
+
+func (j *evaluation) leaseRBACMissing() []transform.Finding {
+	var list []transform.Finding
+	for _, l := range unique(append(j.lockers(), mains(j.processes)...)) {
+		verbs := j.refused(l)
+		if len(verbs) == 0 {
+			continue
+		}
+		may := fmt.Sprintf("%s may not %s ", l.user, strings.Join(verbs, ", "))
+		if l.main {
+			list = append(list, found(leasePath(l.lease), may+"its own lease "+l.lease+": it never leads, and runs nothing, although its pods are ready",
+				"let its role get, create and update leases in kube-system, as the ClusterRole of the chart does"))
+			continue
+		}
+		list = append(list, found(leasePath(l.lease), may+"the migration lease", "apply the stage grant-migration-lease, and look whether its Role and RoleBinding are there"))
+	}
+	return list
+}
+
+// refused returns the verbs that a user needs for a lock and does not have. An own
+// lease that is there need not be created.
+func (j *evaluation) refused(l lock) []string {
+	_, there := j.Lease(l.lease)
+	var verbs []string
+	for _, r := range j.Reviews {
+		create := r.Verb == "create" && l.main && !there
+		if r.User == l.user && (r.Lease == l.lease || create) && !r.Allowed && !slices.Contains(verbs, r.Verb) {
+			verbs = append(verbs, r.Verb)
+		}
+	}
+	return verbs
+}
+
+// lockers have to lock the migration lease.
+func (j *evaluation) lockers() []lock {
+	var list []lock
+	on := j.behind(transform.GrantMigrationLease, transform.UncordonControlPlane)
+	for _, p := range j.processes {
+		switch {
+		case p.Flag:
+			list = append(list, lock{user(p), p.Migration, false})
+		case on && p.Loops:
+			list = append(list, lock{user(p), migrationOf(p.Component, j.processes), false})
+		}
+	}
+	if on {
+		if len(j.of(observation.CloudManager)) == 0 {
+			list = append(list, lock{leadermigration.CloudAccount(), migrationOf(observation.CloudManager, j.processes), false})
+		}
+		if len(j.of(observation.KubeManager)) == 0 {
+			list = append(list, lock{leadermigration.ManagerUser, migrationOf(observation.KubeManager, j.processes), false})
+		}
+	}
+	return list
+}
+
+// user is the identity of a process: that of its kubeconfig, or of its service
+// account.
+func user(p ownership.Process) string {
+	_, configured := args.Last(p.Parsed(), "kubeconfig")
+	if p.Account != "" && !configured {
+		return leadermigration.ServiceAccount(p.Space(), p.Account)
+	}
+	if p.Component == observation.CloudManager {
+		return leadermigration.CloudAccount()
+	}
+	return leadermigration.ManagerUser
+}

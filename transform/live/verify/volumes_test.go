@@ -1,0 +1,35 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+// A dump of kubectl holds the kinds that were asked for; what is absent from it says
+// nothing.
+func TestVolumesOfADumpWithoutDriversAreNoError(t *testing.T) {
+	drivers := []observation.NodeDrivers{{Node: "one", Drivers: []string{"ebs.csi.aws.com"}}}
+	for _, c := range []struct {
+		name    string
+		partial bool
+		drivers []observation.NodeDrivers
+		want    []string
+	}{
+		{"a cluster without drivers", false, nil, []string{"in-tree-volumes error"}},
+		{"a cluster with them", false, drivers, nil},
+		{"a dump that does not tell", true, nil, []string{"in-tree-volumes note"}},
+		{"a dump with drivers", true, drivers, nil},
+		{"a dump with other drivers", true, []observation.NodeDrivers{{Node: "one", Drivers: []string{}}}, []string{"in-tree-volumes error"}},
+	} {
+		o := scene(inTree, nil, kubeLease(true))
+		o.StorageClasses, o.Partial, o.Drivers = []string{"gp2"}, c.partial, c.drivers
+		if got := rulesFound(o, ""); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
