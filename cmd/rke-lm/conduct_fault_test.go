@@ -20,8 +20,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
@@ -31,7 +31,7 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 		w.stuck = true
 		r.Say = func(e outputs.RunEvent) {
 			said(t)(e)
-			if e.Type == outputs.Written && e.Stage == transform.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
+			if e.Type == outputs.Written && e.Stage == stages.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
 				w.rancher.Edit(worldPath, func(o map[string]any) {
 					config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
 					config["profile"] = "cis"
@@ -60,7 +60,7 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if w.stuck = stage == transform.SwitchToExternal; w.stuck {
+			if w.stuck = stage == stages.SwitchToExternal; w.stuck {
 				r.Timeout = 10 * time.Second
 			}
 			return true, nil
@@ -127,7 +127,7 @@ func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 		r := w.run(t, "one", said(t))
 		r.AuditLog = log
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-			if stage == transform.SwitchToExternal {
+			if stage == stages.SwitchToExternal {
 				if len(w.cordoned()) != 3 {
 					t.Errorf("cordoned: %v", w.cordoned())
 				}
@@ -151,7 +151,7 @@ func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
 	w := newWorld(t)
 	r := w.run(t, "one", said(t))
 	r.Confirm = func(_ context.Context, stage string) (bool, error) {
-		if stage == transform.SwitchToExternal {
+		if stage == stages.SwitchToExternal {
 			panic("a bug")
 		}
 		return true, nil
@@ -184,7 +184,7 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 				w.rancher.Do(func() { down = time.Now().Add(2 * defaultPatience) }) // longer than a request has patience
 			}
 		}
-		r.Until = transform.EnableLeaderMigration
+		r.Until = stages.EnableLeaderMigration
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 		w := newWorld(t)
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.expire(stage == transform.SwitchToExternal)
+			w.expire(stage == stages.SwitchToExternal)
 			return true, nil
 		}
 		err := r.Migrate(t.Context())
@@ -237,7 +237,7 @@ func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-			if stage == transform.SwitchToExternal {
+			if stage == stages.SwitchToExternal {
 				w.expire(true)
 				interrupt()
 			}
@@ -266,8 +266,8 @@ func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
 			}
 		})
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.rancher.Do(func() { broken = stage == transform.SwitchToExternal })
-			return stage != transform.SwitchToExternal, nil
+			w.rancher.Do(func() { broken = stage == stages.SwitchToExternal })
+			return stage != stages.SwitchToExternal, nil
 		}
 		err := r.Migrate(t.Context())
 		if left := w.cordoned(); len(left) != 1 || left[0] != w.api.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
@@ -289,7 +289,7 @@ func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
 			}
 		})
 		r := w.run(t, "one", said(t))
-		r.Until = transform.CordonControlPlane
+		r.Until = stages.CordonControlPlane
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}

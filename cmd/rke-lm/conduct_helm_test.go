@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const engineLease = "/apis/coordination.k8s.io/v1/namespaces/c-x7k2p/leases/rke-lm-c-x7k2p"
@@ -41,7 +41,7 @@ func (w *world) killedWithHelm(t *testing.T, record string) {
 // toChart migrates up to the chart.
 func (w *world) toChart(t *testing.T, agent string) error {
 	r := w.run(t, agent, said(t))
-	r.Until = transform.InstallCCM
+	r.Until = stages.InstallCCM
 	return r.Migrate(t.Context())
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and behind each
@@ -76,7 +76,7 @@ func patched(t *testing.T, log []migrate.Entry) {
 			acts[e.Act+" "+e.Stage] = true
 		}
 	}
-	for _, stage := range transform.EditStageNames() {
+	for _, stage := range stages.EditNames() {
 		if !acts["patch "+stage] {
 			t.Errorf("the patch of %s is not in the log: %v", stage, acts)
 		}
@@ -169,7 +169,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 		w := newWorld(t)
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			if stage == transform.InstallCCM {
+			if stage == stages.InstallCCM {
 				w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
 				w.writes = nil
 			}
@@ -188,7 +188,7 @@ func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
 		w := newWorld(t)
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-			if stage != transform.InstallCCM {
+			if stage != stages.InstallCCM {
 				return true, nil
 			}
 			w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })

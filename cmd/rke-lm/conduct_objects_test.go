@@ -16,6 +16,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // psactText is a cluster whose arguments of kube-apiserver Rancher's webhook writes.
@@ -72,7 +73,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal}
 		r.Say = func(e outputs.RunEvent) {
 			said(t)(e)
-			if e.Type == outputs.Staged && e.Stage == transform.SwitchToExternal {
+			if e.Type == outputs.Staged && e.Stage == stages.SwitchToExternal {
 				w.rancher.Do(func() {
 					w.rancher.Meanwhile = func(o map[string]any) {
 						webhook.Change(o)
@@ -160,7 +161,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 				r := w.run(t, "one", nil)
 				r.Say = func(e outputs.RunEvent) {
 					said(t)(e)
-					if e.Type == outputs.Staged && e.Stage == transform.SwitchToExternal {
+					if e.Type == outputs.Staged && e.Stage == stages.SwitchToExternal {
 						w.rancher.Do(func() { c.fault(w.rancher) })
 					}
 				}
@@ -169,7 +170,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 					t.Errorf("%v", err)
 				}
 				var end *migrate.End
-				if !errors.As(err, &end) || end.Stage != transform.SwitchToExternal {
+				if !errors.As(err, &end) || end.Stage != stages.SwitchToExternal {
 					t.Errorf("%v", err)
 				}
 			})

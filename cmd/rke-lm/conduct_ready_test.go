@@ -16,8 +16,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ready lets a node say how it is; all else about it stays.
@@ -54,7 +54,7 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 				}
 				r := w.run(t, "one", nil)
 				r.Confirm = func(_ context.Context, stage string) (bool, error) {
-					if stage == transform.SwitchToExternal {
+					if stage == stages.SwitchToExternal {
 						w.ready(1, corev1.ConditionFalse)
 					}
 					return true, nil
@@ -104,9 +104,9 @@ func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 		r.Say = func(e outputs.RunEvent) {
 			said(t)(e)
 			switch {
-			case e.Type == outputs.Written && e.Stage == transform.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
+			case e.Type == outputs.Written && e.Stage == stages.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
 				w.ready(2, corev1.ConditionUnknown)
-			case e.Type == outputs.Awaited && e.Stage == transform.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
+			case e.Type == outputs.Awaited && e.Stage == stages.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
 				waited = true
 				w.ready(2, corev1.ConditionTrue)
 			}
@@ -124,7 +124,7 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 		r := w.run(t, "one", said(t))
 		before := 0
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			if stage == transform.SwitchToExternal {
+			if stage == stages.SwitchToExternal {
 				w.ready(0, corev1.ConditionFalse)
 				before, r.Timeout = w.patches(), 10*time.Second
 			}
@@ -165,7 +165,7 @@ func TestAWorkerThatWasNeverReadyKeepsNothingBack(t *testing.T) {
 		})
 		w.ready(2, corev1.ConditionFalse)
 		r := w.run(t, "one", said(t))
-		r.Until = transform.EnableLeaderMigration
+		r.Until = stages.EnableLeaderMigration
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}

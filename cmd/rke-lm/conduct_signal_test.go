@@ -22,8 +22,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // process starts migrate as a process of its own.
@@ -99,7 +99,7 @@ func (w *world) endedItself(t *testing.T, p *process, why string) {
 func TestARunThatNobodyHearsReleasesItsNodes(t *testing.T) {
 	w := newWorld(t)
 	p := w.process(t)
-	p.hear(t, transform.CordonControlPlane)
+	p.hear(t, stages.CordonControlPlane)
 	p.out.Close()
 	w.endedItself(t, p, "nobody hears the run any more")
 }
@@ -107,7 +107,7 @@ func TestARunThatNobodyHearsReleasesItsNodes(t *testing.T) {
 func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {
 	w := newWorld(t)
 	p := w.process(t)
-	p.hear(t, transform.CordonControlPlane)
+	p.hear(t, stages.CordonControlPlane)
 	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}

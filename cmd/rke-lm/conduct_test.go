@@ -15,7 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // said shows the events of a run in the log of its test.
@@ -105,7 +105,7 @@ func TestAStageMayBeTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		r := w.run(t, "one", said(t))
-		r.Until = transform.InstallCCM
+		r.Until = stages.InstallCCM
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestRollbackStopsBehindAStage(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := w.run(t, "two", said(t))
-		r.Planner.To = transform.InstallCCM
+		r.Planner.To = stages.InstallCCM
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}

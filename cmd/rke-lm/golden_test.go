@@ -17,7 +17,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 
 	"github.com/rke-lm/rke-lm/internal/memnet"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files and remove stale ones")
@@ -66,7 +66,7 @@ func outputsOf(t *testing.T, folder string) map[string]string {
 	input, flags := caseOf(t, folder)
 	var known []string // what is done by hand
 	if !strings.HasPrefix(filepath.Base(folder), "rke2-") {
-		known = []string{"--by-hand", transform.InstallCCM, "--by-hand", transform.SwitchToExternal}
+		known = []string{"--by-hand", stages.InstallCCM, "--by-hand", stages.SwitchToExternal}
 	}
 	files := map[string]string{}
 	var transcript strings.Builder
@@ -92,8 +92,8 @@ func outputsOf(t *testing.T, folder string) map[string]string {
 	record("plan.json", "plan", "-o", "json")
 	record("explain.txt", "explain")
 	if !strings.HasPrefix(filepath.Base(folder), "refused-") {
-		for i, stage := range transform.StageNames() {
-			if !slices.Contains(transform.EditStageNames(), stage) {
+		for i, stage := range stages.Names() {
+			if !slices.Contains(stages.EditNames(), stage) {
 				continue
 			}
 			name := fmt.Sprintf("%02d-%s%s", i+1, stage, filepath.Ext(input))

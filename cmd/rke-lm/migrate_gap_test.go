@@ -11,8 +11,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // announced returns what a run says of each stage before it writes it.
@@ -48,10 +48,10 @@ func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 		order := "Rancher changes the machines in this order: orchard-servers-1 (" + apitest.NodeName(1) + "); then orchard-servers-0 (" + apitest.NodeName(0) + "), orchard-servers-2 (" + apitest.NodeName(2) + "), one after the other."
 		forth := announced(t, out)
 		for stage, gap := range map[string]string{
-			transform.GrantMigrationLease: "", transform.InstallCCM: "", transform.EnableLeaderMigration: "a gap of 18 to 43 seconds",
-			transform.SwitchToExternal: "a gap of 16 to 20 seconds", transform.DisableLeaderMigration: "a gap of 17 to 21 seconds",
+			stages.GrantMigrationLease: "", stages.InstallCCM: "", stages.EnableLeaderMigration: "a gap of 18 to 43 seconds",
+			stages.SwitchToExternal: "a gap of 16 to 20 seconds", stages.DisableLeaderMigration: "a gap of 17 to 21 seconds",
 		} {
-			restarts := stage == transform.EnableLeaderMigration || stage == transform.SwitchToExternal
+			restarts := stage == stages.EnableLeaderMigration || stage == stages.SwitchToExternal
 			if text := forth[stage]; text == "" || !strings.Contains(text, gap) || gap == "" && strings.Contains(text, " gap ") || strings.Contains(text, order) != restarts {
 				t.Errorf("%s: %q", stage, text)
 			}
@@ -62,10 +62,10 @@ func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 		}
 		back := announced(t, out)
 		for stage, gap := range map[string]string{
-			transform.DisableLeaderMigration: "a gap of 35 to 37 seconds", transform.SwitchToExternal: "No gap", transform.InstallCCM: "a gap of about 22 seconds",
-			transform.EnableLeaderMigration: "a gap of about 32 seconds",
+			stages.DisableLeaderMigration: "a gap of 35 to 37 seconds", stages.SwitchToExternal: "No gap", stages.InstallCCM: "a gap of about 22 seconds",
+			stages.EnableLeaderMigration: "a gap of about 32 seconds",
 		} {
-			restarts := stage == transform.EnableLeaderMigration || stage == transform.SwitchToExternal
+			restarts := stage == stages.EnableLeaderMigration || stage == stages.SwitchToExternal
 			if text := back[stage]; !strings.HasPrefix(text, "Takes the stage back.") || !strings.Contains(text, gap) || strings.Contains(text, order) != restarts {
 				t.Errorf("back %s: %q", stage, text)
 			}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // command runs a verb on the world, as a person would.
@@ -34,25 +34,25 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 		if code != exitcode.Done {
 			t.Fatalf("%d %s", code, said)
 		}
-		var types, stages []string
+		var types, names []string
 		var last outputs.RunEvent
 		for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
 			last = outputs.RunEvent{}
 			if err := json.Unmarshal(lines.Bytes(), &last); err != nil || last.Kind != "RunEvent" || last.APIVersion != "rke-lm/v1" || last.Cluster != "fleet-default/orchard" || last.Time.IsZero() {
 				t.Fatalf("%v %s", err, lines.Bytes())
 			}
-			types, stages = append(types, last.Type), append(stages, last.Stage)
+			types, names = append(types, last.Type), append(names, last.Stage)
 		}
 		for _, want := range []string{outputs.Began, outputs.Staged, outputs.Written, outputs.Checked, outputs.Finished} {
 			if !slices.Contains(types, want) {
 				t.Errorf("no %s among %v", want, types)
 			}
 		}
-		if last.Type != outputs.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{transform.GrantMigrationLease, transform.EnableLeaderMigration}) {
+		if last.Type != outputs.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{stages.GrantMigrationLease, stages.EnableLeaderMigration}) {
 			t.Errorf("%+v", last)
 		}
-		if slices.Contains(stages, transform.InstallCCM) {
-			t.Errorf("%v", stages)
+		if slices.Contains(names, stages.InstallCCM) {
+			t.Errorf("%v", names)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
 			t.Errorf("%d patches, %s", patches, s)
 		}
 		r = w.run(t, "half", said(t))
-		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, transform.InstallCCM
+		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, stages.InstallCCM
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}

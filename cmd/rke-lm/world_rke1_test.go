@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -168,7 +169,7 @@ func TestNodesThatRKEReleasedAreSaid(t *testing.T) {
 		w.api.Do(func() { w.api.Nodes[1].Spec.Unschedulable = true })
 		var notes []string
 		r := w.run(t, "one", func(e outputs.RunEvent) { notes = append(notes, e.Message) })
-		r.Until = transform.GrantMigrationLease
+		r.Until = stages.GrantMigrationLease
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +234,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 		}
 		w.follow()
 		r := w.run(t, "two", said(t))
-		r.Until = transform.UncordonControlPlane
+		r.Until = stages.UncordonControlPlane
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +255,7 @@ func valuesOf(t *testing.T, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step, _ := p.Step(transform.InstallCCM)
+	step, _ := p.Step(stages.InstallCCM)
 	files, err := step.Files()
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Migrate goes through the stages that are left. It fails with *End, which says
@@ -127,7 +128,7 @@ func (r *Run) planned(ctx context.Context, name string, plan planning) (route.Tr
 // finish is for a stage without anything to do. The last one of a migration is
 // made of checks alone.
 func (r *Run) finish(ctx context.Context, l route.Transition) error {
-	if l.Back || l.Stage != transform.VerifyProviderIDs {
+	if l.Back || l.Stage != stages.VerifyProviderIDs {
 		return nil
 	}
 	return r.check(ctx, l.Check)

@@ -12,14 +12,14 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // snapshotEtcd takes a snapshot before the first write of a run and before the
 // switch, where the operator wants it. It reports whether it did.
 func (r *Run) snapshotEtcd(ctx context.Context, l route.Transition) (bool, error) {
-	atSwitch := l.Stage == transform.SwitchToExternal && l.Edits()
+	atSwitch := l.Stage == stages.SwitchToExternal && l.Edits()
 	if !r.Etcd || r.snapped && !atSwitch {
 		return false, nil
 	}

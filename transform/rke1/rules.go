@@ -6,6 +6,7 @@ package rke1
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // rule is a row of the table.
@@ -14,9 +15,9 @@ type rule = transform.Checked[*migration]
 // What rules guard. An earlier stage does not answer for what a later one puts
 // right.
 var (
-	everyEdit = []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal}
-	flagEdits = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
-	theSwitch = []string{transform.SwitchToExternal}
+	everyEdit = []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal}
+	flagEdits = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
+	theSwitch = []string{stages.SwitchToExternal}
 )
 
 // ruleMetadataUnset is also a choice: accepting it leaves the names to the operator.
@@ -34,7 +35,7 @@ func rules() []rule {
 			Doc: "Addons run a cloud-controller-manager whose arguments end it: routes are on without --cluster-cidr, or --cloud-provider is not aws.",
 		}, Check: (*migration).ccmArgsUnsafe},
 		{Rule: ruleset.CCMFlagMissing(flagEdits), Check: (*migration).ccmFlagMissing},
-		{Rule: ruleset.CCMNotInFile([]string{transform.InstallCCM}), Check: (*migration).ccmNotInFile},
+		{Rule: ruleset.CCMNotInFile([]string{stages.InstallCCM}), Check: (*migration).ccmNotInFile},
 		{Rule: transform.Rule{
 			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The provider has a configuration, which an external provider ignores. The stages carry cloud_provider to the cloud-controller-manager, a note; a file that the arguments of kube-controller-manager name is not theirs, an error.",
@@ -58,7 +59,7 @@ func rules() []rule {
 		{Rule: ruleset.MigrationGateStale(flagEdits), Check: (*migration).migrationGateStale},
 		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
 		{Rule: ruleset.LeaderElectionOff(flagEdits), Check: (*migration).leaderElectionOff},
-		{Rule: ruleset.LeaseGrantMissing([]string{transform.EnableLeaderMigration}), Check: (*migration).leaseGrantMissing},
+		{Rule: ruleset.LeaseGrantMissing([]string{stages.EnableLeaderMigration}), Check: (*migration).leaseGrantMissing},
 		{Rule: transform.Rule{
 			ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can name it.",

@@ -8,6 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/ruleset"
 	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // An external cluster needs a cloud-controller-manager, and its file need not hold
@@ -46,4 +47,4 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix+"; or add the chart with "+addsChart())}
 }
 
-func addsChart() string { return shell.Line("rke-lm apply --stage %s", transform.InstallCCM) }
+func addsChart() string { return shell.Line("rke-lm apply --stage %s", stages.InstallCCM) }
