@@ -34,17 +34,9 @@ func (e *Refused) ExitCode() int {
 // yamledit.Error.
 func (e *Refused) Unwrap() error { return e.At }
 
-// The rules of documents that no verb works on.
-const (
-	// RuleNotMigratable is for documents that were understood, but hold no
-	// cluster to migrate.
-	RuleNotMigratable = "not-migratable"
-	RuleTemplated     = "templated"
-	RuleEncrypted     = "encrypted"
-	// RuleOverlaid is for documents that kustomizations or Fleet change before they
-	// reach a cluster.
-	RuleOverlaid = "changed-by-overlay"
-)
+// RuleNotMigratable is for documents that were understood, but hold no cluster to
+// migrate.
+const RuleNotMigratable = "not-migratable"
 
 // NotMigratable refuses a cluster because of a node.
 func NotMigratable(at yamledit.Node, what, do string) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -42,7 +43,7 @@ type found struct {
 
 // refusal is what keeps a document from being planned, unless the operator accepts it.
 func (f found) refusal(t transform.Target) error {
-	if slices.Contains(t.Accept, transform.RuleOverlaid) {
+	if slices.Contains(t.Accept, rules.ChangedByOverlay.ID) {
 		return nil
 	}
 	return f.overlaid
