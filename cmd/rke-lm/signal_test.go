@@ -22,17 +22,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// process starts migrate as a process of its own.
-func (w *world) process(t *testing.T) *process {
+// migrating starts migrate as a process of its own.
+func migrating(t *testing.T, w *migratetest.World) *process {
 	t.Helper()
 	server := httptest.NewTLSServer(w) // of another process
-	t.Cleanup(func() { w.end(); server.Close() })
+	t.Cleanup(func() { w.End(); server.Close() })
 	return started(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json",
-		"--rancher-url", server.URL, "--token-file", w.rancher.TokenFile(t), "--insecure-skip-tls-verify")
+		"--rancher-url", server.URL, "--token-file", w.Rancher.TokenFile(t), "--insecure-skip-tls-verify")
 }
 
 // started starts a command as a process of its own.
@@ -85,42 +86,42 @@ func (p *process) hear(t *testing.T, stage string) {
 }
 
 // endedItself expects that a process came to its own end, with nothing left behind.
-func (w *world) endedItself(t *testing.T, p *process, why string) {
+func endedItself(t *testing.T, w *migratetest.World, p *process, why string) {
 	t.Helper()
 	p.Wait()
 	if said := p.said.String(); p.ProcessState.ExitCode() != exitcode.Failed || !strings.Contains(said, why) || !strings.Contains(said, "to go on: rke-lm migrate") {
 		t.Errorf("%s: %s", p.ProcessState, said)
 	}
-	if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
-		t.Errorf("cordoned: %v, lock: %s", left, w.rancher.Object(worldLease))
+	if left := w.Cordoned(); len(left) > 0 || w.Rancher.Object(w.Lock) != "" {
+		t.Errorf("cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
 	}
 }
 
 func TestARunThatNobodyHearsReleasesItsNodes(t *testing.T) {
-	w := newWorld(t)
-	p := w.process(t)
+	w := migratetest.NewRKE2(t)
+	p := migrating(t, w)
 	p.hear(t, stages.CordonControlPlane)
 	p.out.Close()
-	w.endedItself(t, p, "nobody hears the run any more")
+	endedItself(t, w, p, "nobody hears the run any more")
 }
 
 func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {
-	w := newWorld(t)
-	p := w.process(t)
+	w := migratetest.NewRKE2(t)
+	p := migrating(t, w)
 	p.hear(t, stages.CordonControlPlane)
 	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	go io.Copy(io.Discard, p.out)
-	w.endedItself(t, p, "interrupted")
+	endedItself(t, w, p, "interrupted")
 }
 
 func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
-	w := newWorld(t)
-	w.killAt = 2 // from then on nobody answers
-	p := w.process(t)
+	w := migratetest.NewRKE2(t)
+	w.KillAt(2, false) // from then on nobody answers
+	p := migrating(t, w)
 	go io.Copy(io.Discard, p.out)
-	<-w.killed
+	<-w.Killed
 	ended := make(chan error)
 	go func() { ended <- p.Wait() }()
 	err := errors.New("it does not end")

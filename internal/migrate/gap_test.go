@@ -1,37 +1,35 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package migrate_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// announced returns what a run says of each stage before it writes it.
-func announced(t *testing.T, stream string) map[string]string {
+// announced runs, and returns what is said of each stage before it is written.
+func announced(t *testing.T, w *world, work work) map[string]string {
 	t.Helper()
 	said, written := map[string]string{}, map[string]bool{}
-	for line := range strings.Lines(stream) {
-		var e outputs.RunEvent
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+	r := w.run(t, "one", func(e report.RunEvent) {
 		switch e.Type {
-		case outputs.Written:
+		case report.Written:
 			written[e.Stage] = true
-		case outputs.Staged:
+		case report.Staged:
 			if said[e.Stage] = e.Message; written[e.Stage] {
 				t.Errorf("%s was written before it was announced", e.Stage)
 			}
 		}
+	})
+	if err := work(r, t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	return said
 }
@@ -40,27 +38,19 @@ func announced(t *testing.T, stream string) map[string]string {
 // stage changes some.
 func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		code, out, said := w.command(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json")
-		if code != exitcode.Done {
-			t.Fatalf("%d %s", code, said)
-		}
+		w := rke2World(t)
 		order := "Rancher changes the machines in this order: orchard-servers-1 (" + apitest.NodeName(1) + "); then orchard-servers-0 (" + apitest.NodeName(0) + "), orchard-servers-2 (" + apitest.NodeName(2) + "), one after the other."
-		forth := announced(t, out)
+		forward := announced(t, w, (*migrate.Run).Migrate)
 		for stage, gap := range map[string]string{
 			stages.GrantMigrationLease: "", stages.InstallCCM: "", stages.EnableLeaderMigration: "a gap of 18 to 43 seconds",
 			stages.SwitchToExternal: "a gap of 16 to 20 seconds", stages.DisableLeaderMigration: "a gap of 17 to 21 seconds",
 		} {
 			restarts := stage == stages.EnableLeaderMigration || stage == stages.SwitchToExternal
-			if text := forth[stage]; text == "" || !strings.Contains(text, gap) || gap == "" && strings.Contains(text, " gap ") || strings.Contains(text, order) != restarts {
+			if text := forward[stage]; text == "" || !strings.Contains(text, gap) || gap == "" && strings.Contains(text, " gap ") || strings.Contains(text, order) != restarts {
 				t.Errorf("%s: %q", stage, text)
 			}
 		}
-		code, out, said = w.command(t, "rollback", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json")
-		if code != exitcode.Done {
-			t.Fatalf("%d %s", code, said)
-		}
-		back := announced(t, out)
+		back := announced(t, w, (*migrate.Run).Rollback)
 		for stage, gap := range map[string]string{
 			stages.DisableLeaderMigration: "a gap of 35 to 37 seconds", stages.SwitchToExternal: "No gap", stages.InstallCCM: "a gap of about 22 seconds",
 			stages.EnableLeaderMigration: "a gap of about 32 seconds",

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package migrate_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -25,7 +25,7 @@ import (
 // write, and lets another one go on.
 func TestARunThatIsKilledAtAnyWriteIsResumed(t *testing.T) {
 	var want, start string
-	synctest.Test(t, func(t *testing.T) { want, start = undisturbed(t), newWorld(t).spec(t) })
+	synctest.Test(t, func(t *testing.T) { want, start = undisturbed(t), rke2World(t).Spec(t) })
 	for _, after := range []bool{false, true} {
 		killedAtEach(t, after, 10, func(*testing.T, *world) {}, (*migrate.Run).Migrate, want)
 		killedAtEach(t, after, 5, func(t *testing.T, w *world) {
@@ -45,9 +45,9 @@ func killedAtEach(t *testing.T, after bool, few int, prepare func(*testing.T, *w
 	for at, killed := 1, true; killed && at < 100; at++ {
 		t.Run(fmt.Sprintf("killed at write %d, after it: %t", at, after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := rke2World(t)
 				prepare(t, w)
-				w.writes, w.killAt, w.after = nil, at, after
+				w.KillAt(at, after)
 				log := filepath.Join(t.TempDir(), "audit.jsonl")
 				if killed = w.killedRun(t, log, work); !killed {
 					if at <= few {
@@ -89,7 +89,7 @@ func (w *world) killedRun(t *testing.T, log string, work work) bool {
 	r.AuditLog = log
 	ended := w.start(t, r, work)
 	select {
-	case <-w.killed:
+	case <-w.Killed:
 		return true
 	case err := <-ended:
 		if err != nil {
@@ -113,14 +113,14 @@ func (w *world) start(t *testing.T, r *migrate.Run, work work) <-chan error {
 
 func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.killAt = 5
+		w := rke2World(t)
+		w.KillAt(5, false)
 		w.start(t, w.run(t, "killed", nil), (*migrate.Run).Migrate)
-		<-w.killed
+		<-w.Killed
 		begun, took := time.Now(), time.Duration(0)
-		r := w.run(t, "next", func(e outputs.RunEvent) {
+		r := w.run(t, "next", func(e report.RunEvent) {
 			said(t)(e)
-			if e.Type == outputs.Began {
+			if e.Type == report.Began {
 				took = time.Since(begun)
 			}
 		})
@@ -136,7 +136,7 @@ func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
 
 func TestOfTwoRunsOneIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		held, done := make(chan struct{}), make(chan struct{})
 		first := w.run(t, "one", nil)
 		first.Confirm = func(context.Context, string) (bool, error) {
@@ -166,32 +166,32 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 
 func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
 			if stage == stages.InstallCCM {
-				w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
-				w.writes = nil
+				w.Rancher.Edit(w.Lock, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
+				w.Forget()
 			}
 			return true, nil
 		}
 		err := r.Migrate(t.Context())
 		var by *migrate.Held
-		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || len(w.writes) > 0 || !strings.Contains(w.rancher.Object(worldLease), "another/1/x") {
-			t.Errorf("%v %v %s", err, w.writes, w.rancher.Object(worldLease))
+		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 || !strings.Contains(w.Rancher.Object(w.Lock), "another/1/x") {
+			t.Errorf("%v %v %s", err, w.Writes(), w.Rancher.Object(w.Lock))
 		}
 	})
 }
 
 func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
 			if stage != stages.InstallCCM {
 				return true, nil
 			}
-			w.rancher.Edit(worldLease, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
+			w.Rancher.Edit(w.Lock, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
 			<-ctx.Done()
 			return false, &kube.Unreached{What: "list nodes", Err: ctx.Err()}
 		}

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package migrate_test
 
 import (
 	"errors"
@@ -12,8 +12,9 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -23,28 +24,28 @@ import (
 var psactText = strings.NewReplacer(
 	`"spec":{`, `"spec":{"defaultPodSecurityAdmissionConfigurationTemplateName":"rancher-restricted",`,
 	`"cni":"calico",`, `"cni":"calico","kube-apiserver-arg":["cloud-provider=aws","audit-log-maxage=30","v=2","feature-gates=CSIMigrationAWS=true"],`,
-).Replace(worldText)
+).Replace(migratetest.RKE2Object)
 
 // A webhook writes arguments in any order, at any time.
 func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 	for seed := range uint64(3) {
 		synctest.Test(t, func(t *testing.T) {
-			w, webhook := newWorld(t), ranchertest.NewWebhook(seed)
-			w.rancher.Put(t, psactText)
-			w.rancher.Do(func() { w.rancher.Webhook = webhook })
-			w.rancher.Edit(worldPath, webhook.Change)
-			w.follow()
+			w, webhook := rke2World(t), ranchertest.NewWebhook(seed)
+			w.Rancher.Put(t, psactText)
+			w.Rancher.Do(func() { w.Rancher.Webhook = webhook })
+			w.Rancher.Edit(migratetest.RKE2Path, webhook.Change)
+			w.Follow()
 			for _, work := range []string{"migrate", "rollback"} {
 				r := w.run(t, work, nil)
 				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
-				r.Say = func(e outputs.RunEvent) {
+				r.Say = func(e report.RunEvent) {
 					said(t)(e)
 					switch {
-					case e.Type == outputs.Staged:
-						w.rancher.Do(func() { w.rancher.Meanwhile = webhook.Change })
-					case e.Type == outputs.Written && strings.HasPrefix(e.Message, "patch"):
-						w.rancher.Edit(worldPath, webhook.Change)
-						w.follow()
+					case e.Type == report.Staged:
+						w.Rancher.Do(func() { w.Rancher.Meanwhile = webhook.Change })
+					case e.Type == report.Written && strings.HasPrefix(e.Message, "patch"):
+						w.Rancher.Edit(migratetest.RKE2Path, webhook.Change)
+						w.Follow()
 					}
 				}
 				run := r.Migrate
@@ -55,7 +56,7 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 					t.Fatalf("seed %d: %s: %v", seed, work, err)
 				}
 				want := map[string]string{"migrate": "cloud-provider=external", "rollback": "cloud-provider=aws"}[work]
-				if s := w.spec(t); !strings.Contains(s, want) || !strings.Contains(s, "audit-log-maxage=30") {
+				if s := w.Spec(t); !strings.Contains(s, want) || !strings.Contains(s, "audit-log-maxage=30") {
 					t.Errorf("%s", s)
 				}
 			}
@@ -66,16 +67,16 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 // What someone else changes while Rancher writes is still refused.
 func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, webhook := newWorld(t), ranchertest.NewWebhook(1)
-		w.rancher.Put(t, psactText)
-		w.follow()
+		w, webhook := rke2World(t), ranchertest.NewWebhook(1)
+		w.Rancher.Put(t, psactText)
+		w.Follow()
 		r := w.run(t, "one", nil)
 		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal}
-		r.Say = func(e outputs.RunEvent) {
+		r.Say = func(e report.RunEvent) {
 			said(t)(e)
-			if e.Type == outputs.Staged && e.Stage == stages.SwitchToExternal {
-				w.rancher.Do(func() {
-					w.rancher.Meanwhile = func(o map[string]any) {
+			if e.Type == report.Staged && e.Stage == stages.SwitchToExternal {
+				w.Rancher.Do(func() {
+					w.Rancher.Meanwhile = func(o map[string]any) {
 						webhook.Change(o)
 						config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
 						config["kube-apiserver-arg"] = append(config["kube-apiserver-arg"].([]any), "anonymous-auth=false")
@@ -91,24 +92,24 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 }
 
 // bareText is a cluster of RKE whose manager has no arguments, as Rancher keeps it.
-var bareText = strings.Replace(engineText, `{"kubeController":{"extraArgs":{"v":"2"}}}`, `{"etcd":{},"kubeController":{},"kubelet":{}}`, 1)
+var bareText = strings.Replace(migratetest.RKE1Object, `{"kubeController":{"extraArgs":{"v":"2"}}}`, `{"etcd":{},"kubeController":{},"kubelet":{}}`, 1)
 
 func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, webhook := engineWorld(t), ranchertest.NewWebhook(1)
-		up := w.follow
-		w.follow = func() { // Rancher's controllers write the object, too
-			w.rancher.Edit(w.path, webhook.Change)
+		w, webhook := rke1World(t), ranchertest.NewWebhook(1)
+		up := w.Follow
+		w.Follow = func() { // Rancher's controllers write the object, too
+			w.Rancher.Edit(w.Path, webhook.Change)
 			up()
 		}
-		w.rancher.Put(t, bareText)
-		w.rancher.Do(func() { w.rancher.Webhook = webhook })
-		w.follow()
-		before := w.spec(t)
+		w.Rancher.Put(t, bareText)
+		w.Rancher.Do(func() { w.Rancher.Webhook = webhook })
+		w.Follow()
+		before := w.Spec(t)
 		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if s := w.spec(t); !strings.Contains(s, `"external-aws"`) || !strings.Contains(s, `"kubeController":{}`) {
+		if s := w.Spec(t); !strings.Contains(s, `"external-aws"`) || !strings.Contains(s, `"kubeController":{}`) {
 			t.Errorf("%s", s)
 		}
 		r := w.run(t, "two", said(t))
@@ -116,7 +117,7 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if after := w.spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") {
+		if after := w.Spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") {
 			t.Errorf("%s\n%s", before, after)
 		}
 	})
@@ -148,7 +149,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 		"without an answer": {func(s *ranchertest.Server) {
 			s.Meanwhile = func(map[string]any) {}
 			s.Fault = func(r *http.Request) ranchertest.Fault {
-				if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, worldPath) && s.Meanwhile != nil {
+				if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, migratetest.RKE2Path) && s.Meanwhile != nil {
 					return ranchertest.Fault{Status: http.StatusBadGateway}
 				}
 				return ranchertest.Fault{}
@@ -157,12 +158,12 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := rke2World(t)
 				r := w.run(t, "one", nil)
-				r.Say = func(e outputs.RunEvent) {
+				r.Say = func(e report.RunEvent) {
 					said(t)(e)
-					if e.Type == outputs.Staged && e.Stage == stages.SwitchToExternal {
-						w.rancher.Do(func() { c.fault(w.rancher) })
+					if e.Type == report.Staged && e.Stage == stages.SwitchToExternal {
+						w.Rancher.Do(func() { c.fault(w.Rancher) })
 					}
 				}
 				err := r.Migrate(t.Context())

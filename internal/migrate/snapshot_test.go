@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package migrate_test
 
 import (
 	"bytes"
@@ -19,18 +19,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // backUp is what Rancher does with EtcdBackups: the first of its conditions comes at
 // once, and the last one when RKE is through.
 func (w *world) backUp(completed, message string) {
-	for at := range w.rancher.Objects() {
+	for at := range w.Rancher.Objects() {
 		if !strings.Contains(at, "/etcdbackups/") {
 			continue
 		}
-		w.rancher.Edit(at, func(o map[string]any) {
+		w.Rancher.Edit(at, func(o map[string]any) {
 			o["status"].(map[string]any)["conditions"] = []any{
 				map[string]any{"type": "Created", "status": "True"}, map[string]any{"type": "Completed", "status": completed, "message": message},
 			}
@@ -41,12 +42,12 @@ func (w *world) backUp(completed, message string) {
 // backedUp is a world of RKE with snapshots of etcd.
 func backedUp(t *testing.T) *world {
 	t.Helper()
-	w := engineWorld(t)
-	w.rancher.Edit(enginePath, func(o map[string]any) {
+	w := rke1World(t)
+	w.Rancher.Edit(migratetest.RKE1Path, func(o map[string]any) {
 		config := o["spec"].(map[string]any)["rancherKubernetesEngineConfig"].(map[string]any)
 		config["services"].(map[string]any)["etcd"] = map[string]any{"backupConfig": map[string]any{"enabled": false, "s3BackupConfig": map[string]any{"bucketName": "curlew", "secretKey": worldKey}}}
 	})
-	w.follow()
+	w.Follow()
 	return w
 }
 
@@ -85,14 +86,14 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 		var before struct {
 			Config any `json:"rancherKubernetesEngineConfig"`
 		}
-		if err := json.Unmarshal([]byte(w.spec(t)), &before); err != nil {
+		if err := json.Unmarshal([]byte(w.Spec(t)), &before); err != nil {
 			t.Fatal(err)
 		}
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", func(e outputs.RunEvent) {
-			outputs.WriteRunEvent(&shown, e)
-			if e.Type == outputs.Awaited && strings.Contains(e.Message, "EtcdBackup") {
+		r := w.run(t, "one", func(e report.RunEvent) {
+			report.WriteRunEvent(&shown, e)
+			if e.Type == report.Awaited && strings.Contains(e.Message, "EtcdBackup") {
 				w.backUp("True", "")
 			}
 		})
@@ -101,7 +102,7 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 			t.Fatal(err)
 		}
 		var same int
-		for at, text := range w.rancher.Objects() {
+		for at, text := range w.Rancher.Objects() {
 			if strings.Contains(at, "/etcdbackups/") && cmp.Equal(before.Config, restored(t, text)) {
 				same++
 			}
@@ -119,21 +120,21 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 // An agent tries a snapshot three times, and Rancher then gives it up.
 func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		follow := w.follow
+		w := rke2World(t)
+		follow := w.Follow
 		phase := func(is string) {
-			w.rancher.Edit("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/orchard", func(o map[string]any) {
+			w.Rancher.Edit("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/orchard", func(o map[string]any) {
 				o["status"].(map[string]any)["etcdSnapshotCreatePhase"] = is
 			})
 		}
-		w.follow = func() {
+		w.Follow = func() {
 			follow()
 			phase("Started")
 			w.tried("3", "3", refusedPull)
 		}
 		shown := false
-		r := w.run(t, "one", func(e outputs.RunEvent) {
-			if e.Type == outputs.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 3 tries of its plan failed") && strings.Contains(e.Message, "no space left on device") {
+		r := w.run(t, "one", func(e report.RunEvent) {
+			if e.Type == report.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 3 tries of its plan failed") && strings.Contains(e.Message, "no space left on device") {
 				shown = true
 				phase("Failed")
 			}
@@ -148,14 +149,14 @@ func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := backedUp(t)
-		before := w.spec(t)
-		r := w.run(t, "one", func(outputs.RunEvent) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
+		before := w.Spec(t)
+		r := w.run(t, "one", func(report.RunEvent) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
 		r.Etcd = true
 		err := r.Migrate(t.Context())
 		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Failed || !strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") || strings.Contains(said, worldKey) {
 			t.Error(said)
 		}
-		if w.spec(t) != before {
+		if w.Spec(t) != before {
 			t.Error("the cluster was changed without its snapshot")
 		}
 	})
@@ -164,14 +165,14 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 // Rancher's controller refuses such a cluster without a condition (isBackupSet).
 func TestAnRKEClusterWithoutABackupConfigurationIsRefusedBeforeTheFirstWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := engineWorld(t)
+		w := rke1World(t)
 		r := w.run(t, "one", said(t))
 		r.Etcd = true
 		err := r.Migrate(t.Context())
-		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Refused || !strings.Contains(said, "etcd-snapshot-impossible") || !strings.Contains(said, "run without --etcd-snapshot") || len(w.writes) > 0 {
-			t.Errorf("%v %s", w.writes, said)
+		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Refused || !strings.Contains(said, "etcd-snapshot-impossible") || !strings.Contains(said, "run without --etcd-snapshot") || len(w.Writes()) > 0 {
+			t.Errorf("%v %s", w.Writes(), said)
 		}
-		if w.rancher.Count(http.MethodPost+" /k8s/clusters/local/apis/management.cattle.io") > 0 {
+		if w.Rancher.Count(http.MethodPost+" /k8s/clusters/local/apis/management.cattle.io") > 0 {
 			t.Error("an EtcdBackup was made")
 		}
 	})

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package migrate_test
 
 import (
 	"bytes"
@@ -12,40 +12,40 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // said shows the events of a run in the log of its test.
-func said(t *testing.T) func(outputs.RunEvent) {
-	text := &outputs.RunText{Out: t.Output(), Err: t.Output()}
+func said(t *testing.T) func(report.RunEvent) {
+	text := &report.RunText{Out: t.Output(), Err: t.Output()}
 	return text.Write
 }
-
-const worldLease = "/apis/coordination.k8s.io/v1/namespaces/fleet-default/leases/rke-lm-orchard"
 
 // undisturbed is what a migration makes of the world.
 func undisturbed(t *testing.T) string {
 	t.Helper()
-	w := newWorld(t)
+	w := rke2World(t)
 	if err := w.run(t, "undisturbed", said(t)).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return w.spec(t)
+	return w.Spec(t)
 }
 
 // finished expects a world at the end of a migration.
 func (w *world) finished(t *testing.T, want string) {
 	t.Helper()
-	if got := w.spec(t); got != want {
+	if got := w.Spec(t); got != want {
 		t.Errorf("the object is not that of an undisturbed run:\n%s\n%s", got, want)
 	}
-	if left := w.cordoned(); len(left) > 0 {
+	if left := w.Cordoned(); len(left) > 0 {
 		t.Errorf("cordoned: %v", left)
 	}
-	if w.rancher.Object(worldLease) != "" {
+	if w.Rancher.Object(w.Lock) != "" {
 		t.Error("the lock was not released")
 	}
 }
@@ -81,19 +81,19 @@ func audited(t *testing.T, file string) []migrate.Entry {
 
 func TestASecondMigrateChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		before := w.rancher.Objects()
-		w.writes = nil
+		before := w.Rancher.Objects()
+		w.Forget()
 		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(w.writes) > 0 {
-			t.Errorf("writes: %v", w.writes)
+		if len(w.Writes()) > 0 {
+			t.Errorf("writes: %v", w.Writes())
 		}
-		for path, text := range w.rancher.Objects() {
+		for path, text := range w.Rancher.Objects() {
 			if before[path] != text {
 				t.Errorf("%s changed", path)
 			}
@@ -103,13 +103,13 @@ func TestASecondMigrateChangesNothing(t *testing.T) {
 
 func TestAStageMayBeTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", said(t))
 		r.Until = stages.InstallCCM
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
+		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
 			t.Errorf("%s", s)
 		}
 		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
@@ -121,8 +121,8 @@ func TestAStageMayBeTheLast(t *testing.T) {
 
 func TestRollbackBringsTheClusterBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		before := w.spec(t)
+		w := rke2World(t)
+		before := w.Spec(t)
 		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -130,16 +130,16 @@ func TestRollbackBringsTheClusterBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.finished(t, before)
-		w.writes = nil
-		if err := w.run(t, "three", said(t)).Rollback(t.Context()); err != nil || len(w.writes) > 0 {
-			t.Errorf("a second rollback: %v %v", err, w.writes)
+		w.Forget()
+		if err := w.run(t, "three", said(t)).Rollback(t.Context()); err != nil || len(w.Writes()) > 0 {
+			t.Errorf("a second rollback: %v %v", err, w.Writes())
 		}
 	})
 }
 
 func TestRollbackStopsBehindAStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestRollbackStopsBehindAStage(t *testing.T) {
 		if err := r.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) || !strings.Contains(s, `"enable-leader-migration"`) {
+		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) || !strings.Contains(s, `"enable-leader-migration"`) {
 			t.Errorf("%s", s)
 		}
 		if err := w.run(t, "three", said(t)).Migrate(t.Context()); err != nil {
@@ -160,12 +160,12 @@ func TestRollbackStopsBehindAStage(t *testing.T) {
 
 func TestNodesThatSomebodyElseCordonedStayCordoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.api.Do(func() { w.api.Nodes[1].Spec.Unschedulable = true })
+		w := rke2World(t)
+		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
 		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if left := w.cordoned(); len(left) != 1 || left[0] != w.api.Nodes[1].Name || len(w.api.Nodes[1].Annotations) > 0 {
+		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[1].Name || len(w.API.Nodes[1].Annotations) > 0 {
 			t.Errorf("cordoned: %v", left)
 		}
 	})
@@ -173,7 +173,7 @@ func TestNodesThatSomebodyElseCordonedStayCordoned(t *testing.T) {
 
 func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		r := w.run(t, "one", said(t))
 		r.Etcd, r.AuditLog = true, log
@@ -200,14 +200,14 @@ func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
 func TestTheAuditLogNamesNoSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const secret = "AKIAIOSFODNN7EXAMPLE"
-		w := newWorld(t)
-		w.rancher.Edit(worldPath, func(o map[string]any) {
+		w := rke2World(t)
+		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
 			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["token"] = secret
 		})
-		w.follow()
+		w.Follow()
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", func(e outputs.RunEvent) { outputs.WriteRunEvent(&shown, e) })
+		r := w.run(t, "one", func(e report.RunEvent) { report.WriteRunEvent(&shown, e) })
 		r.AuditLog = log
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 			t.Errorf("%v %s %s", err, text, &shown)
 		}
 		events := 0
-		for path, o := range w.rancher.Objects() {
+		for path, o := range w.Rancher.Objects() {
 			if strings.Contains(path, "/events/") {
 				events++
 				if strings.Contains(o, secret) {
@@ -228,5 +228,51 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 		if results := len(audited(t, log)) / 2; events != results {
 			t.Errorf("%d Events for %d acts", events, results)
 		}
+	})
+}
+
+// The last edit ends the process that led, and the run waits for the next one.
+func TestTheLastStageIsDoneWhenSomebodyLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		want := undisturbed(t)
+		w.Gap = 17 * time.Second
+		if err := w.run(t, "one", nil).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !w.Led.Load() {
+			t.Error("the run ended while nobody led")
+		}
+		w.finished(t, want)
+	})
+}
+
+func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		before := w.Spec(t)
+		r := w.run(t, "one", said(t))
+		r.Planner.Target.NoLeaderMigration = true
+		if err := r.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		patches := w.Patches()
+		if s := w.Spec(t); patches != 1 || !strings.Contains(s, "HelmChart") || !strings.Contains(s, `"external"`) {
+			t.Errorf("%d patches, %s", patches, s)
+		}
+		r = w.run(t, "half", said(t))
+		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, stages.InstallCCM
+		if err := r.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
+			t.Errorf("the chart stays and the switch goes: %s", s)
+		}
+		r = w.run(t, "two", said(t))
+		r.Planner.Target.NoLeaderMigration = true
+		if err := r.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, before)
 	})
 }

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package migrate_test
 
 import (
 	"bytes"
@@ -16,7 +16,8 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -25,7 +26,7 @@ const worldSecret = "/api/v1/namespaces/fleet-default/secrets/orchard-servers-1-
 // tried lets a machine say that it tried its plan so often in vain, as its agent does
 // under the limits that Rancher gave with the plan.
 func (w *world) tried(times, most, printed string) {
-	w.rancher.Edit(worldSecret, func(o map[string]any) {
+	w.Rancher.Edit(worldSecret, func(o map[string]any) {
 		data := o["data"].(map[string]any)
 		plan, _ := base64.StdEncoding.DecodeString(data["plan"].(string))
 		sum := sha256.Sum256(plan)
@@ -53,11 +54,11 @@ const refusedPull = "pulling rke2-runtime, registry password: Sommer-im-Hafen-20
 // failing is a world in which a machine fails at the plan of the first stage that
 // changes it.
 func failing(t *testing.T, most string) *world {
-	w := newWorld(t)
-	follow, done := w.follow, false
-	w.follow = func() {
+	w := rke2World(t)
+	follow, done := w.Follow, false
+	w.Follow = func() {
 		follow()
-		if !done && strings.Contains(w.rancher.Object(worldPath), "enable-leader-migration") {
+		if !done && strings.Contains(w.Rancher.Object(migratetest.RKE2Path), "enable-leader-migration") {
 			done = true
 			w.tried("1", most, refusedPull)
 		}
@@ -66,12 +67,12 @@ func failing(t *testing.T, most string) *world {
 }
 
 // failedTry recognises the note of a failed try; it may name no secret.
-func failedTry(t *testing.T, e outputs.RunEvent) bool {
+func failedTry(t *testing.T, e report.RunEvent) bool {
 	t.Helper()
 	if strings.Contains(e.Message, "Sommer") {
 		t.Error(e.Message)
 	}
-	return e.Type == outputs.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 1 try of its plan failed") && strings.Contains(e.Message, "no space left on device")
+	return e.Type == report.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 1 try of its plan failed") && strings.Contains(e.Message, "no space left on device")
 }
 
 // Rancher writes max-failures -1 and failure-threshold 1: the agent tries for ever.
@@ -80,7 +81,7 @@ func TestATryThatFailedIsShownAndTheRunGoesOnWhenTheNextOnePasses(t *testing.T) 
 		w := failing(t, "-1")
 		var shown bool
 		waiting := map[int]string{}
-		err := w.run(t, "one", func(e outputs.RunEvent) {
+		err := w.run(t, "one", func(e report.RunEvent) {
 			said(t)(e)
 			for _, m := range e.Machines {
 				waiting[m.Failures] = m.Output
@@ -89,7 +90,7 @@ func TestATryThatFailedIsShownAndTheRunGoesOnWhenTheNextOnePasses(t *testing.T) 
 				shown = true
 			}
 			if shown && len(waiting) > 1 {
-				w.follow() // the agent's next try
+				w.Follow() // the agent's next try
 			}
 		}).Migrate(t.Context())
 		if err != nil || !shown || !strings.Contains(waiting[1], "no space left on device") {
@@ -108,7 +109,7 @@ func TestAMachineThatFailsForEverEndsTheRunAtItsTimeLimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := failing(t, c.most)
 				notes := 0
-				err := w.run(t, "one", func(e outputs.RunEvent) {
+				err := w.run(t, "one", func(e report.RunEvent) {
 					if failedTry(t, e) {
 						notes++
 					}
@@ -117,7 +118,7 @@ func TestAMachineThatFailsForEverEndsTheRunAtItsTimeLimit(t *testing.T) {
 				if !errors.As(err, &end) || !strings.Contains(err.Error(), c.want) || exitcode.Of(err) != exitcode.Failed || notes != 1 {
 					t.Errorf("%d notes, code %d: %v", notes, exitcode.Of(err), err)
 				}
-				if s := w.spec(t); strings.Contains(s, "HelmChart") {
+				if s := w.Spec(t); strings.Contains(s, "HelmChart") {
 					t.Error("the next stage began")
 				}
 			})

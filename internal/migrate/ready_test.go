@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package migrate_test
 
 import (
 	"context"
@@ -15,39 +15,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ready lets a node say how it is; all else about it stays.
 func (w *world) ready(node int, status corev1.ConditionStatus) {
-	w.api.Do(func() {
-		w.api.Nodes[node].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status, Reason: "KubeletNotReady"}}
+	w.API.Do(func() {
+		w.API.Nodes[node].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status, Reason: "KubeletNotReady"}}
 	})
-}
-
-// patches counts the changes of the cluster's object.
-func (w *world) patches() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	count := 0
-	for _, line := range w.writes {
-		if strings.HasPrefix(line, "PATCH") && strings.HasSuffix(line, w.path) {
-			count++
-		}
-	}
-	return count
 }
 
 func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 	for name, work := range map[string]work{"migrate": (*migrate.Run).Migrate, "rollback": (*migrate.Run).Rollback} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+				w := rke2World(t)
 				want := undisturbed(t)
 				if name == "rollback" {
-					want = w.spec(t)
+					want = w.Spec(t)
 					if err := w.run(t, "before", said(t)).Migrate(t.Context()); err != nil {
 						t.Fatal(err)
 					}
@@ -77,14 +64,14 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 func held(t *testing.T, w *world, r *migrate.Run, node int) *atomic.Bool {
 	var waited atomic.Bool
 	before, told := 0, false
-	r.Say = func(e outputs.RunEvent) {
+	r.Say = func(e report.RunEvent) {
 		said(t)(e)
 		told = told || len(e.Findings) > 0 && strings.Contains(e.Findings[0].Fix, "--accept node-not-ready")
 		switch {
-		case e.Type == outputs.Staged:
-			before = w.patches()
-		case e.Type == outputs.Awaited && strings.Contains(e.Message, "the control plane is not ready") && waited.CompareAndSwap(false, true):
-			if now := w.patches(); now != before {
+		case e.Type == report.Staged:
+			before = w.Patches()
+		case e.Type == report.Awaited && strings.Contains(e.Message, "the control plane is not ready") && waited.CompareAndSwap(false, true):
+			if now := w.Patches(); now != before {
 				t.Errorf("%d patches while it waits", now-before)
 			}
 			if wayBack := strings.Contains(t.Name(), "rollback"); wayBack && !told {
@@ -98,15 +85,15 @@ func held(t *testing.T, w *world, r *migrate.Run, node int) *atomic.Bool {
 
 func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", nil)
 		waited := false
-		r.Say = func(e outputs.RunEvent) {
+		r.Say = func(e report.RunEvent) {
 			said(t)(e)
 			switch {
-			case e.Type == outputs.Written && e.Stage == stages.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
+			case e.Type == report.Written && e.Stage == stages.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
 				w.ready(2, corev1.ConditionUnknown)
-			case e.Type == outputs.Awaited && e.Stage == stages.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
+			case e.Type == report.Awaited && e.Stage == stages.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
 				waited = true
 				w.ready(2, corev1.ConditionTrue)
 			}
@@ -120,13 +107,13 @@ func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 
 func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", said(t))
 		before := 0
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
 			if stage == stages.SwitchToExternal {
 				w.ready(0, corev1.ConditionFalse)
-				before, r.Timeout = w.patches(), 10*time.Second
+				before, r.Timeout = w.Patches(), 10*time.Second
 			}
 			return true, nil
 		}
@@ -134,8 +121,8 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
 			t.Fatalf("%d %v", exitcode.Of(err), err)
 		}
-		if w.patches() != before || len(w.cordoned()) > 0 {
-			t.Errorf("the stage was begun: %v, cordoned %v", w.writes, w.cordoned())
+		if w.Patches() != before || len(w.Cordoned()) > 0 {
+			t.Errorf("the stage was begun: %v, cordoned %v", w.Writes(), w.Cordoned())
 		}
 		r = w.run(t, "two", said(t))
 		r.Accept = []string{"node-not-ready"}
@@ -147,21 +134,21 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 
 func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		w.ready(1, corev1.ConditionUnknown)
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.writes) > 0 {
-			t.Errorf("%d %v %v", exitcode.Of(err), err, w.writes)
+		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.Writes()) > 0 {
+			t.Errorf("%d %v %v", exitcode.Of(err), err, w.Writes())
 		}
 	})
 }
 
 func TestAWorkerThatWasNeverReadyKeepsNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.api.Do(func() {
-			delete(w.api.Nodes[2].Labels, "node-role.kubernetes.io/control-plane")
-			w.api.DaemonSets = nil
+		w := rke2World(t)
+		w.API.Do(func() {
+			delete(w.API.Nodes[2].Labels, "node-role.kubernetes.io/control-plane")
+			w.API.DaemonSets = nil
 		})
 		w.ready(2, corev1.ConditionFalse)
 		r := w.run(t, "one", said(t))

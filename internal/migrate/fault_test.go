@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package migrate_test
 
 import (
 	"context"
@@ -18,21 +18,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", said(t))
-		w.stuck = true
-		r.Say = func(e outputs.RunEvent) {
+		w.Stick(true)
+		r.Say = func(e report.RunEvent) {
 			said(t)(e)
-			if e.Type == outputs.Written && e.Stage == stages.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
-				w.rancher.Edit(worldPath, func(o map[string]any) {
+			if e.Type == report.Written && e.Stage == stages.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
+				w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
 					config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
 					config["profile"] = "cis"
 				})
@@ -42,12 +43,12 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 		if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "to go on: again") {
 			t.Fatalf("%v", err)
 		}
-		w.stuck = false
-		w.follow()
+		w.Stick(false)
+		w.Follow()
 		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if s := w.spec(t); !strings.Contains(s, `"profile":"cis"`) || !strings.Contains(s, `"external"`) {
+		if s := w.Spec(t); !strings.Contains(s, `"profile":"cis"`) || !strings.Contains(s, `"external"`) {
 			t.Errorf("%s", s)
 		}
 	})
@@ -55,14 +56,10 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 
 func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if w.stuck = stage == stages.SwitchToExternal; w.stuck {
-				r.Timeout = 10 * time.Second
-			}
+			w.Stick(stage == stages.SwitchToExternal)
 			return true, nil
 		}
 		err := r.Migrate(t.Context())
@@ -74,11 +71,11 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 				t.Errorf("%v\nlacks %s", err, want)
 			}
 		}
-		if left := w.cordoned(); len(left) > 0 {
+		if left := w.Cordoned(); len(left) > 0 {
 			t.Errorf("cordoned: %v", left)
 		}
-		w.stuck = false
-		w.follow()
+		w.Stick(false)
+		w.Follow()
 		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -88,17 +85,17 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 
 func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		follow := w.follow
-		w.follow = func() {
+		w := rke2World(t)
+		follow := w.Follow
+		w.Follow = func() {
 			follow()
-			w.api.Do(func() { // somebody runs the cloud-controller-manager without the flag
+			w.API.Do(func() { // somebody runs the cloud-controller-manager without the flag
 				alone := func(args []string) []string {
 					return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.Contains(a, "leader-migration") })
 				}
-				for i, p := range w.api.Pods {
+				for i, p := range w.API.Pods {
 					if c := &p.Spec.Containers[0]; c.Name != "kube-controller-manager" {
-						w.api.Pods[i].Spec.Containers = []corev1.Container{{Name: c.Name, Image: c.Image, Args: alone(c.Args)}}
+						w.API.Pods[i].Spec.Containers = []corev1.Container{{Name: c.Name, Image: c.Image, Args: alone(c.Args)}}
 					}
 				}
 			})
@@ -113,7 +110,7 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so waiting does harm") {
 			t.Fatalf("%v", err)
 		}
-		if !strings.Contains(err.Error(), "stopped at install-ccm") || len(w.cordoned()) > 0 {
+		if !strings.Contains(err.Error(), "stopped at install-ccm") || len(w.Cordoned()) > 0 {
 			t.Errorf("%v", err)
 		}
 	})
@@ -121,15 +118,15 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 
 func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		ctx, interrupt := context.WithCancel(t.Context())
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		r := w.run(t, "one", said(t))
 		r.AuditLog = log
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
 			if stage == stages.SwitchToExternal {
-				if len(w.cordoned()) != 3 {
-					t.Errorf("cordoned: %v", w.cordoned())
+				if len(w.Cordoned()) != 3 {
+					t.Errorf("cordoned: %v", w.Cordoned())
 				}
 				interrupt()
 				return false, context.Cause(ctx)
@@ -140,7 +137,7 @@ func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "interrupted") {
 			t.Errorf("%v", err)
 		}
-		if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
+		if left := w.Cordoned(); len(left) > 0 || w.Rancher.Object(w.Lock) != "" {
 			t.Errorf("cordoned: %v", left)
 		}
 		audited(t, log)
@@ -148,7 +145,7 @@ func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 }
 
 func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
-	w := newWorld(t)
+	w := rke2World(t)
 	r := w.run(t, "one", said(t))
 	r.Confirm = func(_ context.Context, stage string) (bool, error) {
 		if stage == stages.SwitchToExternal {
@@ -160,28 +157,28 @@ func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
 	if exitcode.Of(err) != exitcode.Input || !strings.Contains(fmt.Sprint(err), "report this as a bug of rke-lm") || !strings.Contains(err.Error(), "to go on: again") {
 		t.Errorf("%v", err)
 	}
-	if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
-		t.Errorf("cordoned: %v, lock: %s", left, w.rancher.Object(worldLease))
+	if left := w.Cordoned(); len(left) > 0 || w.Rancher.Object(w.Lock) != "" {
+		t.Errorf("cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
 	}
 }
 
 func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", said(t))
 		var down time.Time
-		w.rancher.Do(func() {
-			w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
+		w.Rancher.Do(func() {
+			w.Rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
 				if time.Now().Before(down) {
 					f.Status = http.StatusServiceUnavailable
 				}
 				return f
 			}
 		})
-		r.Say = func(e outputs.RunEvent) {
+		r.Say = func(e report.RunEvent) {
 			said(t)(e)
-			if e.Type == outputs.Written && strings.HasPrefix(e.Message, "patch") {
-				w.rancher.Do(func() { down = time.Now().Add(2 * defaultPatience) }) // longer than a request has patience
+			if e.Type == report.Written && strings.HasPrefix(e.Message, "patch") {
+				w.Rancher.Do(func() { down = time.Now().Add(2 * patience) }) // longer than a request has patience
 			}
 		}
 		r.Until = stages.EnableLeaderMigration
@@ -193,8 +190,8 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 
 // expire lets the token expire, or be good again.
 func (w *world) expire(is bool) {
-	w.rancher.Do(func() {
-		w.rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
+	w.Rancher.Do(func() {
+		w.Rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
 			if is {
 				f.Status = http.StatusUnauthorized
 			}
@@ -205,7 +202,7 @@ func (w *world) expire(is bool) {
 
 func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
 			w.expire(stage == stages.SwitchToExternal)
@@ -220,10 +217,10 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		w.expire(false)
-		if len(w.cordoned()) != 3 {
+		if len(w.Cordoned()) != 3 {
 			t.Error("the test does not leave cordoned nodes behind")
 		}
-		w.rancher.Remove(worldLease)
+		w.Rancher.Remove(w.Lock)
 		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +230,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 
 func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		ctx, interrupt := context.WithCancel(t.Context())
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
@@ -254,23 +251,23 @@ func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 
 func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := rke2World(t)
 		r := w.run(t, "one", said(t))
 		broken := false
-		w.rancher.Do(func() {
-			w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
-				if broken && q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+w.api.Nodes[0].Name) {
+		w.Rancher.Do(func() {
+			w.Rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
+				if broken && q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+w.API.Nodes[0].Name) {
 					f.Status = http.StatusForbidden
 				}
 				return f
 			}
 		})
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.rancher.Do(func() { broken = stage == stages.SwitchToExternal })
+			w.Rancher.Do(func() { broken = stage == stages.SwitchToExternal })
 			return stage != stages.SwitchToExternal, nil
 		}
 		err := r.Migrate(t.Context())
-		if left := w.cordoned(); len(left) != 1 || left[0] != w.api.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
+		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
 			t.Errorf("cordoned: %v, %v", left, err)
 		}
 	})
@@ -278,10 +275,10 @@ func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
 
 func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		name := w.api.Nodes[1].Name
-		w.rancher.Do(func() {
-			w.rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
+		w := rke2World(t)
+		name := w.API.Nodes[1].Name
+		w.Rancher.Do(func() {
+			w.Rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
 				if q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+name) {
 					f.Status = http.StatusNotFound
 				}
@@ -293,7 +290,7 @@ func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
 		if err := r.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if left := w.cordoned(); len(left) > 0 {
+		if left := w.Cordoned(); len(left) > 0 {
 			t.Errorf("cordoned: %v", left)
 		}
 	})
