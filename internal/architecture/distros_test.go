@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,10 +24,7 @@ var (
 
 // named are what knows distros: themselves, the tables of facts about their releases, the
 // one list of them, and the clusters that tests and benchmarks are run on.
-var named = append([]string{
-	"charts", "scripts/facts", "cmd/rke-lm/distros.go",
-	"internal/fleet", "internal/observe/apitest", "internal/rancher/ranchertest",
-}, distros...)
+var named = slices.Concat([]string{"charts", "scripts/facts", "cmd/rke-lm/distros.go", "internal/fleet"}, testServers, distros)
 
 // TestNoDistroIsNamedElsewhere: what tells distros apart is a part of transform.Distro, so
 // that another one needs no branch.
