@@ -26,7 +26,7 @@ type ClusterSettled struct{ Namespace, Name string }
 
 // Purpose implements Action.
 func (ClusterSettled) Purpose() string {
-	return "on Rancher's own cluster, wait until every machine has taken the change over"
+	return "on Rancher's own cluster, wait until every machine has applied the change"
 }
 
 // Command implements Action.
@@ -43,7 +43,7 @@ type Cordon struct{ Selector, Run string }
 
 // Purpose implements Action.
 func (Cordon) Purpose() string {
-	return "cordon the control planes that are not cordoned yet, and remember which"
+	return "cordon the control planes that are not cordoned yet, and annotate them"
 }
 
 // Command implements Action.
@@ -56,7 +56,7 @@ func (a Cordon) Command() string {
 type Uncordon struct{ Run string }
 
 // Purpose implements Action.
-func (Uncordon) Purpose() string { return "release exactly the nodes that were cordoned before" }
+func (Uncordon) Purpose() string { return "uncordon exactly the nodes that have the annotation" }
 
 // Command implements Action.
 func (a Uncordon) Command() string {
@@ -69,7 +69,7 @@ type ProviderIDs struct{}
 
 // Purpose implements Action.
 func (ProviderIDs) Purpose() string {
-	return "every node keeps its name and has a provider ID aws:///ZONE/INSTANCE, and none is tainted as uninitialized"
+	return "every node keeps its name, has a provider ID aws:///ZONE/INSTANCE and no taint uninitialized"
 }
 
 // Command implements Action.

@@ -23,7 +23,7 @@ type Desired struct{ Namespace, DaemonSet, Selector string }
 
 // Purpose implements Action.
 func (Desired) Purpose() string {
-	return "DESIRED, READY and UP-TO-DATE must be the number of nodes that are listed, and not 0"
+	return "DESIRED, READY and UP-TO-DATE must equal the number of listed nodes, and not be 0"
 }
 
 // Command implements Action.
@@ -37,7 +37,7 @@ type Gone struct{ Namespace, Kinds, Name string }
 
 // Purpose implements Action.
 func (Gone) Purpose() string {
-	return "this must find nothing; what it finds is still at work, and has to be deleted by hand"
+	return "this must list nothing; delete manually what it lists, because it is still running"
 }
 
 // Command implements Action.

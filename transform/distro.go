@@ -75,8 +75,8 @@ func (p *Plan) Delivery(file string) Delivery {
 		return p.deliver(p.Start, file)
 	}
 	return Delivery{
-		How: "Rancher the way it always\ngoes: commit it, or, if it is what kubectl get has printed, on Rancher's own cluster (kubectl apply would keep\n" +
-			"keys that are gone from the file):",
+		How: "Rancher as\nusual: commit it, or, if kubectl get printed it, run on Rancher's own cluster (kubectl apply would keep\n" +
+			"keys that were removed from the file):",
 		Command:  shell.Line("kubectl replace -f %s", shell.Path(file)),
 		Resource: ResourceOf(p.Start),
 	}

@@ -221,7 +221,7 @@ func (s Saved) meet(doc *yamledit.Document) (meeting, error) {
 	i := slices.IndexFunc(m.edits, func(e SavedStage) bool { return e.After == sum })
 	if i < 0 {
 		return m, &Conflict{doc.Root().Errorf(
-			fmt.Sprintf("document %d (%s) changed since it was planned", doc.Chunk().Index+1, s.Cluster.Title()), "plan it again with --out, and use that plan")}
+			fmt.Sprintf("document %d (%s) has changed since it was planned", doc.Chunk().Index+1, s.Cluster.Title()), "plan it again with --out, and use that plan")}
 	}
 	m.made = i + 1
 	return m, nil
@@ -232,7 +232,7 @@ func (s Saved) meet(doc *yamledit.Document) (meeting, error) {
 func (m meeting) find(name string) (int, error) {
 	named := func(s SavedStage) bool { return s.Name == name }
 	if !slices.ContainsFunc(m.plan.Stages, named) {
-		return -1, fmt.Errorf("the saved plan of %s has no stage %s; name one that its runbook has", m.plan.Cluster.Title(), name)
+		return -1, fmt.Errorf("the saved plan of %s has no stage %s; use one of its runbook", m.plan.Cluster.Title(), name)
 	}
 	return slices.IndexFunc(m.edits, named), nil
 }
@@ -265,7 +265,7 @@ func (m meeting) back(first int) ([]SavedStep, error) {
 func (m *meeting) patch(splices []yamledit.Splice, want string) (err error) {
 	m.text, err = yamledit.Apply(m.text, splices)
 	if _, whole := m.was.cut(m.text); err != nil || !whole || sum(m.text) != want {
-		return &Conflict{m.doc.Root().Errorf("the saved plan does not lead to the document that was planned, so plan.json was changed", "plan again with --out")}
+		return &Conflict{m.doc.Root().Errorf("the saved plan does not result in the document that was planned, so plan.json was changed", "plan again with --out")}
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func undo(d Distro, c Cluster, name string, target Target) (PlannedStage, Cluste
 func proveUndo(before, after Cluster, name string, same func(a, b any) bool) error {
 	s, found := stageOf(before.Stages(), name)
 	if !found {
-		return fmt.Errorf("the stage would be gone")
+		return fmt.Errorf("the stage would be removed")
 	}
 	if left, err := s.Undo(); err != nil || !left.Empty() {
 		return fmt.Errorf("it would have to be undone twice")
@@ -109,7 +109,7 @@ func proveUndo(before, after Cluster, name string, same func(a, b any) bool) err
 		return err
 	}
 	if !same(again.Root().Value(), after.Document().Root().Value()) {
-		return fmt.Errorf("applying it again would not give what is there now")
+		return fmt.Errorf("applying it again would not restore the current document")
 	}
 	return s.Check(after)
 }

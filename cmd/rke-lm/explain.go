@@ -32,7 +32,7 @@ func newExplain(o *options) *cobra.Command {
 	e := &explainOptions{options: o}
 	c := &cobra.Command{
 		Use:   "explain PATH...",
-		Short: "Show the effective configuration of every machine class, and which line won",
+		Short: "Show the effective configuration of every machine class, and the line that sets it",
 		Example: `  rke-lm explain clusters/harbour.yaml
   rke-lm explain --key kube-controller-manager-arg clusters/harbour.yaml
   rke-lm explain --diff switch-to-external clusters/harbour.yaml
@@ -44,7 +44,7 @@ func newExplain(o *options) *cobra.Command {
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().StringVar(&e.key, "key", "", "show this key only")
-	c.Flags().StringVar(&e.diff, "diff", "", "show what this stage changes in it")
+	c.Flags().StringVar(&e.diff, "diff", "", "show the changes of this stage")
 	complete(c, "diff", stages.Names())
 	return c
 }
@@ -58,7 +58,7 @@ func (e *explainOptions) check() error {
 		return err
 	}
 	if e.output != "text" {
-		return errors.New("--diff is text; leave out -o json, or compare two explain -o json")
+		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 	result := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}, Errors: []outputs.Problem{}}
 	code, err := e.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
 		if f.distro.Explain == nil {
-			return nil, &failure{code: exitcode.Refused, err: f.doc.Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(f.distro.Name)+" cluster gets what the file says", "read the file, or see the diffs of plan")}
+			return nil, &failure{code: exitcode.Refused, err: f.doc.Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(f.distro.Name)+" cluster gets the configuration in the file", "read the file, or see the diffs of plan")}
 		}
 		if e.diff != "" {
 			return e.compare(f, t)

@@ -113,7 +113,7 @@ func failed(err error) result { return result{piece: piece{end: true, err: err}}
 // sources finds what the paths name; what was found is returned with an error.
 func (o *options) sources(paths []string) ([]source.Source, error) {
 	if len(paths) == 0 {
-		return nil, errors.New("no path is given; name a file, a folder, or - for standard input")
+		return nil, errors.New("no path; use a file, a folder, or - for standard input")
 	}
 	if o.distro != "" {
 		if err := checkOneOf("distro", o.distro, distroNames()...); err != nil {
@@ -257,7 +257,7 @@ func kustomization(s source.Source) error {
 	if !slices.Contains(kustomize.FileNames(), filepath.Base(s.Path)) {
 		return nil
 	}
-	return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: a kustomization, and no cluster by itself; plan what it makes: %s", s.Name, kustomize.Rendered(filepath.Dir(s.Path)))}
+	return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: a kustomization, not a cluster; plan its output: %s", s.Name, kustomize.Rendered(filepath.Dir(s.Path)))}
 }
 
 // nothing says why a named file has no cluster to work on.

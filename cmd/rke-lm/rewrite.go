@@ -108,7 +108,7 @@ func (w *rewrite) file(in piece, failed bool) error {
 		return nil
 	}
 	if w.parts.Len() > 0 {
-		fmt.Fprintf(w.err, "%s: not written, because of the errors in it\n", in.source.Name)
+		fmt.Fprintf(w.err, "%s: not written, because it has errors\n", in.source.Name)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (c *Client) mostPages() int { return cmp.Or(c.bounds.pages, mostPages) }
 type TooLarge struct{ what string }
 
 func (e *TooLarge) Error() string {
-	return "the API server answers with " + e.what + ", which is more than any cluster has; check the address, and what stands between"
+	return "the API server answers with " + e.what + ", which is more than any cluster has; check the address, and the proxies in between"
 }
 
 // bounded reads no more than a number of bytes, and nothing once ctx is over.

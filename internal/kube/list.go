@@ -20,7 +20,7 @@ const pageSize = 500
 
 var (
 	// errSamePage keeps a server that goes in circles from filling the memory.
-	errSamePage = errors.New("the API server answers with the same page for ever")
+	errSamePage = errors.New("the API server returns the same page forever")
 	errExpires  = errors.New("the list expires before its last page is read")
 )
 

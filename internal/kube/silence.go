@@ -12,7 +12,7 @@ import (
 
 // errSilent ends a request over a connection that nobody is at the other end of:
 // without an answer the network itself says so after many minutes.
-var errSilent = errors.New("the API server went silent in the middle")
+var errSilent = errors.New("the API server stopped responding in the middle")
 
 // listener ends a request when nothing has come of its answer for a while.
 type listener struct {

@@ -86,7 +86,7 @@ func (c *conducted) crossed() {
 		other := c.start(nil, "migrate")
 		<-other.ended
 		c.downstream.Stall("")
-		if said := other.fault.String(); other.code != 4 || !strings.Contains(said, "another run is at work") {
+		if said := other.fault.String(); other.code != 4 || !strings.Contains(said, "; wait until it ends, or stop it, and run the command again") {
 			c.Errorf("the other run ended with exit code %d\n%s", other.code, said)
 		}
 	}, []int{0}, "--until", stages.EnableLeaderMigration)
@@ -174,7 +174,7 @@ func (c *conducted) notReady() {
 	}
 	says(corev1.ConditionFalse)
 	c.during(func(e event) bool {
-		return e.Type == "waiting" && strings.Contains(e.Message, "the control plane is not ready")
+		return e.Type == "waiting" && strings.Contains(e.Message, "the control plane is NotReady")
 	}, func() { says(corev1.ConditionTrue) }, []int{0})
 }
 

@@ -29,7 +29,7 @@ type Policy struct {
 
 // Stage keeps new pods off the control planes during the switch.
 func (p Policy) Stage() transform.Stage {
-	s := transform.Stage{Name: stages.CordonControlPlane, Why: "Not needed here: " + p.not() + "."}
+	s := transform.Stage{Name: stages.CordonControlPlane, Why: "Not needed: " + p.not() + "."}
 	if p.not() == "" {
 		s.Why = p.Why
 		s.After = []transform.Action{transform.Cordon{Selector: p.Selector, Run: p.run()}}
@@ -40,7 +40,7 @@ func (p Policy) Stage() transform.Stage {
 
 // Release lets them take workloads again.
 func (p Policy) Release() transform.Stage {
-	s := transform.Stage{Name: stages.UncordonControlPlane, Why: "Not needed here: " + p.not() + "."}
+	s := transform.Stage{Name: stages.UncordonControlPlane, Why: "Not needed: " + p.not() + "."}
 	if p.not() == "" {
 		s.Why = p.ReleaseWhy
 		s.After = []transform.Action{transform.Uncordon{Run: p.run()}}
@@ -66,9 +66,9 @@ func (p Policy) not() string {
 	case p.Choice == transform.CordonNever:
 		return "--cordon never was given"
 	case p.Workers:
-		return "control planes also carry workloads, which could not be scheduled"
+		return "control planes also run workloads, which could not be scheduled"
 	case p.Upgrades:
-		return "Kubernetes is upgraded as well, and pods have to move"
+		return "Kubernetes is upgraded as well, and pods must be rescheduled"
 	}
 	return ""
 }

@@ -68,18 +68,18 @@ func (m *migration) leave(e *yamledit.Edit, also args.Update) {
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
 	if m.Component != kubeManager {
-		return elsewhere(stages.EnableLeaderMigration, "kube-controller-manager gets the flag in its own manifest, before this one changes.")
+		return elsewhere(stages.EnableLeaderMigration, "The manifest of kube-controller-manager gets the flag first, before this one changes.")
 	}
 	return transform.Stage{
 		Name: stages.EnableLeaderMigration,
 		Why: procedure.EnableWhy +
-			" One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
+			" One control-plane node at a time: a manager that restarts gives its leadership away." + m.configurationWhy(),
 		Edit:   m.enableEdit,
 		Check:  transform.CheckBy(m.checkEnable),
 		Undo:   m.joinUndo,
 		Before: m.configurationActions(),
 		After:  m.rollOut(),
-		Verify: m.holder("the migration lease has the holder of kube-controller-manager"),
+		Verify: m.holder("kube-controller-manager holds the migration lease"),
 		Files:  m.configurationFiles,
 
 		UndoAfter: m.rollOut(),

@@ -58,7 +58,7 @@ func (m *Manifest) readRegistration() error {
 // registrationStages are those of a document for new nodes: the switch alone
 // changes it.
 func (m *migration) registrationStages() []transform.Stage {
-	const others = "This document is for the kubelets of nodes to come; the plans of the managers have this stage."
+	const others = "This document is for the kubelets of new nodes; the plans of the managers have this stage."
 	not := func(name string) func() transform.Stage {
 		return func() transform.Stage { return elsewhere(name, others) }
 	}
@@ -74,13 +74,13 @@ func (m *migration) registrationStages() []transform.Stage {
 func (m *migration) registrationSwitch() transform.Stage {
 	return transform.Stage{
 		Name: stages.SwitchToExternal,
-		Why: "kubeadm gives these arguments to the kubelet of a node that it initialises or joins: the edit is for nodes to come, and changes none that runs. " +
-			"An external kubelet waits for a cloud-controller-manager that initialises its node, so use this file for new nodes only after the managers have switched.",
+		Why: "kubeadm passes these arguments to the kubelet of a node that it initializes or joins: the edit affects new nodes, not existing ones. " +
+			"An external kubelet waits for a cloud-controller-manager to initialize its node, so use this file for new nodes only after the switch of the managers.",
 		AfterByHand: m.afterManagers(),
 		Edit:        func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
 		Check:       transform.CheckBy(m.checkRegistration),
 		Undo:        m.registrationUndo,
-		After:       []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
+		After:       []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "at the end"}},
 		Verify:      []transform.Action{transform.ProviderIDs{}},
 		UndoBefore:  []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
 	}

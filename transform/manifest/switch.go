@@ -27,23 +27,23 @@ const (
 // and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	if m.Component != kubeManager {
-		s := elsewhere(stages.SwitchToExternal, "kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit. The kubelets are in no manifest, and become external last.",
+		s := elsewhere(stages.SwitchToExternal, "The manifest of kube-controller-manager makes it external; the cloud-controller-manager acquires the migration lease and needs no edit. The kubelets have no manifest, and become external at the end.",
 			transform.KubeletProvider{From: inTree, To: external, When: "once kube-controller-manager is external on every control-plane node"})
-		s.Verify = append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{})
+		s.Verify = append(m.holder("cloud-controller-manager holds the migration lease"), transform.ProviderIDs{})
 		return s
 	}
 	return transform.Stage{
 		Name: stages.SwitchToExternal,
 		Why: procedure.SwitchWhy(m.target) +
-			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
+			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
 		Check:   transform.CheckBy(m.checkSwitch),
 		Undo:    m.switchUndo,
 		Before:  m.switchBefore(),
 		After:   m.switchAfter(),
-		Caution: strings.TrimSpace("Nodes of the old release come back one at a time, each with leader migration on. " + m.move().Caution()),
-		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		Caution: strings.TrimSpace("Return one node at a time to the old release, each with leader migration on. " + m.move().Caution()),
+		Verify:  append(m.holder("cloud-controller-manager holds the migration lease"), transform.ProviderIDs{}),
 
 		UndoBefore: m.switchUndoBefore(),
 		UndoAfter:  append(m.rollOut(), m.holder(procedure.LeaseStays)...),
@@ -64,12 +64,12 @@ func (m *migration) credentials() transform.Preparation {
 func (m *migration) switchBefore() []transform.Action {
 	return append([]transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager,
 		Why: "before the edit, a cloud-controller-manager must run on every control-plane node, and with leader migration wait for the lease"}},
-		m.holder("before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager")...)
+		m.holder("before the edit, kube-controller-manager must hold the migration lease; after it, cloud-controller-manager")...)
 }
 
 // switchAfter follows the edit: the other components, the kubelets last.
 func (m *migration) switchAfter() []transform.Action {
-	list := append(m.rollOut(), m.providers(inTree, external, "last of all")...)
+	list := append(m.rollOut(), m.providers(inTree, external, "at the end")...)
 	return append(list, m.configurationGone()...)
 }
 
@@ -91,7 +91,7 @@ func (m *migration) providers(from, to, when string) []transform.Action {
 	if !k8s.From(m.move().Reached(), "v1.33") {
 		list = append(list, transform.APIServerProvider{From: from, To: to})
 	}
-	return append(list, transform.KubeletProvider{From: from, To: to, When: when, Also: "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for nodes to come, which rke-lm plans like this document"})
+	return append(list, transform.KubeletProvider{From: from, To: to, When: when, Also: "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for new nodes, which rke-lm plans like this document"})
 }
 
 func (m *migration) ipamWhy() string {
@@ -146,7 +146,7 @@ func (m *migration) checkSwitch(after *migration) error {
 		return fmt.Errorf("%s would not be external", m.Component)
 	}
 	if s, _ := after.serverProvider(); s.Value == inTree {
-		return fmt.Errorf("kubeadm would write an in-tree kube-apiserver again")
+		return fmt.Errorf("kubeadm would generate an in-tree kube-apiserver again")
 	}
 	if _, left := after.withoutIPAM(); left {
 		return fmt.Errorf("%s would still run %s", m.Component, nodeIPAM)

@@ -17,14 +17,14 @@ import (
 
 // Why the stages are there.
 const (
-	GrantWhy = "kube-controller-manager may not lock the migration lease by default; without the right its cloud controllers " +
-		"run nowhere as soon as leader migration is on, and nothing says so. The right stays in place: a rollback needs it."
-	EnableWhy = "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other. " +
+	GrantWhy = "By default kube-controller-manager has no permission on the migration lease; without it no manager runs the cloud controllers " +
+		"once leader migration is enabled, and no error is reported. The permission stays: a rollback needs it."
+	EnableWhy = "kube-controller-manager then runs its cloud controllers under the migration lease, which the other manager can acquire. " +
 		enableGap
-	InstallWhy = "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. "
-	switchWhy  = "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
-		"The flag leaves kube-controller-manager in the same edit: an external manager that keeps it holds the lease and runs nothing. "
-	DisableWhy = "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it. " +
+	InstallWhy = "The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; it initializes nodes from its start. "
+	switchWhy  = "kube-controller-manager stops the cloud controllers, and the waiting cloud-controller-manager acquires the migration lease. " +
+		"The same edit removes the flag from kube-controller-manager: an external manager with the flag holds the lease and runs nothing. "
+	DisableWhy = "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag from the chart, and the image gets the minor version of the cluster. The permission on the lease stays, because a rollback needs it. " +
 		disableGap
 )
 
@@ -38,15 +38,15 @@ func SwitchWhy(t transform.Target) string {
 
 // What is said of stages whose result is not in the file of an external cluster.
 const (
-	InstallElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed by other means, such as a release of Helm, or there is none, and then nobody initialises nodes or serves load balancers. The file does not tell. "
-	DisableElsewhere = "No cloud-controller-manager of AWS is in the file, so whether one still has the flag does not show here."
+	InstallElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed by other means, such as a release of Helm, or there is none, and then no manager initializes nodes or creates load balancers. The file does not show which. "
+	DisableElsewhere = "No cloud-controller-manager of AWS is in the file, so the file does not show whether one still has the flag."
 )
 
 // What becomes of the lease when stages are undone: no manager gives it back while
 // it runs.
 const (
-	LeaseStays   = "the migration lease keeps the holder of cloud-controller-manager for as long as that runs, and kube-controller-manager waits for it"
-	LeaseReturns = "within half a minute the migration lease has the holder of kube-controller-manager again"
+	LeaseStays   = "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"
+	LeaseReturns = "within 30 seconds kube-controller-manager holds the migration lease again"
 )
 
 // Set makes the stages of one cluster.
@@ -76,8 +76,8 @@ func (s Set) InOrder(t transform.Target) []transform.Stage {
 func verification(t transform.Target) transform.Stage {
 	return transform.Stage{
 		Name:  stages.VerifyProviderIDs,
-		Why:   "A provider ID that is there proves little, because in-tree kubelets wrote it and it never changes; names that stayed and no taint left prove that the nodes are the same ones.",
-		After: []transform.Action{transform.ProviderIDs{}, transform.LeaseHolder{Why: "the migration lease has the holder of cloud-controller-manager, or is not renewed any more when leader migration is off", Lease: t.LeaseName}},
+		Why:   "An existing provider ID proves little, because in-tree kubelets wrote it and it never changes; unchanged names and no taint prove that the nodes are the same.",
+		After: []transform.Action{transform.ProviderIDs{}, transform.LeaseHolder{Why: "cloud-controller-manager holds the migration lease, or it is not renewed any more because leader migration is disabled", Lease: t.LeaseName}},
 	}
 }
 
@@ -87,15 +87,15 @@ const namespace = "kube-system"
 func BeforeSwitch(t transform.Target) []transform.Action {
 	return []transform.Action{
 		Rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease"),
-		transform.LeaseHolder{Why: "before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager", Lease: t.LeaseName},
+		transform.LeaseHolder{Why: "before the edit, kube-controller-manager must hold the migration lease; after it, cloud-controller-manager", Lease: t.LeaseName},
 	}
 }
 
 // LookForManager shows whether a cloud-controller-manager runs, whoever installed it.
 func LookForManager() []transform.Action {
 	return []transform.Action{
-		transform.PodsRunning{Namespace: namespace, Component: leadermigration.CloudManager, Why: "a pod must run on every control-plane node, in this namespace or in the one that it was installed in; rke-lm verify looks for them, too"},
-		transform.LeaseHolder{Why: "cloud-controller-manager must have a holder, and be renewed every few seconds"},
+		transform.PodsRunning{Namespace: namespace, Component: leadermigration.CloudManager, Why: "a pod must run on every control-plane node, in this namespace or in the one that it was installed in; rke-lm verify also finds them"},
+		transform.LeaseHolder{Why: "the lease cloud-controller-manager must have a holder, and be renewed every few seconds"},
 	}
 }
 
@@ -106,7 +106,7 @@ func Rollout(why string) transform.Action {
 
 // FirstRollout waits for the first of them.
 func FirstRollout(when string) transform.Action {
-	return Rollout(when + "wait for a pod on every control plane; a rollout of no pods also counts as done, so look at DESIRED")
+	return Rollout(when + "wait for a pod on every control plane; a rollout of no pods is also reported as complete, so check DESIRED")
 }
 
 // Desired compares its pods with the control planes that a selector matches.

@@ -27,19 +27,19 @@ func (m *migration) installCCM() transform.Stage {
 	s := transform.Stage{
 		Name: stages.InstallCCM,
 		Why: procedure.InstallWhy +
-			"Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two." +
-			procedure.Overlap(m.target, "do the two right after each other"),
+			"Chart and image are pinned, and the image has the minor version of the cluster. null removes the chart's own node selector, because RKE labels its control planes differently and Helm would merge the two." +
+			procedure.Overlap(m.target, "do the two immediately after each other"),
 		After:  append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), procedure.FirstRollout("")),
 		Verify: []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
 		UndoAfter: append([]transform.Action{
-			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "take the chart out, once kube-controller-manager is in-tree again"},
+			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "uninstall the chart, once kube-controller-manager is in-tree again"},
 			transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
 		}, procedure.Holder(m.target, procedure.LeaseReturns)...),
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
 	}
 	if m.lacksManager() {
-		s.Why = procedure.InstallElsewhere + "RKE keeps no charts in its file. Look first; the commands behind that install the chart, and are for a cluster where none runs."
+		s.Why = procedure.InstallElsewhere + "RKE has no charts in its file. Check the cluster first; the commands after that install the chart, and are for a cluster without one."
 		s.After = append(procedure.LookForManager(), s.After...)
 		return s
 	}
@@ -95,13 +95,13 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		Why:  procedure.DisableWhy,
 	}
 	if m.target.KeepLeaderMigration && !m.move().Planned() {
-		s.Why = "Not needed here: leader migration stays on, and the image has the cluster's minor already."
+		s.Why = "Not needed: leader migration stays on, and the image has the cluster's minor already."
 		return s
 	}
-	s.After = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), procedure.Rollout("wait for the new pods")}
+	s.After = []transform.Action{m.helm(finalValuesFile, "upgrade the chart to its final values; plan --out writes them"), procedure.Rollout("wait for the new pods")}
 	s.After = append(s.After, m.dropConfig()...)
 	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
-	s.UndoAfter = append(m.configActions(), m.helm(valuesFile, "bring the chart back to the values of the migration"), procedure.Rollout("wait for the new pods"))
+	s.UndoAfter = append(m.configActions(), m.helm(valuesFile, "roll the chart back to the values of the migration"), procedure.Rollout("wait for the new pods"))
 	s.Files = m.finalFiles
 	return s
 }

@@ -24,7 +24,7 @@ func (m *migration) switchToExternal() transform.Stage {
 	return transform.Stage{
 		Name: stages.SwitchToExternal,
 		Why: procedure.SwitchWhy(m.target) +
-			"A block awsCloudProvider would turn the provider back into aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
+			"A block awsCloudProvider would turn the provider back to aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
 		Check:   transform.CheckBy(m.checkSwitch),
@@ -34,7 +34,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Caution: m.move().Caution(),
 
 		AfterByHand: m.afterByHand(),
-		Verify:      append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		Verify:      append(procedure.Holder(m.target, "cloud-controller-manager holds the migration lease"), transform.ProviderIDs{}),
 		UndoAfter:   append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
 	}
 }
@@ -67,9 +67,9 @@ func (m *migration) metadataWhy() string {
 	if !m.wantsMetadata() {
 		return ""
 	}
-	why := " Kubelets take their names from the instance metadata from then on, so that nodes keep the names that EC2 gave them."
+	why := " From then on kubelets read their names from the instance metadata, so that nodes keep their names from EC2."
 	if len(m.Read.Nodes) == 0 {
-		why += " Machines that were registered with a --node-name of their own would lose it: for those, --accept " + ruleMetadataUnset + " leaves it out."
+		why += " Machines that were registered with their own --node-name would lose it: for those, --accept " + ruleMetadataUnset + " omits it."
 	}
 	return why
 }
@@ -77,7 +77,7 @@ func (m *migration) metadataWhy() string {
 func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
 	if m.move().Planned() && m.imageTag() != "" {
-		return nil, m.get(imagesKey, kubernetesKey).Errorf("an own image keeps the release, whatever "+m.spelling.of(versionKey)+" says", "remove it, or leave out --target-version")
+		return nil, m.get(imagesKey, kubernetesKey).Errorf("a custom image keeps its release, regardless of "+m.spelling.of(versionKey), "remove it, or remove --target-version")
 	}
 	m.switchProvider(e)
 	for _, service := range components {

@@ -32,7 +32,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 		Edit:      m.enableEdit,
 		Check:     transform.CheckBy(m.checkEnable),
 		Undo:      m.enableUndo,
-		Verify:    append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager")...),
+		Verify:    append([]transform.Action{m.settled()}, m.holder("kube-controller-manager holds the migration lease")...),
 		UndoAfter: []transform.Action{m.settled()},
 	}
 }
@@ -41,7 +41,7 @@ func (m *migration) configWhy() string {
 	if !m.configured() {
 		return ""
 	}
-	return " Which controllers these are, it reads from a LeaderMigrationConfiguration; Rancher writes it on the control planes from a ConfigMap on its own side."
+	return " A LeaderMigrationConfiguration lists these controllers; Rancher writes it to the control planes from a ConfigMap in its own cluster."
 }
 
 // restarts names the pure etcd classes that get the argument too.

@@ -27,7 +27,7 @@ func (m *migration) lacksManager() bool {
 
 // notInFile makes the stage look for the manager instead of waiting for it.
 func notInFile(s transform.Stage) transform.Stage {
-	s.Why = procedure.InstallElsewhere + "If none runs, " + addsChart() + " adds the chart, without leader migration: no other manager is left to migrate from."
+	s.Why = procedure.InstallElsewhere + "If none runs, " + addsChart() + " adds the chart, without leader migration: there is no other manager to migrate from."
 	s.Before, s.After, s.Verify, s.UndoAfter = nil, procedure.LookForManager(), nil, nil
 	return s
 }

@@ -31,7 +31,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Before:    procedure.BeforeSwitch(m.target),
 		After:     []transform.Action{m.settled()},
 		Caution:   m.move().Caution(),
-		Verify:    append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		Verify:    append(m.holder("cloud-controller-manager holds the migration lease"), transform.ProviderIDs{}),
 		UndoAfter: append([]transform.Action{m.settled()}, m.holder(procedure.LeaseStays)...),
 	}
 }
@@ -60,7 +60,7 @@ func (m *migration) overrideWhy() string {
 	if m.endState() != transform.EndStateOverride {
 		return ""
 	}
-	return " The provider's name stays aws, because it names the nodes; every component becomes external by its own argument."
+	return " The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external."
 }
 
 func (m *migration) switchEdit() (*yamledit.Edit, error) {

@@ -99,8 +99,8 @@ func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observat
 	}
 	if slices.Contains(names, stages.SwitchToExternal) && switched(p) && k8s.From(version, k8s.FirstWithout) {
 		return &transform.Conflict{At: &yamledit.Error{
-			File: p.Start.File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
-			Do: "stay with the external one; with --to " + stages.SwitchToExternal + " the stages behind the switch are taken back",
+			File: p.Start.File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to roll back to",
+			Do: "keep the external provider; with --to " + stages.SwitchToExternal + " the stages after the switch are undone",
 		}}
 	}
 	last := ""

@@ -167,7 +167,7 @@ func flagged(list []args.Arg) bool {
 func notThere(message string) transform.Finding {
 	return transform.Finding{
 		Rule: "stage-not-reached", Severity: transform.Error, Path: "kube-system/pods", Message: message,
-		Fix: "look at the arguments of both managers, and which of their pods were not replaced",
+		Fix: "check the arguments of both managers, and which of their pods were not replaced",
 	}
 }
 

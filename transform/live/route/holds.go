@@ -11,7 +11,7 @@ import (
 func Holds(stage string) string {
 	switch stage {
 	case stages.GrantMigrationLease:
-		return "kube-controller-manager runs the cloud controllers, and may lock the migration lease"
+		return "kube-controller-manager runs the cloud controllers, and has permission on the migration lease"
 	case stages.EnableLeaderMigration:
 		return "kube-controller-manager runs the cloud controllers under the migration lease"
 	case stages.InstallCCM, stages.CordonControlPlane:
@@ -19,7 +19,7 @@ func Holds(stage string) string {
 	case stages.SwitchToExternal, stages.UncordonControlPlane:
 		return "the cloud-controller-manager runs the cloud controllers under the migration lease"
 	case stages.DisableLeaderMigration, stages.VerifyProviderIDs:
-		return "the cloud-controller-manager runs the cloud controllers, and the migration is at its end"
+		return "the cloud-controller-manager runs the cloud controllers, and the migration is complete"
 	}
 	return "kube-controller-manager runs the cloud controllers, as before the migration"
 }

@@ -75,7 +75,7 @@ func (j *evaluation) reverted() []transform.Finding {
 	case j.Before != nil && j.Before.Reached != "":
 		before, why = j.Before.Reached, "the snapshot of "+j.Before.Taken.UTC().Format("2006-01-02 15:04")+" shows it"
 	case j.Stage != "":
-		before, why = lastShown(j.Stage), "you asked for "+j.Stage
+		before, why = lastShown(j.Stage), "--stage is "+j.Stage
 	case !j.Partial:
 		before, why = j.leftBehind()
 	}
@@ -84,7 +84,7 @@ func (j *evaluation) reverted() []transform.Finding {
 		return nil
 	}
 	return []transform.Finding{found(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
-		"look who wrote the cluster last (Rancher's interface, Fleet, Terraform, an old branch), and apply the stage where the YAML is kept")}
+		"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")}
 }
 
 // lastShown returns the last stage up to one whose result can be seen on the
@@ -108,5 +108,5 @@ func (j *evaluation) leftBehind() (stage, why string) {
 	if lease.Holder == "" || slices.ContainsFunc(j.processes, hasFlag) || !j.any(observation.KubeManager, hasLoops) {
 		return "", ""
 	}
-	return stages.EnableLeaderMigration, "the lease " + lease.Name + " was held once"
+	return stages.EnableLeaderMigration, "the lease " + lease.Name + " was held before"
 }
