@@ -52,7 +52,7 @@ func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 func (s *scenario) pends(reason string) {
 	s.Helper()
 	s.verifies(transform.SwitchToExternal, "that the Service is pending: "+reason, func(v verdict) bool {
-		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f finding) bool {
+		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
 			return f.Rule == "load-balancer-pending" && f.Severity == "error" && strings.Contains(f.Message, reason)
 		})
 	})
