@@ -37,7 +37,7 @@ func openAudit(name, uid string) (*audit, []Entry, error) {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s: it is no file, and what an earlier run said could not be read from it; name another one with --audit-log", name)
 	}
-	open, err := recovered(f, uid)
+	open, err := recoverAudit(f, uid)
 	if err != nil {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s: %w; name another file with --audit-log", name, err)
@@ -50,9 +50,9 @@ const lineStart = `{"apiVersion":"` + AuditVersion + `","kind":"` + AuditKind + 
 
 var errNoLog = errors.New("it holds something else than an audit log")
 
-// recovered reads a log and leaves it with whole lines. It returns the intents, of one
+// recoverAudit reads a log and leaves it with whole lines. It returns the intents, of one
 // cluster, that have no result.
-func recovered(f *os.File, uid string) ([]Entry, error) {
+func recoverAudit(f *os.File, uid string) ([]Entry, error) {
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
