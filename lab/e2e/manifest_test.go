@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -54,7 +55,7 @@ func (s *scenario) alongManifests(cloud *yamledit.Document) route {
 	w := route{start: folder.wanted()}
 	w.transitions = append(folder.transitions(kcm, func(d *yamledit.Document) agent.Wanted { folder.kcm = d; return folder.wanted() }),
 		folder.transitions(ccm, func(d *yamledit.Document) agent.Wanted { folder.ccm = d; return folder.wanted() })...)
-	order := func(tr transition) int { return slices.Index(transform.StageNames(), tr.step.Stage.Name) }
+	order := func(tr transition) int { return slices.Index(stages.Names(), tr.step.Stage.Name) }
 	slices.SortStableFunc(w.transitions, func(a, b transition) int { return cmp.Compare(order(a), order(b)) })
 	return w
 }
