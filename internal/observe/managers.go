@@ -91,10 +91,10 @@ func choices(workloads []workload) []choice {
 func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
 	var sets, deployments []workload
 	err := atOnce(func() (err error) {
-		sets, err = everywhere(ctx, o, resource{"apps", "daemonsets", "DaemonSetList", nil}, keepDaemonSets)
+		sets, err = everywhere(ctx, o, resource{"apps", "daemonsets", "DaemonSetList", ""}, keepDaemonSets)
 		return err
 	}, func() (err error) {
-		deployments, err = everywhere(ctx, o, resource{"apps", "deployments", "DeploymentList", nil}, keepDeployments)
+		deployments, err = everywhere(ctx, o, resource{"apps", "deployments", "DeploymentList", ""}, keepDeployments)
 		return err
 	})
 	return append(sets, deployments...), err
@@ -128,7 +128,7 @@ func (o *Observer) podsWith(ctx context.Context, c choice) ([]observation.Manage
 		}
 		return kept
 	}
-	pods := resource{"", "pods", "PodList", url.Values{"labelSelector": {c.selector}}}
+	pods := resource{"", "pods", "PodList", c.selector}
 	if c.namespace != "" {
 		managers, err := kube.Collect(ctx, o.Client, pods.in(c.namespace), keep)
 		if c.namespace != managersNamespace && kube.HasStatus(err, http.StatusForbidden) {

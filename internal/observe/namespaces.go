@@ -18,7 +18,7 @@ import (
 type resource struct {
 	group, name string // as in a path
 	kind        string // of the list
-	query       url.Values
+	selector    string // of labels
 }
 
 // in is the list of one namespace; "" means all of them.
@@ -31,7 +31,7 @@ func (r resource) in(namespace string) kube.Resource {
 		path += "namespaces/" + url.PathEscape(namespace) + "/"
 		what += " in " + namespace
 	}
-	return kube.Resource{What: what, Path: path + r.name, Kind: r.kind, Query: r.query}
+	return kube.Resource{What: what, Path: path + r.name, Kind: r.kind, Options: metav1.ListOptions{LabelSelector: r.selector}}
 }
 
 // everywhere lists what lies in all namespaces, or in kube-system where no more is

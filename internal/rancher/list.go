@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -172,7 +171,7 @@ func (s *Server) hasClusters(ctx context.Context) bool {
 func (s *Server) list(ctx context.Context, what, path, selector string) (items []json.RawMessage, err error) {
 	r := kube.Resource{What: "list " + what, Path: path, Kind: "ClusterList", JSONOnly: true}
 	if selector != "" {
-		r.Query = url.Values{"labelSelector": {selector}}
+		r.Options.LabelSelector = selector
 	}
 	err = s.PastGate(ctx, path, func() (err error) {
 		items, err = kube.Collect(ctx, s.local, r, func(l *rawList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
