@@ -117,12 +117,20 @@ func (r *Run) review(ctx context.Context, p *transform.Plan) error {
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // somebody else runs it
 	}
-	err := r.Server.Review(ctx, rights.Needed(r.verb, rights.Subject{Distro: r.Object.Distro, Home: r.Object.Home(), Name: r.Object.Name, ID: r.Object.ID, When: when}))
-	if err == nil {
-		r.Server.Local().Reviewed()
-		r.observer.Reviewed()
+	of := rights.Subject{Distro: r.Object.Distro, Home: r.Object.Home(), Name: r.Object.Name, ID: r.Object.ID, When: when}
+	if err := r.Server.Review(ctx, rights.Needed(r.verb, of)); err != nil {
+		return err
 	}
-	return err
+	missing, err := r.Server.Rights(ctx, rights.Wide(r.verb, of))
+	if err != nil {
+		return err
+	}
+	for _, m := range missing {
+		r.observer.KubeSystemAlone(m.Resource)
+	}
+	r.Server.Local().Reviewed()
+	r.observer.Reviewed()
+	return nil
 }
 
 // admit refuses a cluster whose object is not to be changed. A change that is still

@@ -130,7 +130,9 @@ func (o *Observer) podsWith(ctx context.Context, c choice) ([]observation.Manage
 	}
 	pods := resource{"", "pods", "PodList", c.selector}
 	if c.namespace != "" {
-		managers, err := kube.Collect(ctx, o.Client, pods.in(c.namespace), keep)
+		r := pods.in(c.namespace)
+		r.Optional = o.narrow.reviewed(pods.name)
+		managers, err := kube.Collect(ctx, o.Client, r, keep)
 		if c.namespace != managersNamespace && kube.HasStatus(err, http.StatusForbidden) {
 			o.narrow.add(pods.name)
 			return nil, nil
@@ -157,7 +159,7 @@ func (o *Observer) configMap(ctx context.Context, namespace, name string) (confi
 // getConfigMap returns nil for a ConfigMap that is not there.
 func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	var m corev1.ConfigMap
-	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/configmaps/" + url.PathEscape(name)}
+	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/configmaps/" + url.PathEscape(name), Optional: namespace != managersNamespace}
 	err := kube.Get(ctx, o.Client, r, "ConfigMap", &m, m.Unmarshal)
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
