@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -39,6 +40,9 @@ type ManualFirst struct {
 }
 
 func (e *ManualFirst) Error() string { return e.At.Error() }
+
+// ExitCode is that of a stage that is left to do.
+func (e *ManualFirst) ExitCode() int { return exitcode.Found }
 
 // Unwrap gives access to the place.
 func (e *ManualFirst) Unwrap() error { return e.At }

@@ -3,7 +3,11 @@
 
 package transform
 
-import "github.com/rke-lm/rke-lm/transform/yamledit"
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // The stages of a leader migration, by the names that every distro uses.
 const (
@@ -53,7 +57,7 @@ type Stage struct {
 	// that somebody does by hand: no document shows whether they were.
 	AfterByHand []string
 	// Check compares the cluster with its successor: what was promised changed,
-	// for every machine class, and nothing else.
+	// for every machine class, and nothing else. CheckBy makes one.
 	Check func(after Cluster) error
 	// Undo queues the reverse of Edit, as far as the document still tells what was
 	// there before; an empty edit says that nothing of the stage is in it. It fails
@@ -77,6 +81,17 @@ type Stage struct {
 	// Files returns what a person needs beside the document, once the stage's edit
 	// is in it; what the actions of a stage without edit name. nil stands for none.
 	Files func() ([]File, error)
+}
+
+// CheckBy makes the check of a stage from one of a distro's own type of clusters.
+func CheckBy[C Cluster](check func(after C) error) func(after Cluster) error {
+	return func(after Cluster) error {
+		own, is := after.(C)
+		if !is {
+			return fmt.Errorf("the document would describe another kind of cluster")
+		}
+		return check(own)
+	}
 }
 
 // Preparation is what people do before a stage, with rights that rke-lm neither has

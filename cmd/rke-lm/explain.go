@@ -16,6 +16,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -68,7 +69,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 	result := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}, Errors: []outputs.Problem{}}
 	code, err := e.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
 		if f.distro.Explain == nil {
-			return nil, &failure{code: exitRefused, err: f.doc.Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(f.distro.Name)+" cluster gets what the file says", "read the file, or see the diffs of plan")}
+			return nil, &failure{code: exitcode.Refused, err: f.doc.Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(f.distro.Name)+" cluster gets what the file says", "read the file, or see the diffs of plan")}
 		}
 		if e.diff != "" {
 			return e.compare(f, t)

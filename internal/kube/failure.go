@@ -21,6 +21,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -67,6 +68,14 @@ func (r *refused) RoundTrip(req *http.Request) (*http.Response, error) {
 	f := newFailure(res, res.Body.(*wholeBody).answer)
 	f.outdated = r.tokens.changed(res.Request)
 	return nil, f
+}
+
+// ExitCode is that of a refusal only where the server took nothing by its rules.
+func (f *Failure) ExitCode() int {
+	if f.NotTaken() {
+		return exitcode.Refused
+	}
+	return exitcode.Failed
 }
 
 // noSuchPath is what an API server answers for a group that it does not know.
@@ -177,6 +186,9 @@ func (d *Denied) Error() string {
 	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/permissions.md has the roles"
 }
 
+// ExitCode is that of a refusal.
+func (d *Denied) ExitCode() int { return exitcode.Refused }
+
 // Unreached says that a cluster could not be looked at.
 type Unreached struct {
 	What string
@@ -198,6 +210,9 @@ func (u *Unreached) Error() string {
 	}
 	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
 }
+
+// ExitCode is that of a cluster that could not be looked at.
+func (u *Unreached) ExitCode() int { return exitcode.Failed }
 
 func (u *Unreached) Unwrap() error { return u.Err }
 

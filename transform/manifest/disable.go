@@ -32,7 +32,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 			"The annotation " + markKey + " says so. The right to the lease stays, because a rollback needs it.",
 		Edit:   m.disableEdit,
 		Early:  func() bool { return !m.finished() && !m.on(leaderFlag) },
-		Check:  m.checkDisable,
+		Check:  transform.CheckBy(m.checkDisable),
 		Undo:   m.disableUndo,
 		After:  append(m.rollOut(), m.configurationGone()...),
 		Verify: []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
@@ -112,14 +112,13 @@ func (m *migration) finalTag() string {
 	return ""
 }
 
-func (m *migration) checkDisable(after transform.Cluster) error {
+func (m *migration) checkDisable(after *migration) error {
 	p := promise{flags: []string{leaderFlag, configFlag}, configuration: true, mark: true, release: m.finalTag() != ""}
 	if err := m.check(after, p); err != nil || m.target.KeepLeaderMigration {
 		return err
 	}
-	a := after.(*migration)
-	if !a.finished() {
+	if !after.finished() {
 		return fmt.Errorf("the manifest would not say that the migration is over")
 	}
-	return a.checkLeft()
+	return after.checkLeft()
 }

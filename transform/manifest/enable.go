@@ -74,7 +74,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 		Why: procedure.EnableWhy +
 			" One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
 		Edit:   m.enableEdit,
-		Check:  m.checkEnable,
+		Check:  transform.CheckBy(m.checkEnable),
 		Undo:   m.joinUndo,
 		Before: m.configurationActions(),
 		After:  m.rollOut(),
@@ -101,9 +101,9 @@ func (m *Manifest) isExternal() bool {
 
 // checkEnable requires the flag, and the configuration where the container sees
 // it; nothing else changes.
-func (m *migration) checkEnable(after transform.Cluster) error {
+func (m *migration) checkEnable(after *migration) error {
 	if err := m.check(after, promise{flags: []string{leaderFlag, configFlag}, configuration: true}); err != nil {
 		return err
 	}
-	return after.(*migration).checkJoined()
+	return after.checkJoined()
 }

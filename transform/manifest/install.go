@@ -29,7 +29,7 @@ func (m *migration) installCCM() transform.Stage {
 		SupersededBy: []string{transform.DisableLeaderMigration},
 		Prepare:      m.preparation(),
 		Edit:         m.installEdit,
-		Check:        m.checkInstall,
+		Check:        transform.CheckBy(m.checkInstall),
 		Undo:         m.joinUndo,
 		Before:       m.configurationActions(),
 		After:        m.rollOut(),
@@ -57,9 +57,9 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	return e, m.join(e)
 }
 
-func (m *migration) checkInstall(after transform.Cluster) error {
+func (m *migration) checkInstall(after *migration) error {
 	if err := m.check(after, promise{flags: []string{leaderFlag, configFlag}, configuration: true}); err != nil {
 		return err
 	}
-	return after.(*migration).checkJoined()
+	return after.checkJoined()
 }

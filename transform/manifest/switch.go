@@ -37,7 +37,7 @@ func (m *migration) switchToExternal() transform.Stage {
 			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
-		Check:   m.checkSwitch,
+		Check:   transform.CheckBy(m.checkSwitch),
 		Undo:    m.switchUndo,
 		Before:  m.switchBefore(),
 		After:   m.switchAfter(),
@@ -133,7 +133,7 @@ func (m *migration) withoutIPAM() (value string, changes bool) {
 
 // checkSwitch requires an external manager without anything of the migration, and
 // nothing else changed.
-func (m *migration) checkSwitch(after transform.Cluster) error {
+func (m *migration) checkSwitch(after *migration) error {
 	p := promise{flags: []string{providerFlag, leaderFlag, configFlag}, configuration: true, release: m.move().Planned(), server: true}
 	if m.target.NodeIPAM {
 		p.flags = append(p.flags, controllersFlag)
@@ -141,15 +141,14 @@ func (m *migration) checkSwitch(after transform.Cluster) error {
 	if err := m.check(after, p); err != nil {
 		return err
 	}
-	a := after.(*migration)
-	if !a.isExternal() {
+	if !after.isExternal() {
 		return fmt.Errorf("%s would not be external", m.Component)
 	}
-	if s, _ := a.serverProvider(); s.Value == inTree {
+	if s, _ := after.serverProvider(); s.Value == inTree {
 		return fmt.Errorf("kubeadm would write an in-tree kube-apiserver again")
 	}
-	if _, left := a.withoutIPAM(); left {
+	if _, left := after.withoutIPAM(); left {
 		return fmt.Errorf("%s would still run %s", m.Component, nodeIPAM)
 	}
-	return a.checkLeft()
+	return after.checkLeft()
 }

@@ -26,7 +26,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
-		Rules:     transform.RulesOf(rules()),
+		Rules:     transform.RulesOf(ruleTable()),
 	}
 }
 

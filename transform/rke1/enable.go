@@ -19,7 +19,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 		Name:      transform.EnableLeaderMigration,
 		Why:       procedure.EnableWhy + m.configWhy() + " RKE restarts it on one control plane after the other.",
 		Edit:      m.enableEdit,
-		Check:     m.checkEnable,
+		Check:     transform.CheckBy(m.checkEnable),
 		Undo:      m.enableUndo,
 		Before:    m.enableActions(),
 		After:     []transform.Action{m.taken()},
@@ -65,16 +65,16 @@ const (
 	configsWay = "services.kubeController.extraArgsArray." + configFlag
 )
 
-func (m *migration) checkEnable(after transform.Cluster) error {
+func (m *migration) checkEnable(after *migration) error {
 	err := m.check(after, func(way string, before, now any) bool {
 		return way == flagWay || way == flagsWay || way == configWay && m.configured() && before == nil && now == managerConfig
 	})
-	switch a := after.(*migration); {
+	switch {
 	case err != nil:
 		return err
-	case !a.migrates():
+	case !after.migrates():
 		return fmt.Errorf("kube-controller-manager would not get %s", leaderFlag)
-	case a.lacksConfig():
+	case after.lacksConfig():
 		return fmt.Errorf("kube-controller-manager would not get %s", configFlag)
 	}
 	return nil

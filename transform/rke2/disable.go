@@ -24,7 +24,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		Edit:      m.disableEdit,
 		Early:     func() bool { return !m.isExternal() || m.lacksManager() },
 		NotInFile: m.lacksManager,
-		Check:     m.checkDisable,
+		Check:     transform.CheckBy(m.checkDisable),
 		Undo:      m.disableUndo,
 	}
 	if m.lacksManager() {
@@ -77,14 +77,14 @@ func (m *migration) finalTag(chart ccm.Chart) string {
 	return ccm.DefaultTag(Name, m.minor())
 }
 
-func (m *migration) checkDisable(after transform.Cluster) error {
+func (m *migration) checkDisable(after *migration) error {
 	if err := m.check(after, unchanged); err != nil {
 		return err
 	}
-	if w, found := after.(*migration).workload(); found && !m.target.KeepLeaderMigration {
+	if w, found := after.workload(); found && !m.target.KeepLeaderMigration {
 		return checkWorkload(w, false)
 	}
-	chart, found, err := after.(*migration).chart()
+	chart, found, err := after.chart()
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ package rke2
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -42,8 +42,7 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 			break
 		}
 	}
-	said := ruleset.SaidOfNotInFile
-	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix+"; or add the chart with "+addsChart())}
+	return rules.CCMNotInFile.At(at, "or add the chart with "+addsChart())
 }
 
 func addsChart() string { return shell.Line("rke-lm apply --stage %s", transform.InstallCCM) }

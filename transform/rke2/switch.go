@@ -25,7 +25,7 @@ func (m *migration) switchToExternal() transform.Stage {
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
 		Prepare:   m.credentials(),
 		Edit:      m.switchEdit,
-		Check:     m.checkSwitch,
+		Check:     transform.CheckBy(m.checkSwitch),
 		Undo:      m.switchUndo,
 		Before:    procedure.BeforeSwitch(m.target),
 		After:     []transform.Action{m.settled()},
@@ -230,22 +230,21 @@ func (m *migration) hides(l Layer, key string) bool {
 
 // checkSwitch requires, for every class: the components are external, the stub
 // is off, the flag is gone, and nothing else changed.
-func (m *migration) checkSwitch(after transform.Cluster) error {
+func (m *migration) checkSwitch(after *migration) error {
 	if err := m.check(after, m.switched); err != nil {
 		return err
 	}
-	a := after.(*migration)
 	if m.endState() == transform.EndStateOverride {
-		for _, class := range a.Classes {
-			if a.Effective(class).provider(kubeletArgs) != external {
+		for _, class := range after.Classes {
+			if after.Effective(class).provider(kubeletArgs) != external {
 				return fmt.Errorf("the kubelet on machines of class %s would not be external", class.Name)
 			}
 		}
 	}
-	return a.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
+	return after.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
 		list := args.Of(c[managerArgs].Value)
-		return len(args.Without(list, a.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
-			return c.provider(key) == inTree && a.knowsProvider(key)
+		return len(args.Without(list, after.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
+			return c.provider(key) == inTree && after.knowsProvider(key)
 		})
 	})
 }
