@@ -32,6 +32,7 @@ func Distro() transform.Distro {
 		Explain:   explain,
 		Deliver:   deliver,
 		Rules:     transform.RulesOf(ruleTable()),
+		Live:      transform.Live{Machines: transform.NoMachines, Roles: transform.NoRoles},
 	}
 }
 
