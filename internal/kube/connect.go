@@ -108,11 +108,11 @@ func newClient(config *rest.Config, c Connection, b bounds) (*Client, error) {
 	if err != nil { // its text quotes the address, which may hold a password
 		return nil, fmt.Errorf("%w: the server's address is no URL; correct it", ErrConfig)
 	}
-	shared, err := rest.HTTPClientFor(config)
+	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; check the certificates and the credentials that are named", ErrConfig, err)
 	}
-	return over(shared.Transport, strings.TrimSuffix(base.String(), "/"), config, c, b)
+	return over(transport, strings.TrimSuffix(base.String(), "/"), config, c, b)
 }
 
 // over makes a client of connections that are there.

@@ -112,6 +112,15 @@ func TestTheAuthorityThatIsGivenIsTrustedInPlaceOfTheKubeconfigs(t *testing.T) {
 	})
 }
 
+// kubectl proxy listens so, and needs nothing that client-go would make connections for.
+func TestAServerWithoutTLSAndCredentialsIsReached(t *testing.T) {
+	c, err := Connect(Connection{Kubeconfig: file(t, "config", `{apiVersion: v1, kind: Config, current-context: a,
+contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "http://127.0.0.1:8001"}}]}`)})
+	if err != nil || c.transport == nil || c.Address() != "http://127.0.0.1:8001" {
+		t.Errorf("%v: no connections to %s", err, c.Address())
+	}
+}
+
 // Whoever a server sends on to is not shown the token.
 func TestARedirectIsNotFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // Rancher answers 403 and nothing else; an API server always gives a reason.
@@ -76,6 +78,22 @@ func TestWhatTheNetworkSaysIsSaidWithTheAddress(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestARefusalHasItsOwnExitCode(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want exitcode.Code
+	}{
+		{&Failure{Code: http.StatusForbidden, by: byAdmission}, exitcode.Refused},
+		{&Failure{Code: http.StatusInternalServerError}, exitcode.Failed},
+		{&Denied{}, exitcode.Refused},
+		{&Unreached{Err: errors.New("EOF")}, exitcode.Failed},
+	} {
+		if got := exitcode.Of(c.err); got != int(c.want) {
+			t.Errorf("%T is %d, not %d", c.err, got, c.want)
+		}
+	}
 }
 
 func TestErrorsOfSeveralRequestsAreOne(t *testing.T) {

@@ -126,8 +126,16 @@ func TestARequestIsMadeAgainWithItsWholeBody(t *testing.T) {
 
 func TestAPageInThePlaceOfAnAnswerIsTriedAgainForAFewSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, asked := script(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>one moment</html>")) })
+		asked := new(int)
+		client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			*asked++
+			w.Write([]byte("<html>one moment</html>"))
+		})
 		client.retry.allowed = time.Hour
+		if err := client.Read(t.Context(), get, func(Answer) error { return errors.New("it is no version") }); err == nil || !strings.HasPrefix(err.Error(), "get nodes: it is no version; check the network") {
+			t.Error(err)
+		}
+		*asked = 0
 		a, err := client.Object(t.Context(), get, "Node")
 		if err == nil || !strings.HasPrefix(err.Error(), "get nodes: the answer is no Node of Kubernetes") || *asked < 5 || len(a.Body) > 0 {
 			t.Errorf("asked %d times: %q %v", *asked, a.Body, err)
