@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -125,7 +126,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Pl
 			return nil, err
 		}
 		// The usual form may be another one, and so may the place of the flag.
-		if undone != nil && !usual && file.Stage.Name != transform.SwitchToExternal && !d.SameSpec(undone, step.Before) {
+		if undone != nil && !usual && file.Stage.Name != stages.SwitchToExternal && !d.SameSpec(undone, step.Before) {
 			return nil, errors.New("taken back it is another object")
 		}
 	}

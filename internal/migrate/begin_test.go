@@ -6,20 +6,14 @@ package migrate_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestThereIsNoRollbackFrom127(t *testing.T) {
@@ -49,56 +43,6 @@ func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
 	})
 }
 
-// deny lets the cluster deny reads whose path ends so, as its authorizer does.
-func (w *world) deny(denied func(path string) bool) {
-	w.API.Do(func() {
-		w.API.Fault = func(r *http.Request) apitest.Fault {
-			if r.Method != http.MethodGet || !denied(r.URL.Path) {
-				return apitest.Fault{}
-			}
-			return apitest.Fault{Status: http.StatusForbidden, Body: `{"kind":"Status","apiVersion":"v1","code":403,"message":"it is forbidden: User \"u\" cannot list it"}`}
-		}
-	})
-}
-
-// What a run goes on without is neither asked for by its preflight, nor waited for.
-func TestAMigrationNeedsNoMoreThanItsRights(t *testing.T) {
-	for name, c := range map[string]struct {
-		right  string
-		denied func(path string) bool
-	}{
-		"no Events":              {"list events", func(path string) bool { return strings.HasSuffix(path, "/events") }},
-		"pods of kube-system":    {"list pods of all namespaces", func(path string) bool { return path == "/api/v1/pods" }},
-		"no workloads of others": {"list daemonsets of all namespaces", func(path string) bool { return path == "/apis/apps/v1/daemonsets" }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				took := func(missing bool) time.Duration {
-					w := rke2World(t)
-					w.API.Services = append(w.API.Services, corev1.Service{
-						ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", CreationTimestamp: metav1.Now()},
-						Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer},
-					})
-					if missing {
-						w.Rancher.Denied[c.right] = true
-						w.deny(c.denied)
-					}
-					start := time.Now()
-					o := w.run(t, "one", logged(t))
-					o.Until = transform.EnableLeaderMigration
-					if err := migrate.Forward(t.Context(), o); err != nil {
-						t.Fatal(err)
-					}
-					return time.Since(start)
-				}
-				if with, without := took(false), took(true); without > with+time.Second {
-					t.Errorf("%s, and %s without the right", with, without)
-				}
-			})
-		})
-	}
-}
-
 func TestAMigrationDoesNotBeginOnAClusterThatIsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
@@ -124,7 +68,7 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 		}
 		r := w.run(t, "two", logged(t))
 		r.Accept = []string{"provider-id-missing"}
-		r.Until = transform.GrantMigrationLease
+		r.Until = stages.GrantMigrationLease
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Error(err)
 		}
@@ -142,7 +86,7 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 		}
 		r = w.run(t, "two", logged(t))
 		r.Planner.Target.EndState = ""
-		r.Until = transform.InstallCCM
+		r.Until = stages.InstallCCM
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Errorf("stages before it: %v", err)
 		}
@@ -153,7 +97,7 @@ func TestWhoDeclinesAStageIsToldWhereTheClusterStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
-		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != transform.SwitchToExternal, nil }
+		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != stages.SwitchToExternal, nil }
 		err := migrate.Forward(t.Context(), r)
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the cloud-controller-manager waits for the migration lease") {
 			t.Errorf("%v", err)
