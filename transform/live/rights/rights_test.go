@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
-	rke2 := Subject{Distro: "rke2", Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
-	rke1 := Subject{Distro: "rke1", Home: "c-abcde", Name: "c-abcde", ID: "c-abcde"}
+	rke2 := Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
+	rke1 := Subject{Kind: transform.Management, Home: "c-abcde", Name: "c-abcde", ID: "c-abcde"}
 	cordoned := rke2
 	cordoned.When = []string{Cordon}
 	for _, c := range []struct {
@@ -33,11 +35,11 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 		said := fmt.Sprint(Needed(c.verb, c.of))
 		for _, want := range c.has {
 			if !strings.Contains(said, want) {
-				t.Errorf("%s of %s lacks %q: %s", c.verb, c.of.Distro, want, said)
+				t.Errorf("%s of %s lacks %q: %s", c.verb, c.of.Kind.Group, want, said)
 			}
 		}
 		if strings.Contains(said, c.not) {
-			t.Errorf("%s of %s needs %q: %s", c.verb, c.of.Distro, c.not, said)
+			t.Errorf("%s of %s needs %q: %s", c.verb, c.of.Kind.Group, c.not, said)
 		}
 	}
 }
@@ -51,7 +53,7 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 			if r.Optional {
 				continue
 			}
-			if len(Needed(verb, Subject{Distro: "rke2"})) == 0 {
+			if len(Needed(verb, Subject{Kind: transform.Provisioning})) == 0 {
 				t.Errorf("%s needs nothing", verb)
 			}
 		}
@@ -61,14 +63,14 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 // A run begins without what it goes on without.
 func TestWhatIsOptionalIsNotNeeded(t *testing.T) {
 	for _, verb := range []string{"verify", "migrate", "rollback"} {
-		if needed := fmt.Sprint(Needed(verb, Subject{Distro: "rke2", ID: "c-m-abcdefgh"})); strings.Contains(needed, "list events") {
+		if needed := fmt.Sprint(Needed(verb, Subject{Kind: transform.Provisioning, ID: "c-m-abcdefgh"})); strings.Contains(needed, "list events") {
 			t.Errorf("%s needs %s", verb, needed)
 		}
 	}
 }
 
 func TestARightInOneNamespaceIsWiderInAll(t *testing.T) {
-	of := Subject{Distro: "rke2", Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
+	of := Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
 	wide := fmt.Sprint(Wide("migrate", of))
 	if want := "[list pods of the cluster c-m-abcdefgh list daemonsets.apps of the cluster c-m-abcdefgh list deployments.apps of the cluster c-m-abcdefgh]"; wide != want {
 		t.Error(wide)
@@ -85,7 +87,7 @@ func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
 }
 
 func TestARightOfTwoRowsIsAskedForOnce(t *testing.T) {
-	needed := Needed("migrate", Subject{Distro: "rke2", Home: "fleet-default", Name: "orchard", When: []string{CloudConfig}})
+	needed := Needed("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", When: []string{CloudConfig}})
 	n := 0
 	for _, r := range needed {
 		if r.String() == "get secrets in fleet-default" {
