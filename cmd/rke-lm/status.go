@@ -214,7 +214,7 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 	if err != nil {
 		return troubled(t.name, err)
 	}
-	outline := verify.Outlined(o)
+	outline := verify.Outlined(o, distros())
 	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
 	v := verify.Evaluate(o, verify.Choice{})
 	count(&out, v.Findings)

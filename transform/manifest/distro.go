@@ -32,7 +32,16 @@ func Distro() transform.Distro {
 		Explain:   explain,
 		Deliver:   deliver,
 		Rules:     transform.RulesOf(ruleTable()),
-		Live:      transform.Live{Machines: transform.NoMachines, Roles: transform.NoRoles},
+		Live:      live(),
+	}
+}
+
+// live is of clusters that no Rancher describes.
+func live() transform.Live {
+	return transform.Live{
+		Machines: transform.NoMachines,
+		Roles:    transform.NoRoles,
+		Shows:    func(t transform.Traits) bool { return t.ManagerPods },
 	}
 }
 
