@@ -19,7 +19,7 @@ import (
 func (r *run) check(ctx context.Context, c stages.Check) error {
 	choice := verify.Choice{Check: c, Version: r.Planner.Target.Version, Accept: r.Accept}
 	var twice time.Time // since when two owners are seen
-	told := false       // what is to be done, which a way back may need at once
+	told := false       // whether the findings were shown, which a rollback may need at once
 	err := r.waiter.await(ctx, func(ctx context.Context) (look, error) {
 		seen, err := r.cluster.observer.Settled(ctx, func(o *observed) bool { return verify.Unsettled(o, choice) }, r.Interval/4)
 		if err != nil {

@@ -38,7 +38,7 @@ type write struct {
 }
 
 // grace is for how long a request goes on that was under way when the run was told
-// to end: an answer that nobody waits for tells nothing.
+// to end: without its answer it is not known what was written.
 const grace = 20 * time.Second
 
 // writer makes the writes of a run.
@@ -114,7 +114,7 @@ func outcome(err error) string {
 		return resultDone
 	case errors.As(err, &lost):
 		return resultUnknown
-	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && (refused.Status/100 == 4 || refused.NotTaken()):
+	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && (refused.Code/100 == 4 || refused.NotTaken()):
 		return resultFailed
 	}
 	return resultUnknown
