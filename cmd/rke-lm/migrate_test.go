@@ -76,7 +76,7 @@ func TestARunThatStopsSaysTheCommandsToGoOnAndBack(t *testing.T) {
 				t.Errorf("%s\nlacks %s", said, want)
 			}
 		}
-		if _, back, _ := strings.Cut(said, "to go back"); strings.Contains(back, "until") {
+		if _, back, _ := strings.Cut(said, "Kubernetes 1.27 and later have no in-tree provider to roll back to"); strings.Contains(back, "until") {
 			t.Errorf("%s", back)
 		}
 	})

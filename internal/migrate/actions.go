@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ByHand says that a stage has a command that rke-lm does not run.
@@ -33,12 +34,12 @@ func (r *run) actions(ctx context.Context, t route.Transition, list []transform.
 }
 
 // action carries an action out: what changes something is done, what is waited for is
-// waited for. What is only looked at is part of the check behind the stage.
+// waited for. What is only looked at is part of the check after the stage.
 func (r *run) action(ctx context.Context, t route.Transition, a transform.Action) error {
 	switch a := a.(type) {
 	case transform.ClusterSettled, transform.ClusterUpdated:
 		return r.settle(ctx)
-	case transform.RolloutDone, transform.Desired, transform.LeaseHolder, transform.MayLock, transform.ProviderIDs:
+	case stages.Look:
 		return nil
 	case transform.Gone:
 		return r.gone(ctx, a)

@@ -15,8 +15,8 @@ const (
 
 // The phases of an entry.
 const (
-	intent = "intent" // before the act
-	result = "result" // behind it
+	Intent = "intent" // before the act
+	Result = "result" // after it
 )
 
 // The results of acts.
@@ -24,7 +24,7 @@ const (
 	resultDone    = "done"
 	resultFailed  = "failed"  // nothing was written
 	resultUnknown = "unknown" // it is not known whether it was written
-	// A run that was killed behind an intent leaves no result. The next run looks.
+	// A run that was killed after an intent leaves no result. The next run looks.
 	foundDone    = "found-done"
 	foundNotDone = "found-not-done"
 	foundUnknown = "found-unknown"

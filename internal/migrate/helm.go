@@ -47,7 +47,7 @@ func (h helm) upgrade(ctx context.Context, t route.Transition, a transform.HelmU
 func (h helm) uninstall(ctx context.Context, t route.Transition, a transform.HelmUninstall) error {
 	records, err := h.cluster.records(ctx, a.Namespace, a.Release)
 	if err == nil {
-		err = h.ours(ctx, unfinished(records))
+		err = h.onlyOwn(ctx, unfinished(records))
 	}
 	if err != nil || len(records) == 0 {
 		return err
@@ -65,7 +65,7 @@ type helmCall struct {
 }
 
 // run runs the command of an action in a private folder, which holds the files that
-// it names and the kubeconfig of the cluster. The folder goes on every way out.
+// it names and the kubeconfig of the cluster. The folder is removed however it ends.
 func (h helm) run(ctx context.Context, t route.Transition, a transform.Action, c helmCall) error {
 	program, err := exec.LookPath("helm")
 	if err != nil {

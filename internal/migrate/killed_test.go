@@ -75,7 +75,7 @@ func patched(t *testing.T, log []migrate.Entry) {
 	t.Helper()
 	acts := map[string]bool{}
 	for _, e := range log {
-		if e.Phase == "result" && (e.Result == "done" || e.Result == "found-done") {
+		if e.Phase == migrate.Result && (e.Result == "done" || e.Result == "found-done") {
 			acts[e.Act+" "+e.Stage] = true
 		}
 	}

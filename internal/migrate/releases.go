@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -34,7 +35,7 @@ const recordPrefix = "sh.helm.release.v1."
 
 // records lists what helm keeps of a release, by revision.
 func (c *cluster) records(ctx context.Context, namespace, release string) ([]record, error) {
-	q := kube.Resource{What: "list secrets in " + namespace, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets", Kind: "SecretList", Query: url.Values{"labelSelector": {"owner=helm,name=" + release}}}
+	q := kube.Resource{What: "list secrets in " + namespace, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets", Kind: "SecretList", Options: metav1.ListOptions{LabelSelector: "owner=helm,name=" + release}}
 	list, err := kube.Collect(ctx, c.observer.Client, q, func(l *corev1.SecretList, kept []record) []record {
 		for i := range l.Items {
 			kept = append(kept, recordOf(&l.Items[i], release))
@@ -60,14 +61,14 @@ func nextRecord(release string, records []record) string {
 }
 
 // unfinished are the records of helms that are at work, or were killed: helm lets
-// nobody else begin while there is one.
+// no other one begin while there is one.
 func unfinished(records []record) []record {
 	return slices.DeleteFunc(slices.Clone(records), func(k record) bool {
 		return !strings.HasPrefix(k.Status, "pending-") && k.Status != "uninstalling"
 	})
 }
 
-// Busy says that somebody else's helm is at work on a release, or was killed.
+// Busy says that a helm that is not the run's is at work on a release, or was killed.
 type Busy struct{ Record record }
 
 func (b *Busy) Error() string {

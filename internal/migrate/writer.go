@@ -38,7 +38,7 @@ type write struct {
 }
 
 // grace is for how long a request goes on that was under way when the run was told
-// to end: an answer that nobody waits for tells nothing.
+// to end: without its answer it is not known what was written.
 const grace = 20 * time.Second
 
 // writer makes the writes of a run.
@@ -63,7 +63,7 @@ func (w *writer) write(ctx context.Context, c write) error {
 	}
 	e := newEntry(Entry{
 		ID: uuid.NewString(), Run: w.lock.identity, Who: w.user, Cluster: w.cluster.ref(), Verb: w.verb, Stage: w.progress.stage,
-		Act: c.act, Object: c.object, Digest: c.digest, Phase: intent,
+		Act: c.act, Object: c.object, Digest: c.digest, Phase: Intent,
 	})
 	if err := w.audit.add(e); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (w *writer) write(ctx context.Context, c write) error {
 // conclude writes the result of an act, into the log and as an Event.
 func (w *writer) conclude(ctx context.Context, e Entry) error {
 	e = newEntry(e)
-	e.Phase = result
+	e.Phase = Result
 	err := w.audit.add(e)
 	w.event(ctx, e)
 	return err
@@ -114,7 +114,7 @@ func outcome(err error) string {
 		return resultDone
 	case errors.As(err, &lost):
 		return resultUnknown
-	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && (refused.Status/100 == 4 || refused.NotTaken()):
+	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && (refused.Code/100 == 4 || refused.NotTaken()):
 		return resultFailed
 	}
 	return resultUnknown

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Runbook is a plan that a person can follow alone.
@@ -88,7 +88,7 @@ func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage, b
 }
 
 func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage, before string) {
-	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Undo later stages first. "+procedure.BackGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
+	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Undo later stages first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
 	if r.Live != "" {
 		return
 	}

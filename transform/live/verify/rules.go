@@ -22,14 +22,16 @@ type rule struct {
 	needed func(*evaluation) bool
 }
 
+// always are all stages; the others are those after which something has to hold.
 var (
-	always         = stages.Names()
-	flagOn         = always[1:] // from enable-leader-migration on
-	chartOn        = always[2:]
-	underLease     = always[1:6] // from enable-leader-migration to uncordon-control-plane
-	initialised    = always[4:]  // from switch-to-external on
-	managersChange = []string{stages.EnableLeaderMigration, stages.SwitchToExternal, stages.DisableLeaderMigration}
-	released       = append(always[:3:3], always[5:]...) // while nothing has to be cordoned
+	always      = stages.Names()
+	lockable    = stages.Where(func(c stages.Check) bool { return c.Granted && c.Lease == stages.Anybody })
+	flagOn      = stages.Where(func(c stages.Check) bool { return c.Lease != stages.Anybody })
+	underLease  = stages.Where(func(c stages.Check) bool { return c.Lease.Needed() })
+	managerRuns = stages.Where(func(c stages.Check) bool { return c.Manager })
+	handedOver  = stages.Where(func(c stages.Check) bool { return c.External })
+	released    = stages.Where(func(c stages.Check) bool { return c.Released })
+	uncordoned  = stages.Where(func(c stages.Check) bool { return !c.Cordoned })
 )
 
 // Rules are the rules of live clusters, for the documentation.
@@ -47,29 +49,30 @@ func checked() []transform.Checked[*evaluation] {
 // liveRules is the one table of them.
 func liveRules() []rule {
 	return []rule{
-		live(rules.CCMArgsUnsafe.ID, transform.Error, chartOn, (*evaluation).ccmArgsUnsafe, anyArguments, nil, "With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr."),
+		live(rules.CCMArgsUnsafe.ID, transform.Error, managerRuns, (*evaluation).ccmArgsUnsafe, anyArguments, nil, "With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr."),
 		live("cluster-not-settled", transform.Error, always, (*evaluation).clusterNotSettled, ranchers, nil, "On Rancher's own cluster: Rancher or a machine has not applied the last change of a cluster."),
-		live("cordon-left", transform.Error, released, (*evaluation).cordonLeft, seen(observation.Nodes), []string{stages.UncordonControlPlane}, "A node that rke-lm cordoned is still cordoned."),
-		live("daemonset-empty", transform.Error, chartOn, (*evaluation).daemonSetEmpty, anyManager, chartOn, "The DaemonSet of the cloud-controller-manager has no desired pods, or fewer or more than there are control planes, or not all are ready. A rollout of no pods is reported as complete."),
-		live("daemonset-restarting", transform.Error, chartOn, (*evaluation).daemonSetRestarting, seen(observation.Pods), nil, "A cloud-controller-manager restarted after it acquired the migration lease or its own, or restarts repeatedly. A warning if a process on another machine holds the lease: the clocks of two machines can differ."),
+		live("cordon-left", transform.Error, uncordoned, (*evaluation).cordonLeft, seen(observation.Nodes), released, "A node that rke-lm cordoned is still cordoned."),
+		live("daemonset-empty", transform.Error, managerRuns, (*evaluation).daemonSetEmpty, anyManager, managerRuns, "The DaemonSet of the cloud-controller-manager has no desired pods, or fewer or more than there are control planes, or not all are ready. A rollout of no pods is reported as complete."),
+		live("daemonset-restarting", transform.Error, managerRuns, (*evaluation).daemonSetRestarting, seen(observation.Pods), nil, "A cloud-controller-manager restarted after it acquired the migration lease or its own, or restarts repeatedly. A warning if a process on another machine holds the lease: the clocks of two machines can differ."),
 		live("ecr-credentials", transform.Warning, always, (*evaluation).ecrCredentials, seen(observation.Nodes), nil, "With --target-version 1.27 or later: nodes have images from ECR, for which the kubelet then has no credentials of its own."),
 		live("in-tree-volumes", transform.Error, always, (*evaluation).inTreeVolumes, seen(observation.Nodes, observation.Volumes, observation.StorageClasses, observation.CSINodes), nil, "EBS volumes or storage classes are in-tree, and a node has no EBS CSI driver: no component attaches them after the switch."),
-		handed(live("leader-missing", transform.Error, chartOn, (*evaluation).leaderMissing, leaderUnseen, initialised, "No cloud-controller-manager is the leader: its own lease does not exist, was not renewed for 30 seconds, or no holder keeps it; or, with an external kube-controller-manager, there is no cloud-controller-manager or not all cloud controllers run. Also without --stage. Not checked if one observation does not show it.")),
+		handed(live("leader-missing", transform.Error, managerRuns, (*evaluation).leaderMissing, leaderUnseen, handedOver, "No cloud-controller-manager is the leader: its own lease does not exist, was not renewed for 30 seconds, or no holder keeps it; or, with an external kube-controller-manager, there is no cloud-controller-manager or not all cloud controllers run. Also without --stage. Not checked if one observation does not show it.")),
 		live("lease-ownerless", transform.Error, flagOn, (*evaluation).leaseOwnerless, seen(observation.Leases, observation.Pods), underLease, "Leader migration is enabled, and the migration lease does not exist, is held by neither manager, or its holder has not been alive for more than 30 seconds. A warning if one observation does not show it."),
-		live("lease-rbac-missing", transform.Error, always, (*evaluation).leaseRBACMissing, reviews, always[:1], "A manager has no permission on the migration lease, or the cloud-controller-manager has none on its own lease."),
-		live("lease-wrong-owner", transform.Error, always[1:], (*evaluation).leaseWrongOwner, seen(observation.Leases), underLease, "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing."),
+		live("lease-rbac-missing", transform.Error, always, (*evaluation).leaseRBACMissing, reviews, lockable, "A manager has no permission on the migration lease, or the cloud-controller-manager has none on its own lease."),
+		live("lease-wrong-owner", transform.Error, flagOn, (*evaluation).leaseWrongOwner, seen(observation.Leases), underLease, "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing."),
 		live("load-balancer-changed", transform.Warning, always, (*evaluation).loadBalancerChanged, compared(observation.Services), nil, "A Service has another load balancer than in the snapshot."),
 		live(LoadBalancerPending, transform.Error, always, (*evaluation).loadBalancerPending, clocked, nil, "A Service of type LoadBalancer has had none for 5 minutes, by the API server's clock, and its Events show the cause. A warning before the switch, because the migration has not changed anything for it yet, and if it had none in the snapshot either. Services of another controller are ignored: those with a loadBalancerClass, and those of the AWS Load Balancer Controller."),
 		live("node-new", transform.Error, always, (*evaluation).nodeNew, compared(observation.Nodes), nil, "A Node is not in the snapshot."),
 		live("node-not-ready", transform.Error, always, (*evaluation).nodeNotReady, conditions, nil, "The condition Ready of a Node is not True, and the Node is a control plane or was ready in the snapshot. A warning for any other Node."),
 		live("node-renamed", transform.Error, always, (*evaluation).nodeRenamed, compared(observation.Nodes), nil, "A Node has another name, UID or provider ID than in the snapshot."),
-		live("node-uninitialized", transform.Error, always, (*evaluation).nodeUninitialized, seen(observation.Nodes), initialised, "A Node has the taint for uninitialized nodes, or lacks the labels from the initialization."),
+		live("node-uninitialized", transform.Error, always, (*evaluation).nodeUninitialized, seen(observation.Nodes), handedOver, "A Node has the taint for uninitialized nodes, or lacks the labels from the initialization."),
 		live("provider-id-duplicate", transform.Error, always, (*evaluation).providerIDDuplicate, seen(observation.Nodes), nil, "Two Nodes have the same instance."),
 		live("provider-id-foreign", transform.Error, always, (*evaluation).providerIDForeign, seen(observation.Nodes), nil, "A provider ID is not one of AWS, such as rke2:// of RKE2's own stub."),
 		live("provider-id-malformed", transform.Error, always, (*evaluation).providerIDMalformed, seen(observation.Nodes), nil, "A provider ID is not of the form aws:///ZONE/INSTANCE, or its instance ID is not one of EC2."),
-		live("provider-id-missing", transform.Error, always, (*evaluation).providerIDMissing, seen(observation.Nodes), initialised, "A Node has no provider ID."),
+		live("provider-id-missing", transform.Error, always, (*evaluation).providerIDMissing, seen(observation.Nodes), handedOver, "A Node has no provider ID."),
 		live("provider-id-zone-mismatch", transform.Error, always, (*evaluation).providerIDZoneMismatch, seen(observation.Nodes), nil, "The zone in a provider ID is not that of the Node's label."),
-		live("reverted", transform.Warning, always, (*evaluation).reverted, seen(observation.Pods), managersChange, "The result of an applied stage is not visible any more: the cluster was changed."),
+		live("reverted", transform.Warning, always, (*evaluation).reverted, seen(observation.Pods), nil, "The result of an applied stage is not visible any more: the cluster was changed."),
+		live("stage-not-reached", transform.Error, always, (*evaluation).stageNotReached, managersSeen, stages.ShownByPods(), "The arguments of the managers and the holder of the migration lease do not show the result of the stage; or, after a stage was undone, they still show it."),
 		live("two-owners", transform.Error, always, (*evaluation).twoOwners, seen(observation.Pods, observation.Leases), nil, "According to their arguments and leases both managers run the same cloud controllers, or a node runs two static pods of kube-controller-manager: a warning if the two are equal."),
 	}
 }
