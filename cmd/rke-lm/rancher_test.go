@@ -314,7 +314,7 @@ func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 		book, err := os.ReadFile(filepath.Join("plans", "fleet-default", "harbour", "runbook.md"))
-		if err != nil || !strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour\n") || strings.Contains(string(book), "By hand") {
+		if err != nil || !strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour\n") || strings.Contains(string(book), "Manually: ") {
 			t.Errorf("%v\n%s", err, book)
 		}
 		r.Edit(harbourPath, func(o map[string]any) { o["status"].(map[string]any)["ready"] = false })

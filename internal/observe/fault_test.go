@@ -130,7 +130,7 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 			return apitest.Fault{}
 		}},
 		{"a redirect", "list nodes: the API server answers 302", always("/nodes", apitest.Fault{Status: 302})},
-		{"a list that expires before its first page", "list nodes: the API server answers 410: Gone; look at the API server", always("/nodes", apitest.Fault{Status: 410})},
+		{"a list that expires before its first page", "list nodes: the API server answers 410: Gone; check the API server", always("/nodes", apitest.Fault{Status: 410})},
 		{"too many requests for ever", "list nodes: the API server answers 429", always("continue=500", apitest.Fault{Status: 429, RetryAfter: "3600"})},
 		{"a snapshot that a proxy hides", "get configmaps in kube-system: the API server answers 404", always("/configmaps/", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
 		{"Rancher's objects, hidden by a proxy", "get the resources of rke.cattle.io: the API server answers 404", always("/rke.cattle.io/v1", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},

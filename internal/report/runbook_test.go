@@ -32,10 +32,10 @@ func runbook(t *testing.T, target transform.Target, change func(*Runbook)) strin
 func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
 	says(t, runbook(t, transform.Target{EndState: transform.EndStateExternal}, func(*Runbook) {}),
 		"# Runbook: rke2 fleet-default/wharf\n", "planned from `clusters/wharf.yaml:1`", "| 01 | grant-migration-lease | todo |", "(`00-start.yaml`)",
-		"## 01 grant-migration-lease\n\n**Why.** ", "**What changes.** `01.diff` shows it; `01.yaml` is the document afterwards", "- line ",
-		"**Do.**\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: replace the document with `01.yaml` in the place of the document.",
-		"**Undo.** Later stages come first.", "rke-lm apply --plan plans/wharf --undo grant-migration-lease clusters/wharf.yaml", "Manually: replace the document with `00-start.yaml`. Then apply the file as before.",
-		"## 02 enable-leader-migration", "Manually: replace the document with `01.yaml` in the place of the document.",
+		"## 01 grant-migration-lease\n\n**Why.** ", "**What changes.** `01.diff` has the diff; `01.yaml` is the document afterwards", "- line ",
+		"**Do.**\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: replace the document with `01.yaml`.",
+		"**Undo.** Undo later stages first.", "rke-lm apply --plan plans/wharf --undo grant-migration-lease clusters/wharf.yaml", "Manually: replace the document with `00-start.yaml`. Then apply the file as before.",
+		"## 02 enable-leader-migration", "Manually: replace the document with `01.yaml`.",
 		"**Prepare in AWS, if missing.**", "## 04 cordon-control-plane", "Nothing in the document.", "## 08 verify-provider-ids", "**Do.**\n\n", "kubectl get nodes")
 }
 

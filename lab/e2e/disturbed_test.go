@@ -176,7 +176,7 @@ func (c *managed) notReady() {
 	}
 	says(corev1.ConditionFalse)
 	c.during(func(e report.RunEvent) bool {
-		return e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is not ready")
+		return e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is NotReady")
 	}, func() { says(corev1.ConditionTrue) }, []int{0})
 }
 
