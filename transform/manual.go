@@ -134,15 +134,15 @@ func (s PlannedStage) manual() SavedStage {
 	return kept
 }
 
-// Passed lists what somebody has to do by hand around the moves.
-func (s Saved) Passed(moves []SavedStep, c Choice) []Manual {
-	return manuals(s.Stages).passed(moved(moves), c)
+// Passed lists what somebody has to do by hand around the steps.
+func (s Saved) Passed(steps []SavedStep, c Choice) []Manual {
+	return manuals(s.Stages).passed(savedNames(steps), c)
 }
 
-func moved(moves []SavedStep) []string {
+func savedNames(steps []SavedStep) []string {
 	var names []string
-	for _, m := range moves {
-		names = append(names, m.Stage.Name)
+	for _, s := range steps {
+		names = append(names, s.Stage.Name)
 	}
 	return names
 }

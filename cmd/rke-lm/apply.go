@@ -172,15 +172,20 @@ func (a *applyOptions) cluster(f found, t transform.Target) (func() error, error
 		return nil, err
 	}
 	var said, diff bytes.Buffer
-	part, note, err := a.part(f, t, &said, &diff)
+	parts, note, err := a.changed(f, t, &said, &diff)
 	return func() error {
 		a.err.Write(said.Bytes())
 		a.out.Write(diff.Bytes())
-		if part == nil {
+		if len(parts) == 0 {
 			return nil
 		}
 		a.notes = append(a.notes, note)
-		return a.parts.Add(*part)
+		for _, p := range parts {
+			if err := a.parts.Add(p); err != nil {
+				return err
+			}
+		}
+		return nil
 	}, err
 }
 
@@ -189,7 +194,7 @@ type turn struct {
 	stage    string
 	blocked  bool
 	findings []transform.Finding
-	after    *yamledit.Document
+	after    []*yamledit.Document
 }
 
 // turns returns what is to be done to a cluster, and what somebody does by hand
@@ -202,14 +207,14 @@ func (a *applyOptions) turns(f found, t transform.Target) ([]turn, []transform.M
 		turns, err := undoTurns(f, t, a.undo, a.choice.Through)
 		return turns, nil, err
 	}
-	p, err := transform.BuildFor(f.distro, f.doc, t, a.choice)
+	p, err := transform.BuildFor(f.distro, f.docs, t, a.choice)
 	if err != nil {
 		return nil, nil, err
 	}
 	steps, err := p.Choose(a.choice)
 	var turns []turn
 	for _, s := range steps {
-		turns = append(turns, turn{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After})
+		turns = append(turns, turn{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
 	}
 	if err == nil && len(turns) > 0 {
 		err = a.lasting(f, t, turns)
@@ -230,26 +235,32 @@ func (a *applyOptions) lasting(f found, t transform.Target, turns []turn) error 
 	return transform.Lasting(f.distro, turns[len(turns)-1].after, t, stages)
 }
 
-// part returns the part of the file that changes and what to say of it, or nil.
-func (a *applyOptions) part(f found, t transform.Target, said, diff io.Writer) (*atomicfile.Part, string, error) {
+// changed returns the parts of files that change, and what to say of them.
+func (a *applyOptions) changed(f found, t transform.Target, said, diff io.Writer) ([]atomicfile.Part, string, error) {
 	after, note, err := a.next(f, t, said)
 	if after == nil || err != nil {
 		return nil, "", err
 	}
-	if a.dryRun {
-		outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(f.doc, after))
+	var parts []atomicfile.Part
+	for i, before := range f.docs {
+		if after[i] == before {
+			continue
+		}
+		if a.dryRun {
+			outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(before, after[i]))
+		}
+		parts = append(parts, part(before, after[i]))
 	}
-	changed := part(f.doc, after)
-	return &changed, note, nil
+	return parts, note, nil
 }
 
-// next returns the document that a cluster is to have, and what to say of it; none
+// next returns the documents that a cluster is to have, and what to say of them; none
 // where nothing is to be done.
-func (a *applyOptions) next(f found, t transform.Target, said io.Writer) (*yamledit.Document, string, error) {
+func (a *applyOptions) next(f found, t transform.Target, said io.Writer) ([]*yamledit.Document, string, error) {
 	turns, manual, err := a.turns(f, t)
-	name := f.doc.File() + ": " + f.distro.Identify(f.doc).Title() + ": "
+	name := f.docs[0].File() + ": " + f.distro.Identify(f.docs[0]).Title() + ": "
 	if f.live != nil {
-		name = f.doc.File() + ": "
+		name = f.docs[0].File() + ": "
 	}
 	var first *transform.ManualFirst
 	switch {

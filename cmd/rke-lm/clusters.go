@@ -77,7 +77,7 @@ func (o *options) workLive(l *liveCluster, work func(found) (func() error, error
 		switch {
 		case err != nil:
 			return err
-		case f.doc == nil:
+		case f.docs == nil:
 			return &failure{code: exitRefused, err: fmt.Errorf("%s: it is not %s", title, o.documents())}
 		}
 		f.source, f.live = p.source, l
@@ -131,7 +131,7 @@ func (l *liveCluster) progress(ctx context.Context, f found, t transform.Target)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := rollout.NewWanted(f.distro, f.doc, l.object.Raw, t)
+	wanted, err := rollout.NewWanted(f.distro, f.docs[0], l.object.Raw, t)
 	if err != nil {
 		return nil, err
 	}

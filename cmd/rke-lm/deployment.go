@@ -56,7 +56,7 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 	}
 	d.distro = manifests.Name
 	code, err := d.eachCluster(ctx, paths, func(f found, _ transform.Target) (func() error, error) {
-		text, err := manifests.Deployment(f.doc, d.scaling)
+		text, err := manifests.Deployment(f.docs[0], d.scaling)
 		return func() error { return d.print(text) }, err
 	}, func(error) {})
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *deploymentOptions) print(text string) error {
 	if err != nil {
 		return err
 	}
-	c, err := manifests.Distro().ForLint(doc, transform.Target{AssumeVersion: "v1.26.0"})
+	c, err := manifests.Distro().Lint(transform.Only(doc), transform.Target{AssumeVersion: "v1.26.0"})
 	if err != nil {
 		return fmt.Errorf("the Deployment that was printed cannot be read: %w", err)
 	}

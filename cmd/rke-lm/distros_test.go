@@ -6,6 +6,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func openGolden(t *testing.T, d transform.Distro, folder string, target transfor
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := d.Open(doc, target)
+		c, err := d.Open(transform.Only(doc), target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,4 +98,17 @@ func goldenChunks(t *testing.T) []yamledit.Chunk {
 		chunks = append(chunks, yamledit.Split(file, text)...)
 	}
 	return chunks
+}
+
+// Every field of a distro is there: what a distro does not have of its own, it takes
+// from the defaults of package transform.
+func TestADistroHasAllOfItsFields(t *testing.T) {
+	for _, d := range distros() {
+		v := reflect.ValueOf(d)
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Errorf("%s has no %s", d.Name, v.Type().Field(i).Name)
+			}
+		}
+	}
 }

@@ -32,7 +32,7 @@ type piece struct {
 // found is a document that describes a cluster.
 type found struct {
 	distro transform.Distro
-	doc    *yamledit.Document
+	docs   []*yamledit.Document // the one that names the cluster first
 	source source.Source
 	live   *liveCluster // nil for a file
 	// overlaid refuses a document that kustomizations or Fleet change; nil for others.
@@ -158,11 +158,11 @@ func (o *options) work(p piece, work func(found) (func() error, error)) result {
 	}
 	r.err = transform.Guard(p.place(), func() error {
 		f, err := o.open(p.chunk)
-		if err != nil || f.doc == nil {
+		if err != nil || f.docs == nil {
 			return err
 		}
 		r.cluster, f.source = true, p.source
-		f.overlaid = kustomize.Judge(f.doc, o.overlays.Use(p.source))
+		f.overlaid = kustomize.Judge(f.docs[0], o.overlays.Use(p.source))
 		r.show, err = work(f)
 		return err
 	})
@@ -218,7 +218,7 @@ func (o *options) open(c yamledit.Chunk) (found, error) {
 	}
 	for _, d := range o.candidates() {
 		if d.Owns(doc) || o.distro == d.Name && doc.Root().Exists() {
-			return found{distro: d, doc: doc}, nil
+			return found{distro: d, docs: transform.Only(doc)}, nil
 		}
 	}
 	if items := doc.Root().Get("items"); items.IsList() {

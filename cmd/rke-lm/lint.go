@@ -123,7 +123,7 @@ func (l *lintOptions) check(paths []string) error {
 // cluster lints a cluster, and returns what shows its findings and keeps what
 // fixes changed.
 func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error) {
-	c, err := f.distro.ForLint(f.doc, t)
+	c, err := f.distro.Lint(f.docs, t)
 	if err == nil {
 		err = f.overlaid
 	}
@@ -162,7 +162,7 @@ func (l *lintOptions) show(findings []transform.Finding) {
 
 // keep takes over what fixes made of a cluster.
 func (l *lintOptions) keep(f found, c transform.Cluster, made []string) error {
-	before, after := f.doc, c.Document()
+	before, after := f.docs[0], c.Documents()[0]
 	l.notes = append(l.notes, fmt.Sprintf("%s: %s: fixed %s,", before.File(), c.Identity().Title(), counted(made)))
 	if l.dryRun {
 		outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))

@@ -76,7 +76,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		if err := f.refusal(t); err != nil {
 			return nil, err
 		}
-		plan, err := transform.BuildFor(f.distro, f.doc, t, p.needed())
+		plan, err := transform.BuildFor(f.distro, f.docs, t, p.needed())
 		if err != nil {
 			return nil, err
 		}

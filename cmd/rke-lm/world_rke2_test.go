@@ -55,7 +55,7 @@ func (w *world) provision() {
 	var object map[string]any
 	fail(json.Unmarshal([]byte(text), &object))
 	spec := object["spec"].(map[string]any)
-	classes, err := rke2.Distro().Explain(doc, transform.Target{})
+	classes, err := rke2.Distro().Explain(transform.Only(doc), transform.Target{})
 	fail(err)
 	config := map[string]any{}
 	for _, s := range classes[0].Settings {

@@ -29,7 +29,7 @@ func (r *Run) plan(ctx context.Context) (*transform.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transform.Build(r.Planner.Distro, doc, r.Planner.Target)
+	return transform.Build(r.Planner.Distro, transform.Only(doc), r.Planner.Target)
 }
 
 func parse(o rancher.Object) (*yamledit.Document, error) {

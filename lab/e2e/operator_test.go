@@ -54,7 +54,7 @@ func (o *operator) legs(plan *transform.Plan, wanted func(*yamledit.Document) ag
 		}
 		list = append(list, leg{
 			step:  step,
-			forth: o.move(folder, step.Stage.Actions, ahead, func() agent.Wanted { return wanted(step.After) }),
+			forth: o.move(folder, step.Stage.Actions, ahead, func() agent.Wanted { return wanted(step.Documents[0].After) }),
 			back:  o.move(folder, step.Stage.Restore, retreat, func() agent.Wanted { return wanted(before()) }),
 		})
 	}

@@ -58,7 +58,7 @@ func (s *scenario) alongRKE1(target transform.Target) way {
 		}
 		return w
 	}
-	return way{wanted(plan.Start), o.legs(plan, wanted)}
+	return way{wanted(plan.Start[0]), o.legs(plan, wanted)}
 }
 
 // The manager's container is docker's, and cluster.yml has its arguments.

@@ -36,12 +36,12 @@ func nothing() {}
 // alongRKE2 is one document after the other. What its stages ask for beside that is to look.
 func (s *scenario) alongRKE2(plan *transform.Plan) way {
 	s.Helper()
-	w := way{start: s.wanted(plan.Start)}
+	w := way{start: s.wanted(plan.Start[0])}
 	for _, step := range plan.Steps {
 		if !step.Changes() {
 			continue
 		}
-		forth := move{nothing, func() agent.Wanted { return s.wanted(step.After) }, nothing}
+		forth := move{nothing, func() agent.Wanted { return s.wanted(step.Documents[0].After) }, nothing}
 		back := move{nothing, func() agent.Wanted { return s.wanted(s.undone(step)) }, nothing}
 		if step.Stage.Name == transform.GrantMigrationLease {
 			back.behind = s.revoke

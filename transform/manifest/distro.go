@@ -31,6 +31,8 @@ func Distro() transform.Distro {
 		Lint:      lint,
 		Explain:   explain,
 		Deliver:   deliver,
+		IsObject:  transform.NoObject,
+		Kept:      transform.AllKept,
 		Rules:     ruleTable(),
 	}
 }
@@ -49,8 +51,8 @@ type migration struct {
 	stage  string // the one that rules judge the document after; "" for the document as it is
 }
 
-func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	m, err := Open(doc, target.AssumeVersion)
+func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	m, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +60,8 @@ func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, e
 }
 
 // lint opens a manifest for its findings, whatever its provider.
-func lint(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	m, err := Open(doc, target.AssumeVersion)
+func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	m, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +101,8 @@ func (m *migration) Identity() transform.Identity {
 	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
 }
 
-// Document implements transform.Cluster.
-func (m *migration) Document() *yamledit.Document { return m.Doc }
+// Documents implements transform.Cluster.
+func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.Doc) }
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
@@ -115,8 +117,8 @@ func (m *migration) Stages() []transform.Stage {
 }
 
 // explain lists the arguments of the manager by the occurrence that counts.
-func explain(doc *yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
-	m, err := Open(doc, target.AssumeVersion)
+func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
+	m, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func TestManifestsThatAreNotMigratedAreRefused(t *testing.T) {
 		{"another document", "kind: Service\n", "no manifest of a controller manager"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Distro().Open(parse(t, c.in), transform.Target{})
+			_, err := Distro().Open(transform.Only(parse(t, c.in)), transform.Target{})
 			fails(t, err, c.want)
 		})
 	}
@@ -114,12 +114,12 @@ func TestManifestsAreIdentified(t *testing.T) {
 			}
 		})
 	}
-	_, err := Distro().Open(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1)), transform.Target{AssumeVersion: "latest"})
+	_, err := Distro().Open(transform.Only(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1))), transform.Target{AssumeVersion: "latest"})
 	fails(t, err, "m.yaml:1: the assumed version is no release of Kubernetes")
 }
 
 func TestExplainShowsTheArgumentThatCounts(t *testing.T) {
-	classes, err := Distro().Explain(parse(t, static("--v=2", "--cloud-provider=gce", onAWS)), transform.Target{})
+	classes, err := Distro().Explain(transform.Only(parse(t, static("--v=2", "--cloud-provider=gce", onAWS))), transform.Target{})
 	if err != nil || len(classes) != 1 || classes[0].Name != kubeManager {
 		t.Fatalf("%v, %v", classes, err)
 	}

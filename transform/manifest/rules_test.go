@@ -20,7 +20,7 @@ func found(t *testing.T, file, text, rule string, target transform.Target) strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Distro().ForLint(doc, target)
+	c, err := Distro().Lint(transform.Only(doc), target)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,12 +27,12 @@ func TestUndoLeadsBack(t *testing.T) {
 			t.Run(name+" "+choice, func(t *testing.T) {
 				target.Canonical = true
 				p := plan(t, in, target)
-				doc := p.Steps[len(p.Steps)-1].After
-				steps, err := transform.Undo(Distro(), doc, target, transform.EnableLeaderMigration, true)
+				docs := p.Steps[len(p.Steps)-1].After()
+				steps, err := transform.Undo(Distro(), docs, target, transform.EnableLeaderMigration, true)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := string(steps[len(steps)-1].After.Bytes()); got != in {
+				if got := string(steps[len(steps)-1].After()[0].Bytes()); got != in {
 					t.Errorf("got:\n%s\nwant:\n%s", got, in)
 				}
 			})
@@ -57,7 +57,7 @@ func TestUndoSaysWhatTheFileDoesNotTell(t *testing.T) {
 		{"where a cloud manager's flag stood", marked(cloud(onAWS)), transform.DisableLeaderMigration, "the flag stood anywhere among the arguments", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := transform.Undo(Distro(), parse(t, c.in), c.target, c.stage, false)
+			_, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), c.target, c.stage, false)
 			fails(t, err, c.want)
 		})
 	}
@@ -72,7 +72,7 @@ func TestUndoOfNothing(t *testing.T) {
 		{"a stage of another document", cloud(onAWS), transform.SwitchToExternal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if steps, err := transform.Undo(Distro(), parse(t, c.in), transform.Target{}, c.stage, false); err != nil || len(steps) > 0 {
+			if steps, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false); err != nil || len(steps) > 0 {
 				t.Errorf("%d steps, %v", len(steps), err)
 			}
 		})
@@ -132,10 +132,10 @@ func TestReverseGivesTheSameBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := plan(t, in, generated)
-			text := p.Steps[len(p.Steps)-1].After.Bytes()
+			text := p.Steps[len(p.Steps)-1].After()[0].Bytes()
 			for i := len(p.Steps) - 1; i >= 0; i-- {
 				var err error
-				if text, err = yamledit.Apply(text, p.Steps[i].Reverse); err != nil {
+				if text, err = yamledit.Apply(text, p.Steps[i].Documents[0].Reverse); err != nil {
 					t.Fatal(err)
 				}
 			}

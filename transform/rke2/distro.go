@@ -20,17 +20,19 @@ const Name = "rke2"
 // Distro returns RKE2 in the shape of all distros.
 func Distro() transform.Distro {
 	return transform.Distro{
-		Name:     Name,
-		Document: "a Cluster of provisioning.cattle.io/v1",
-		Markers:  []string{"provisioning.cattle.io/v1"},
-		Owns:     IsCluster,
-		Identify: identify,
-		Open:     open,
-		Lint:     lint,
-		Explain:  explain,
-		IsObject: transform.Served,
-		Kept:     kept,
-		Rules:    transform.RulesOf(rules()),
+		Name:      Name,
+		Document:  "a Cluster of provisioning.cattle.io/v1",
+		Markers:   []string{"provisioning.cattle.io/v1"},
+		Plausible: transform.MarkerIsProof,
+		Owns:      IsCluster,
+		Identify:  identify,
+		Open:      open,
+		Lint:      lint,
+		Explain:   explain,
+		Deliver:   transform.ThroughRancher,
+		IsObject:  transform.Served,
+		Kept:      kept,
+		Rules:     transform.RulesOf(rules()),
 	}
 }
 
@@ -48,8 +50,8 @@ type migration struct {
 	stage  string // the one that rules judge the document after; "" for the document as it is
 }
 
-func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := Open(doc, target.AssumeVersion)
+func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +63,8 @@ func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, e
 
 // lint opens a cluster for its findings, whatever its provider. A manifest that
 // cannot be read leaves what the rest of the file shows.
-func lint(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := Open(doc, target.AssumeVersion)
+func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +114,8 @@ func (m *migration) Identity() transform.Identity {
 	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
 }
 
-// Document implements transform.Cluster.
-func (m *migration) Document() *yamledit.Document { return m.Doc }
+// Documents implements transform.Cluster.
+func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.Doc) }
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
@@ -125,8 +127,8 @@ func (m *migration) Stages() []transform.Stage {
 }
 
 // explain lists the effective configuration of every class.
-func explain(doc *yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
-	c, err := Open(doc, target.AssumeVersion)
+func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
+	c, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}

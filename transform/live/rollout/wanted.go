@@ -37,9 +37,7 @@ func NewWanted(d transform.Distro, doc *yamledit.Document, raw []byte, t transfo
 	if err := decode(raw, "Cluster", &w.Object); err != nil {
 		return w, err
 	}
-	if d.Explain != nil {
-		w.Classes, err = d.Explain(doc, t)
-	}
+	w.Classes, err = d.Explain(transform.Only(doc), t)
 	return w, err
 }
 

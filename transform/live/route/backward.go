@@ -43,7 +43,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Back: true, Why: procedure.BackGap(r.Target, stage), Before: p.Start, After: p.Start, Files: files, Precheck: Check{NodesOnly: true}, Check: r.Undone(stage)}
+	l := Transition{Stage: stage, Back: true, Why: procedure.BackGap(r.Target, stage), Before: p.Start[0], After: p.Start[0], Files: files, Precheck: Check{NodesOnly: true}, Check: r.Undone(stage)}
 	ahead, behind := step.Stage.Restore[:step.Stage.Retreat], step.Stage.Restore[step.Stage.Retreat:]
 	if step.Stage.Edit == nil {
 		if r.returns(stage, seen) {
@@ -59,7 +59,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
-	l.After, l.Caution = steps[len(steps)-1].After, step.Stage.Caution
+	l.After, l.Caution = steps[len(steps)-1].Documents[0].After, step.Stage.Caution
 	l.Ahead, l.Behind = ahead, behind
 	return l, nil
 }
@@ -99,7 +99,7 @@ func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observat
 	}
 	if slices.Contains(names, transform.SwitchToExternal) && switched(p) && k8s.From(version, k8s.FirstWithout) {
 		return &transform.Conflict{At: &yamledit.Error{
-			File: p.Start.File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
+			File: p.Start[0].File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
 			Do: "stay with the external one; with --to " + transform.SwitchToExternal + " the stages behind the switch are taken back",
 		}}
 	}

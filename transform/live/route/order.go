@@ -14,11 +14,11 @@ import (
 // Changes reports which machines a leg changes, by their labels; nil for none. A
 // manifest that is applied changes no machine.
 func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, error) {
-	if !l.Edits() || r.Distro.Explain == nil {
+	if !l.Edits() {
 		return nil, nil
 	}
 	before, after, err := ofBoth(l, r.Target, r.Distro.Explain)
-	if err != nil {
+	if err != nil || len(before) == 0 {
 		return nil, err
 	}
 	upgrades, err := r.upgrades(l)
@@ -40,11 +40,11 @@ func (r Planner) upgrades(l Transition) (bool, error) {
 }
 
 // ofBoth reads the object before a leg and after it.
-func ofBoth[T any](l Transition, t transform.Target, read func(*yamledit.Document, transform.Target) (T, error)) (before, after T, err error) {
-	if before, err = read(l.Before, t); err != nil {
+func ofBoth[T any](l Transition, t transform.Target, read func([]*yamledit.Document, transform.Target) (T, error)) (before, after T, err error) {
+	if before, err = read(transform.Only(l.Before), t); err != nil {
 		return before, after, err
 	}
-	after, err = read(l.After, t)
+	after, err = read(transform.Only(l.After), t)
 	return before, after, err
 }
 

@@ -42,14 +42,14 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 		{"no edit at all", transform.CordonControlPlane, transform.Target{}, false, false},
 	} {
 		w := Planner{Distro: rke2.Distro(), Target: c.target}
-		p, err := transform.Build(w.Distro, doc, c.target)
+		p, err := transform.Build(w.Distro, transform.Only(doc), c.target)
 		if err != nil {
 			t.Fatal(err)
 		}
 		step, _ := p.Step(c.stage)
-		l := Transition{Before: step.Before, After: step.Before}
+		l := Transition{Before: step.Documents[0].Before, After: step.Documents[0].Before}
 		if step.Changes() {
-			l.After = step.After
+			l.After = step.Documents[0].After
 		}
 		changes, err := w.Changes(l)
 		if err != nil {

@@ -16,8 +16,8 @@ type Transition struct {
 	Stage string
 	Back  bool
 	Why   string
-	// Before and After are the cluster's document; they are the same where the leg
-	// edits nothing.
+	// Before and After are the cluster's object, its only document; they are the same
+	// where nothing is edited.
 	Before, After *yamledit.Document
 	// Ahead are the actions before the edit, Behind those after it.
 	Ahead, Behind []transform.Action
@@ -58,12 +58,12 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Why: step.Stage.Why, Before: p.Start, After: p.Start, Files: files, Check: r.Behind(stage)}
+	l := Transition{Stage: stage, Why: step.Stage.Why, Before: p.Start[0], After: p.Start[0], Files: files, Check: r.Behind(stage)}
 	switch {
 	case r.folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || r.past(p, stage, files, seen):
 		return l, nil
 	case step.Changes():
-		l.After, l.Findings, l.Blocked = step.After, r.findings(p, stage), step.State == transform.Blocked
+		l.After, l.Findings, l.Blocked = step.Documents[0].After, r.findings(p, stage), step.State == transform.Blocked
 		l.Caution = step.Stage.Caution
 	}
 	l.Ahead, l.Behind = step.Stage.Actions[:step.Stage.Ahead], step.Stage.Actions[step.Stage.Ahead:]
