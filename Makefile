@@ -40,7 +40,7 @@ goldens-clean: golden ## Fail if rewriting the golden files changes or adds one
 	@new=$$(git ls-files --others --exclude-standard -- $(GOLDENS)); \
 	if [ -n "$$new" ]; then echo "not in git:"; echo "$$new"; exit 1; fi
 
-lint: ## Check formatting, vet, staticcheck, license headers, package names
+lint: ## Check formatting, vet, staticcheck, license headers, package names, the word list
 	scripts/lint.sh
 
 bench: ## Run all benchmarks, then compare with one parse, yq and kubectl

@@ -63,6 +63,8 @@ misnamed() {
 check gofmt empty unformatted
 check headers empty headless
 check packages empty misnamed
+# The list is the table in CONTRIBUTING.md.
+check words go run ./scripts/words
 check vet go vet ./...
 # A module of its own keeps staticcheck out of this one's requirements.
 check staticcheck go tool -modfile=tools/go.mod staticcheck ./...

@@ -3,7 +3,10 @@
 
 package transform
 
-import "github.com/rke-lm/rke-lm/transform/yamledit"
+import (
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // Conflict says that a document is fine, but not in the state that a command
 // starts from: it changed since it was planned, another stage comes first, or it
@@ -11,6 +14,9 @@ import "github.com/rke-lm/rke-lm/transform/yamledit"
 type Conflict struct{ At *yamledit.Error }
 
 func (e *Conflict) Error() string { return e.At.Error() }
+
+// ExitCode is that of a refusal.
+func (e *Conflict) ExitCode() int { return exitcode.Refused }
 
 // Unwrap gives access to the place; so ask for a Conflict before asking for a
 // yamledit.Error.

@@ -8,6 +8,8 @@ import (
 	"path"
 	"runtime"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // Fault is a panic while one document was worked on: a bug of rke-lm.
@@ -20,6 +22,9 @@ type Fault struct {
 func (f *Fault) Error() string {
 	return fmt.Sprintf("%s: rke-lm failed (%s at %s); report this as a bug of rke-lm", f.At, f.What, f.Code)
 }
+
+// ExitCode is that of a document that cannot be worked on.
+func (f *Fault) ExitCode() int { return exitcode.Input }
 
 // Guard calls work for one document, and returns a panic in it as a *Fault, so that
 // it does not end the work on other documents, nor leave a lock behind.

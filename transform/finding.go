@@ -63,6 +63,18 @@ type Rule struct {
 	Doc     string // one sentence for docs/rules.md
 }
 
+// WithGuards is the rule for a distro in which an error stops other stages.
+func (r Rule) WithGuards(stages ...string) Rule {
+	r.Guards = stages
+	return r
+}
+
+// WithDoc is the rule for a distro in which it finds other things.
+func (r Rule) WithDoc(doc string) Rule {
+	r.Doc = doc
+	return r
+}
+
 // Report fills in what the rule knows about its findings. A finding that has a
 // severity of its own keeps it.
 func (r Rule) Report(found []Finding, accepted []string) []Finding {

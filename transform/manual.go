@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -39,6 +40,9 @@ type ManualFirst struct {
 }
 
 func (e *ManualFirst) Error() string { return e.At.Error() }
+
+// ExitCode is that of a stage that is left to do.
+func (e *ManualFirst) ExitCode() int { return exitcode.Found }
 
 // Unwrap gives access to the place.
 func (e *ManualFirst) Unwrap() error { return e.At }
@@ -129,7 +133,7 @@ func (p *Plan) manuals() manuals {
 func (s PlannedStage) manual() SavedStage {
 	kept := SavedStage{Name: s.Stage.Name, State: s.State, AfterByHand: s.Stage.AfterByHand}
 	if s.State == ActionOnly {
-		kept.Steps, kept.Check = instructions(s.Stage.Actions), instructions(s.Stage.Verify)
+		kept.Steps, kept.Check = instructions(s.Stage.After), instructions(s.Stage.Verify)
 	}
 	return kept
 }

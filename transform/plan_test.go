@@ -274,3 +274,16 @@ func TestRolloutIsACommand(t *testing.T) {
 		t.Errorf("%q: %q", a.Purpose(), a.Command())
 	}
 }
+
+// dimmed is a cluster of another type than lamps.
+type dimmed struct{ lamps }
+
+func TestACheckComparesClustersOfItsOwnTypeAlone(t *testing.T) {
+	check := CheckBy(func(after lamps) error { return after.doc.Root().Errorf("compared", "go on") })
+	if err := check(lamps{doc: document(t, "a: 'on'\n")}); err == nil || !strings.Contains(err.Error(), "compared") {
+		t.Errorf("its own: %v", err)
+	}
+	if err := check(dimmed{}); err == nil || !strings.Contains(err.Error(), "another kind of cluster") {
+		t.Errorf("another one: %v", err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -20,21 +21,22 @@ type Refused struct {
 
 func (e *Refused) Error() string { return e.At.Error() }
 
+// ExitCode is that of a refusal for a cluster that is not to be migrated, and that of
+// an input for a document that cannot be edited.
+func (e *Refused) ExitCode() int {
+	if e.Rule == RuleNotMigratable {
+		return exitcode.Refused
+	}
+	return exitcode.Input
+}
+
 // Unwrap gives access to the place; so ask for a Refused before asking for a
 // yamledit.Error.
 func (e *Refused) Unwrap() error { return e.At }
 
-// The rules of documents that no verb works on.
-const (
-	// RuleNotMigratable is for documents that were understood, but hold no
-	// cluster to migrate.
-	RuleNotMigratable = "not-migratable"
-	RuleTemplated     = "templated"
-	RuleEncrypted     = "encrypted"
-	// RuleOverlaid is for documents that kustomizations or Fleet change before they
-	// reach a cluster.
-	RuleOverlaid = "changed-by-overlay"
-)
+// RuleNotMigratable is for documents that were understood, but hold no cluster to
+// migrate.
+const RuleNotMigratable = "not-migratable"
 
 // NotMigratable refuses a cluster because of a node.
 func NotMigratable(at yamledit.Node, what, do string) error {

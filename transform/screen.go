@@ -10,6 +10,18 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// The rules of documents that Parse refuses, whatever distro they are of.
+var (
+	Encrypted = Rule{
+		ID: "encrypted", Severity: Error,
+		Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
+	}
+	Templated = Rule{
+		ID: "templated", Severity: Error,
+		Doc: "Refused: the file is a template, whose values are not there yet.",
+	}
+)
+
 // Parse parses one document and refuses what must not be edited as text:
 // templates, whose values are not there yet, and encrypted files, whose
 // checksum an edit would break.
@@ -25,13 +37,13 @@ func Parse(c yamledit.Chunk) (*yamledit.Document, error) {
 		return nil, templated(c, line-c.Line)
 	}
 	if n, found := sopsNode(doc.Root()); found {
-		return nil, &Refused{Rule: RuleEncrypted, At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff inside of sops"}}
+		return nil, &Refused{Rule: Encrypted.ID, At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff inside of sops"}}
 	}
 	return doc, nil
 }
 
 func templated(c yamledit.Chunk, line int) error {
-	return &Refused{Rule: RuleTemplated, At: &yamledit.Error{File: c.File, Line: c.Line + line, What: "the file is a template ({{ }}), not a cluster", Do: "render it first and name the result, then carry the diff over to the template"}}
+	return &Refused{Rule: Templated.ID, At: &yamledit.Error{File: c.File, Line: c.Line + line, What: "the file is a template ({{ }}), not a cluster", Do: "render it first and name the result, then carry the diff over to the template"}}
 }
 
 // templateLine returns the 1-based line of the first unquoted {{ of a text that

@@ -3,7 +3,11 @@
 
 package transform
 
-import "github.com/rke-lm/rke-lm/transform/yamledit"
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // The stages of a leader migration, by the names that every distro uses.
 const (
@@ -53,7 +57,7 @@ type Stage struct {
 	// that somebody does by hand: no document shows whether they were.
 	AfterByHand []string
 	// Check compares the cluster with its successor: what was promised changed,
-	// for every machine class, and nothing else.
+	// for every machine class, and nothing else. CheckBy makes one.
 	Check func(after Cluster) error
 	// Undo queues the reverse of Edit, as far as the document still tells what was
 	// there before; an empty edit says that nothing of the stage is in it. It fails
@@ -61,24 +65,33 @@ type Stage struct {
 	Undo func() (*yamledit.Edit, error)
 	// Prepare is what has to be so in the cloud before the stage.
 	Prepare Preparation
-	// Actions are what has to happen outside of the document. The first Ahead of
-	// them come before the edit.
-	Actions []Action
-	Ahead   int
+	// Before and After are what has to happen outside of the document, before the edit
+	// and after it. A stage without Edit has After alone.
+	Before, After []Action
 	// Caution is what to know before the stage is undone, if anything.
 	Caution string
 	// Verify shows whether the stage has done its work.
 	Verify []Action
-	// Restore is what has to happen, or to be looked at, when the stage is undone.
-	// The first Retreat of them come before the edit is taken back.
-	Restore []Action
-	Retreat int
+	// UndoBefore and UndoAfter are what has to happen, or to be looked at, before the
+	// edit is taken back and after that. A stage without Edit has UndoAfter alone.
+	UndoBefore, UndoAfter []Action
 	// Withdrawn reports that the document does not go to the cluster once the stage
 	// is undone: what it describes has left the cluster before.
 	Withdrawn bool
 	// Files returns what a person needs beside the document, once the stage's edit
 	// is in it; what the actions of a stage without edit name. nil stands for none.
 	Files func() ([]File, error)
+}
+
+// CheckBy makes the check of a stage from one of a distro's own type of clusters.
+func CheckBy[C Cluster](check func(after C) error) func(after Cluster) error {
+	return func(after Cluster) error {
+		own, is := after.(C)
+		if !is {
+			return fmt.Errorf("the document would describe another kind of cluster")
+		}
+		return check(own)
+	}
 }
 
 // Preparation is what people do before a stage, with rights that rke-lm neither has

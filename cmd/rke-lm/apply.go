@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -127,7 +128,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if code == exitDone {
+	if code == exitcode.Done {
 		code = a.complain(a.saved.unused())
 	}
 	return withCode(code)
@@ -138,7 +139,7 @@ func (a *applyOptions) complain(errs ...error) (code int) {
 	for _, err := range errs {
 		if err != nil {
 			complain(a.err, err)
-			code = max(code, exitCode(err))
+			code = max(code, exitcode.Of(err))
 		}
 	}
 	return code
@@ -266,7 +267,7 @@ func (a *applyOptions) next(f found, t transform.Target, said io.Writer) ([]*yam
 	switch {
 	case errors.As(err, &first):
 		outputs.WriteManual(said, a.palette(a.err), first.Manual)
-		return nil, "", &failure{code: exitFound, err: err}
+		return nil, "", err
 	case errors.Is(err, errNotPlanned):
 		fmt.Fprintln(said, name+err.Error())
 		return nil, "", nil
@@ -280,7 +281,7 @@ func (a *applyOptions) next(f found, t transform.Target, said io.Writer) ([]*yam
 	for _, s := range turns {
 		outputs.WriteFindings(said, a.palette(a.err), s.findings, "")
 		if s.blocked {
-			return nil, "", &failure{code: exitFound, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock())}
+			return nil, "", &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock())}
 		}
 		stages = append(stages, s.stage)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -36,7 +37,7 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if code == exitDone {
+	if code == exitcode.Done {
 		if err := a.saved.unused(); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 const engineFile = `cluster_name: curlew
@@ -97,11 +98,11 @@ func TestFilesThatHoldNoOneClusterOfRKEAreRefused(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := runHere(t, "", "owners", "--arguments-from", file); r.code != exitInput || !strings.Contains(r.stderr, name) {
+		if r := runHere(t, "", "owners", "--arguments-from", file); r.code != exitcode.Input || !strings.Contains(r.stderr, name) {
 			t.Errorf("%s: exit %d %s", name, r.code, r.stderr)
 		}
 	}
-	if r := runHere(t, "", "owners", "--arguments-from", filepath.Join(folder, "absent.yml")); r.code != exitInput || !strings.Contains(r.stderr, "absent.yml") {
+	if r := runHere(t, "", "owners", "--arguments-from", filepath.Join(folder, "absent.yml")); r.code != exitcode.Input || !strings.Contains(r.stderr, "absent.yml") {
 		t.Errorf("exit %d %s", r.code, r.stderr)
 	}
 }
@@ -167,7 +168,7 @@ func TestArgumentsThatCannotBeReadAnyMoreAreUnknown(t *testing.T) {
 		r, _, flags := managingRKE1(t)
 		r.Edit(enginePath, func(o map[string]any) { o["status"] = map[string]any{"appliedSpec": o["spec"]} })
 		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(enginePath) }, append([]string{"--cluster", engineID}, flags...)...)
-		if o.Seconds["0"] > 0 || o.Seconds["1"] > 13 || out.code == exitDone {
+		if o.Seconds["0"] > 0 || o.Seconds["1"] > 13 || out.code == exitcode.Done {
 			t.Errorf("exit %d, %+v\n%s", out.code, o, out.stderr)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/fleet"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -158,7 +159,7 @@ func BenchmarkRun(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var errs bytes.Buffer
-				if code := run(context.Background(), strings.Fields(line), streams{in: bytes.NewReader(stream), out: io.Discard, err: &errs}); code != exitDone {
+				if code := run(context.Background(), strings.Fields(line), streams{in: bytes.NewReader(stream), out: io.Discard, err: &errs}); code != exitcode.Done {
 					b.Fatal(code, errs.String())
 				}
 			}

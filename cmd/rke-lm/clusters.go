@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
@@ -47,7 +48,7 @@ func (o *options) liveClusters(ctx context.Context, work func(found) (func() err
 			return
 		}
 		if len(objects) == 0 && part == nil {
-			yield(failed(&failure{code: exitRefused, err: rancher.ErrNone}))
+			yield(failed(&failure{code: exitcode.Refused, err: rancher.ErrNone}))
 			return
 		}
 		for _, object := range objects {
@@ -78,7 +79,7 @@ func (o *options) workLive(l *liveCluster, work func(found) (func() error, error
 		case err != nil:
 			return err
 		case f.docs == nil:
-			return &failure{code: exitRefused, err: fmt.Errorf("%s: it is not %s", title, o.documents())}
+			return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not %s", title, o.documents())}
 		}
 		f.source, f.live = p.source, l
 		r.show, err = work(f)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -244,7 +245,7 @@ func TestNamesThatKubernetesRefusesAreRefused(t *testing.T) {
 		}
 		for _, verb := range [][]string{{"plan"}, {"lint"}, {"apply", "--next"}} {
 			r := runHere(t, "", append(verb, file)...)
-			if all := r.stdout + r.stderr; r.code != exitInput || !strings.Contains(all, "c.yaml"+c.at) {
+			if all := r.stdout + r.stderr; r.code != exitcode.Input || !strings.Contains(all, "c.yaml"+c.at) {
 				t.Errorf("%s of\n%sends with %d: %s", verb, c.text, r.code, all)
 			}
 		}

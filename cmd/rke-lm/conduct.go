@@ -25,6 +25,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -132,9 +133,9 @@ func (c *conductOptions) distroOf(o rancher.Object) (transform.Distro, error) {
 	case err != nil:
 		return f.distro, err
 	case f.docs == nil:
-		return f.distro, &failure{code: exitRefused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
+		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
 	case o.ID == "":
-		return f.distro, &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}
+		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}
 	}
 	return f.distro, nil
 }

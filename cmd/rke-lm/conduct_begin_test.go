@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 func TestThereIsNoRollbackFrom127(t *testing.T) {
@@ -23,8 +24,8 @@ func TestThereIsNoRollbackFrom127(t *testing.T) {
 		w.follow()
 		w.writes = nil
 		err := w.run(t, "two", said(t)).Rollback(t.Context())
-		if !strings.Contains(fmt.Sprint(err), "no in-tree provider to go back to") || exitCode(err) != exitRefused || len(w.writes) > 0 {
-			t.Errorf("%v %d %v", err, exitCode(err), w.writes)
+		if !strings.Contains(fmt.Sprint(err), "no in-tree provider to go back to") || exitcode.Of(err) != exitcode.Refused || len(w.writes) > 0 {
+			t.Errorf("%v %d %v", err, exitcode.Of(err), w.writes)
 		}
 	})
 }
@@ -34,7 +35,7 @@ func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
 		w := newWorld(t)
 		w.rancher.Denied["patch nodes"] = true
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "patch nodes") || len(w.writes) > 0 {
+		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "patch nodes") || len(w.writes) > 0 {
 			t.Errorf("%v %v", err, w.writes)
 		}
 	})
@@ -51,7 +52,7 @@ func TestAMigrationDoesNotBeginOnAClusterThatIsOnItsWay(t *testing.T) {
 			o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1"
 		})
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "cluster-not-settled") || len(w.writes) > 0 {
+		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "cluster-not-settled") || len(w.writes) > 0 {
 			t.Errorf("%v %v", err, w.writes)
 		}
 	})
@@ -62,7 +63,7 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 		w := newWorld(t)
 		w.api.Do(func() { w.api.Nodes[2].Spec.ProviderID = "" })
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "provider ID") || len(w.writes) > 0 {
+		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "provider ID") || len(w.writes) > 0 {
 			t.Errorf("%v %v", err, w.writes)
 		}
 		r := w.run(t, "two", said(t))
@@ -80,7 +81,7 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 		r := w.run(t, "one", said(t))
 		r.Planner.Target.EndState = ""
 		err := r.Migrate(t.Context())
-		if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.writes) > 0 {
+		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.writes) > 0 {
 			t.Errorf("%v %v", err, w.writes)
 		}
 		r = w.run(t, "two", said(t))
@@ -98,7 +99,7 @@ func TestWhoDeclinesAStageIsToldWhereTheClusterStands(t *testing.T) {
 		r := w.run(t, "one", said(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != transform.SwitchToExternal, nil }
 		err := r.Migrate(t.Context())
-		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the cloud-controller-manager waits for the migration lease") {
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the cloud-controller-manager waits for the migration lease") {
 			t.Errorf("%v", err)
 		}
 		if left := w.cordoned(); len(left) > 0 {

@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
@@ -38,7 +39,7 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 			}
 		}
 		err := r.Migrate(t.Context())
-		if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "to go on: again") {
+		if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "to go on: again") {
 			t.Fatalf("%v", err)
 		}
 		w.stuck = false
@@ -65,7 +66,7 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 			return true, nil
 		}
 		err := r.Migrate(t.Context())
-		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name") {
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name") {
 			t.Fatalf("%v", err)
 		}
 		for _, want := range []string{"stopped at switch-to-external", "done: grant-migration-lease, enable-leader-migration, install-ccm, cordon-control-plane\n", "the change of switch-to-external is in the cluster's object", "to go on: again", "to go back: back"} {
@@ -109,7 +110,7 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 		if took := time.Since(begun); took > 5*time.Minute {
 			t.Errorf("it took %s", took)
 		}
-		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so waiting does harm") {
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so waiting does harm") {
 			t.Fatalf("%v", err)
 		}
 		if !strings.Contains(err.Error(), "stopped at install-ccm") || len(w.cordoned()) > 0 {
@@ -136,7 +137,7 @@ func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 			return true, nil
 		}
 		err := r.Migrate(ctx)
-		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "interrupted") {
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "interrupted") {
 			t.Errorf("%v", err)
 		}
 		if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
@@ -156,7 +157,7 @@ func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
 		return true, nil
 	}
 	err := r.Migrate(t.Context())
-	if exitCode(err) != exitInput || !strings.Contains(fmt.Sprint(err), "report this as a bug of rke-lm") || !strings.Contains(err.Error(), "to go on: again") {
+	if exitcode.Of(err) != exitcode.Input || !strings.Contains(fmt.Sprint(err), "report this as a bug of rke-lm") || !strings.Contains(err.Error(), "to go on: again") {
 		t.Errorf("%v", err)
 	}
 	if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
@@ -212,7 +213,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 		}
 		err := r.Migrate(t.Context())
 		var denied *kube.Denied
-		if !errors.As(err, &denied) || exitCode(err) != exitRefused {
+		if !errors.As(err, &denied) || exitcode.Of(err) != exitcode.Refused {
 			t.Fatalf("%v", err)
 		}
 		if !strings.Contains(err.Error(), "nodes that were cordoned for the switch stay so, until the next run releases them") {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 const engineLease = "/apis/coordination.k8s.io/v1/namespaces/c-x7k2p/leases/rke-lm-c-x7k2p"
@@ -78,8 +79,8 @@ func TestTheRecordOfSomebodyElsesHelmStopsTheRun(t *testing.T) {
 				w.unfinished("v2", status)
 				lock(w)
 				err := w.toChart(t, "one")
-				if exitCode(err) != exitRefused || !w.left("v2") || w.helmRan() {
-					t.Errorf("%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitCode(err), w.left("v2"), w.helmRan(), err)
+				if exitcode.Of(err) != exitcode.Refused || !w.left("v2") || w.helmRan() {
+					t.Errorf("%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitcode.Of(err), w.left("v2"), w.helmRan(), err)
 				}
 				for _, want := range []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to go on"} {
 					if !strings.Contains(fmt.Sprint(err), want) {
@@ -100,8 +101,8 @@ func TestAReleaseThatSomebodyElseChangesIsNotTakenOut(t *testing.T) {
 		w.unfinished("v2", "pending-upgrade")
 		r := w.run(t, "two", said(t))
 		r.Planner.Target.Canonical = true
-		if err := r.Rollback(t.Context()); exitCode(err) != exitRefused || !w.left("v2") {
-			t.Errorf("exit code %d, left: %t, %v", exitCode(err), w.left("v2"), err)
+		if err := r.Rollback(t.Context()); exitcode.Of(err) != exitcode.Refused || !w.left("v2") {
+			t.Errorf("exit code %d, left: %t, %v", exitcode.Of(err), w.left("v2"), err)
 		}
 	})
 }
@@ -123,7 +124,7 @@ func TestAHelmThatLeftItsRecordIsGoneOnWith(t *testing.T) {
 		w := engineWorld(t)
 		path := os.Getenv("PATH")
 		w.helmFails(t, "Error: client connection lost")
-		if err := w.toChart(t, "one"); exitCode(err) != exitFailed {
+		if err := w.toChart(t, "one"); exitcode.Of(err) != exitcode.Failed {
 			t.Fatalf("%v", err)
 		}
 		if lease := w.rancher.Object(engineLease); !strings.Contains(lease, "aws-cloud-controller-manager.v1") || strings.Contains(lease, "one/") {
@@ -141,11 +142,11 @@ func TestAHelmThatFoundAnotherOneAtWorkClaimsNothing(t *testing.T) {
 		w := engineWorld(t)
 		path := os.Getenv("PATH")
 		w.helmFails(t, "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress")
-		if err := w.toChart(t, "one"); exitCode(err) != exitFailed || w.rancher.Object(engineLease) != "" {
+		if err := w.toChart(t, "one"); exitcode.Of(err) != exitcode.Failed || w.rancher.Object(engineLease) != "" {
 			t.Fatalf("lock %s, %v", w.rancher.Object(engineLease), err)
 		}
 		t.Setenv("PATH", path)
-		if err := w.toChart(t, "two"); exitCode(err) != exitRefused || !w.left("v1") {
+		if err := w.toChart(t, "two"); exitcode.Of(err) != exitcode.Refused || !w.left("v1") {
 			t.Errorf("left: %t, %v", w.left("v1"), err)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and behind each
@@ -152,7 +153,7 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 		second := w.run(t, "two", said(t))
 		err := second.Migrate(t.Context())
 		var by *migrate.Held
-		if !errors.As(err, &by) || exitCode(err) != exitRefused || !strings.Contains(by.Holder, "one/") {
+		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || !strings.Contains(by.Holder, "one/") {
 			t.Errorf("%v", err)
 		}
 		close(done)
@@ -176,7 +177,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 		}
 		err := r.Migrate(t.Context())
 		var by *migrate.Held
-		if !errors.As(err, &by) || exitCode(err) != exitRefused || len(w.writes) > 0 || !strings.Contains(w.rancher.Object(worldLease), "another/1/x") {
+		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || len(w.writes) > 0 || !strings.Contains(w.rancher.Object(worldLease), "another/1/x") {
 			t.Errorf("%v %v %s", err, w.writes, w.rancher.Object(worldLease))
 		}
 	})
@@ -195,8 +196,8 @@ func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
 			return false, &kube.Unreached{What: "list nodes", Err: ctx.Err()}
 		}
 		err := r.Migrate(t.Context())
-		if exitCode(err) != exitRefused || !strings.Contains(fmt.Sprint(err), "another run is at work on it: another/1/x") {
-			t.Errorf("%d %v", exitCode(err), err)
+		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "another run is at work on it: another/1/x") {
+			t.Errorf("%d %v", exitcode.Of(err), err)
 		}
 	})
 }

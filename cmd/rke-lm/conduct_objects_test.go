@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // psactText is a cluster whose arguments of kube-apiserver Rancher's webhook writes.
@@ -82,7 +83,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 			}
 		}
 		err := r.Migrate(t.Context())
-		if err == nil || exitCode(err) != exitRefused || !strings.Contains(err.Error(), "was changed meanwhile") || !strings.Contains(err.Error(), "now: kube-controller-manager runs") {
+		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "was changed meanwhile") || !strings.Contains(err.Error(), "now: kube-controller-manager runs") {
 			t.Errorf("%v", err)
 		}
 	})

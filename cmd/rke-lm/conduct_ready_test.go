@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // ready lets a node say how it is; all else about it stays.
@@ -130,8 +131,8 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 			return true, nil
 		}
 		err := r.Migrate(t.Context())
-		if exitCode(err) != exitFailed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
-			t.Fatalf("%d %v", exitCode(err), err)
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
+			t.Fatalf("%d %v", exitcode.Of(err), err)
 		}
 		if w.patches() != before || len(w.cordoned()) > 0 {
 			t.Errorf("the stage was begun: %v, cordoned %v", w.writes, w.cordoned())
@@ -149,8 +150,8 @@ func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
 		w := newWorld(t)
 		w.ready(1, corev1.ConditionUnknown)
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if exitCode(err) != exitFound || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.writes) > 0 {
-			t.Errorf("%d %v %v", exitCode(err), err, w.writes)
+		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.writes) > 0 {
+			t.Errorf("%d %v %v", exitcode.Of(err), err, w.writes)
 		}
 	})
 }

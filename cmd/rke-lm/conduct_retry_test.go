@@ -17,6 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 const worldSecret = "/api/v1/namespaces/fleet-default/secrets/orchard-servers-1-machine-plan"
@@ -113,8 +114,8 @@ func TestAMachineThatFailsForEverEndsTheRunAtItsTimeLimit(t *testing.T) {
 					}
 				}).Migrate(t.Context())
 				var end *migrate.End
-				if !errors.As(err, &end) || !strings.Contains(err.Error(), c.want) || end.Refused() || end.Found() || exitCode(err) != exitFailed || notes != 1 {
-					t.Errorf("%d notes, code %d: %v", notes, exitCode(err), err)
+				if !errors.As(err, &end) || !strings.Contains(err.Error(), c.want) || exitcode.Of(err) != exitcode.Failed || notes != 1 {
+					t.Errorf("%d notes, code %d: %v", notes, exitcode.Of(err), err)
 				}
 				if s := w.spec(t); strings.Contains(s, "HelmChart") {
 					t.Error("the next stage began")

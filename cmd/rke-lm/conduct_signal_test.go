@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // process starts migrate as a process of its own.
@@ -87,7 +88,7 @@ func (p *process) hear(t *testing.T, stage string) {
 func (w *world) endedItself(t *testing.T, p *process, why string) {
 	t.Helper()
 	p.Wait()
-	if said := p.said.String(); p.ProcessState.ExitCode() != exitFailed || !strings.Contains(said, why) || !strings.Contains(said, "to go on: rke-lm migrate") {
+	if said := p.said.String(); p.ProcessState.ExitCode() != exitcode.Failed || !strings.Contains(said, why) || !strings.Contains(said, "to go on: rke-lm migrate") {
 		t.Errorf("%s: %s", p.ProcessState, said)
 	}
 	if left := w.cordoned(); len(left) > 0 || w.rancher.Object(worldLease) != "" {
@@ -163,7 +164,7 @@ func TestAnInterruptEndsALookAtABodyThatStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	io.Copy(io.Discard, p.out)
-	if p.Wait(); p.ProcessState.ExitCode() != exitFailed || p.said.String() != "error: get the version: interrupted\n" {
+	if p.Wait(); p.ProcessState.ExitCode() != exitcode.Failed || p.said.String() != "error: get the version: interrupted\n" {
 		t.Errorf("%s: %s", p.ProcessState, &p.said)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // backUp is what Rancher does with EtcdBackups: the first of its conditions comes at
@@ -138,7 +139,7 @@ func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 			}
 		})
 		r.Etcd = true
-		if err := r.Migrate(t.Context()); exitCode(err) != exitFailed || !shown || !strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") || strings.Contains(fmt.Sprint(err), "Sommer") {
+		if err := r.Migrate(t.Context()); exitcode.Of(err) != exitcode.Failed || !shown || !strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") || strings.Contains(fmt.Sprint(err), "Sommer") {
 			t.Errorf("shown %v: %v", shown, err)
 		}
 	})
@@ -151,7 +152,7 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		r := w.run(t, "one", func(outputs.RunEvent) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
 		r.Etcd = true
 		err := r.Migrate(t.Context())
-		if said := fmt.Sprint(err); exitCode(err) != exitFailed || !strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") || strings.Contains(said, worldKey) {
+		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Failed || !strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") || strings.Contains(said, worldKey) {
 			t.Error(said)
 		}
 		if w.spec(t) != before {
@@ -167,7 +168,7 @@ func TestAnRKEClusterWithoutABackupConfigurationIsRefusedBeforeTheFirstWrite(t *
 		r := w.run(t, "one", said(t))
 		r.Etcd = true
 		err := r.Migrate(t.Context())
-		if said := fmt.Sprint(err); exitCode(err) != exitRefused || !strings.Contains(said, "etcd-snapshot-impossible") || !strings.Contains(said, "run without --etcd-snapshot") || len(w.writes) > 0 {
+		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Refused || !strings.Contains(said, "etcd-snapshot-impossible") || !strings.Contains(said, "run without --etcd-snapshot") || len(w.writes) > 0 {
 			t.Errorf("%v %s", w.writes, said)
 		}
 		if w.rancher.Count(http.MethodPost+" /k8s/clusters/local/apis/management.cattle.io") > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // defaultPatience is for how long a request is tried again that fails for a
@@ -146,7 +147,7 @@ func (c *connection) reach(ctx context.Context, s streams, patience time.Duratio
 		return nil, nil, rancher.Object{}, err
 	}
 	if found[0].ID == "" {
-		return nil, nil, found[0], &failure{code: exitRefused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", found[0].Title())}
+		return nil, nil, found[0], &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", found[0].Title())}
 	}
 	client, err := server.Downstream(found[0].ID)
 	return &observe.Observer{Client: client}, server, found[0], err

@@ -58,7 +58,7 @@ func cordonsAsChosen(o *outcome) error {
 		switch {
 		case has == o.Target.NoLeaderMigration:
 			return fmt.Errorf("%s is in the plan: %v", name, has)
-		case has && len(s.Stage.Actions) > 0 != cordons:
+		case has && len(s.Stage.After) > 0 != cordons:
 			return errors.New(name + " is not as it was chosen")
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
@@ -115,9 +116,9 @@ type refusal struct {
 }
 
 var documentedRefusals = []refusal{
-	{"templated", "refused-helm-template", exitInput, "The file is a template: `{{ }}` stands outside of quotes. Render it, plan the result, and carry the diff over to the template."},
-	{"encrypted", "refused-sops", exitInput, "SOPS encrypted the file, and an edit would break its checksum. Decrypt it first, or make the printed change inside of `sops`."},
-	{transform.RuleNotMigratable, "refused-k3s", exitRefused, "The document is understood, but holds no cluster that can be migrated."},
+	{"templated", "refused-helm-template", exitcode.Input, "The file is a template: `{{ }}` stands outside of quotes. Render it, plan the result, and carry the diff over to the template."},
+	{"encrypted", "refused-sops", exitcode.Input, "SOPS encrypted the file, and an edit would break its checksum. Decrypt it first, or make the printed change inside of `sops`."},
+	{transform.RuleNotMigratable, "refused-k3s", exitcode.Refused, "The document is understood, but holds no cluster that can be migrated."},
 }
 
 func refusalRows() string {
@@ -144,9 +145,17 @@ func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
 
 func TestDocsListEveryExitCode(t *testing.T) {
 	doc := readDoc(t, "docs/exit-codes.md")
-	for _, code := range []int{exitDone, exitFound, exitInput, exitFailed, exitRefused} {
-		if !strings.Contains(doc, "\n## "+strconv.Itoa(code)+": ") {
-			t.Errorf("docs/exit-codes.md has no section on %d", code)
+	var want []string
+	for code := exitcode.Done; code <= exitcode.Refused; code++ {
+		want = append(want, strconv.Itoa(code))
+	}
+	for what, pattern := range map[string]string{"table": `(?m)^\| (\d+) \|`, "sections": `(?m)^## (\d+): `} {
+		var got []string
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(doc, -1) {
+			got = append(got, m[1])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("docs/exit-codes.md: the %s have the codes %v; there are %v", what, got, want)
 		}
 	}
 }
@@ -255,7 +264,7 @@ func plural(kind string) string {
 
 func TestDocsAreRightThatNoJSONFieldIsNull(t *testing.T) {
 	for _, verb := range []string{"plan", "explain"} {
-		if got := runHere(t, "", verb, "-o", "json", "../../examples"); got.code != exitDone || strings.Contains(got.stdout, ": null") {
+		if got := runHere(t, "", verb, "-o", "json", "../../examples"); got.code != exitcode.Done || strings.Contains(got.stdout, ": null") {
 			t.Errorf("%s -o json: exit code %d, or a null in it", verb, got.code)
 		}
 	}

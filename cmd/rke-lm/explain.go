@@ -16,6 +16,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -119,7 +120,7 @@ func (e *explainOptions) effective(d transform.Distro, docs []*yamledit.Document
 	}
 	classes, err := d.Explain(docs, t)
 	if err == nil && len(classes) == 0 {
-		return config, &failure{code: exitRefused, err: docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets what the file says", "read the file, or see the diffs of plan")}
+		return config, &failure{code: exitcode.Refused, err: docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets what the file says", "read the file, or see the diffs of plan")}
 	}
 	for _, c := range classes {
 		config.Classes = append(config.Classes, outputs.NewClass(c, e.key))

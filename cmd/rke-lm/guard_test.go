@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -40,7 +41,7 @@ func TestAHostileDocumentDoesNotEndTheRunOverAFolder(t *testing.T) {
 	folder := folderOfClusters(t, `"a\u2028\nb"`, strings.Repeat("[", 9998)+strings.Repeat("]", 9998))
 	for _, verb := range []string{"plan", "lint", "explain"} {
 		r := runHere(t, "", verb, folder)
-		if r.code != exitInput && r.code != exitFound {
+		if r.code != exitcode.Input && r.code != exitcode.Found {
 			t.Errorf("%s: exit %d: %s", verb, r.code, r.stderr)
 		}
 		for _, name := range []string{"a-odd", "a-usual", "b-usual"} {
@@ -73,7 +74,7 @@ func TestAPanicInOneDocumentIsReportedAndTheOthersGoOn(t *testing.T) {
 	if len(usual) != 1 || len(faults) != 1 {
 		t.Fatalf("%v, %v", usual, faults)
 	}
-	if text := faults[0].Error(); exitCode(faults[0]) != exitInput || !strings.Contains(text, "a-odd.yaml: rke-lm failed (index out of range") {
+	if text := faults[0].Error(); exitcode.Of(faults[0]) != exitcode.Input || !strings.Contains(text, "a-odd.yaml: rke-lm failed (index out of range") {
 		t.Error(text)
 	}
 }

@@ -15,7 +15,9 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -41,7 +43,7 @@ type found struct {
 
 // refusal is what keeps a document from being planned, unless the operator accepts it.
 func (f found) refusal(t transform.Target) error {
-	if slices.Contains(t.Accept, transform.RuleOverlaid) {
+	if slices.Contains(t.Accept, rules.ChangedByOverlay.ID) {
 		return nil
 	}
 	return f.overlaid
@@ -247,7 +249,7 @@ func (o *options) none(sources []source.Source) error {
 			return err
 		}
 	}
-	return &failure{code: exitRefused, err: errors.New("no cluster was found; name a file that holds " + o.documents())}
+	return &failure{code: exitcode.Refused, err: errors.New("no cluster was found; name a file that holds " + o.documents())}
 }
 
 // kustomization refuses a kustomization, which makes clusters of other files.
@@ -255,7 +257,7 @@ func kustomization(s source.Source) error {
 	if !slices.Contains(kustomize.FileNames(), filepath.Base(s.Path)) {
 		return nil
 	}
-	return &failure{code: exitRefused, err: fmt.Errorf("%s: a kustomization, and no cluster by itself; plan what it makes: %s", s.Name, kustomize.Rendered(filepath.Dir(s.Path)))}
+	return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: a kustomization, and no cluster by itself; plan what it makes: %s", s.Name, kustomize.Rendered(filepath.Dir(s.Path)))}
 }
 
 // nothing says why a named file has no cluster to work on.
@@ -272,9 +274,9 @@ func (o *options) nothing(in piece, first error) error {
 		if in.stats.Oversize == 1 {
 			documents = "document"
 		}
-		return &failure{code: exitRefused, err: fmt.Errorf("%s: no cluster, and %d %s larger than %d MiB, which no cluster is; name the cluster's own file", in.source.Name, in.stats.Oversize, documents, source.MaxDocument>>20)}
+		return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: no cluster, and %d %s larger than %d MiB, which no cluster is; name the cluster's own file", in.source.Name, in.stats.Oversize, documents, source.MaxDocument>>20)}
 	}
-	return &failure{code: exitRefused, err: fmt.Errorf("%s: no cluster in it; name a file that holds %s", in.source.Name, o.documents())}
+	return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: no cluster in it; name a file that holds %s", in.source.Name, o.documents())}
 }
 
 // problem describes an error for programs.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 const ownLease = "cloud-controller-manager"
@@ -47,12 +48,12 @@ func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
 		want   string
 		least  time.Duration
 	}{
-		"one that leads":          {0, func(*apitest.Server) {}, exitDone, "ok\n", 0},
-		"a takeover":              {17 * time.Second, dies, exitDone, "ok\n", 17 * time.Second},
-		"nobody takes over":       {0, dies, exitFound, "error leader-missing", 30 * time.Second},
-		"nobody ever led":         {0, neverLed, exitFound, "error leader-missing", 30 * time.Second},
-		"it may not lock its own": {0, func(s *apitest.Server) { s.Denied["system:serviceaccount:kube-system:"+ownLease] = true }, exitFound, "error lease-rbac-missing", 0},
-		"no manager at all":       {0, func(s *apitest.Server) { s.DaemonSets = nil; onlyExternal(s) }, exitFound, "error leader-missing", 0},
+		"one that leads":          {0, func(*apitest.Server) {}, exitcode.Done, "ok\n", 0},
+		"a takeover":              {17 * time.Second, dies, exitcode.Done, "ok\n", 17 * time.Second},
+		"nobody takes over":       {0, dies, exitcode.Found, "error leader-missing", 30 * time.Second},
+		"nobody ever led":         {0, neverLed, exitcode.Found, "error leader-missing", 30 * time.Second},
+		"it may not lock its own": {0, func(s *apitest.Server) { s.Denied["system:serviceaccount:kube-system:"+ownLease] = true }, exitcode.Found, "error lease-rbac-missing", 0},
+		"no manager at all":       {0, func(s *apitest.Server) { s.DaemonSets = nil; onlyExternal(s) }, exitcode.Found, "error leader-missing", 0},
 	} {
 		for _, stage := range [][]string{nil, {"--stage", "disable-leader-migration"}, {"--stage", "verify-provider-ids"}} {
 			t.Run(name+strings.Join(stage, " "), func(t *testing.T) {
@@ -117,7 +118,7 @@ func TestStatusFollowsTheLeadersOfAllClustersAtOnce(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		if r.code != exitDone || len(lines) != 13 {
+		if r.code != exitcode.Done || len(lines) != 13 {
 			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 		for i, line := range lines[1:] {

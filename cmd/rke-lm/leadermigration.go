@@ -14,6 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -120,7 +121,7 @@ func (m *configOptions) judge(ctx context.Context, paths []string) error {
 func (m *configOptions) fail(err error) {
 	if err != nil {
 		complain(m.err, err)
-		m.code = max(m.code, exitCode(err))
+		m.code = max(m.code, exitcode.Of(err))
 	}
 }
 
@@ -142,7 +143,7 @@ func read(ctx context.Context, s source.Source) ([]given, error) {
 	case errors.Is(err, source.ErrBinary) && !s.Named:
 		return nil, nil
 	case err == nil && s.Named && len(all) == 0:
-		err = &failure{code: exitRefused, err: fmt.Errorf("%s: no %s in it; name a file that holds one, or a ConfigMap with one", s.Name, lm.Kind)}
+		err = &failure{code: exitcode.Refused, err: fmt.Errorf("%s: no %s in it; name a file that holds one, or a ConfigMap with one", s.Name, lm.Kind)}
 	}
 	return all, err
 }

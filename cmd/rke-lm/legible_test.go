@@ -13,6 +13,8 @@ import (
 	"unicode"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // odd is a key that a terminal would obey and a review would render. A YAML file
@@ -100,7 +102,7 @@ func TestDataKeepsItsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	printed := runHere(t, "", "apply", "--next", "--stdout", file)
-	if printed.code != exitDone || !strings.HasSuffix(printed.stdout, "# \u202e comment\r\n") || !strings.Contains(printed.stdout, odd) {
+	if printed.code != exitcode.Done || !strings.HasSuffix(printed.stdout, "# \u202e comment\r\n") || !strings.Contains(printed.stdout, odd) {
 		t.Errorf("apply --stdout: %d\n%s%s", printed.code, printed.stdout, printed.stderr)
 	}
 	asJSON, asYAML := runHere(t, "", "explain", "-o", "json", file), runHere(t, "", "explain", "-o", "yaml", file)

@@ -16,6 +16,8 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // lintOptions are the flags of lint, and what it has found.
@@ -194,18 +196,18 @@ func (l *lintOptions) fail(err error, t transform.Target) bool {
 	var r *transform.Refused
 	if !errors.As(err, &r) {
 		complain(l.err, err)
-		l.code = max(l.code, exitCode(err))
+		l.code = max(l.code, exitcode.Of(err))
 		return true
 	}
 	findings := asFindings(r, t)
 	l.show(findings)
 	switch r.Rule {
-	case transform.RuleTemplated, transform.RuleEncrypted:
-		l.code = max(l.code, exitCode(err))
+	case transform.Templated.ID, transform.Encrypted.ID:
+		l.code = max(l.code, exitcode.Of(err))
 		return true
-	case transform.RuleOverlaid:
+	case rules.ChangedByOverlay.ID:
 		if findings[0].Stops() {
-			l.code = max(l.code, exitCode(err))
+			l.code = max(l.code, exitcode.Of(err))
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // wrong takes the provider ID of a node away, and returns how it comes back.
@@ -34,7 +35,7 @@ func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 		b.Do(func() { right = wrong(b.Server, 510) })
 		r := said.verify(b.config, "5m")
 		b.end()
-		if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") {
+		if r.code != exitcode.Done || !strings.Contains(r.stdout, "520 of 520") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -50,7 +51,7 @@ func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
 		b.Do(func() { wrong(b.Server, 7) })
 		r := said.verify(b.config, "45s")
 		b.end()
-		if r.code != exitFound || !strings.Contains(r.stdout, apitest.NodeName(510)) || !strings.Contains(r.stdout, "518 of 520") {
+		if r.code != exitcode.Found || !strings.Contains(r.stdout, apitest.NodeName(510)) || !strings.Contains(r.stdout, "518 of 520") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -74,15 +75,15 @@ func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
 // one of the trouble may.
 func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 	t.Parallel()
-	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
-		fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, exitDone, ""),
-		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
+	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitcode.Failed, lookAtNetwork),
+		fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, exitcode.Done, ""),
+		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitcode.Failed, lookAtNetwork))
 	each(t, list, func(t *testing.T, c trouble) {
 		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 8*time.Second)
 		o, r := owners(t, b.config, "30s")
 		b.end()
 		last := o.Intervals[len(o.Intervals)-1]
-		if r.code != exitDone || o.Intervals[0].Count != "1" || last.Count != "1" || o.Seconds["unknown"] < 4 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+		if r.code != exitcode.Done || o.Intervals[0].Count != "1" || last.Count != "1" || o.Seconds["unknown"] < 4 || o.Seconds["0"]+o.Seconds["2"] > 0 {
 			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 		}
 	})
@@ -90,8 +91,8 @@ func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 
 func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 	t.Parallel()
-	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitFailed, lookAtNetwork),
-		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitFailed, lookAtNetwork))
+	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitcode.Failed, lookAtNetwork),
+		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitcode.Failed, lookAtNetwork))
 	each(t, list, func(t *testing.T, c trouble) {
 		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		o, r := owners(t, b.config, "20s")
@@ -116,7 +117,7 @@ func TestOwnersDoesNotCountTheDeadForAliveBehindTrouble(t *testing.T) {
 		o, r := owners(t, b.config, "50s")
 		b.end()
 		// The lease lasts 15 seconds, the trouble half a second more than 7, and the last good look was at 1.5.
-		if last := o.Intervals[len(o.Intervals)-1]; r.code != exitDone || last.Count != "0" || o.Seconds["1"] != 1.5 || o.Seconds["unknown"] != 22.5 || o.Seconds["0"] != 26 {
+		if last := o.Intervals[len(o.Intervals)-1]; r.code != exitcode.Done || last.Count != "0" || o.Seconds["1"] != 1.5 || o.Seconds["unknown"] != 22.5 || o.Seconds["0"] != 26 {
 			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 		}
 	})
@@ -140,9 +141,9 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"verify"}, exitDone, "520 of 520"},
-		{[]string{"verify", "--stage", "install-ccm", "--wait", "2m"}, exitDone, "520 of 520"},
-		{[]string{"owners", "--for", "8s"}, exitDone, "kube-controller-manager\n"},
+		{[]string{"verify"}, exitcode.Done, "520 of 520"},
+		{[]string{"verify", "--stage", "install-ccm", "--wait", "2m"}, exitcode.Done, "520 of 520"},
+		{[]string{"owners", "--for", "8s"}, exitcode.Done, "kube-controller-manager\n"},
 	} {
 		t.Run(strings.Join(c.verb, " "), func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
@@ -45,7 +46,7 @@ func verified(t *testing.T, folder string) outputs.Verification {
 	if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
 		t.Fatalf("%v\n%s", err, r.stderr)
 	}
-	if wrong := r.code == exitFound; wrong == v.OK {
+	if wrong := r.code == exitcode.Found; wrong == v.OK {
 		t.Errorf("exit code %d, and ok is %t", r.code, v.OK)
 	}
 	return v
@@ -98,7 +99,7 @@ func TestADumpMayComeFromStandardInput(t *testing.T) {
 	if r := runHere(t, string(text), "verify", "--from", "-"); r.code != file.code || r.stdout != file.stdout || r.stderr != file.stderr {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	if r := runHere(t, "{", "verify", "--from", "-"); r.code != exitInput || !strings.Contains(r.stderr, "<stdin>:1: ") {
+	if r := runHere(t, "{", "verify", "--from", "-"); r.code != exitcode.Input || !strings.Contains(r.stderr, "<stdin>:1: ") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // cluster is a live cluster behind install-ccm.
@@ -37,7 +38,7 @@ func TestVerifyFollowsTheLeaseUntilItMoves(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
 			t.Fatal(err, r.stderr)
 		}
-		if r.code != exitDone || !v.OK || len(v.Nodes) != 520 || v.Lease.Owner != "kube-controller-manager" || v.Lease.Life != "live" || len(v.Findings) > 0 {
+		if r.code != exitcode.Done || !v.OK || len(v.Nodes) != 520 || v.Lease.Owner != "kube-controller-manager" || v.Lease.Life != "live" || len(v.Findings) > 0 {
 			t.Errorf("exit %d, %d nodes, %+v %+v", r.code, len(v.Nodes), v.Lease, v.Findings)
 		}
 	})
@@ -51,15 +52,15 @@ func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{"nothing", func(*apitest.Server) {}, nil, exitDone, "ok\n"},
-		{"an error", func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }, nil, exitFound, "error provider-id-foreign  nodes/" + apitest.NodeName(7)},
-		{"an error that is accepted", func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }, []string{"--accept", "provider-id-foreign"}, exitDone, "error provider-id-foreign, accepted"},
-		{"no right on the lease", func(s *apitest.Server) { s.Denied["system:kube-controller-manager"] = true }, nil, exitFound, "error lease-rbac-missing"},
-		{"a right of the user that is missing", func(s *apitest.Server) { s.Fault = on("/persistentvolumes", apitest.Fault{Status: 403}) }, nil, exitRefused, "list persistentvolumes"},
-		{"an expired token", func(s *apitest.Server) { s.Fault = on("continue=500", apitest.Fault{Status: 401}) }, []string{"--wait", "1m"}, exitRefused, "they may have expired"},
-		{"a token that expires while the lease is followed", expireLater, []string{"--wait", "1m"}, exitRefused, "they may have expired"},
-		{"a wrong answer", func(s *apitest.Server) { s.Fault = on("/nodes", apitest.Fault{Status: 200, Body: "<html>"}) }, nil, exitFailed, "no NodeList of Kubernetes"},
-		{"the wrong owner", func(s *apitest.Server) {}, []string{"--stage", "switch-to-external"}, exitFound, "error lease-wrong-owner"},
+		{"nothing", func(*apitest.Server) {}, nil, exitcode.Done, "ok\n"},
+		{"an error", func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }, nil, exitcode.Found, "error provider-id-foreign  nodes/" + apitest.NodeName(7)},
+		{"an error that is accepted", func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }, []string{"--accept", "provider-id-foreign"}, exitcode.Done, "error provider-id-foreign, accepted"},
+		{"no right on the lease", func(s *apitest.Server) { s.Denied["system:kube-controller-manager"] = true }, nil, exitcode.Found, "error lease-rbac-missing"},
+		{"a right of the user that is missing", func(s *apitest.Server) { s.Fault = on("/persistentvolumes", apitest.Fault{Status: 403}) }, nil, exitcode.Refused, "list persistentvolumes"},
+		{"an expired token", func(s *apitest.Server) { s.Fault = on("continue=500", apitest.Fault{Status: 401}) }, []string{"--wait", "1m"}, exitcode.Refused, "they may have expired"},
+		{"a token that expires while the lease is followed", expireLater, []string{"--wait", "1m"}, exitcode.Refused, "they may have expired"},
+		{"a wrong answer", func(s *apitest.Server) { s.Fault = on("/nodes", apitest.Fault{Status: 200, Body: "<html>"}) }, nil, exitcode.Failed, "no NodeList of Kubernetes"},
+		{"the wrong owner", func(s *apitest.Server) {}, []string{"--stage", "switch-to-external"}, exitcode.Found, "error lease-wrong-owner"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +71,7 @@ func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
 				if r.code != c.code || !strings.Contains(r.stdout+r.stderr, c.want) {
 					t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 				}
-				if c.code >= exitInput && r.stdout != "" {
+				if c.code >= exitcode.Input && r.stdout != "" {
 					t.Errorf("a verdict although nothing was seen:\n%s", r.stdout)
 				}
 			})
@@ -99,7 +100,7 @@ func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
 			return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"w\" denied the request: labels cannot be empty"}`}
 		}
 		r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
-		if r.code != exitRefused || !strings.Contains(r.stderr, "labels cannot be empty") || strings.Contains(r.stderr, "rights are missing") {
+		if r.code != exitcode.Refused || !strings.Contains(r.stderr, "labels cannot be empty") || strings.Contains(r.stderr, "rights are missing") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -142,7 +143,7 @@ func TestVerifyWaitsThroughAStorm(t *testing.T) {
 			return apitest.Fault{Status: 500}
 		}
 		r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", "3m")
-		if r.code != exitDone || !strings.Contains(r.stdout, "520 of 520") {
+		if r.code != exitcode.Done || !strings.Contains(r.stdout, "520 of 520") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -152,21 +153,21 @@ func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
-		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitDone || !strings.Contains(r.stderr, "snapshot of 520 nodes") {
+		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitcode.Done || !strings.Contains(r.stderr, "snapshot of 520 nodes") {
 			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 		file, dump := filepath.Join(t.TempDir(), "before.yaml"), filepath.Join(t.TempDir(), "dump.yaml")
-		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot="+file, "--dump", dump); r.code != exitDone {
+		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot="+file, "--dump", dump); r.code != exitcode.Done {
 			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 		s.Do(func() { s.Nodes[9].UID = "another" })
-		if r := runHere(t, "", "verify", "--kubeconfig", config); r.code != exitFound || !strings.Contains(r.stdout, "error node-renamed  nodes/"+apitest.NodeName(9)) {
+		if r := runHere(t, "", "verify", "--kubeconfig", config); r.code != exitcode.Found || !strings.Contains(r.stdout, "error node-renamed  nodes/"+apitest.NodeName(9)) {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
-		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitRefused {
+		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitcode.Refused {
 			t.Errorf("the snapshot was overwritten: exit %d\n%s", r.code, r.stderr)
 		}
-		if r := runHere(t, "", "verify", "--from", dump, "--against", file); r.code != exitDone {
+		if r := runHere(t, "", "verify", "--from", dump, "--against", file); r.code != exitcode.Done {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -177,7 +178,7 @@ func TestOwnersTellsTheTimeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, config := cluster(t)
 		o, r := owners(t, config, "4s")
-		if r.code != exitDone || len(o.Intervals) != 1 || o.Intervals[0].Count != "1" || o.Seconds["1"] != 4 || o.Seconds["0"]+o.Seconds["2"]+o.Seconds["unknown"] > 0 {
+		if r.code != exitcode.Done || len(o.Intervals) != 1 || o.Intervals[0].Count != "1" || o.Seconds["1"] != 4 || o.Seconds["0"]+o.Seconds["2"]+o.Seconds["unknown"] > 0 {
 			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 		}
 	})
@@ -195,7 +196,7 @@ func TestOwnersSaysThatItSeesKubeSystemAlone(t *testing.T) {
 			return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"pods is forbidden: User \"viewer\" cannot list resource \"pods\" in API group \"\" at the cluster scope"}`}
 		}
 		o, r := owners(t, config, "6s")
-		if r.code != exitDone || o.Seconds["1"] != 6 || strings.Count(r.stderr, "outside kube-system") != 1 {
+		if r.code != exitcode.Done || o.Seconds["1"] != 6 || strings.Count(r.stderr, "outside kube-system") != 1 {
 			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 		}
 		if got := s.Count("/api/v1/pods?"); got > 2 {
@@ -220,7 +221,7 @@ func TestOwnersSaysUnknownForACut(t *testing.T) {
 			return [...]apitest.Fault{{Cut: true}, {Status: 500}, {Status: 429}}[len(s.Requests)%3]
 		})
 		o, r := owners(t, config, "16s")
-		if r.code != exitDone || len(o.Intervals) != 3 || o.Intervals[1].Count != "unknown" || o.Seconds["unknown"] < 6.5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
+		if r.code != exitcode.Done || len(o.Intervals) != 3 || o.Intervals[1].Count != "unknown" || o.Seconds["unknown"] < 6.5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
 			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 		}
 		if !strings.Contains(r.stderr, "trying again") || !strings.Contains(r.stderr, "seen again") {
@@ -236,7 +237,7 @@ func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 		start := time.Now()
 		s.Fault = aFewLooks(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
 		o, r := owners(t, config, "1h")
-		if r.code != exitRefused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > deniedTime+5*time.Second {
+		if r.code != exitcode.Refused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > deniedTime+5*time.Second {
 			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 		}
 	})
@@ -247,10 +248,10 @@ func TestAServerThatIsNotThereIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		s.Down()
-		if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "1s"); r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, "connection refused") {
+		if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "1s"); r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "connection refused") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
-		if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitFailed || !strings.Contains(r.stdout, "\norchard ") || !strings.Contains(r.stdout, "connection refused") {
+		if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitcode.Failed || !strings.Contains(r.stdout, "\norchard ") || !strings.Contains(r.stdout, "connection refused") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -261,7 +262,7 @@ func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/", apitest.Fault{Status: 503})
-		if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "2s"); r.code != exitFailed || r.stdout != "" {
+		if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "2s"); r.code != exitcode.Failed || r.stdout != "" {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -275,7 +276,7 @@ func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/", apitest.Fault{Hang: time.Minute})
 		r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "500ms", "-o", "json")
-		if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, "the first look did not end in time") {
+		if r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "the first look did not end in time") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -283,7 +284,7 @@ func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 
 func TestTimesThatAreNoneAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"owners", "--for", "0"}, {"owners", "--for=-5m"}, {"verify", "--wait=-5m"}} {
-		if r := runHere(t, "", args...); r.code != exitInput || !strings.Contains(r.stderr, "give a longer one") {
+		if r := runHere(t, "", args...); r.code != exitcode.Input || !strings.Contains(r.stderr, "give a longer one") {
 			t.Errorf("%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
 		}
 	}
@@ -309,7 +310,7 @@ func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 		s.Fault = aFewLooks(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
 		var out, errs bytes.Buffer
 		code := run(ctx, []string{"owners", "--kubeconfig", config}, streams{in: strings.NewReader(""), out: &out, err: &errs, network: memnet.Dial})
-		if code != exitDone || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no owner: 0.0, one: ") {
+		if code != exitcode.Done || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no owner: 0.0, one: ") {
 			t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
 		}
 	})
@@ -329,7 +330,7 @@ func TestStatusHasALineForEachCluster(t *testing.T) {
 		const want = `CLUSTER                 DISTRO   VERSION           PROVIDER   REACHED       FINDINGS
 orchard                 rke2     v1.26.15+rke2r1   aws        install-ccm   errors: 0, warnings: 0
 fleet-default/orchard   rke2     v1.26.15+rke2r1   aws        -             errors: 1, warnings: `
-		if r.code != exitDone || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-local/local       rke2     -                 -          -             fleet-local/local:") {
+		if r.code != exitcode.Done || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-local/local       rke2     -                 -          -             fleet-local/local:") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -341,7 +342,7 @@ func TestStatusOfAClusterThatIsNoRanchersNeedsNoRightsOfRancher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/clusters", apitest.Fault{Status: 403})
-		if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitDone || !strings.Contains(r.stdout, "install-ccm") {
+		if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitcode.Done || !strings.Contains(r.stdout, "install-ccm") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -354,7 +355,7 @@ func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
 		s.Fault = on("/nodes", apitest.Fault{Status: 403})
 		r := runHere(t, "", "status", "--kubeconfig", config, "-o", "json")
 		var list outputs.Statuses
-		if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != exitRefused || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, "list nodes") {
+		if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != exitcode.Refused || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, "list nodes") {
 			t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
 		}
 	})
@@ -363,11 +364,11 @@ func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
 func TestATokenIsSentOverTLSAlone(t *testing.T) {
 	t.Setenv(rancher.TokenVariable, "token-abcde:not-a-real-one")
 	r := runHere(t, "", "status", "--rancher-url", "http://rancher.example.com")
-	if r.code != exitInput || !strings.Contains(r.stderr, "https://") {
+	if r.code != exitcode.Input || !strings.Contains(r.stderr, "https://") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
 	t.Setenv(rancher.TokenVariable, "")
-	if r := runHere(t, "", "status", "--rancher-url", "https://rancher.example.com"); r.code != exitInput || !strings.Contains(r.stderr, rancher.TokenVariable) {
+	if r := runHere(t, "", "status", "--rancher-url", "https://rancher.example.com"); r.code != exitcode.Input || !strings.Contains(r.stderr, rancher.TokenVariable) {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // streams are what one run reads and writes: the standard streams, and the network.
@@ -97,7 +98,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	code := report(s.err, root.ExecuteContext(ctx))
 	if flush(); out.err != nil {
 		fmt.Fprintln(s.err, "error:", out.err)
-		code = max(code, exitInput)
+		code = max(code, exitcode.Input)
 	}
 	return code
 }
@@ -119,7 +120,7 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 	}
 	if err != nil {
 		err = fmt.Errorf("standard output: %w; what was printed is not complete", err)
-		s.err = &failure{code: exitInput, err: err, silent: true} // run says it, once
+		s.err = &failure{code: exitcode.Input, err: err, silent: true} // run says it, once
 	}
 	return n, s.err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // announced returns what a run says of each stage before it writes it.
@@ -41,7 +42,7 @@ func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		code, out, said := w.command(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json")
-		if code != exitDone {
+		if code != exitcode.Done {
 			t.Fatalf("%d %s", code, said)
 		}
 		order := "Rancher changes the machines in this order: orchard-servers-1 (" + apitest.NodeName(1) + "); then orchard-servers-0 (" + apitest.NodeName(0) + "), orchard-servers-2 (" + apitest.NodeName(2) + "), one after the other."
@@ -56,7 +57,7 @@ func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 			}
 		}
 		code, out, said = w.command(t, "rollback", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json")
-		if code != exitDone {
+		if code != exitcode.Done {
 			t.Fatalf("%d %s", code, said)
 		}
 		back := announced(t, out)

@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // command runs a verb on the world, as a person would.
@@ -30,7 +31,7 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		code, out, said := w.command(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json", "--until", "enable-leader-migration")
-		if code != exitDone {
+		if code != exitcode.Done {
 			t.Fatalf("%d %s", code, said)
 		}
 		var types, stages []string
@@ -64,7 +65,7 @@ func TestARunThatStopsSaysTheCommandsToGoOnAndBack(t *testing.T) {
 		w.stuck = true
 		w.mu.Unlock()
 		code, out, said := w.command(t, "migrate", "--cluster", "fleet-default/orchard", "--end-state", "external", "--yes", "--timeout", "100ms", "--until", "enable-leader-migration", "--accept", "address-flapping")
-		if code != exitFailed || !strings.Contains(said, "stopped at enable-leader-migration") {
+		if code != exitcode.Failed || !strings.Contains(said, "stopped at enable-leader-migration") {
 			t.Fatalf("%d %s %s", code, out, said)
 		}
 		for _, want := range []string{
@@ -89,15 +90,15 @@ func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 			code  int
 			want  string
 		}{
-			{[]string{"migrate", "--cluster", "orchard"}, exitInput, "there is no terminal to ask on; add --yes"},
-			{[]string{"migrate", "--yes"}, exitInput, "no cluster is named"},
-			{[]string{"migrate", "--yes", "--cluster", "orchard", "--until", "x"}, exitInput, "--until x is not known"},
-			{[]string{"rollback", "--yes", "--cluster", "orchard", "--to", "x"}, exitInput, "--to x is not known"},
-			{[]string{"migrate", "--yes", "--cluster", "orchard", "--by-hand", "x"}, exitInput, "--by-hand x is not known"},
-			{[]string{"migrate", "--yes", "--cluster", "orchard", "-o", "yaml"}, exitInput, "--output yaml is not known"},
-			{[]string{"migrate", "--yes", "--cluster", "nobody"}, exitInput, "no such cluster"},
-			{[]string{"migrate", "--yes", "--cluster", "orchard", "--accept", "no-rule"}, exitInput, "--accept no-rule: no such rule"},
-			{[]string{"migrate", "--yes", "--cluster", "orchard", "--no-leader-migration", "--until", "grant-migration-lease"}, exitInput, "there is no stage grant-migration-lease with these choices"},
+			{[]string{"migrate", "--cluster", "orchard"}, exitcode.Input, "there is no terminal to ask on; add --yes"},
+			{[]string{"migrate", "--yes"}, exitcode.Input, "no cluster is named"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--until", "x"}, exitcode.Input, "--until x is not known"},
+			{[]string{"rollback", "--yes", "--cluster", "orchard", "--to", "x"}, exitcode.Input, "--to x is not known"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--by-hand", "x"}, exitcode.Input, "--by-hand x is not known"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "-o", "yaml"}, exitcode.Input, "--output yaml is not known"},
+			{[]string{"migrate", "--yes", "--cluster", "nobody"}, exitcode.Input, "no such cluster"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--accept", "no-rule"}, exitcode.Input, "--accept no-rule: no such rule"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--no-leader-migration", "--until", "grant-migration-lease"}, exitcode.Input, "there is no stage grant-migration-lease with these choices"},
 		} {
 			if code, _, said := w.command(t, c.words...); code != c.code || !strings.Contains(said, c.want) {
 				t.Errorf("%v: %d %s", c.words, code, said)
@@ -110,7 +111,7 @@ func TestRulesOfLiveClustersCanBeAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		code, _, said := w.command(t, "rollback", "--yes", "--cluster", "orchard", "--end-state", "external", "--accept", "node-new")
-		if code != exitDone {
+		if code != exitcode.Done {
 			t.Errorf("%d %s", code, said)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -89,7 +90,7 @@ func (fs *planFolders) take(s transform.Saved) error {
 	}
 	place, of := strings.ToLower(planfolder.Place(s)), fmt.Sprintf("%s, document %d (%s)", s.Source.File, s.Source.Document+1, s.Cluster.Title())
 	if other, taken := fs.taken[place]; taken {
-		return &failure{code: exitRefused, err: fmt.Errorf("%s: the folder %s holds the plan of %s; plan the two with different --out", of, filepath.Join(fs.dir, planfolder.Place(s)), other)}
+		return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: the folder %s holds the plan of %s; plan the two with different --out", of, filepath.Join(fs.dir, planfolder.Place(s)), other)}
 	}
 	fs.taken[place] = of
 	return nil

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // overlaid makes a repository with a base that one of two overlays patches.
@@ -42,19 +44,19 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"plan base/cluster.yaml", exitInput, []string{refused, advice}},
-		{"plan -o yaml base", exitInput, []string{refused, advice}},
-		{"plan -o markdown base", exitInput, []string{refused, advice}},
-		{"plan .", exitInput, []string{refused, "overlays/eu/patch.yaml:1: a patch of overlays/eu/kustomization.yaml"}},
-		{"apply --next base/cluster.yaml", exitInput, []string{refused, advice}},
-		{"apply --undo enable-leader-migration base", exitInput, []string{refused, advice}},
-		{"lint base", exitInput, []string{"error changed-by-overlay  base/cluster.yaml:1", "warning node-rename"}},
-		{"lint --fix base", exitInput, []string{"changed-by-overlay"}},
-		{"explain base", exitDone, []string{"cloud-provider-name"}},
-		{"plan --accept changed-by-overlay base/cluster.yaml", exitDone, []string{"rke2 fleet-default/harbour"}},
-		{"lint --accept changed-by-overlay base/cluster.yaml", exitDone, []string{"accepted: 1"}},
-		{"plan overlays/us", exitRefused, []string{"overlays/us/kustomization.yaml: a kustomization, and no cluster by itself; plan what it makes: kubectl kustomize overlays/us | rke-lm plan -"}},
-		{"plan overlays/us/kustomization.yaml", exitRefused, []string{"overlays/us/kustomization.yaml: a kustomization"}},
+		{"plan base/cluster.yaml", exitcode.Input, []string{refused, advice}},
+		{"plan -o yaml base", exitcode.Input, []string{refused, advice}},
+		{"plan -o markdown base", exitcode.Input, []string{refused, advice}},
+		{"plan .", exitcode.Input, []string{refused, "overlays/eu/patch.yaml:1: a patch of overlays/eu/kustomization.yaml"}},
+		{"apply --next base/cluster.yaml", exitcode.Input, []string{refused, advice}},
+		{"apply --undo enable-leader-migration base", exitcode.Input, []string{refused, advice}},
+		{"lint base", exitcode.Input, []string{"error changed-by-overlay  base/cluster.yaml:1", "warning node-rename"}},
+		{"lint --fix base", exitcode.Input, []string{"changed-by-overlay"}},
+		{"explain base", exitcode.Done, []string{"cloud-provider-name"}},
+		{"plan --accept changed-by-overlay base/cluster.yaml", exitcode.Done, []string{"rke2 fleet-default/harbour"}},
+		{"lint --accept changed-by-overlay base/cluster.yaml", exitcode.Done, []string{"accepted: 1"}},
+		{"plan overlays/us", exitcode.Refused, []string{"overlays/us/kustomization.yaml: a kustomization, and no cluster by itself; plan what it makes: kubectl kustomize overlays/us | rke-lm plan -"}},
+		{"plan overlays/us/kustomization.yaml", exitcode.Refused, []string{"overlays/us/kustomization.yaml: a kustomization"}},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			before, err := os.ReadFile("base/cluster.yaml")
@@ -82,7 +84,7 @@ func TestABaseWhoseOverlaysOnlyNameItIsPlanned(t *testing.T) {
 	if err := os.RemoveAll("overlays/eu"); err != nil {
 		t.Fatal(err)
 	}
-	if r := runHere(t, "", "plan", "base/cluster.yaml"); r.code != exitDone || r.stderr != "" {
+	if r := runHere(t, "", "plan", "base/cluster.yaml"); r.code != exitcode.Done || r.stderr != "" {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // planOptions are the flags of plan.
@@ -114,8 +115,8 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 			return err
 		}
 	}
-	if code == exitDone && p.exitCode && left {
-		code = exitFound
+	if code == exitcode.Done && p.exitCode && left {
+		code = exitcode.Found
 	}
 	return withCode(code)
 }
@@ -164,12 +165,12 @@ func (o *options) eachCluster(ctx context.Context, paths []string, do func(found
 	if err != nil {
 		return 0, err
 	}
-	code := exitDone
+	code := exitcode.Done
 	for r := range o.clusters(ctx, paths, func(f found) (func() error, error) { return do(f, target) }) {
 		if err := r.use(); err != nil {
 			complain(o.err, err)
 			note(err)
-			code = max(code, exitCode(err))
+			code = max(code, exitcode.Of(err))
 		}
 	}
 	return code, ctx.Err()

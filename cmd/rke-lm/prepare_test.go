@@ -12,6 +12,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // prepared returns the commands of what comes before each stage of a golden case.
@@ -82,7 +83,7 @@ func TestKubeletsOf127NeedCredentialsForECR(t *testing.T) {
 
 func TestPlanFoldersHoldWhatTheCommandsForAWSName(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "plans")
-	if r := runHere(t, "", "plan", "--end-state", "external", "--target-version", "v1.27.16+rke2r1", "--out", out, inputOf(t, "rke2-docs-like-minimal")); r.code != exitDone {
+	if r := runHere(t, "", "plan", "--end-state", "external", "--target-version", "v1.27.16+rke2r1", "--out", out, inputOf(t, "rke2-docs-like-minimal")); r.code != exitcode.Done {
 		t.Fatal(r.stderr)
 	}
 	books, err := filepath.Glob(filepath.Join(out, "*", "*", "runbook.md"))

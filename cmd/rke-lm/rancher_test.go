@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 const (
@@ -99,7 +100,7 @@ func TestPlanShowsTheStagesOfALiveCluster(t *testing.T) {
 				t.Errorf("%q in\n%s%s", never, out.stdout, out.stderr)
 			}
 		}
-		if out.code != exitDone || r.Count("PATCH") > 0 || r.Count("/secrets") > 0 {
+		if out.code != exitcode.Done || r.Count("PATCH") > 0 || r.Count("/secrets") > 0 {
 			t.Errorf("exit %d, %v", out.code, r.Requests)
 		}
 	})
@@ -111,7 +112,7 @@ func TestPlanTakesAllClustersOfASelector(t *testing.T) {
 		_, flags := managing(t)
 		out := runAt(t, flags, "plan", "-l", "env=prod", "-o", "json")
 		var plans outputs.Plans
-		if err := json.Unmarshal([]byte(out.stdout), &plans); err != nil || out.code != exitDone || len(plans.Clusters) != 2 {
+		if err := json.Unmarshal([]byte(out.stdout), &plans); err != nil || out.code != exitcode.Done || len(plans.Clusters) != 2 {
 			t.Fatalf("%v, exit %d\n%s", err, out.code, out.stderr)
 		}
 		if one, two := plans.Clusters[0], plans.Clusters[1]; one.Distro != "rke1" || one.Source.File != "c-x7k2p (curlew)" || two.Distro != "rke2" || two.Name != "harbour" {
@@ -124,10 +125,10 @@ func TestExplainAndLintTakeALiveCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, flags := managing(t)
-		if out := runAt(t, flags, "explain", "--cluster", "c-m-8kqlhbsd", "--key", "cloud-provider-name"); out.code != exitDone || !strings.Contains(out.stdout, "aws") {
+		if out := runAt(t, flags, "explain", "--cluster", "c-m-8kqlhbsd", "--key", "cloud-provider-name"); out.code != exitcode.Done || !strings.Contains(out.stdout, "aws") {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
-		if out := runAt(t, flags, "lint", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stdout, "node-rename") {
+		if out := runAt(t, flags, "lint", "--cluster", "harbour"); out.code != exitcode.Done || !strings.Contains(out.stdout, "node-rename") {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 	})
@@ -139,19 +140,19 @@ func TestApplyPatchesALiveCluster(t *testing.T) {
 		r, flags := managing(t)
 		r.Do(func() { r.Warning = "spec.rkeConfig.x is deprecated" })
 		out := runAt(t, flags, "apply", "--next", "--cluster", "fleet-default/harbour")
-		if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "additionalManifest") || !strings.Contains(out.stderr, "grant-migration-lease applied; Rancher now brings it") || !strings.Contains(out.stderr, "the server warns: spec.rkeConfig.x is deprecated") {
+		if out.code != exitcode.Done || !strings.Contains(r.Object(harbourPath), "additionalManifest") || !strings.Contains(out.stderr, "grant-migration-lease applied; Rancher now brings it") || !strings.Contains(out.stderr, "the server warns: spec.rkeConfig.x is deprecated") {
 			t.Fatalf("exit %d\n%s%s\n%s", out.code, out.stdout, out.stderr, r.Object(harbourPath))
 		}
-		if out := runAt(t, flags, "apply", "--stage", "grant-migration-lease", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stderr, "nothing to do") || r.Count("PATCH") != 1 {
+		if out := runAt(t, flags, "apply", "--stage", "grant-migration-lease", "--cluster", "harbour"); out.code != exitcode.Done || !strings.Contains(out.stderr, "nothing to do") || r.Count("PATCH") != 1 {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)
 		}
 		out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
-		if out.code != exitRefused || !strings.Contains(out.stderr, "cluster-not-settled") || r.Count("PATCH") != 1 {
+		if out.code != exitcode.Refused || !strings.Contains(out.stderr, "cluster-not-settled") || r.Count("PATCH") != 1 {
 			t.Errorf("the change before has not arrived: exit %d\n%s", out.code, out.stderr)
 		}
 		settle(t, r, `{"cloud-provider-name":"aws"}`)
 		out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
-		if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "enable-leader-migration") {
+		if out.code != exitcode.Done || !strings.Contains(r.Object(harbourPath), "enable-leader-migration") {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)
 		}
 	})
@@ -165,7 +166,7 @@ func TestApplyTakesAStageBackOfALiveCluster(t *testing.T) {
 		runAt(t, flags, "apply", "--next", "--cluster", "harbour")
 		settle(t, r, `{"cloud-provider-name":"aws"}`)
 		out := runAt(t, flags, "apply", "--undo", "grant-migration-lease", "--canonical", "--cluster", "harbour")
-		if out.code != exitDone || !strings.Contains(out.stderr, "undone, applied") || specOf(t, r.Object(harbourPath)) != specOf(t, before) {
+		if out.code != exitcode.Done || !strings.Contains(out.stderr, "undone, applied") || specOf(t, r.Object(harbourPath)) != specOf(t, before) {
 			t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(harbourPath))
 		}
 	})
@@ -187,7 +188,7 @@ func TestApplyPatchesAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, flags := managing(t)
 		out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", "--cluster", "curlew")
-		if out.code != exitDone || !strings.Contains(r.Object(curlewPath), `"enable-leader-migration":"true"`) || !strings.Contains(r.Object(curlewPath), `"v":"2"`) {
+		if out.code != exitcode.Done || !strings.Contains(r.Object(curlewPath), `"enable-leader-migration":"true"`) || !strings.Contains(r.Object(curlewPath), `"v":"2"`) {
 			t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(curlewPath))
 		}
 	})
@@ -201,7 +202,7 @@ func TestADryRunOfALiveClusterKeepsNothing(t *testing.T) {
 				r, flags := managing(t)
 				before := r.Object(path)
 				out := runAt(t, flags, "apply", "--next", flag, "--cluster", name)
-				if out.code != exitDone || r.Object(path) != before || !strings.Contains(out.stdout, "+++ b/"+name) || !strings.Contains(out.stderr, want) || strings.Contains(out.stdout, "hunter2") {
+				if out.code != exitcode.Done || r.Object(path) != before || !strings.Contains(out.stdout, "+++ b/"+name) || !strings.Contains(out.stderr, want) || strings.Contains(out.stdout, "hunter2") {
 					t.Errorf("%s %s: exit %d\n%s%s", flag, name, out.code, out.stdout, out.stderr)
 				}
 				if patches := r.Count("dryRun=All"); (patches == 1) != (flag == "--dry-run=server") || r.Count("PATCH") != patches {
@@ -257,7 +258,7 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 					args = append(args, "--next")
 				}
 				out := runAt(t, flags, args...)
-				if out.code != exitRefused || !strings.Contains(out.stderr, c.want) || strings.Contains(r.Object(harbourPath), "RoleBinding") {
+				if out.code != exitcode.Refused || !strings.Contains(out.stderr, c.want) || strings.Contains(r.Object(harbourPath), "RoleBinding") {
 					t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 				}
 			})
@@ -279,7 +280,7 @@ func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 		r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
 		r.Do(func() { r.Denied["get secrets"] = true })
 		out := runAt(t, flags, "apply", "--next", "--cluster", "harbour", "--accept", "managed-elsewhere", "--accept", "cluster-not-settled")
-		if out.code != exitDone || !strings.Contains(out.stderr, "error managed-elsewhere, accepted") || !strings.Contains(r.Object(harbourPath), "RoleBinding") || r.Count("/secrets") > 0 {
+		if out.code != exitcode.Done || !strings.Contains(out.stderr, "error managed-elsewhere, accepted") || !strings.Contains(r.Object(harbourPath), "RoleBinding") || r.Count("/secrets") > 0 {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)
 		}
 	})
@@ -290,13 +291,13 @@ func TestWhoManagesAClusterIsShownBeforeItIsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, flags := managing(t)
 		annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
-		if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitDone || !strings.Contains(out.stdout, "error managed-elsewhere  fleet-default/harbour metadata") {
+		if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitcode.Done || !strings.Contains(out.stdout, "error managed-elsewhere  fleet-default/harbour metadata") {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
-		if out := runAt(t, flags, "lint", "--cluster", "harbour", "-o", "json"); out.code != exitFound || !strings.Contains(out.stdout, `"managed-elsewhere"`) {
+		if out := runAt(t, flags, "lint", "--cluster", "harbour", "-o", "json"); out.code != exitcode.Found || !strings.Contains(out.stdout, `"managed-elsewhere"`) {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
-		if out := runAt(t, flags, "status", "-o", "json"); out.code != exitDone || !strings.Contains(out.stdout, `"errors": 2`) {
+		if out := runAt(t, flags, "status", "-o", "json"); out.code != exitcode.Done || !strings.Contains(out.stdout, `"errors": 2`) {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 	})
@@ -308,7 +309,7 @@ func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, flags := managing(t)
 		t.Chdir(t.TempDir())
-		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external", "--out", "plans"); out.code != exitDone {
+		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external", "--out", "plans"); out.code != exitcode.Done {
 			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 		book, err := os.ReadFile(filepath.Join("plans", "fleet-default", "harbour", "runbook.md"))
@@ -317,11 +318,11 @@ func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 		}
 		r.Edit(harbourPath, func(o map[string]any) { o["status"].(map[string]any)["ready"] = false })
 		out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour")
-		if out.code != exitDone || !strings.Contains(r.Object(harbourPath), "RoleBinding") {
+		if out.code != exitcode.Done || !strings.Contains(r.Object(harbourPath), "RoleBinding") {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)
 		}
 		r.Edit(harbourPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1" })
-		if out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour"); out.code != exitRefused {
+		if out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour"); out.code != exitcode.Refused {
 			t.Errorf("a stale plan is applied: exit %d\n%s", out.code, out.stderr)
 		}
 	})
@@ -334,10 +335,10 @@ func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 		behind := apitest.Start(t)
 		behind.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = behind })
-		if out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm"); out.code != exitDone || !strings.Contains(out.stdout, "5 of 5") {
+		if out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm"); out.code != exitcode.Done || !strings.Contains(out.stdout, "5 of 5") {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
-		if out := runAt(t, flags, "owners", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json"); out.code != exitDone || !strings.Contains(out.stdout, `"kube-controller-manager"`) {
+		if out := runAt(t, flags, "owners", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json"); out.code != exitcode.Done || !strings.Contains(out.stdout, `"kube-controller-manager"`) {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 	})
@@ -368,7 +369,7 @@ func TestARancherThatDoesNotAnswerIsAFailure(t *testing.T) {
 				return ranchertest.Fault{Status: 302, Location: "https://login.example.com/?token=abcdefghijkl"}
 			}
 		})
-		if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitFailed || strings.Contains(out.stderr, "abcdefghijkl") || out.stdout != "" {
+		if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitcode.Failed || strings.Contains(out.stderr, "abcdefghijkl") || out.stdout != "" {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 	})
@@ -391,7 +392,7 @@ func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
 		{"plan --cluster harbour --rancher-cli --rancher-url https://x.example.com", "none of the others can be"},
 		{"verify --from dump.yaml --cluster harbour", "--from reads a file"},
 	} {
-		if out := runHere(t, "", strings.Fields(c.line)...); out.code != exitInput || !strings.Contains(out.stderr, c.want) {
+		if out := runHere(t, "", strings.Fields(c.line)...); out.code != exitcode.Input || !strings.Contains(out.stderr, c.want) {
 			t.Errorf("%s: exit %d\n%s", c.line, out.code, out.stderr)
 		}
 	}
@@ -407,18 +408,18 @@ func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
 			{"verify", "--cluster", ""}, {"owners", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
 			{"plan", "--cluster", "harbour", "--rancher-cli="},
 		} {
-			if out := runAt(t, flags, args...); out.code != exitInput || !strings.Contains(out.stderr, " is empty; ") {
+			if out := runAt(t, flags, args...); out.code != exitcode.Input || !strings.Contains(out.stderr, " is empty; ") {
 				t.Errorf("%q: exit %d\n%s%s", args, out.code, out.stdout, out.stderr)
 			}
 		}
 		if len(r.Requests) > 0 {
 			t.Errorf("%v", r.Requests)
 		}
-		if out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", ""); out.code != exitInput || !strings.Contains(out.stderr, "--rancher-url is empty; ") {
+		if out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", ""); out.code != exitcode.Input || !strings.Contains(out.stderr, "--rancher-url is empty; ") {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 		// The last one counts, as for every flag.
-		if out := runAt(t, flags, "explain", "--cluster", "", "--cluster", "harbour"); out.code != exitDone {
+		if out := runAt(t, flags, "explain", "--cluster", "", "--cluster", "harbour"); out.code != exitcode.Done {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)
 		}
 	})
@@ -429,7 +430,7 @@ func TestTakingAnyCertificateIsWarnedOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := managing(t)
 		out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", r.URL(), "--token-file", r.TokenFile(t), "--insecure-skip-tls-verify")
-		if out.code != exitDone || strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify") != 1 {
+		if out.code != exitcode.Done || strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify") != 1 {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)
 		}
 	})

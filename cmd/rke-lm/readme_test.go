@@ -40,6 +40,19 @@ func TestReadmeNamesTwoSetUpCommands(t *testing.T) {
 	}
 }
 
+// A reader gets through the first pages in minutes.
+func TestReadmeAndArchitectureAreShort(t *testing.T) {
+	for file, limit := range map[string]int{"README.md": 120, "ARCHITECTURE.md": 100} {
+		if lines := strings.Count(readDoc(t, file), "\n"); lines > limit {
+			t.Errorf("%s has %d lines, more than %d", file, lines, limit)
+		}
+	}
+	sessions := sessionBlock.FindAllStringSubmatch(readDoc(t, "README.md"), -1)
+	if len(sessions) != 1 || strings.Count(sessions[0][2], "\n") > 40 {
+		t.Errorf("README.md has %d sessions, or one of more than 40 lines", len(sessions))
+	}
+}
+
 // readDoc returns a file that is named from the root of the repository on.
 func readDoc(t *testing.T, file string) string {
 	t.Helper()

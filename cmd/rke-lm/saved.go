@@ -14,6 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -40,7 +41,7 @@ func (s *savedPlans) unused() error {
 	if !s.given() || s.used.Load() {
 		return nil
 	}
-	return &failure{code: exitRefused, err: fmt.Errorf("%s: it holds no plan for these clusters; plan them with --out, or name other files", s.dir)}
+	return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it holds no plan for these clusters; plan them with --out, or name other files", s.dir)}
 }
 
 // checkNoChoice refuses flags of choice on the command line: a saved plan holds

@@ -17,6 +17,8 @@ import (
 	evanphx "gopkg.in/evanphx/json-patch.v4"
 	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // printedWharf is wharf as kubectl prints it; no stage touches the password. A server
@@ -175,7 +177,7 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 			if c.name == "RKE2 in YAML" {
 				args = append(args, "--end-state", "external")
 			}
-			must(t, exitDone, args...)
+			must(t, exitcode.Done, args...)
 			books, err := filepath.Glob("plans/*/*/runbook.md")
 			if err != nil || len(books) != 1 {
 				t.Fatal(books, err)

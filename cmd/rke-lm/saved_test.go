@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // wharf is a cluster in which the reverse of every stage is determined.
@@ -86,7 +87,7 @@ func says(t *testing.T, r ran, want string) {
 func planned(t *testing.T, files map[string]string, args ...string) {
 	t.Helper()
 	here(t, files)
-	must(t, exitDone, append([]string{"plan", "--end-state", "external", "--out", "plans"}, args...)...)
+	must(t, exitcode.Done, append([]string{"plan", "--end-state", "external", "--out", "plans"}, args...)...)
 }
 
 func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
@@ -122,7 +123,7 @@ func TestStagedDocumentsAreWhatApplyWrites(t *testing.T) {
 			if !slices.Contains(transform.EditStageNames(), stage) {
 				continue
 			}
-			want := must(t, exitDone, "apply", "--end-state", "external", "--through", "--stage", stage, "--stdout", file).stdout
+			want := must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", stage, "--stdout", file).stdout
 			if got := textOf(t, folder+"0"+string(rune('1'+i))+"-"+stage+filepath.Ext(file)); got != want {
 				t.Errorf("%s: %s", stage, cmp.Diff(want, got))
 			}
@@ -144,13 +145,13 @@ func TestTheRunbookCanBeFollowed(t *testing.T) {
 			back = append(back, args)
 			continue
 		}
-		must(t, exitDone, args...)
+		must(t, exitcode.Done, args...)
 	}
 	if !strings.HasSuffix(textOf(t, "c.yaml"), textOf(t, "plans/fleet-default/wharf/07-disable-leader-migration.yaml")) || len(back) != 5 {
 		t.Errorf("%d ways back from\n%s", len(back), textOf(t, "c.yaml"))
 	}
 	for _, args := range slices.Backward(back) {
-		must(t, exitDone, args...)
+		must(t, exitcode.Done, args...)
 	}
 	if got := textOf(t, "c.yaml"); got != "a: neighbour\n---\n"+wharf {
 		t.Error(cmp.Diff(wharf, got))
@@ -190,14 +191,14 @@ func TestTheRunbookTakesAManagerOutBeforeItsUndo(t *testing.T) {
 
 func TestBlockedStagesSayWhyInTheRunbook(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	must(t, exitDone, "plan", "--out", "plans", "c.yaml")
+	must(t, exitcode.Done, "plan", "--out", "plans", "c.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
 	if !strings.Contains(book, "- **error** `node-rename`") || !strings.Contains(book, "**These errors block the stage.**") {
 		t.Error(book)
 	}
-	must(t, exitDone, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
+	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
 	before := textOf(t, "c.yaml")
-	says(t, must(t, exitFound, "apply", "--plan", "plans", "--next", "c.yaml"), "stage switch-to-external is blocked by the errors above; correct them, or acknowledge them with --accept, and plan again with --out")
+	says(t, must(t, exitcode.Found, "apply", "--plan", "plans", "--next", "c.yaml"), "stage switch-to-external is blocked by the errors above; correct them, or acknowledge them with --accept, and plan again with --out")
 	if textOf(t, "c.yaml") != before {
 		t.Error("the file was written")
 	}
@@ -220,22 +221,22 @@ func TestDiffsInAPlanFolderHoldNoSecrets(t *testing.T) {
 func TestPlanFoldersMustNotBeFoundAsClusters(t *testing.T) {
 	here(t, map[string]string{"clusters/c.yaml": wharf})
 	for _, dir := range []string{"clusters/plans", "clusters", "clusters/a/../plans"} {
-		says(t, must(t, exitInput, "plan", "--out", dir, "clusters"), "it lies in clusters, where its documents would be found as clusters")
+		says(t, must(t, exitcode.Input, "plan", "--out", dir, "clusters"), "it lies in clusters, where its documents would be found as clusters")
 	}
 	for _, dir := range []string{"clusters/.plans", "plans", "clusters/../clusters-plans"} {
-		must(t, exitDone, "plan", "--out", dir, "clusters")
+		must(t, exitcode.Done, "plan", "--out", dir, "clusters")
 	}
 }
 
 func TestTwoClustersOfOneNameCannotShareAFolder(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "b.yaml": wharf})
-	r := must(t, exitRefused, "plan", "--out", "plans", "a.yaml", "b.yaml")
+	r := must(t, exitcode.Refused, "plan", "--out", "plans", "a.yaml", "b.yaml")
 	says(t, r, "error: b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf holds the plan of a.yaml, document 1 (fleet-default/wharf); plan the two with different --out")
 }
 
 func TestAFolderOfSomethingElseIsRefused(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf, "plans/fleet-default/wharf/notes.md": "mine"})
-	says(t, must(t, exitRefused, "plan", "--out", "plans", "c.yaml"), "plans/fleet-default/wharf: is not a plan folder of this cluster; move it away, or name another one with --out")
+	says(t, must(t, exitcode.Refused, "plan", "--out", "plans", "c.yaml"), "plans/fleet-default/wharf: is not a plan folder of this cluster; move it away, or name another one with --out")
 	if textOf(t, "plans/fleet-default/wharf/notes.md") != "mine" {
 		t.Error("the folder was touched")
 	}
@@ -247,14 +248,14 @@ func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 		code       int
 		want       string
 	}{
-		{"as it was", wharf, exitDone, "c.yaml: fleet-default/wharf: grant-migration-lease"},
-		{"behind a new document", "kind: Other\n---\n" + wharf, exitDone, "grant-migration-lease"},
-		{"in front of a new cluster", wharf + "---\n" + strings.ReplaceAll(wharf, "wharf", "quay"), exitDone, "c.yaml: fleet-default/quay: not in the plan"},
-		{"in front of a cluster that changed", wharf + "---\n" + strings.Replace(pier, "v=2", "v=3", 1), exitRefused, "error: c.yaml:17: document 2 (fleet-default/pier) changed since it was planned; plan it again with --out, and use that plan"},
-		{"in front of a cluster that cannot be read", wharf + "---\n" + strings.Replace(pier, "kind: Cluster", "kind: Cluster\nkind: Cluster", 1), exitInput, "stands twice in one mapping"},
-		{"changed", strings.Replace(wharf, "v=2", "v=3", 1), exitRefused, "error: c.yaml:1: document 1 (fleet-default/wharf) changed since it was planned"},
-		{"with another comment", strings.Replace(wharf, "for now", "still", 1), exitRefused, "changed since it was planned"},
-		{"under another name", strings.ReplaceAll(wharf, "wharf", "quay"), exitRefused, "error: plans: it holds no plan for these clusters; plan them with --out, or name other files"},
+		{"as it was", wharf, exitcode.Done, "c.yaml: fleet-default/wharf: grant-migration-lease"},
+		{"behind a new document", "kind: Other\n---\n" + wharf, exitcode.Done, "grant-migration-lease"},
+		{"in front of a new cluster", wharf + "---\n" + strings.ReplaceAll(wharf, "wharf", "quay"), exitcode.Done, "c.yaml: fleet-default/quay: not in the plan"},
+		{"in front of a cluster that changed", wharf + "---\n" + strings.Replace(pier, "v=2", "v=3", 1), exitcode.Refused, "error: c.yaml:17: document 2 (fleet-default/pier) changed since it was planned; plan it again with --out, and use that plan"},
+		{"in front of a cluster that cannot be read", wharf + "---\n" + strings.Replace(pier, "kind: Cluster", "kind: Cluster\nkind: Cluster", 1), exitcode.Input, "stands twice in one mapping"},
+		{"changed", strings.Replace(wharf, "v=2", "v=3", 1), exitcode.Refused, "error: c.yaml:1: document 1 (fleet-default/wharf) changed since it was planned"},
+		{"with another comment", strings.Replace(wharf, "for now", "still", 1), exitcode.Refused, "changed since it was planned"},
+		{"under another name", strings.ReplaceAll(wharf, "wharf", "quay"), exitcode.Refused, "error: plans: it holds no plan for these clusters; plan them with --out, or name other files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			planned(t, map[string]string{"c.yaml": wharf + "---\n" + pier}, "c.yaml")
@@ -273,16 +274,16 @@ func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 
 func TestStagesOfASavedPlanComeInTheirOrder(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
-	says(t, must(t, exitRefused, "apply", "--plan", "plans", "--stage", "install-ccm", "c.yaml"), "grant-migration-lease comes before install-ccm and is not done; apply it first, or add --through")
-	must(t, exitDone, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
-	says(t, must(t, exitRefused, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "c.yaml"), "install-ccm comes after grant-migration-lease and is still in the file; undo it first, or add --through")
-	says(t, must(t, exitDone, "apply", "--plan", "plans", "--undo", "switch-to-external", "c.yaml"), "nothing to do")
-	r := must(t, exitDone, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--dry-run", "c.yaml")
+	says(t, must(t, exitcode.Refused, "apply", "--plan", "plans", "--stage", "install-ccm", "c.yaml"), "grant-migration-lease comes before install-ccm and is not done; apply it first, or add --through")
+	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
+	says(t, must(t, exitcode.Refused, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "c.yaml"), "install-ccm comes after grant-migration-lease and is still in the file; undo it first, or add --through")
+	says(t, must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "switch-to-external", "c.yaml"), "nothing to do")
+	r := must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--dry-run", "c.yaml")
 	says(t, r, "install-ccm, enable-leader-migration, grant-migration-lease undone, would be written\n")
 	if !strings.Contains(r.stdout, "-      kind: HelmChart") {
 		t.Error(r.stdout)
 	}
-	if r := must(t, exitDone, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--stdout", "c.yaml"); r.stdout != wharf {
+	if r := must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--stdout", "c.yaml"); r.stdout != wharf {
 		t.Error(cmp.Diff(wharf, r.stdout))
 	}
 	if textOf(t, "c.yaml") != textOf(t, "plans/fleet-default/wharf/03-install-ccm.yaml") {
@@ -293,7 +294,7 @@ func TestStagesOfASavedPlanComeInTheirOrder(t *testing.T) {
 func TestASavedPlanWorksOnStreams(t *testing.T) {
 	here(t, nil)
 	r := runHere(t, wharf, "plan", "--out", "plans", "-")
-	if r.code != exitDone || !strings.Contains(textOf(t, "plans/fleet-default/wharf/runbook.md"), "--stage grant-migration-lease - < cluster.yaml > changed.yaml") {
+	if r.code != exitcode.Done || !strings.Contains(textOf(t, "plans/fleet-default/wharf/runbook.md"), "--stage grant-migration-lease - < cluster.yaml > changed.yaml") {
 		t.Fatal(r.stderr)
 	}
 	next := runHere(t, wharf, "apply", "--plan", "plans", "--next", "-")
@@ -307,9 +308,9 @@ func TestASavedPlanWorksOnStreams(t *testing.T) {
 
 func TestASavedPlanHoldsItsChoices(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf, "choices.yaml": "end-state: aws-override\n"}, "c.yaml")
-	says(t, must(t, exitInput, "apply", "--plan", "plans", "--next", "--end-state", "external", "c.yaml"), "--end-state goes with planning, and --plan holds the choices that were made")
-	must(t, exitDone, "apply", "--plan", "plans", "--next", "--config", "choices.yaml", "c.yaml")
-	says(t, must(t, exitInput, "apply", "--plan", "missing", "--next", "c.yaml"), "missing: no such plan folder; name one that plan --out wrote")
+	says(t, must(t, exitcode.Input, "apply", "--plan", "plans", "--next", "--end-state", "external", "c.yaml"), "--end-state goes with planning, and --plan holds the choices that were made")
+	must(t, exitcode.Done, "apply", "--plan", "plans", "--next", "--config", "choices.yaml", "c.yaml")
+	says(t, must(t, exitcode.Input, "apply", "--plan", "missing", "--next", "c.yaml"), "missing: no such plan folder; name one that plan --out wrote")
 }
 
 func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
@@ -325,41 +326,41 @@ func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
 		"if any flags in the group [stage out] are set none of the others can be": nil,
 	} {
 		if args == nil {
-			says(t, must(t, exitInput, "plan", "--stage", "install-ccm", "--out", "plans", "c.yaml"), want)
+			says(t, must(t, exitcode.Input, "plan", "--stage", "install-ccm", "--out", "plans", "c.yaml"), want)
 			continue
 		}
-		says(t, must(t, exitInput, append(append([]string{"apply"}, args...), "c.yaml")...), want)
+		says(t, must(t, exitcode.Input, append(append([]string{"apply"}, args...), "c.yaml")...), want)
 	}
 }
 
 func TestUndoWithoutAPlanTakesBackWhatTheFileTells(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	must(t, exitDone, "apply", "--end-state", "external", "--through", "--stage", "disable-leader-migration", "c.yaml")
+	must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", "disable-leader-migration", "c.yaml")
 	final := textOf(t, "c.yaml")
-	says(t, must(t, exitRefused, "apply", "--undo", "install-ccm", "c.yaml"), "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through")
-	r := must(t, exitDone, "apply", "--undo", "switch-to-external", "--through", "--dry-run", "c.yaml")
+	says(t, must(t, exitcode.Refused, "apply", "--undo", "install-ccm", "c.yaml"), "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through")
+	r := must(t, exitcode.Done, "apply", "--undo", "switch-to-external", "--through", "--dry-run", "c.yaml")
 	if !strings.Contains(r.stdout, "+      cloud-provider-name: aws # for now\n") || textOf(t, "c.yaml") != final {
 		t.Error(r.stdout)
 	}
 	for _, stage := range []string{"disable-leader-migration", "switch-to-external", "install-ccm", "enable-leader-migration", "grant-migration-lease"} {
-		says(t, must(t, exitDone, "apply", "--undo", stage, "c.yaml"), "c.yaml: fleet-default/wharf: "+stage+" undone, written\n")
+		says(t, must(t, exitcode.Done, "apply", "--undo", stage, "c.yaml"), "c.yaml: fleet-default/wharf: "+stage+" undone, written\n")
 	}
 	if got := textOf(t, "c.yaml"); got != wharf {
 		t.Error(cmp.Diff(wharf, got))
 	}
-	says(t, must(t, exitDone, "apply", "--undo", "grant-migration-lease", "c.yaml"), "nothing to do")
+	says(t, must(t, exitcode.Done, "apply", "--undo", "grant-migration-lease", "c.yaml"), "nothing to do")
 }
 
 func TestUndoRefusesWhatTheFileDoesNotTellAndNamesTheWaysOut(t *testing.T) {
 	before := strings.Replace(wharf, "    additionalManifest: |\n      kind: ConfigMap\n      metadata: {name: some, namespace: demo}\n", "", 1)
 	here(t, map[string]string{"c.yaml": before})
-	must(t, exitDone, "apply", "--next", "c.yaml")
+	must(t, exitcode.Done, "apply", "--next", "c.yaml")
 	granted := textOf(t, "c.yaml")
-	says(t, must(t, exitRefused, "apply", "--undo", "grant-migration-lease", "c.yaml"), "before it was either absent or empty; the file does not tell which; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form")
+	says(t, must(t, exitcode.Refused, "apply", "--undo", "grant-migration-lease", "c.yaml"), "before it was either absent or empty; the file does not tell which; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form")
 	if textOf(t, "c.yaml") != granted {
 		t.Error("the file was written")
 	}
-	must(t, exitDone, "apply", "--undo", "grant-migration-lease", "--canonical", "c.yaml")
+	must(t, exitcode.Done, "apply", "--undo", "grant-migration-lease", "--canonical", "c.yaml")
 	if got := textOf(t, "c.yaml"); got != before {
 		t.Error(cmp.Diff(before, got))
 	}
@@ -367,26 +368,26 @@ func TestUndoRefusesWhatTheFileDoesNotTellAndNamesTheWaysOut(t *testing.T) {
 
 func TestPlanWritesYAMLAndMarkdown(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	if out := must(t, exitDone, "plan", "-o", "yaml", "c.yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\nclusters:\n- ") || !strings.Contains(out, "\nkind: Plan\n") || !strings.Contains(out, "    name: grant-migration-lease\n    state: todo\n") {
+	if out := must(t, exitcode.Done, "plan", "-o", "yaml", "c.yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\nclusters:\n- ") || !strings.Contains(out, "\nkind: Plan\n") || !strings.Contains(out, "    name: grant-migration-lease\n    state: todo\n") {
 		t.Error(out)
 	}
-	if out := must(t, exitDone, "plan", "-o", "markdown", "c.yaml").stdout; !strings.HasPrefix(out, "## rke2 fleet-default/wharf\n") || !strings.Contains(out, "<details><summary>Diff</summary>\n\n```diff\n--- a/c.yaml\n") {
+	if out := must(t, exitcode.Done, "plan", "-o", "markdown", "c.yaml").stdout; !strings.HasPrefix(out, "## rke2 fleet-default/wharf\n") || !strings.Contains(out, "<details><summary>Diff</summary>\n\n```diff\n--- a/c.yaml\n") {
 		t.Error(out)
 	}
-	if out := must(t, exitDone, "explain", "-o", "yaml", "c.yaml").stdout; !strings.Contains(out, "kind: EffectiveConfig\n") || !strings.Contains(out, "cloud-provider-name: aws\n") {
+	if out := must(t, exitcode.Done, "explain", "-o", "yaml", "c.yaml").stdout; !strings.Contains(out, "kind: EffectiveConfig\n") || !strings.Contains(out, "cloud-provider-name: aws\n") {
 		t.Error(out)
 	}
-	if out := must(t, exitDone, "version", "-o", "yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\n") || !strings.Contains(out, "\nkind: Version\n") {
+	if out := must(t, exitcode.Done, "version", "-o", "yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\n") || !strings.Contains(out, "\nkind: Version\n") {
 		t.Error(out)
 	}
-	says(t, must(t, exitInput, "explain", "-o", "markdown", "c.yaml"), "--output markdown is not known; use one of text, json, yaml")
+	says(t, must(t, exitcode.Input, "explain", "-o", "markdown", "c.yaml"), "--output markdown is not known; use one of text, json, yaml")
 }
 
 func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf, "override.yaml": "end-state: aws-override\naccept: [node-rename]\n", "typo.yaml": "# ours\nend-stat: external\n"})
 	state := func(args ...string) string {
 		t.Helper()
-		out := must(t, exitDone, append(args, "c.yaml")...).stdout
+		out := must(t, exitcode.Done, append(args, "c.yaml")...).stdout
 		if strings.Contains(out, "+        - cloud-provider=external") {
 			return "aws-override"
 		}
@@ -401,11 +402,11 @@ func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 	if got := state("plan", "--config", "override.yaml", "--end-state", "external"); got != "external" {
 		t.Errorf("the command line does not win: %s", got)
 	}
-	must(t, exitDone, "version", "--config", "override.yaml")
-	says(t, must(t, exitInput, "plan", "--config", "typo.yaml", "c.yaml"), "error: typo.yaml:2: end-stat: not known as a flag of choice; did you mean end-state?")
-	says(t, must(t, exitInput, "plan", "--config", "missing.yaml", "c.yaml"), "error: --config: open missing.yaml: no such file or directory")
+	must(t, exitcode.Done, "version", "--config", "override.yaml")
+	says(t, must(t, exitcode.Input, "plan", "--config", "typo.yaml", "c.yaml"), "error: typo.yaml:2: end-stat: not known as a flag of choice; did you mean end-state?")
+	says(t, must(t, exitcode.Input, "plan", "--config", "missing.yaml", "c.yaml"), "error: --config: open missing.yaml: no such file or directory")
 	putFile(t, "wrong.yaml", "end-state: outside\n")
-	says(t, must(t, exitInput, "plan", "--config", "wrong.yaml", "c.yaml"), "--end-state outside is not known; use one of external, aws-override")
+	says(t, must(t, exitcode.Input, "plan", "--config", "wrong.yaml", "c.yaml"), "--end-state outside is not known; use one of external, aws-override")
 }
 
 // TestEveryChoiceMayStandInAConfig holds the flags of plan to those of a file.

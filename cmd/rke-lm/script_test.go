@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -86,7 +87,7 @@ func scriptRun(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("use: exits CODE rke-lm ...")
 	}
-	requireExit(ts, exitDone, args)
+	requireExit(ts, exitcode.Done, args)
 }
 
 // scriptExits is
@@ -314,7 +315,7 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 				}
 			}}
 			code := run(t.Context(), []string{"apply", "--next", first, file, "-"}, streams{in: in, out: &out, err: heldBack{&errs, changed}})
-			if code != exitRefused || !strings.Contains(errs.String(), "fen.yaml") {
+			if code != exitcode.Refused || !strings.Contains(errs.String(), "fen.yaml") {
 				t.Errorf("exit %d: %s", code, errs.String())
 			}
 			if left, err := os.ReadFile(file); string(left) != c.left || err != nil && c.name != "gone" {
@@ -343,7 +344,7 @@ func TestAStoppedRunWritesNothing(t *testing.T) {
 	for _, args := range [][]string{{"apply", "--stage", transform.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {
 		var out, errs bytes.Buffer
 		in := &meanwhile{strings.NewReader(text), cancel} // one that is stopped may go on reading
-		if code := run(ctx, args, streams{in: in, out: &out, err: &errs}); code == exitDone || out.Len() > 0 {
+		if code := run(ctx, args, streams{in: in, out: &out, err: &errs}); code == exitcode.Done || out.Len() > 0 {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out.String(), errs.String())
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // provoking are parts of clusters that make a verb fail; each %s is a secret.
@@ -138,7 +139,7 @@ func TestErrorsAreProvoked(t *testing.T) {
 				t.Fatal("no secret in the input")
 			}
 			r := runHere(t, text, "plan", "-")
-			if r.code == exitDone {
+			if r.code == exitcode.Done {
 				t.Errorf("exit 0:\n%s%s", r.stdout, r.stderr)
 			}
 			if strings.Contains(r.stderr, "no cluster was found") && !slices.Contains(harmless, c.name) {

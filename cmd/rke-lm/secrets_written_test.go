@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // requireSafeFolder makes sure that in a folder of plans only the documents have
@@ -19,7 +20,7 @@ import (
 func requireSafeFolder(t *testing.T, p *planter, file string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "plans")
-	if r := p.run(t, "", []string{"plan", "--end-state", transform.EndStateExternal, "--out", out, file}); r.code != exitDone {
+	if r := p.run(t, "", []string{"plan", "--end-state", transform.EndStateExternal, "--out", out, file}); r.code != exitcode.Done {
 		t.Fatalf("exit %d: %s", r.code, r.stderr)
 	}
 	read := 0
@@ -54,7 +55,7 @@ func requireKept(t *testing.T, p *planter, file, text string) {
 		t.Fatal(err)
 	}
 	for _, r := range []ran{printed, piped, written} {
-		if r.code != exitDone {
+		if r.code != exitcode.Done {
 			t.Fatalf("exit %d: %s", r.code, r.stderr)
 		}
 	}

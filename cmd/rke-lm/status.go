@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
@@ -69,7 +70,7 @@ func (s *statusOptions) run(ctx context.Context) error {
 		})
 	}
 	all.Wait()
-	result, code := outputs.Statuses{APIVersion: outputs.APIVersion, Kind: "Status", Clusters: []outputs.Status{}}, exitDone
+	result, code := outputs.Statuses{APIVersion: outputs.APIVersion, Kind: "Status", Clusters: []outputs.Status{}}, exitcode.Done
 	for i := range targets {
 		result.Clusters = append(result.Clusters, lists[i]...)
 		code = max(code, codes[i])
@@ -99,7 +100,7 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 			return nil
 		})
 		if err != nil {
-			s = seen{[]outputs.Status{{Name: name, Problem: err.Error()}}, exitCode(err)}
+			s = seen{[]outputs.Status{{Name: name, Problem: err.Error()}}, exitcode.Of(err)}
 		}
 		done <- s
 	}()
@@ -109,7 +110,7 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	case s := <-done:
 		return s.list, s.code
 	case <-over:
-		return []outputs.Status{{Name: name, Problem: "it was looked at for " + limit.String() + " without an end; look at the API server, or at the program that gives the credentials"}}, exitFailed
+		return []outputs.Status{{Name: name, Problem: "it was looked at for " + limit.String() + " without an end; look at the API server, or at the program that gives the credentials"}}, exitcode.Failed
 	}
 }
 
@@ -166,7 +167,7 @@ func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, i
 
 // troubled is the line of a cluster, or of several, that cannot be told about.
 func troubled(name string, err error) ([]outputs.Status, int) {
-	return []outputs.Status{{Name: name, Problem: err.Error()}}, exitCode(err)
+	return []outputs.Status{{Name: name, Problem: err.Error()}}, exitcode.Of(err)
 }
 
 // managed returns the clusters that an API server provisions as a Rancher, and their
@@ -178,7 +179,7 @@ func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.S
 	switch {
 	case err == nil || errors.As(err, &part):
 	case !t.manages && errors.Is(err, rancher.ErrNoRancher):
-		return nil, exitDone, nil
+		return nil, exitcode.Done, nil
 	case !t.manages && errors.As(err, &denied) && !denied.Expired:
 		list, code = troubled("clusters of "+t.name, err)
 		return list, code, nil
@@ -196,7 +197,7 @@ func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.S
 			add(troubled(o.Title(), err))
 			continue
 		}
-		add([]outputs.Status{one}, exitDone)
+		add([]outputs.Status{one}, exitcode.Done)
 	}
 	if part != nil {
 		for _, hidden := range part.Unseen {
@@ -219,7 +220,7 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 	if !v.Told() {
 		out.Warnings++ // who runs the cloud controllers
 	}
-	return []outputs.Status{out}, exitDone
+	return []outputs.Status{out}, exitcode.Done
 }
 
 // provisioned reads how far a cluster has come off its object, as plan does.

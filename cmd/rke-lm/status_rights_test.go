@@ -15,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 const shadowOfCurlew = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"c-x7k2p","namespace":"fleet-default","labels":{"env":"prod"}},"spec":{},"status":{"clusterName":"c-x7k2p"}}`
@@ -33,7 +34,7 @@ func TestStatusShowsRKE2ClustersAndSaysWhatMayNotBeListed(t *testing.T) {
 		_, flags := gated(t)
 		r := runHere(t, "", append([]string{"status", "-o", "json"}, flags...)...)
 		var out outputs.Statuses
-		if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.code != exitRefused {
+		if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.code != exitcode.Refused {
 			t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stdout, r.stderr)
 		}
 		said := map[string]outputs.Status{}
@@ -77,7 +78,7 @@ func TestStatusOfRanchersOwnClusterShowsWhatMayBeSeen(t *testing.T) {
 				}
 			})
 			r := runHere(t, "", "status", "--kubeconfig", localContext(t, rancher))
-			if r.code == exitDone || !strings.Contains(r.stdout, shown) {
+			if r.code == exitcode.Done || !strings.Contains(r.stdout, shown) {
 				t.Errorf("%s: exit %d\n%s%s", part, r.code, r.stdout, r.stderr)
 			}
 		})
@@ -88,7 +89,7 @@ func TestClustersThatMayBeSeenArePlannedAndTheOthersAreAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, flags := gated(t)
 		r := runHere(t, "", append([]string{"lint", "-l", "env=prod"}, flags...)...)
-		if r.code != exitRefused || !strings.Contains(r.stdout, "fleet-default/harbour:") || !strings.Contains(r.stderr, "RKE1 clusters: ") || !strings.Contains(r.stderr, "error: fleet-default/c-x7k2p: it is not known") || !strings.Contains(r.stderr, "get clusters.management.cattle.io local") {
+		if r.code != exitcode.Refused || !strings.Contains(r.stdout, "fleet-default/harbour:") || !strings.Contains(r.stderr, "RKE1 clusters: ") || !strings.Contains(r.stderr, "error: fleet-default/c-x7k2p: it is not known") || !strings.Contains(r.stderr, "get clusters.management.cattle.io local") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -100,7 +101,7 @@ func TestAnRKE1ClusterIsRefusedForTheRightThatRancherAsksFor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, flags := gated(t)
 				r := runHere(t, "", append(append(strings.Fields(verb), "--cluster", name), flags...)...)
-				if r.code != exitRefused || !strings.Contains(r.stderr, "get clusters.management.cattle.io local") || strings.Contains(r.stderr, "imported") {
+				if r.code != exitcode.Refused || !strings.Contains(r.stderr, "get clusters.management.cattle.io local") || strings.Contains(r.stderr, "imported") {
 					t.Errorf("%s %s: exit %d\n%s%s", verb, name, r.code, r.stdout, r.stderr)
 				}
 			})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // contexts is a kubeconfig of so many contexts; those that a server is named for lead
@@ -48,7 +49,7 @@ func TestStatusOfManyClustersBearsOneThatDoesNotAnswer(t *testing.T) {
 		config := contexts(t, s, 12, map[int]string{3: silent.URL(), 7: "http://127.0.0.1:1"})
 		r := runHere(t, "", "status", "--kubeconfig", config)
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		if r.code != exitFailed || len(lines) != 13 || strings.Count(r.stdout, "install-ccm") != 10 {
+		if r.code != exitcode.Failed || len(lines) != 13 || strings.Count(r.stdout, "install-ccm") != 10 {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 		for i, line := range lines[1:] {
@@ -67,7 +68,7 @@ func TestStatusHasOneLineForAProblemOfSeveral(t *testing.T) {
 		s.Fill(3)
 		config := s.KubeconfigOf(t, "{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-program-of-anybody, interactiveMode: Never}}")
 		r := runHere(t, "", "status", "--kubeconfig", config)
-		if r.code != exitFailed || strings.Count(r.stdout, "\n") != 2 || !strings.Contains(r.stdout, "log in again") {
+		if r.code != exitcode.Failed || strings.Count(r.stdout, "\n") != 2 || !strings.Contains(r.stdout, "log in again") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -79,16 +80,16 @@ func TestALookWithoutAnEndIsLeftBehind(t *testing.T) {
 		defer close(forever)
 		list, code := bounded(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) ([]outputs.Status, int) {
 			<-forever
-			return nil, exitDone
+			return nil, exitcode.Done
 		})
-		if code != exitFailed || len(list) != 1 || list[0].Name != "orchard" || !strings.Contains(list[0].Problem, "without an end") {
+		if code != exitcode.Failed || len(list) != 1 || list[0].Name != "orchard" || !strings.Contains(list[0].Problem, "without an end") {
 			t.Errorf("%d, %+v", code, list)
 		}
 		list, code = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) ([]outputs.Status, int) {
 			<-ctx.Done()
-			return []outputs.Status{{Name: "orchard", Problem: "its own"}}, exitRefused
+			return []outputs.Status{{Name: "orchard", Problem: "its own"}}, exitcode.Refused
 		})
-		if code != exitRefused || list[0].Problem != "its own" {
+		if code != exitcode.Refused || list[0].Problem != "its own" {
 			t.Errorf("%d, %+v", code, list)
 		}
 	})

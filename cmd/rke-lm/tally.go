@@ -9,6 +9,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // tally is what a run of lint has found.
@@ -49,9 +50,9 @@ func (t *tally) add(findings []transform.Finding) {
 // migrated is the same for every verb.
 func foundCode(f transform.Finding) int {
 	if f.Rule == transform.RuleNotMigratable {
-		return exitRefused
+		return exitcode.Refused
 	}
-	return exitFound
+	return exitcode.Found
 }
 
 // finish shows what was kept, or counts what was shown, and ends with the code of

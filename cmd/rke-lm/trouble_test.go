@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // trouble is what befalls a cluster in the middle of a look at it.
@@ -42,29 +43,29 @@ func fails(name, part string, f apitest.Fault, code int, message string) trouble
 
 func troubles() []trouble {
 	return []trouble{
-		{"a server that is gone", func(_ *testing.T, s *apitest.Server) { s.Down() }, func(t *testing.T, s *apitest.Server) { s.Up(t) }, exitFailed, lookAtNetwork},
-		{"a certificate of another name", func(_ *testing.T, s *apitest.Server) { s.Rename(true) }, func(_ *testing.T, s *apitest.Server) { s.Rename(false) }, exitFailed, "check the address and the certificate authority of the cluster"},
-		fails("connections that are reset", "", apitest.Fault{Reset: true}, exitFailed, lookAtNetwork),
-		fails("a cut in the middle of answers", "", apitest.Fault{Cut: true}, exitFailed, lookAtNetwork),
-		fails("too many requests", "", apitest.Fault{Status: 429, RetryAfter: "1"}, exitFailed, lookAtServer),
-		fails("a storm of errors", "", apitest.Fault{Status: 500}, exitFailed, lookAtServer),
-		fails("a server that is not ready", "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"}, exitFailed, lookAtServer),
-		fails("a list that expires", "/leases", apitest.Fault{Status: 410}, exitFailed, lookAtServer),
-		fails("an expired token", "", apitest.Fault{Status: 401}, exitRefused, "expired"),
-		fails("a right that is taken away", "/daemonsets", apitest.Fault{Status: 403}, exitRefused, "these rights are missing: list daemonsets.apps in kube-system; ask for them"),
-		fails("the page of a proxy", "", apitest.Fault{Status: 200, Body: "<html>log in</html>"}, exitFailed, lookAtNetwork),
-		fails("a proxy that has lost its way", "", apitest.Fault{Status: 404, Body: "<html>no backend</html>"}, exitFailed, lookAtServer),
+		{"a server that is gone", func(_ *testing.T, s *apitest.Server) { s.Down() }, func(t *testing.T, s *apitest.Server) { s.Up(t) }, exitcode.Failed, lookAtNetwork},
+		{"a certificate of another name", func(_ *testing.T, s *apitest.Server) { s.Rename(true) }, func(_ *testing.T, s *apitest.Server) { s.Rename(false) }, exitcode.Failed, "check the address and the certificate authority of the cluster"},
+		fails("connections that are reset", "", apitest.Fault{Reset: true}, exitcode.Failed, lookAtNetwork),
+		fails("a cut in the middle of answers", "", apitest.Fault{Cut: true}, exitcode.Failed, lookAtNetwork),
+		fails("too many requests", "", apitest.Fault{Status: 429, RetryAfter: "1"}, exitcode.Failed, lookAtServer),
+		fails("a storm of errors", "", apitest.Fault{Status: 500}, exitcode.Failed, lookAtServer),
+		fails("a server that is not ready", "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"}, exitcode.Failed, lookAtServer),
+		fails("a list that expires", "/leases", apitest.Fault{Status: 410}, exitcode.Failed, lookAtServer),
+		fails("an expired token", "", apitest.Fault{Status: 401}, exitcode.Refused, "expired"),
+		fails("a right that is taken away", "/daemonsets", apitest.Fault{Status: 403}, exitcode.Refused, "these rights are missing: list daemonsets.apps in kube-system; ask for them"),
+		fails("the page of a proxy", "", apitest.Fault{Status: 200, Body: "<html>log in</html>"}, exitcode.Failed, lookAtNetwork),
+		fails("a proxy that has lost its way", "", apitest.Fault{Status: 404, Body: "<html>no backend</html>"}, exitcode.Failed, lookAtServer),
 	}
 }
 
 // pageTroubles befall long lists, which verify alone reads.
 func pageTroubles() []trouble {
 	return []trouble{
-		fails("a cut in the second page", "continue=500", apitest.Fault{Cut: true}, exitFailed, lookAtNetwork),
-		fails("a second page that has expired", "continue=500", apitest.Fault{Status: 410}, exitFailed, "list nodes: the API server answers 410: Gone; "+lookAtServer),
-		fails("an error between two pages", "continue=500", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"}, exitFailed, lookAtServer),
-		fails("a token that expires between two pages", "continue=500", apitest.Fault{Status: 401}, exitRefused, "log in again"),
-		fails("a right on volumes that is taken away", "/persistentvolumes", apitest.Fault{Status: 403}, exitRefused, "list persistentvolumes"),
+		fails("a cut in the second page", "continue=500", apitest.Fault{Cut: true}, exitcode.Failed, lookAtNetwork),
+		fails("a second page that has expired", "continue=500", apitest.Fault{Status: 410}, exitcode.Failed, "list nodes: the API server answers 410: Gone; "+lookAtServer),
+		fails("an error between two pages", "continue=500", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"}, exitcode.Failed, lookAtServer),
+		fails("a token that expires between two pages", "continue=500", apitest.Fault{Status: 401}, exitcode.Refused, "log in again"),
+		fails("a right on volumes that is taken away", "/persistentvolumes", apitest.Fault{Status: 403}, exitcode.Refused, "list persistentvolumes"),
 	}
 }
 

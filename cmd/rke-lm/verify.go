@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -233,7 +234,7 @@ func (v *verifyOptions) show(o *observation.Observation) error {
 		return err
 	}
 	if !shown.OK {
-		return withCode(exitFound)
+		return withCode(exitcode.Found)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -155,7 +156,7 @@ func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		}
 		t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -223,7 +224,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 		w := engineWorld(t)
 		t.Setenv("PATH", t.TempDir())
 		err := w.run(t, "one", said(t)).Migrate(t.Context())
-		if err == nil || exitCode(err) != exitFailed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
+		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
 			t.Fatalf("%v", err)
 		}
 		// Somebody runs it.

@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // ErrChanged says that a file is not the one that was read.
-var ErrChanged = errors.New("changed since it was read")
+var ErrChanged = exitcode.New(exitcode.Refused, "changed since it was read")
 
 // Seen is what a file looked like when it was read. The zero Seen matches no
 // file.

@@ -20,6 +20,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -39,6 +40,14 @@ type Failure struct {
 
 func (f *Failure) Error() string {
 	return fmt.Sprintf("%s: the API server answers %d: %s", f.What, f.Status, f.Message)
+}
+
+// ExitCode is that of a refusal only where the server took nothing by its rules.
+func (f *Failure) ExitCode() int {
+	if f.NotTaken() {
+		return exitcode.Refused
+	}
+	return exitcode.Failed
 }
 
 // noSuchPath is what an API server answers for a group that it does not know.
@@ -140,6 +149,9 @@ func (d *Denied) Error() string {
 	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/permissions.md has the roles"
 }
 
+// ExitCode is that of a refusal.
+func (d *Denied) ExitCode() int { return exitcode.Refused }
+
 // Unreached says that a cluster could not be looked at.
 type Unreached struct {
 	What string
@@ -161,6 +173,9 @@ func (u *Unreached) Error() string {
 	}
 	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
 }
+
+// ExitCode is that of a cluster that could not be looked at.
+func (u *Unreached) ExitCode() int { return exitcode.Failed }
 
 func (u *Unreached) Unwrap() error { return u.Err }
 

@@ -144,9 +144,9 @@ func (r *Run) agree(ctx context.Context, l route.Transition) error {
 		said = slices.Insert(said, 0, "Takes the stage back.")
 	}
 	said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
-	e := report.RunEvent{Type: report.Staged, Message: strings.Join(said, " "), Prepare: report.Actions(l.Prepare), Actions: report.Actions(slices.Concat(l.Ahead, l.Behind)), Findings: report.Findings(l.Findings)}
+	e := report.RunEvent{Type: report.Staged, Message: strings.Join(said, " "), Prepare: report.Actions(l.Prepare), Actions: report.Actions(slices.Concat(l.Before, l.After)), Findings: report.Findings(l.Findings)}
 	if l.Edits() {
-		e.Diff = report.Diff(l.Before, l.After)
+		e.Diff = report.Diff(l.From, l.To)
 	}
 	r.say(e)
 	if l.Blocked {
@@ -177,7 +177,7 @@ func (r *Run) order(ctx context.Context, l route.Transition) (string, error) {
 
 // act does what a stage does, in its order.
 func (r *Run) act(ctx context.Context, l route.Transition, plan planning) error {
-	if err := r.doAll(ctx, l, l.Ahead); err != nil {
+	if err := r.doAll(ctx, l, l.Before); err != nil {
 		return err
 	}
 	if l.Edits() {
@@ -185,7 +185,7 @@ func (r *Run) act(ctx context.Context, l route.Transition, plan planning) error 
 			return err
 		}
 	}
-	return r.doAll(ctx, l, l.Behind)
+	return r.doAll(ctx, l, l.After)
 }
 
 // doAll carries actions out, one after the other.

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
@@ -57,24 +55,9 @@ func none(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Refused reports whether a run did not go on because it may not: a conflict, a
-// right that is missing, a cluster that is not to be changed, another run.
-func (e *End) Refused() bool {
-	var stale *rancher.Stale
-	var denied *kube.Denied
-	var held *Held
-	var rejected *rancher.Rejected
-	var refused *preconditions.Refused
-	var conflict *transform.Conflict
-	var busy *Busy
-	return errors.Is(e.Err, errOvertaken) || errors.As(e.Err, &stale) || errors.As(e.Err, &denied) || errors.As(e.Err, &held) || errors.As(e.Err, &rejected) || errors.As(e.Err, &refused) || errors.As(e.Err, &conflict) || errors.As(e.Err, &busy)
-}
-
-// Found reports whether errors were found before anything was written.
-func (e *End) Found() bool {
-	var b *blocked
-	return errors.As(e.Err, &b)
-}
+// ExitCode is that of what ended the run. What does not come in time, and whoever
+// ends it, says none.
+func (e *End) ExitCode() int { return exitcode.Or(e.Err, exitcode.Failed) }
 
 // end says how the run ended.
 func (r *Run) end(err error, b *start) error {

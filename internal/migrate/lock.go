@@ -18,6 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // lockTime is for how long a lock lives after it was last renewed; it is renewed five
@@ -30,6 +31,9 @@ type Held struct{ Cluster, Lease, Holder string }
 func (h *Held) Error() string {
 	return fmt.Sprintf("%s: another run is at work on it: %s holds the lease %s; wait for its end, or end it, and run the command again", h.Cluster, h.Holder, h.Lease)
 }
+
+// ExitCode is that of a refusal.
+func (h *Held) ExitCode() int { return exitcode.Refused }
 
 // lock is a Lease in the namespace of a cluster's object. Renewals are updates of
 // the version that was read, so two holders never both succeed.

@@ -41,9 +41,9 @@ func (r *Run) edit(ctx context.Context, l route.Transition, plan planning) error
 	say := func(e route.Edit) { r.edited = e }
 	again := func(ctx context.Context) (version, error) {
 		l, err := r.planned(ctx, l.Stage, plan)
-		return version{l.Before, l.After}, err
+		return version{l.From, l.To}, err
 	}
-	if err := r.patch(ctx, actPatch, version{l.Before, l.After}, again, say); err != nil {
+	if err := r.patch(ctx, actPatch, version{l.From, l.To}, again, say); err != nil {
 		return err
 	}
 	return r.settle(ctx)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
@@ -39,6 +40,9 @@ func (b *blocked) Error() string {
 	}
 	return "the stage " + b.stage + " is blocked by errors; correct them, or acknowledge them with --accept: " + said(b.findings)
 }
+
+// ExitCode is that of errors that were found.
+func (b *blocked) ExitCode() int { return exitcode.Found }
 
 // preflight looks whether the run may begin, and changes nothing.
 func (r *Run) preflight(ctx context.Context) (*start, error) {

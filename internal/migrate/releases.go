@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -79,3 +80,6 @@ func (b *Busy) Error() string {
 		k.Namespace, k.Release, k.Status, k.Since.Format("2006-01-02 15:04:05"),
 		shell.Line("helm -n %s history %--%s", k.Namespace, k.Release), cmp.Or(mend[k.Status], shell.Line("helm -n %s rollback %--%s", k.Namespace, k.Release)))
 }
+
+// ExitCode is that of a refusal.
+func (b *Busy) ExitCode() int { return exitcode.Refused }

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
@@ -27,7 +28,7 @@ type state struct {
 }
 
 // errOvertaken says that somebody else changed the object.
-var errOvertaken = errors.New("somebody else changed the object while the stage was under way; look at the change with rke-lm plan, and run the command again")
+var errOvertaken = exitcode.New(exitcode.Refused, "somebody else changed the object while the stage was under way; look at the change with rke-lm plan, and run the command again")
 
 // late says that something did not come in time.
 type late struct {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
@@ -30,7 +31,7 @@ const (
 
 // ErrKept says that a snapshot is there already: the one from before the
 // migration is never overwritten.
-var ErrKept = errors.New("there is a snapshot already")
+var ErrKept = exitcode.New(exitcode.Refused, "there is a snapshot already")
 
 // largest is what a ConfigMap may hold (k8s.io/kubernetes/pkg/apis/core/validation),
 // and largestText far more than fits into that as text.

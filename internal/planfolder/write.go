@@ -13,11 +13,12 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/temporary"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // ErrForeign says that a folder is not a plan of the same cluster, or holds more
 // than one.
-var ErrForeign = errors.New("is not a plan folder of this cluster")
+var ErrForeign = exitcode.New(exitcode.Refused, "is not a plan folder of this cluster")
 
 // File is one file of a plan folder besides plan.json.
 type File struct {

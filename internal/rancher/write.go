@@ -11,6 +11,7 @@ import (
 	"net/url"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 )
 
@@ -32,6 +33,9 @@ func (s *Stale) Error() string {
 	return fmt.Sprintf("%s: it %s; nothing was written: plan again, and run the command again", s.Title, s.What)
 }
 
+// ExitCode is that of a refusal: nothing was written.
+func (s *Stale) ExitCode() int { return exitcode.Refused }
+
 // Lost says that it is not known whether a change was written.
 type Lost struct {
 	Title string
@@ -41,6 +45,9 @@ type Lost struct {
 func (l *Lost) Error() string {
 	return fmt.Sprintf("%s: it is not known whether the change was written (%s); plan again, which shows it, and run the command again", l.Title, l.Err)
 }
+
+// ExitCode is that of a change whose answer did not arrive.
+func (l *Lost) ExitCode() int { return exitcode.Failed }
 
 func (l *Lost) Unwrap() error { return l.Err }
 
@@ -55,6 +62,9 @@ func (r *Rejected) Error() string {
 	return fmt.Sprintf("%s: the server does not take the change, and nothing was written: %s; correct the object, or ask who runs this Rancher", r.Title, r.Err)
 }
 
+// ExitCode is that of a refusal: nothing was written.
+func (r *Rejected) ExitCode() int { return exitcode.Refused }
+
 func (r *Rejected) Unwrap() error { return r.Err }
 
 // Altered says that the server has written something else than the change.
@@ -63,6 +73,9 @@ type Altered struct{ Title string }
 func (a *Altered) Error() string {
 	return fmt.Sprintf("%s: the change was written, and %s; look at the object and at the warnings of the server, before anything else is changed", a.Title, errAltered)
 }
+
+// ExitCode is that of a change that did not arrive as it is.
+func (a *Altered) ExitCode() int { return exitcode.Failed }
 
 // errAltered is for unknown fields, which the server drops, and for webhooks.
 var errAltered = errors.New("the server does not keep all of it: a webhook, or its schema, makes something else of it")

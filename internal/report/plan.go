@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -132,7 +133,7 @@ func newStage(s transform.PlannedStage, texts shown) Stage {
 	}
 	if s.State != transform.Done {
 		out.Prepare, out.prepared = Actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
-		out.Actions = append(out.Actions, Actions(s.Stage.Actions)...)
+		out.Actions = append(out.Actions, Actions(slices.Concat(s.Stage.Before, s.Stage.After))...)
 	}
 	return out
 }

@@ -107,17 +107,17 @@ func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 	fmt.Fprintf(w, "**Why.** %s\n\n", inline(s.Stage.Why))
 	r.changes(w, s, at)
 	commands(w, "Prepare in AWS, unless it is so already", s.Stage.Prepare.Actions)
-	commands(w, "Before", s.Stage.Actions[:s.Stage.Ahead])
+	commands(w, "Before", s.Stage.Before)
 	if s.Changes() {
 		r.apply(w, s, at)
 	}
-	commands(w, after(s), s.Stage.Actions[s.Stage.Ahead:])
+	commands(w, after(s), s.Stage.After)
 	commands(w, "Check", s.Stage.Verify)
-	commands(w, "Before the undo", s.Stage.Restore[:s.Stage.Retreat])
+	commands(w, "Before the undo", s.Stage.UndoBefore)
 	if s.Changes() {
 		r.undo(w, s, at)
 	}
-	commands(w, undone(s), s.Stage.Restore[s.Stage.Retreat:])
+	commands(w, undone(s), s.Stage.UndoAfter)
 }
 
 func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage) {

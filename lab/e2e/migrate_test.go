@@ -29,9 +29,9 @@ type leg struct {
 
 // move is one change.
 type move struct {
-	ahead  func()              // what is done by hand before the machines follow
+	before func()              // what is done by hand before the machines follow
 	wanted func() agent.Wanted // what the files ask for then
-	behind func()              // what is done by hand when they have followed
+	after  func()              // what is done by hand when they have followed
 }
 
 // migrate drives the control planes through the stages as planned, one machine at a time, under load.
@@ -79,13 +79,13 @@ func (s *scenario) pass(l leg) {
 	s.Log("stage", name)
 	s.make(l.forth)
 	s.gate(name)
-	l.forth.behind()
+	l.forth.after()
 }
 
 // make lets the control planes follow a change.
 func (s *scenario) make(m move) {
 	s.Helper()
-	m.ahead()
+	m.before()
 	w := m.wanted()
 	s.external = w.External
 	s.rollOut(w)

@@ -42,9 +42,10 @@ func (o *operator) legs(plan *transform.Plan, wanted func(*yamledit.Document) ag
 		if !step.Changes() && len(o.files(step)) == 0 {
 			continue
 		}
-		ahead, retreat := step.Stage.Ahead, step.Stage.Retreat
+		s := step.Stage
 		if !step.Changes() {
-			ahead, retreat = delivered(step.Stage.Actions), delivered(step.Stage.Restore)
+			s.Before, s.After = delivered(s.After)
+			s.UndoBefore, s.UndoAfter = delivered(s.UndoAfter)
 		}
 		before := func() *yamledit.Document {
 			if step.Stage.Withdrawn {
@@ -54,21 +55,21 @@ func (o *operator) legs(plan *transform.Plan, wanted func(*yamledit.Document) ag
 		}
 		list = append(list, leg{
 			step:  step,
-			forth: o.move(folder, step.Stage.Actions, ahead, func() agent.Wanted { return wanted(step.Documents[0].After) }),
-			back:  o.move(folder, step.Stage.Restore, retreat, func() agent.Wanted { return wanted(before()) }),
+			forth: o.move(folder, s.Before, s.After, func() agent.Wanted { return wanted(step.Documents[0].After) }),
+			back:  o.move(folder, s.UndoBefore, s.UndoAfter, func() agent.Wanted { return wanted(before()) }),
 		})
 	}
 	return list
 }
 
-// move does the first actions ahead of the machines, and the others behind them.
-func (o *operator) move(folder planFolder, actions []transform.Action, ahead int, wanted func() agent.Wanted) move {
-	return move{func() { o.doAll(actions[:ahead], folder) }, wanted, func() { o.doAll(actions[ahead:], folder) }}
+// move does some actions before the machines follow, and others after that.
+func (o *operator) move(folder planFolder, before, after []transform.Action, wanted func() agent.Wanted) move {
+	return move{func() { o.doAll(before, folder) }, wanted, func() { o.doAll(after, folder) }}
 }
 
-// delivered returns how many actions it takes until all that a stage without an edit brings or takes away
-// is handed over. The machines follow then; what goes, goes behind that.
-func delivered(actions []transform.Action) int {
+// delivered cuts the actions of a stage without an edit after the last that brings something or takes it
+// away. The machines follow then; what goes, goes after that.
+func delivered(actions []transform.Action) (before, after []transform.Action) {
 	n := 0
 	for i, a := range actions {
 		switch a.(type) {
@@ -76,7 +77,7 @@ func delivered(actions []transform.Action) int {
 			n = i + 1
 		}
 	}
-	return n
+	return actions[:n], actions[n:]
 }
 
 // folder returns what a plan folder holds. A stage that is undone needs files of stages before it.

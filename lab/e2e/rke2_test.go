@@ -44,7 +44,7 @@ func (s *scenario) alongRKE2(plan *transform.Plan) way {
 		forth := move{nothing, func() agent.Wanted { return s.wanted(step.Documents[0].After) }, nothing}
 		back := move{nothing, func() agent.Wanted { return s.wanted(s.undone(step)) }, nothing}
 		if step.Stage.Name == transform.GrantMigrationLease {
-			back.behind = s.revoke
+			back.after = s.revoke
 		}
 		w.legs = append(w.legs, leg{step, forth, back})
 	}

@@ -88,7 +88,7 @@ func (s *scenario) passBack(l leg) {
 	s.Log("undo", l.step.Stage.Name)
 	s.make(l.back)
 	s.gateBack(l.step.Stage.Name)
-	l.back.behind()
+	l.back.after()
 }
 
 // gateBack waits for what the next stage that is undone builds on.

@@ -31,8 +31,8 @@ func (p Policy) Stage() transform.Stage {
 	s := transform.Stage{Name: transform.CordonControlPlane, Why: "Not needed here: " + p.not() + "."}
 	if p.not() == "" {
 		s.Why = p.Why
-		s.Actions = []transform.Action{transform.Cordon{Selector: p.Selector, Run: p.run()}}
-		s.Restore = []transform.Action{transform.Uncordon{Run: p.run()}}
+		s.After = []transform.Action{transform.Cordon{Selector: p.Selector, Run: p.run()}}
+		s.UndoAfter = []transform.Action{transform.Uncordon{Run: p.run()}}
 	}
 	return s
 }
@@ -42,7 +42,7 @@ func (p Policy) Release() transform.Stage {
 	s := transform.Stage{Name: transform.UncordonControlPlane, Why: "Not needed here: " + p.not() + "."}
 	if p.not() == "" {
 		s.Why = p.ReleaseWhy
-		s.Actions = []transform.Action{transform.Uncordon{Run: p.run()}}
+		s.After = []transform.Action{transform.Uncordon{Run: p.run()}}
 	}
 	return s
 }

@@ -24,8 +24,8 @@ func TestControlPlanesAreCordonedWhereNothingHasToMove(t *testing.T) {
 		{"auto", Policy{Choice: transform.CordonAuto, Workers: true}, false},
 	} {
 		stage, release := c.p.Stage(), c.p.Release()
-		if got := len(stage.Actions) > 0; got != c.want || got != (len(release.Actions) > 0) || got != (len(stage.Restore) > 0) {
-			t.Errorf("%s: %v, %v", c.name, stage.Actions, release.Actions)
+		if got := len(stage.After) > 0; got != c.want || got != (len(release.After) > 0) || got != (len(stage.UndoAfter) > 0) {
+			t.Errorf("%s: %v, %v", c.name, stage.After, release.After)
 		}
 		if !c.want && !strings.HasPrefix(stage.Why, "Not needed here: ") {
 			t.Errorf("%s: %s", c.name, stage.Why)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -30,12 +31,12 @@ type Use struct {
 // reaches the cluster, and its edits may get lost on the way.
 func Judge(doc *yamledit.Document, use Use) error {
 	if k := use.PatchOf; k != nil {
-		return transform.Refuse(transform.RuleOverlaid, doc.Root(), "a patch of "+k.File+", and no cluster by itself", k.instead())
+		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", and no cluster by itself", k.instead())
 	}
 	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{str(doc.Root(), "metadata", "namespace")}}
 	for _, k := range use.Layers {
 		if p, found := k.changing(doc, names); found {
-			return transform.Refuse(transform.RuleOverlaid, doc.Root(), p.said()+", so this is not what reaches the cluster, and an edit of a list here may be replaced there", use.instead(k))
+			return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), p.said()+", so this is not what reaches the cluster, and an edit of a list here may be replaced there", use.instead(k))
 		}
 		names = k.rename(names)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -43,7 +44,7 @@ func judged(t *testing.T, text string, layers ...*Kustomization) string {
 		return ""
 	}
 	var r *transform.Refused
-	if !errors.As(err, &r) || r.Rule != transform.RuleOverlaid {
+	if !errors.As(err, &r) || r.Rule != rules.ChangedByOverlay.ID {
 		t.Errorf("%v is no refusal of its rule", err)
 	}
 	return err.Error()

@@ -31,6 +31,9 @@ const (
 	notListed        = "controller-not-listed"
 )
 
+// RuleNodeIPAM is for nodeipam with a provider that does not have it.
+const RuleNodeIPAM = "nodeipam-without-ccm-support"
+
 func row(id, doc string, check func(reading) []transform.Finding) rule {
 	return rule{transform.Rule{ID: id, Severity: transform.Error, Acceptable: true, Doc: doc}, check}
 }
@@ -46,7 +49,7 @@ func rules() []rule {
 		row("duplicate-controller", "A LeaderMigrationConfiguration lists a controller twice, and the last entry counts.", reading.duplicates),
 		row("empty-leader-list", "A LeaderMigrationConfiguration lists no controllers, so that both managers run all of them.", reading.empty),
 		row(leaseNameDiffers, "The leaderName of a LeaderMigrationConfiguration is absent, or is not that of the other manager: two leases keep nobody apart.", reading.lease),
-		row("nodeipam-without-ccm-support", "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: nobody would give nodes their pod ranges.", reading.ipam),
+		row(RuleNodeIPAM, "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: nobody would give nodes their pod ranges.", reading.ipam),
 		row("resource-lock-extra", "A LeaderMigrationConfiguration of v1 has resourceLock, which that version does not know; managers from 1.36 on exit.", reading.lockExtra),
 		row("resource-lock-missing", "A LeaderMigrationConfiguration of v1alpha1 or v1beta1 lacks resourceLock: leases, and the manager exits.", reading.lockMissing),
 		row("unknown-api-version", "The apiVersion of a LeaderMigrationConfiguration is none that the manager reads, and it exits.", reading.apiVersion),

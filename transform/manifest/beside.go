@@ -8,18 +8,18 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // leaseGrantMissing is about a manager with the flag; its permission is never in
 // the same document.
 func (m *migration) leaseGrantMissing() []transform.Finding {
-	a, found := m.flag(leaderFlag)
-	if name, _ := m.provider(); m.Component != kubeManager || name != inTree || !found || !a.True() {
+	if m.Component != kubeManager {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(a.Node, ruleset.SaidOfLeaseGrantMissing.Message, ruleset.SaidOfLeaseGrantMissing.Fix)}
+	name, _ := m.provider()
+	return rules.LeaseGrantMissing.Check(m.arguments.List(), name)
 }
 
 var permissionForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Cluster)?Role(Binding)?\b`)
@@ -30,7 +30,7 @@ func (m *migration) Beside(text []byte) bool { return permissionForm.Match(text)
 // Misses implements transform.Dependent. Files without any permissions, such as a
 // folder of static pods, tell nothing.
 func (m *migration) Misses(rule string, beside []*yamledit.Document) bool {
-	if rule != ruleset.LeaseGrant {
+	if rule != rules.LeaseGrantMissing.ID {
 		return true
 	}
 	return len(beside) > 0 && !leadermigration.Granted(beside, m.target.Lease())

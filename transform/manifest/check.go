@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -28,15 +27,14 @@ type promise struct {
 
 // check compares the manifest with its successor: what was promised apart, the
 // two hold the same values, and no field came that the API does not know.
-func (m *migration) check(after transform.Cluster, p promise) error {
-	a := after.(*migration)
-	if !slices.Equal(m.otherArguments(p), a.otherArguments(p)) {
+func (m *migration) check(after *migration, p promise) error {
+	if !slices.Equal(m.otherArguments(p), after.otherArguments(p)) {
 		return fmt.Errorf("other arguments of %s would change", m.Component)
 	}
-	if !reflect.DeepEqual(m.others(p), a.others(p)) {
+	if !reflect.DeepEqual(m.others(p), after.others(p)) {
 		return fmt.Errorf("more than the arguments and the configuration of %s would change", m.Component)
 	}
-	return m.newFields(a)
+	return m.newFields(after)
 }
 
 // otherArguments returns the arguments as they are written, but for the promised.

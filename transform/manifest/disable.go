@@ -26,19 +26,19 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.Component != cloudManager {
 		return elsewhere(transform.DisableLeaderMigration, "kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
 	}
-	files := m.configurationBack()
 	return transform.Stage{
 		Name: transform.DisableLeaderMigration,
 		Why: "One manager is left, so the migration lease has done its work: the flag, the configuration, its mount and its volume leave the manifest. " +
 			"The annotation " + markKey + " says so. The right to the lease stays, because a rollback needs it.",
-		Edit:    m.disableEdit,
-		Early:   func() bool { return !m.finished() && !m.on(leaderFlag) },
-		Check:   m.checkDisable,
-		Undo:    m.disableUndo,
-		Actions: append(m.rollOut(), m.configurationGone()...),
-		Verify:  []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
-		Restore: append(files, m.rollOut()...),
-		Retreat: len(files),
+		Edit:   m.disableEdit,
+		Early:  func() bool { return !m.finished() && !m.on(leaderFlag) },
+		Check:  transform.CheckBy(m.checkDisable),
+		Undo:   m.disableUndo,
+		After:  append(m.rollOut(), m.configurationGone()...),
+		Verify: []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
+
+		UndoBefore: m.configurationBack(),
+		UndoAfter:  m.rollOut(),
 
 		AfterByHand: m.afterByHand(),
 	}
@@ -112,14 +112,13 @@ func (m *migration) finalTag() string {
 	return ""
 }
 
-func (m *migration) checkDisable(after transform.Cluster) error {
+func (m *migration) checkDisable(after *migration) error {
 	p := promise{flags: []string{leaderFlag, configFlag}, configuration: true, mark: true, release: m.finalTag() != ""}
 	if err := m.check(after, p); err != nil || m.target.KeepLeaderMigration {
 		return err
 	}
-	a := after.(*migration)
-	if !a.finished() {
+	if !after.finished() {
 		return fmt.Errorf("the manifest would not say that the migration is over")
 	}
-	return a.checkLeft()
+	return after.checkLeft()
 }

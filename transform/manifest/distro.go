@@ -10,7 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -33,7 +33,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  transform.NoObject,
 		Kept:      transform.AllKept,
-		Rules:     ruleTable(),
+		Rules:     transform.RulesOf(ruleTable()),
 	}
 }
 
@@ -78,7 +78,7 @@ func (m *Manifest) checkProvider() error {
 		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 writes this static pod by itself, and again at every start", "name the Cluster object in Rancher, or change the configuration of RKE2")
 	case name == inTree, name == external && m.Component != cloudManager:
 		if s, set := m.serverProvider(); set && s.Value != inTree && s.Value != external && s.Value != "" {
-			return ruleset.UnknownProvider(s, "kube-apiserver")
+			return rules.NotMigratable.UnknownProvider(s, "kube-apiserver")
 		}
 		return nil
 	case name == "" && m.Component == cloudManager && image.base() == awsManager:

@@ -69,19 +69,19 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	if m.Component != kubeManager {
 		return elsewhere(transform.EnableLeaderMigration, "kube-controller-manager gets the flag in its own manifest, before this one changes.")
 	}
-	files := m.configurationActions()
 	return transform.Stage{
 		Name: transform.EnableLeaderMigration,
 		Why: procedure.EnableWhy +
 			" One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
-		Edit:    m.enableEdit,
-		Check:   m.checkEnable,
-		Undo:    m.joinUndo,
-		Actions: append(files, m.rollOut()...),
-		Ahead:   len(files),
-		Verify:  m.holder("the migration lease has the holder of kube-controller-manager"),
-		Restore: m.rollOut(),
-		Files:   m.configurationFiles,
+		Edit:   m.enableEdit,
+		Check:  transform.CheckBy(m.checkEnable),
+		Undo:   m.joinUndo,
+		Before: m.configurationActions(),
+		After:  m.rollOut(),
+		Verify: m.holder("the migration lease has the holder of kube-controller-manager"),
+		Files:  m.configurationFiles,
+
+		UndoAfter: m.rollOut(),
 	}
 }
 
@@ -101,9 +101,9 @@ func (m *Manifest) isExternal() bool {
 
 // checkEnable requires the flag, and the configuration where the container sees
 // it; nothing else changes.
-func (m *migration) checkEnable(after transform.Cluster) error {
+func (m *migration) checkEnable(after *migration) error {
 	if err := m.check(after, promise{flags: []string{leaderFlag, configFlag}, configuration: true}); err != nil {
 		return err
 	}
-	return after.(*migration).checkJoined()
+	return after.checkJoined()
 }

@@ -14,7 +14,7 @@ const rbacFile = "leader-migration-rbac.yaml"
 
 // elsewhere is a stage that happens in another document.
 func elsewhere(name, why string, look ...transform.Action) transform.Stage {
-	return transform.Stage{Name: name, Why: why, Actions: look}
+	return transform.Stage{Name: name, Why: why, After: look}
 }
 
 // grantMigrationLease comes with kube-controller-manager: a Role and RoleBinding
@@ -26,18 +26,18 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		return s
 	}
 	s := transform.Stage{
-		Name:    transform.GrantMigrationLease,
-		Why:     procedure.GrantWhy + " It is an object of the cluster and no static pod, so its file never goes where a kubelet looks.",
-		Actions: []transform.Action{transform.ApplyFile{File: rbacFile, Why: "give both managers the right, from the file that plan --out writes"}},
-		Verify:  []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
-		Restore: []transform.Action{transform.Gone{Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease()}},
+		Name:   transform.GrantMigrationLease,
+		Why:    procedure.GrantWhy + " It is an object of the cluster and no static pod, so its file never goes where a kubelet looks.",
+		After:  []transform.Action{transform.ApplyFile{File: rbacFile, Why: "give both managers the right, from the file that plan --out writes"}},
+		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
 		Files: func() ([]transform.File, error) {
 			return []transform.File{{Name: rbacFile, Content: leadermigration.Grant(m.target.Lease())}}, nil
 		},
+		UndoAfter: []transform.Action{transform.Gone{Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease()}},
 	}
 	if m.target.RBAC == transform.RBACPatch {
-		s.Files, s.Restore = nil, nil
-		s.Actions = []transform.Action{
+		s.Files, s.UndoAfter = nil, nil
+		s.After = []transform.Action{
 			transform.PatchLeaderRole{Component: kubeManager, Lease: m.target.Lease()},
 			transform.PatchLeaderRole{Component: cloudManager, Lease: m.target.Lease()},
 		}

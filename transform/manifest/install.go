@@ -22,7 +22,6 @@ func (m *migration) installCCM() transform.Stage {
 		return elsewhere(transform.InstallCCM, "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
 			transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a cloud-controller-manager must run on every control-plane node before the switch"})
 	}
-	files := m.configurationActions()
 	return transform.Stage{
 		Name: transform.InstallCCM,
 		Why: procedure.InstallWhy +
@@ -30,13 +29,13 @@ func (m *migration) installCCM() transform.Stage {
 		SupersededBy: []string{transform.DisableLeaderMigration},
 		Prepare:      m.preparation(),
 		Edit:         m.installEdit,
-		Check:        m.checkInstall,
+		Check:        transform.CheckBy(m.checkInstall),
 		Undo:         m.joinUndo,
-		Actions:      append(files, m.rollOut()...),
-		Ahead:        len(files),
+		Before:       m.configurationActions(),
+		After:        m.rollOut(),
 		Verify:       []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
-		Restore:      append([]transform.Action{m.takeDown()}, m.holder(procedure.LeaseReturns)...),
-		Retreat:      1,
+		UndoBefore:   []transform.Action{m.takeDown()},
+		UndoAfter:    m.holder(procedure.LeaseReturns),
 		Withdrawn:    true,
 		Files:        m.configurationFiles,
 	}
@@ -58,9 +57,9 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	return e, m.join(e)
 }
 
-func (m *migration) checkInstall(after transform.Cluster) error {
+func (m *migration) checkInstall(after *migration) error {
 	if err := m.check(after, promise{flags: []string{leaderFlag, configFlag}, configuration: true}); err != nil {
 		return err
 	}
-	return after.(*migration).checkJoined()
+	return after.checkJoined()
 }

@@ -7,25 +7,21 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // nodeRename is about kubelets, which become external with the managers: in-tree,
 // the provider names the node by the private DNS name of its instance and passes
 // over the host name and --hostname-override; external, these two name it
 // (kubernetes 1.26, cmd/kubelet/app/server.go, getNodeName; legacy-cloud-providers,
-// aws, CurrentNodeName). It is an error of the switch; a document that is still
-// in-tree is warned of it, and one that is external already does not tell.
+// aws, CurrentNodeName).
 func (m *migration) nodeRename() []transform.Finding {
 	name, at := m.provider()
-	if m.Component == cloudManager || m.target.EndState != "" || name != inTree && (m.stage == "" || name != external) || m.isNamed() {
+	if m.Component == cloudManager || m.isNamed() || !rules.NodeRename.Applies(name, m.stage, m.target) {
 		return nil
 	}
-	f := transform.FindingAt(at, "in-tree kubelets name their nodes by the private DNS names of the instances, whatever the host names are; external ones take the host name, and a node whose name changes registers anew, where the cloud-controller-manager cannot resolve it",
+	return rules.NodeRename.At(at, m.stage, "in-tree kubelets name their nodes by the private DNS names of the instances, whatever the host names are; external ones take the host name, and a node whose name changes registers anew, where the cloud-controller-manager cannot resolve it",
 		"make sure that every node's name equals its host name or its --hostname-override, then choose --end-state external")
-	if m.stage == "" {
-		f.Severity = transform.Warning
-	}
-	return []transform.Finding{f}
 }
 
 // isNamed reports whether kubeadm names the node as EC2 does. kubeadm hands the name

@@ -77,12 +77,11 @@ func (m *migration) registrationSwitch() transform.Stage {
 			"An external kubelet waits for a cloud-controller-manager that initialises its node, so use this file for new nodes only after the managers have switched.",
 		AfterByHand: m.afterManagers(),
 		Edit:        func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
-		Check:       m.checkRegistration,
+		Check:       transform.CheckBy(m.checkRegistration),
 		Undo:        m.registrationUndo,
-		Actions:     []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
+		After:       []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
 		Verify:      []transform.Action{transform.ProviderIDs{}},
-		Restore:     []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
-		Retreat:     1,
+		UndoBefore:  []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
 	}
 }
 
@@ -112,11 +111,11 @@ func (m *migration) registrationUndo() (*yamledit.Edit, error) {
 	return m.moveKubelets(external, inTree), nil
 }
 
-func (m *migration) checkRegistration(after transform.Cluster) error {
+func (m *migration) checkRegistration(after *migration) error {
 	if err := m.check(after, promise{flags: []string{providerFlag}}); err != nil {
 		return err
 	}
-	if name, _ := after.(*migration).provider(); name != external {
+	if name, _ := after.provider(); name != external {
 		return fmt.Errorf("the kubelets of new nodes would not be external")
 	}
 	return nil

@@ -113,12 +113,12 @@ func TestKubeletsDoNotGoBackToAProviderThatIsGone(t *testing.T) {
 func TestKubeletsThatRunComeLast(t *testing.T) {
 	p := plan(t, registration(kindJoin, "v1beta3", mapped), transform.Target{})
 	s, _ := p.Step(transform.SwitchToExternal)
-	last := s.Stage.Actions[len(s.Stage.Actions)-1]
-	if s.Stage.Ahead != 0 || !strings.HasPrefix(last.Purpose(), "last of all") || !strings.Contains(last.Command(), "--cloud-provider=aws/--cloud-provider=external") {
-		t.Errorf("%d actions come before the edit; the last one: %s: %s", s.Stage.Ahead, last.Purpose(), last.Command())
+	last := s.Stage.After[len(s.Stage.After)-1]
+	if len(s.Stage.Before) != 0 || !strings.HasPrefix(last.Purpose(), "last of all") || !strings.Contains(last.Command(), "--cloud-provider=aws/--cloud-provider=external") {
+		t.Errorf("%d actions come before the edit; the last one: %s: %s", len(s.Stage.Before), last.Purpose(), last.Command())
 	}
-	if first := s.Stage.Restore[0]; s.Stage.Retreat != 1 || !strings.HasPrefix(first.Purpose(), "first") {
-		t.Errorf("%d actions come before the undo; the first one: %s", s.Stage.Retreat, first.Purpose())
+	if first := s.Stage.UndoBefore[0]; len(s.Stage.UndoBefore) != 1 || !strings.HasPrefix(first.Purpose(), "first") {
+		t.Errorf("%d actions come before the undo; the first one: %s", len(s.Stage.UndoBefore), first.Purpose())
 	}
 }
 
@@ -130,7 +130,7 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := p.Step(transform.EnableLeaderMigration)
-		return s.Stage.Actions[0].Command()
+		return s.Stage.After[0].Command()
 	}
 	for file, want := range map[string]string{
 		"clusters/kubeadm.yaml": "kubeadm init phase upload-config kubeadm --config clusters/kubeadm.yaml",

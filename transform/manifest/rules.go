@@ -9,7 +9,8 @@ import (
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // What rules guard. An earlier stage does not answer for what a later one puts
@@ -24,8 +25,8 @@ var (
 	everyEdit    = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
 )
 
-// rules is the one table of the static rules of manifests, by their names.
-var rules = sync.OnceValue(func() []transform.Checked[*migration] {
+// ruleTable is the one table of the static rules of manifests, by their names.
+var ruleTable = sync.OnceValue(func() []transform.Checked[*migration] {
 	table := append(argumentRules(), workloadRules()...)
 	slices.SortFunc(table, func(a, b transform.Checked[*migration]) int { return strings.Compare(a.ID, b.ID) })
 	return table
@@ -40,41 +41,35 @@ func elsewhereRule(r transform.Rule) transform.Rule {
 // argumentRules are those about what a manager is told.
 func argumentRules() []transform.Checked[*migration] {
 	return []transform.Checked[*migration]{
+		{Rule: rules.CCMArgsUnsafe.WithGuards(cloudRuns...).WithDoc(
+			"Routes of the cloud-controller-manager are on without --cluster-cidr, which ends it when it gains the lease.",
+		), Check: (*migration).routesUnsafe},
+		{Rule: elsewhereRule(rules.CCMNotInFile.Rule), Check: (*migration).ccmNotInFile},
+		{Rule: rules.CCMMinorSkew.WithDoc(
+			"The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.",
+		), Check: (*migration).skewed},
+		{Rule: rules.ConfigNotMounted.WithDoc(
+			"--leader-migration-config names a file that no volume brings into the container, and the manager exits.",
+		), Check: (*migration).notMounted},
+		{Rule: rules.ConfigWithoutFlag.WithDoc(
+			"--leader-migration-config stands without --enable-leader-migration, and is ignored without a word.",
+		), Check: (*migration).withoutFlag},
+		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
+		{Rule: rules.FlagLeftOnKCM.Rule, Check: (*migration).flagLeftOnKCM},
+		{Rule: rules.FlagOnExternalGate.WithGuards(bothManagers...), Check: (*migration).flagOnExternalGate},
+		{Rule: rules.InTreeGone.WithGuards(theManager...), Check: (*migration).inTreeGone},
+		{Rule: rules.LeaderElectionOff.Rule, Check: (*migration).leaderElectionOff},
+		{Rule: elsewhereRule(rules.LeaseGrantMissing.WithGuards()), Check: (*migration).leaseGrantMissing},
+		{Rule: rules.NodeRename.WithDoc(
+			"Under the in-tree provider EC2's private DNS name is the name of a Node, whatever --hostname-override says; an external kubelet takes the host name or the override, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
+		), Check: (*migration).nodeRename},
 		{Rule: transform.Rule{
-			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: cloudRuns, Acceptable: true,
-			Doc: "Routes of the cloud-controller-manager are on without --cluster-cidr, which ends it when it gains the lease.",
-		}, Check: (*migration).routesUnsafe},
-		{Rule: elsewhereRule(ruleset.CCMNotInFile(theCloud)), Check: (*migration).ccmNotInFile},
-		{Rule: transform.Rule{
-			ID: "ccm-minor-skew", Severity: transform.Error, Guards: theCloud, Acceptable: true,
-			Doc: "The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.",
-		}, Check: (*migration).skewed},
-		{Rule: transform.Rule{
-			ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "--leader-migration-config names a file that no volume brings into the container, and the manager exits.",
-		}, Check: (*migration).notMounted},
-		{Rule: transform.Rule{
-			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "--leader-migration-config stands without --enable-leader-migration, and is ignored without a word.",
-		}, Check: (*migration).withoutFlag},
-		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
-		{Rule: ruleset.FlagLeft(theSwitch), Check: (*migration).flagLeft},
-		{Rule: ruleset.MigrationGateStale(bothManagers), Check: (*migration).migrationGateStale},
-		{Rule: ruleset.InTreeGone(theManager), Check: (*migration).inTreeGone},
-		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).electionOff},
-		{Rule: elsewhereRule(ruleset.LeaseGrantMissing(nil)), Check: (*migration).leaseGrantMissing},
-		{Rule: transform.Rule{
-			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "Under the in-tree provider EC2's private DNS name is the name of a Node, whatever --hostname-override says; an external kubelet takes the host name or the override, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
-		}, Check: (*migration).nodeRename},
-		{Rule: transform.Rule{
-			ID: "nodeipam-without-ccm-support", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+			ID: leadermigration.RuleNodeIPAM, Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod range.",
 		}, Check: (*migration).ipamLost},
-		{Rule: transform.Rule{
-			ID: ruleset.ProviderRemoved, Severity: transform.Error, Guards: theSwitch,
-			Doc: "kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers.",
-		}, Check: (*migration).providerRemoved},
+		{Rule: rules.ProviderRemoved.WithDoc(
+			"kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers.",
+		), Check: (*migration).providerRemoved},
 	}
 }
 
@@ -97,7 +92,7 @@ func workloadRules() []transform.Checked[*migration] {
 			ID: "deployment-deadlock", Severity: transform.Error, Guards: theManager, Acceptable: true,
 			Doc: "The Deployment of kube-controller-manager has one replica, the strategy Recreate, or lets as many pods go as there are: the manager that would create the new pods is stopped first.",
 		}, Check: (*migration).deadlock},
-		{Rule: ruleset.Encrypted},
+		{Rule: transform.Encrypted},
 		{Rule: transform.Rule{
 			ID: "host-path-in-deployment", Severity: transform.Warning, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment mounts paths of the host: its pods may come to nodes that lack the files, or hold others.",
@@ -106,24 +101,21 @@ func workloadRules() []transform.Checked[*migration] {
 			ID: "host-pinned", Severity: transform.Warning, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment selects one host by its name, so that all replicas fail with that host.",
 		}, Check: (*migration).pinned},
-		{Rule: transform.Rule{
-			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "Refused with exit code 4 by every verb: no cloud provider or another one than aws, a static pod that RKE2 writes, or Kubernetes below 1.22.",
-		}, Check: (*migration).notMigratable},
+		{Rule: rules.NotMigratable.WithDoc(
+			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, a static pod that RKE2 writes, or Kubernetes below 1.22.",
+		), Check: (*migration).notMigratable},
 		{Rule: transform.Rule{
 			ID: "one-active-replica", Severity: transform.Note, Guards: theManager, Acceptable: true,
 			Doc: "A Deployment of kube-controller-manager has several replicas, of which one works: the others wait for its lease, and make the change of the leader quick, not the work.",
 		}, Check: (*migration).oneActive},
-		{Rule: ruleset.Overlaid},
-		{Rule: ruleset.Templated},
+		{Rule: rules.ChangedByOverlay},
+		{Rule: transform.Templated},
 	}
 }
-
-func ruleTable() []transform.Rule { return transform.RulesOf(rules()) }
 
 // Findings implements transform.Cluster.
 func (m *migration) Findings(stage string) []transform.Finding {
 	judged := *m
 	judged.stage = stage
-	return transform.FindingsOf(rules(), &judged, stage, m.target.Accept)
+	return transform.FindingsOf(ruleTable(), &judged, stage, m.target.Accept)
 }

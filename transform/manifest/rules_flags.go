@@ -12,10 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/election"
-	"github.com/rke-lm/rke-lm/transform/gates"
-	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // backupForm is what editors, packages and people append to the name of a file.
@@ -37,18 +34,17 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 		return nil
 	}
 	_, at := m.provider()
-	said := ruleset.SaidOfNotInFile
-	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix+"; or name its manifest beside this one")}
+	return rules.CCMNotInFile.At(at, "or name its manifest beside this one")
 }
 
 // Provides implements transform.Partial.
 func (m *migration) Provides(rule string) bool {
-	return rule == ruleset.NotInFile && m.Component == cloudManager
+	return rule == rules.CCMNotInFile.ID && m.Component == cloudManager
 }
 
 func (m *migration) withoutFlag() []transform.Finding {
-	a, found := m.flag(configFlag)
-	if !found || m.on(leaderFlag) {
+	a, idle := rules.ConfigWithoutFlag.Idle(m.arguments.List())
+	if !idle {
 		return nil
 	}
 	return []transform.Finding{transform.FindingAt(a.Node, "the manager ignores --"+configFlag+" without --"+leaderFlag, "add --"+leaderFlag+", or remove this argument with its mount and its volume")}
@@ -77,63 +73,51 @@ func (m *migration) providerRemoved() []transform.Finding {
 	return []transform.Finding{transform.FindingAt(at, "leader migration is on and no --"+providerFlag+" is set: kube-controller-manager holds the migration lease and runs no cloud controllers", "set --"+providerFlag+"="+inTree+" until the switch, or remove --"+leaderFlag)}
 }
 
-func (m *migration) flagLeft() []transform.Finding {
-	a, found := m.flag(leaderFlag)
-	if !found || !a.True() || !m.isExternal() {
+func (m *migration) flagLeftOnKCM() []transform.Finding {
+	if m.Component != kubeManager {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(a.Node, ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix)}
+	name, _ := m.provider()
+	return rules.FlagLeftOnKCM.Check(m.arguments.List(), name)
 }
 
-// inTreeGone judges the release that the manager runs, or is about to move to. The
-// switch moves it in the same edit, so the stages before do not answer for it.
 func (m *migration) inTreeGone() []transform.Finding {
-	version := m.Version
-	if m.stage == "" {
-		version = m.move().Reached()
-	}
 	name, at := m.provider()
-	if m.Component == cloudManager || name != inTree || !k8s.From(version, k8s.FirstWithout) {
+	if m.Component == cloudManager || name != inTree || !rules.InTreeGone.Applies(m.move(), m.stage) {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(at, ruleset.SaidOfInTreeGone.Message, ruleset.SaidOfInTreeGone.Fix)}
+	return rules.InTreeGone.At(at)
 }
 
 func (m *migration) csiGateStale() []transform.Finding {
-	find := func(judge gates.Judge) []transform.Finding {
-		return gates.Find(m.arguments.List(), gates.CSI, judge, transform.FindingAt)
-	}
-	stale := find(gates.StaleCSI(m.move().Reached()))
-	if m.stage != "" {
-		return stale // a note about an upgrade to come stops no stage
-	}
-	return append(stale, gates.Noted(find(gates.EndingCSI(m.move().Reached())))...)
+	return rules.CSIGateStale.Check(m.arguments.List(), m.move().Reached(), m.stage, transform.FindingAt)
 }
 
-func (m *migration) migrationGateStale() []transform.Finding {
-	return gates.Find(m.arguments.List(), gates.LeaderMigration, gates.StaleMigration(m.move().Reached()), transform.FindingAt)
+func (m *migration) flagOnExternalGate() []transform.Finding {
+	return rules.FlagOnExternalGate.Check(m.arguments.List(), m.move().Reached(), transform.FindingAt)
 }
 
-// electionOff judges what leader migration depends on; without it nothing does.
-func (m *migration) electionOff() []transform.Finding {
-	if m.target.NoLeaderMigration {
-		return nil
-	}
-	return election.Judge(m.arguments.List(), m.Component, transform.FindingAt)
+func (m *migration) leaderElectionOff() []transform.Finding {
+	return rules.LeaderElectionOff.Check(m.arguments.List(), m.Component, m.target, transform.FindingAt)
+}
+
+// last finds the last argument of a name.
+func (m *migration) last(name string) (args.Arg, bool) {
+	a, set := m.flag(name)
+	return a.Arg, set
 }
 
 func (m *migration) routesUnsafe() []transform.Finding {
-	last := func(name string) (args.Arg, bool) { a, set := m.flag(name); return a.Arg, set }
-	if m.Component != cloudManager || !ccm.RoutesUnsafe(last) {
+	if m.Component != cloudManager || !ccm.RoutesUnsafe(m.last) {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(m.argumentsAt(), ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)}
+	message, fix := rules.CCMArgsUnsafe.Routes()
+	return []transform.Finding{transform.FindingAt(m.argumentsAt(), message, fix)}
 }
 
 // skewed finds a manager that goes by the wrong names of its controllers.
 func (m *migration) skewed() []transform.Finding {
-	_, configured := m.flag(configFlag)
-	if m.Component != cloudManager || configured || !m.on(leaderFlag) || !k8s.From(m.Version, "v1.28") {
+	if m.Component != cloudManager || !rules.CCMMinorSkew.Renamed(m.last, m.Version) {
 		return nil
 	}
 	at, _ := m.versionAt()

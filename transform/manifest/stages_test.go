@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,12 +167,8 @@ func TestFilesBesideTheManifest(t *testing.T) {
 
 func TestActionsOfTheStages(t *testing.T) {
 	commands := func(in string, target transform.Target, stage string) string {
-		var list []string
 		s, _ := plan(t, in, target).Step(stage)
-		for _, a := range s.Stage.Actions {
-			list = append(list, a.Command())
-		}
-		return strings.Join(list, "\n")
+		return commandsOf(slices.Concat(s.Stage.Before, s.Stage.After))
 	}
 	for _, c := range []struct {
 		name, got string

@@ -31,21 +31,21 @@ func (m *migration) switchToExternal() transform.Stage {
 		s.Verify = append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{})
 		return s
 	}
-	ahead, back := m.switchAhead(), m.switchBack()
 	return transform.Stage{
 		Name: transform.SwitchToExternal,
 		Why: procedure.SwitchWhy(m.target) +
 			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
-		Check:   m.checkSwitch,
+		Check:   transform.CheckBy(m.checkSwitch),
 		Undo:    m.switchUndo,
-		Actions: append(ahead, m.switchBehind()...),
-		Ahead:   len(ahead),
+		Before:  m.switchBefore(),
+		After:   m.switchAfter(),
 		Caution: strings.TrimSpace("Nodes of the old release come back one at a time, each with leader migration on. " + m.move().Caution()),
 		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append(append(back, m.rollOut()...), m.holder(procedure.LeaseStays)...),
-		Retreat: len(back),
+
+		UndoBefore: m.switchUndoBefore(),
+		UndoAfter:  append(m.rollOut(), m.holder(procedure.LeaseStays)...),
 	}
 }
 
@@ -59,22 +59,22 @@ func (m *migration) credentials() transform.Preparation {
 	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
 }
 
-// switchAhead is what must be seen before the edit.
-func (m *migration) switchAhead() []transform.Action {
+// switchBefore is what must be seen before the edit.
+func (m *migration) switchBefore() []transform.Action {
 	return append([]transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager,
 		Why: "before the edit, a cloud-controller-manager must run on every control-plane node, and with leader migration wait for the lease"}},
 		m.holder("before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager")...)
 }
 
-// switchBehind follows the edit: the other components, the kubelets last.
-func (m *migration) switchBehind() []transform.Action {
+// switchAfter follows the edit: the other components, the kubelets last.
+func (m *migration) switchAfter() []transform.Action {
 	list := append(m.rollOut(), m.providers(inTree, external, "last of all")...)
 	return append(list, m.configurationGone()...)
 }
 
-// switchBack is what the reverse needs ahead: the configuration, which may have
-// been taken away since, and the kubelets first.
-func (m *migration) switchBack() []transform.Action {
+// switchUndoBefore is what the reverse needs first: the configuration, which may have
+// been taken away since, and the kubelets.
+func (m *migration) switchUndoBefore() []transform.Action {
 	back := m.providers(external, inTree, "first")
 	slices.Reverse(back)
 	return append(m.configurationBack(), back...)
@@ -133,7 +133,7 @@ func (m *migration) withoutIPAM() (value string, changes bool) {
 
 // checkSwitch requires an external manager without anything of the migration, and
 // nothing else changed.
-func (m *migration) checkSwitch(after transform.Cluster) error {
+func (m *migration) checkSwitch(after *migration) error {
 	p := promise{flags: []string{providerFlag, leaderFlag, configFlag}, configuration: true, release: m.move().Planned(), server: true}
 	if m.target.NodeIPAM {
 		p.flags = append(p.flags, controllersFlag)
@@ -141,15 +141,14 @@ func (m *migration) checkSwitch(after transform.Cluster) error {
 	if err := m.check(after, p); err != nil {
 		return err
 	}
-	a := after.(*migration)
-	if !a.isExternal() {
+	if !after.isExternal() {
 		return fmt.Errorf("%s would not be external", m.Component)
 	}
-	if s, _ := a.serverProvider(); s.Value == inTree {
+	if s, _ := after.serverProvider(); s.Value == inTree {
 		return fmt.Errorf("kubeadm would write an in-tree kube-apiserver again")
 	}
-	if _, left := a.withoutIPAM(); left {
+	if _, left := after.withoutIPAM(); left {
 		return fmt.Errorf("%s would still run %s", m.Component, nodeIPAM)
 	}
-	return a.checkLeft()
+	return after.checkLeft()
 }

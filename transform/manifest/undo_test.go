@@ -146,16 +146,19 @@ func TestReverseGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// told are the commands that come before an undo, and those behind it.
-func told(t *testing.T, text string, target transform.Target, stage string) (before, behind string) {
+// told are the commands that come before an undo, and those after it.
+func told(t *testing.T, text string, target transform.Target, stage string) (before, after string) {
 	t.Helper()
 	step, _ := plan(t, text, target).Step(stage)
-	var commands []string
-	for _, a := range step.Stage.Restore {
-		commands = append(commands, a.Command())
+	return commandsOf(step.Stage.UndoBefore), commandsOf(step.Stage.UndoAfter)
+}
+
+func commandsOf(actions []transform.Action) string {
+	var list []string
+	for _, a := range actions {
+		list = append(list, a.Command())
 	}
-	n := step.Stage.Retreat
-	return strings.Join(commands[:n], "\n"), strings.Join(commands[n:], "\n")
+	return strings.Join(list, "\n")
 }
 
 // Without its flag the manager is a second owner, so it leaves the cluster before it loses the flag.
@@ -165,9 +168,9 @@ func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
 		cloud(onAWS): "kubectl -n kube-system delete --ignore-not-found daemonset aws-cloud-controller-manager",
 		pod:          "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml",
 	} {
-		before, behind := told(t, in, transform.Target{}, transform.InstallCCM)
-		if before != want || !strings.Contains(behind, "get leases") {
-			t.Errorf("before: %s\nbehind: %s", before, behind)
+		before, after := told(t, in, transform.Target{}, transform.InstallCCM)
+		if before != want || !strings.Contains(after, "get leases") {
+			t.Errorf("before: %s\nafter: %s", before, after)
 		}
 		if step, _ := plan(t, in, transform.Target{}).Step(transform.InstallCCM); !step.Stage.Withdrawn {
 			t.Error("the document without the flag would go to the cluster:\n" + in)
@@ -189,7 +192,7 @@ func TestAnUndoPutsTheConfigurationBackFirst(t *testing.T) {
 		first, _ := p.Step(c.first)
 		undone, _ := p.Step(c.stage)
 		files, err := first.Files()
-		if purpose := undone.Stage.Restore[0].Purpose(); err != nil || len(files) != 1 || !strings.Contains(purpose, "the file of "+c.first) {
+		if purpose := undone.Stage.UndoBefore[0].Purpose(); err != nil || len(files) != 1 || !strings.Contains(purpose, "the file of "+c.first) {
 			t.Errorf("%s has %d files (%v): %s", c.first, len(files), err, purpose)
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-
-	"github.com/rke-lm/rke-lm/transform"
 )
 
 // promised says whether a value that RKE reads may go from one to the other. The
@@ -20,13 +18,12 @@ type promised func(way string, before, after any) bool
 
 // check compares what RKE reads before and after a stage. What does not change
 // needs no promise.
-func (m *migration) check(after transform.Cluster, ok promised) error {
-	a := after.(*migration)
+func (m *migration) check(after *migration, ok promised) error {
 	before, err := m.values()
 	if err != nil {
 		return err
 	}
-	now, err := a.values()
+	now, err := after.values()
 	if err != nil {
 		return err
 	}
@@ -41,7 +38,7 @@ func (m *migration) check(after transform.Cluster, ok promised) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.strictErrors()
+	found, err := after.strictErrors()
 	if err != nil {
 		return err
 	}

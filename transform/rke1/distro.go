@@ -27,7 +27,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
-		Rules:     transform.RulesOf(rules()),
+		Rules:     transform.RulesOf(ruleTable()),
 	}
 }
 

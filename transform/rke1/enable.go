@@ -15,18 +15,17 @@ import (
 
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
-	prepare := m.enableActions()
 	return transform.Stage{
-		Name:    transform.EnableLeaderMigration,
-		Why:     procedure.EnableWhy + m.configWhy() + " RKE restarts it on one control plane after the other.",
-		Edit:    m.enableEdit,
-		Check:   m.checkEnable,
-		Undo:    m.enableUndo,
-		Actions: append(prepare, m.taken()),
-		Ahead:   len(prepare),
-		Files:   m.enableFiles,
-		Verify:  procedure.Holder(m.target, "the migration lease has the holder of kube-controller-manager"),
-		Restore: []transform.Action{m.taken()},
+		Name:      transform.EnableLeaderMigration,
+		Why:       procedure.EnableWhy + m.configWhy() + " RKE restarts it on one control plane after the other.",
+		Edit:      m.enableEdit,
+		Check:     transform.CheckBy(m.checkEnable),
+		Undo:      m.enableUndo,
+		Before:    m.enableActions(),
+		After:     []transform.Action{m.taken()},
+		Files:     m.enableFiles,
+		Verify:    procedure.Holder(m.target, "the migration lease has the holder of kube-controller-manager"),
+		UndoAfter: []transform.Action{m.taken()},
 	}
 }
 
@@ -66,16 +65,16 @@ const (
 	configsWay = "services.kubeController.extraArgsArray." + configFlag
 )
 
-func (m *migration) checkEnable(after transform.Cluster) error {
+func (m *migration) checkEnable(after *migration) error {
 	err := m.check(after, func(way string, before, now any) bool {
 		return way == flagWay || way == flagsWay || way == configWay && m.configured() && before == nil && now == managerConfig
 	})
-	switch a := after.(*migration); {
+	switch {
 	case err != nil:
 		return err
-	case !a.migrates():
+	case !after.migrates():
 		return fmt.Errorf("kube-controller-manager would not get %s", leaderFlag)
-	case a.lacksConfig():
+	case after.lacksConfig():
 		return fmt.Errorf("kube-controller-manager would not get %s", configFlag)
 	}
 	return nil

@@ -25,12 +25,12 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Name:    transform.GrantMigrationLease,
 		Why:     procedure.GrantWhy,
 		Edit:    m.grantEdit,
-		Check:   m.checkGrant,
+		Check:   transform.CheckBy(m.checkGrant),
 		Undo:    m.grantUndo,
-		Actions: []transform.Action{m.taken()},
+		After:   []transform.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until they are deleted there; no manager may run with the flag any more.",
 		Verify:  []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
-		Restore: []transform.Action{
+		UndoAfter: []transform.Action{
 			m.taken(),
 			transform.Delete{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name, Why: "RKE does not delete what leaves addons"},
 			transform.Gone{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name},
@@ -52,9 +52,9 @@ func (m *migration) grantUndo() (*yamledit.Edit, error) {
 }
 
 // checkGrant requires that only addons changed, and that the lease can be locked.
-func (m *migration) checkGrant(after transform.Cluster) error {
+func (m *migration) checkGrant(after *migration) error {
 	if err := m.check(after, func(way string, _, _ any) bool { return way == "addons" }); err != nil {
 		return err
 	}
-	return after.(*migration).bundle().CheckGrant()
+	return after.bundle().CheckGrant()
 }

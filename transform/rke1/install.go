@@ -28,9 +28,9 @@ func (m *migration) installCCM() transform.Stage {
 		Why: procedure.InstallWhy +
 			"Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two." +
 			procedure.Overlap(m.target, "do the two right after each other"),
-		Actions: append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), procedure.FirstRollout("")),
-		Verify:  []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
-		Restore: append([]transform.Action{
+		After:  append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), procedure.FirstRollout("")),
+		Verify: []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
+		UndoAfter: append([]transform.Action{
 			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "take the chart out, once kube-controller-manager is in-tree again"},
 			transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
 		}, procedure.Holder(m.target, procedure.LeaseReturns)...),
@@ -39,7 +39,7 @@ func (m *migration) installCCM() transform.Stage {
 	}
 	if m.lacksManager() {
 		s.Why = procedure.InstallElsewhere + "RKE keeps no charts in its file. Look first; the commands behind that install the chart, and are for a cluster where none runs."
-		s.Actions = append(procedure.LookForManager(), s.Actions...)
+		s.After = append(procedure.LookForManager(), s.After...)
 		return s
 	}
 	s.Prepare = account.Manager(m.cloudConfig())
@@ -97,10 +97,10 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		s.Why = "Not needed here: leader migration stays on, and the image has the cluster's minor already."
 		return s
 	}
-	s.Actions = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), procedure.Rollout("wait for the new pods")}
-	s.Actions = append(s.Actions, m.dropConfig()...)
+	s.After = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), procedure.Rollout("wait for the new pods")}
+	s.After = append(s.After, m.dropConfig()...)
 	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
-	s.Restore = append(m.configActions(), m.helm(valuesFile, "bring the chart back to the values of the migration"), procedure.Rollout("wait for the new pods"))
+	s.UndoAfter = append(m.configActions(), m.helm(valuesFile, "bring the chart back to the values of the migration"), procedure.Rollout("wait for the new pods"))
 	s.Files = m.finalFiles
 	return s
 }

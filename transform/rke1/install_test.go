@@ -66,8 +66,8 @@ func TestTheLastValuesAreThoseOfTheTarget(t *testing.T) {
 		}
 	}
 	kept := stageOf(t, opened(t, at(release, onAWS), transform.Target{KeepLeaderMigration: true}), transform.DisableLeaderMigration)
-	if kept.Files != nil || len(kept.Actions) > 0 {
-		t.Errorf("nothing is to be done: %+v", kept.Actions)
+	if kept.Files != nil || len(kept.After) > 0 {
+		t.Errorf("nothing is to be done: %+v", kept.After)
 	}
 }
 

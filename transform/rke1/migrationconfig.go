@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 const (
@@ -118,16 +118,7 @@ func (m *migration) dropConfig() []transform.Action {
 
 // configWithoutFlag finds a configuration that kube-controller-manager never reads.
 func (m *migration) configWithoutFlag() []transform.Finding {
-	a, named := args.LastPlaced(m.argsOf(manager), configFlag)
-	switch {
-	case !named || m.migrates():
-		return nil
-	case m.isExternal():
-		f := transform.FindingAt(a.Node, ruleset.SaidOfSpareConfig.Message, ruleset.SaidOfSpareConfig.Fix)
-		f.Severity = transform.Note
-		return []transform.Finding{f}
-	}
-	return []transform.Finding{transform.FindingAt(a.Node, ruleset.SaidOfIdleConfig.Message, ruleset.SaidOfIdleConfig.Fix)}
+	return rules.ConfigWithoutFlag.Check(m.argsOf(manager), m.isExternal(), transform.FindingAt)
 }
 
 // configNotMounted finds one that is not in the manager's container.

@@ -151,7 +151,7 @@ func TestTheLastValuesHaveAConfigurationOnlyIfItStays(t *testing.T) {
 		if chart.ImageTag() != c.tag || (chart.ConfigFile() != "") != c.config || chart.ConfigMounted() != c.config {
 			t.Errorf("%s: %s, %q", c.name, chart.ImageTag(), chart.ConfigFile())
 		}
-		drops := slices.ContainsFunc(stageOf(t, opened(t, at(release, onAWS), c.target), transform.DisableLeaderMigration).Actions, func(a transform.Action) bool {
+		drops := slices.ContainsFunc(stageOf(t, opened(t, at(release, onAWS), c.target), transform.DisableLeaderMigration).After, func(a transform.Action) bool {
 			d, is := a.(transform.DeleteObject)
 			return is && d.Name == ccm.MigrationConfigMap
 		})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -95,7 +95,7 @@ func (c *Cluster) checkComponents() error {
 		for _, at := range c.places(service) {
 			a, set := args.LastPlaced(args.OfMap(at), componentFlag)
 			if set && a.Value != inTree && a.Value != external && (a.Value != "" || service == manager) {
-				return ruleset.UnknownProvider(a, service)
+				return rules.NotMigratable.UnknownProvider(a, service)
 			}
 		}
 	}

@@ -4,8 +4,12 @@
 package rke1
 
 import (
+	"slices"
+	"strings"
+	"sync"
+
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // rule is a row of the table.
@@ -22,43 +26,46 @@ var (
 // ruleMetadataUnset is also a choice: accepting it leaves the names to the operator.
 const ruleMetadataUnset = "metadata-hostname-unset"
 
-// rules is the one table of RKE's static rules.
-func rules() []rule {
+// ruleTable is the one table of RKE's static rules, by their names.
+var ruleTable = sync.OnceValue(func() []rule {
+	table := slices.Concat(providerRules(), nodeRules(), argumentRules())
+	slices.SortFunc(table, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
+	return table
+})
+
+// providerRules are those about what the stages change and what they rest on.
+func providerRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
 			ID: "aws-block-resets", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "A block awsCloudProvider stands beside external-aws: RKE chooses the provider by the block and turns it back into aws.",
 		}, Check: (*migration).awsBlockResets},
-		{Rule: transform.Rule{
-			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "Addons run a cloud-controller-manager whose arguments end it: routes are on without --cluster-cidr, or --cloud-provider is not aws.",
-		}, Check: (*migration).ccmArgsUnsafe},
-		{Rule: ruleset.CCMFlagMissing(flagEdits), Check: (*migration).ccmFlagMissing},
-		{Rule: ruleset.CCMNotInFile([]string{transform.InstallCCM}), Check: (*migration).ccmNotInFile},
-		{Rule: transform.Rule{
-			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The provider has a configuration, which an external provider ignores. The stages carry cloud_provider to the cloud-controller-manager, a note; a file that the arguments of kube-controller-manager name is not theirs, an error.",
-		}, Check: (*migration).cloudConfigLost},
-		{Rule: transform.Rule{
-			ID: "config-not-mounted", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "leader-migration-config of kube-controller-manager names a file outside of /etc/kubernetes that no entry of extra_binds mounts, and the manager exits.",
-		}, Check: (*migration).configNotMounted},
-		{Rule: transform.Rule{
-			ID: "config-without-flag", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "kube-controller-manager has leader-migration-config without enable-leader-migration, and ignores the configuration in silence.",
-		}, Check: (*migration).configWithoutFlag},
-		{Rule: ruleset.ControlPlanesAtOnce(flagEdits), Check: (*migration).controlPlanesAtOnce},
-		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
-		{Rule: ruleset.Encrypted},
-		{Rule: transform.Rule{
-			ID: "extra-args-type", Severity: transform.Error, Guards: everyEdit, Acceptable: true,
-			Doc: "A value in extra_args is no string. Rancher's API refuses it; RKE's own reader takes it, so it is a note in a cluster.yml.",
-		}, Check: (*migration).extraArgsType, Fix: (*migration).quoteExtraArgs},
-		{Rule: ruleset.FlagLeft(theSwitch), Check: (*migration).flagLeftOnManager},
-		{Rule: ruleset.MigrationGateStale(flagEdits), Check: (*migration).migrationGateStale},
-		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
-		{Rule: ruleset.LeaderElectionOff(flagEdits), Check: (*migration).leaderElectionOff},
-		{Rule: ruleset.LeaseGrantMissing([]string{transform.EnableLeaderMigration}), Check: (*migration).leaseGrantMissing},
+		{Rule: rules.CCMArgsUnsafe.WithGuards(theSwitch...).WithDoc(
+			"Addons run a cloud-controller-manager whose arguments end it: routes are on without --cluster-cidr, or --cloud-provider is not aws.",
+		), Check: (*migration).ccmArgsUnsafe},
+		{Rule: rules.CCMFlagMissing.WithGuards(flagEdits...), Check: (*migration).ccmFlagMissing},
+		{Rule: rules.CCMNotInFile.Rule, Check: (*migration).ccmNotInFile},
+		{Rule: rules.CloudConfigLost.WithDoc(
+			"The provider has a configuration, which an external provider ignores. The stages carry cloud_provider to the cloud-controller-manager, a note; a file that the arguments of kube-controller-manager name is not theirs, an error.",
+		), Check: (*migration).cloudConfigLost},
+		{Rule: transform.Encrypted},
+		{Rule: rules.FlagLeftOnKCM.Rule, Check: (*migration).flagLeftOnKCM},
+		{Rule: rules.InTreeGone.Rule, Check: (*migration).inTreeGone},
+		{Rule: rules.LeaseGrantMissing.Rule, Check: (*migration).leaseGrantMissing},
+		{Rule: rules.NotMigratable.WithDoc(
+			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, the name external included, or Kubernetes below 1.22. A cluster for Windows is a warning.",
+		), Check: (*migration).notMigratable},
+		{Rule: rules.ProviderRemoved.WithDoc(
+			"No cloud provider is set, and the file shows that the cluster had one: leader migration, a cloud-controller-manager in addons, or useInstanceMetadataHostname. Without a provider nodes lose the names that EC2 gave them (rancher/rancher #22851).",
+		), Check: (*migration).providerRemoved},
+		{Rule: transform.Templated},
+	}
+}
+
+// nodeRules are those about the nodes, and what runs them.
+func nodeRules() []rule {
+	return []rule{
+		{Rule: rules.ControlPlanesAtOnce.Rule, Check: (*migration).controlPlanesAtOnce},
 		{Rule: transform.Rule{
 			ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can name it.",
@@ -76,22 +83,31 @@ func rules() []rule {
 			Doc: "A node has neither internal_address nor a hostname_override of its own, and under external-aws RKE finds it by one of the two. A warning where its address is a private one, which stands in.",
 		}, Check: (*migration).nodeAddressMissing},
 		{Rule: transform.Rule{
-			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "Refused with exit code 4 by every verb: no cloud provider or another one than aws, the name external included, or Kubernetes below 1.22. A cluster for Windows is a warning.",
-		}, Check: (*migration).notMigratable},
-		{Rule: transform.Rule{
-			ID: ruleset.ProviderRemoved, Severity: transform.Error, Guards: theSwitch,
-			Doc: "No cloud provider is set, and the file shows that the cluster had one: leader migration, a cloud-controller-manager in addons, or useInstanceMetadataHostname. Without a provider nodes lose the names that EC2 gave them (rancher/rancher #22851).",
-		}, Check: (*migration).providerRemoved},
-		{Rule: transform.Rule{
 			ID: "rke-too-old", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "external-aws needs RKE 1.4.15 or 1.5.0, or Rancher 2.7.11 or 2.8.0. A note unless --rke-version or --rancher-version names one.",
 		}, Check: (*migration).rkeTooOld},
-		{Rule: ruleset.Templated},
+	}
+}
+
+// argumentRules are those about what components are told.
+func argumentRules() []rule {
+	return []rule{
+		{Rule: rules.ConfigNotMounted.WithGuards(flagEdits...).WithDoc(
+			"leader-migration-config of kube-controller-manager names a file outside of /etc/kubernetes that no entry of extra_binds mounts, and the manager exits.",
+		), Check: (*migration).configNotMounted},
+		{Rule: rules.ConfigWithoutFlag.WithGuards(flagEdits...).WithDoc(
+			"kube-controller-manager has leader-migration-config without enable-leader-migration, and ignores the configuration in silence.",
+		), Check: (*migration).configWithoutFlag},
+		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
 		{Rule: transform.Rule{
-			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "A service in a cluster.yml is written with an underscore (kube_controller), as Rancher's templates do; RKE itself does not read it.",
-		}, Check: (*migration).unknownService, Fix: (*migration).spellServices},
+			ID: "extra-args-type", Severity: transform.Error, Guards: everyEdit, Acceptable: true,
+			Doc: "A value in extra_args is no string. Rancher's API refuses it; RKE's own reader takes it, so it is a note in a cluster.yml.",
+		}, Check: (*migration).extraArgsType, Fix: (*migration).quoteExtraArgs},
+		{Rule: rules.FlagOnExternalGate.Rule, Check: (*migration).flagOnExternalGate},
+		{Rule: rules.LeaderElectionOff.WithGuards(flagEdits...), Check: (*migration).leaderElectionOff},
+		{Rule: rules.UnknownConfigKey.WithDoc(
+			"A service in a cluster.yml is written with an underscore (kube_controller), as Rancher's templates do; RKE itself does not read it.",
+		), Check: (*migration).unknownService, Fix: (*migration).spellServices},
 	}
 }
 
@@ -99,8 +115,8 @@ func rules() []rule {
 func (m *migration) Findings(stage string) []transform.Finding {
 	judged := *m
 	judged.stage = stage
-	return transform.FindingsOf(rules(), &judged, stage, m.target.Accept)
+	return transform.FindingsOf(ruleTable(), &judged, stage, m.target.Accept)
 }
 
 // Fixes implements transform.Fixer.
-func (m *migration) Fixes() []transform.Fix { return transform.FixesOf(rules(), m) }
+func (m *migration) Fixes() []transform.Fix { return transform.FixesOf(ruleTable(), m) }

@@ -8,8 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/election"
-	"github.com/rke-lm/rke-lm/transform/gates"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -91,36 +90,31 @@ func (m *migration) spellServices() []transform.Correction {
 var gateServices = []string{apiService, manager, scheduler, kubelet, proxy}
 
 func (m *migration) csiGateStale() []transform.Finding {
-	stale := m.eachGate(gates.CSI, gates.StaleCSI(m.move().Reached()))
-	if m.stage != "" {
-		return stale // a note about an upgrade to come stops no stage
-	}
-	return append(stale, gates.Noted(m.eachGate(gates.CSI, gates.EndingCSI(m.move().Reached())))...)
+	return m.eachComponent(func(list []args.Placed) []transform.Finding {
+		return rules.CSIGateStale.Check(list, m.move().Reached(), m.stage, transform.FindingAt)
+	})
 }
 
-func (m *migration) migrationGateStale() []transform.Finding {
-	return m.eachGate(gates.LeaderMigration, gates.StaleMigration(m.move().Reached()))
+func (m *migration) flagOnExternalGate() []transform.Finding {
+	return m.eachComponent(func(list []args.Placed) []transform.Finding {
+		return rules.FlagOnExternalGate.Check(list, m.move().Reached(), transform.FindingAt)
+	})
 }
 
-// eachGate calls judge for every argument that sets a gate.
-func (m *migration) eachGate(gate string, judge gates.Judge) []transform.Finding {
+// eachComponent calls judge for the arguments of each component that reads feature
+// gates.
+func (m *migration) eachComponent(judge func([]args.Placed) []transform.Finding) []transform.Finding {
 	var found []transform.Finding
 	for _, service := range gateServices {
-		for _, a := range m.argsOf(service) {
-			value, named := gates.Of([]args.Arg{a.Arg})[gate]
-			if message, fix := judge(value); named && message != "" {
-				found = append(found, transform.FindingAt(a.Node, message, fix))
-			}
-		}
+		found = append(found, judge(m.argsOf(service))...)
 	}
 	return found
 }
 
-// leaderElectionOff judges a manager that shall migrate; behind the switch it runs
-// no cloud controllers.
+// leaderElectionOff judges the manager that takes part.
 func (m *migration) leaderElectionOff() []transform.Finding {
-	if m.target.NoLeaderMigration || m.isExternal() {
+	if m.isExternal() {
 		return nil
 	}
-	return election.Judge(m.argsOf(manager), "kube-controller-manager", transform.FindingAt)
+	return rules.LeaderElectionOff.Check(m.argsOf(manager), "kube-controller-manager", m.target, transform.FindingAt)
 }

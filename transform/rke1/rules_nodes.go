@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -89,9 +90,7 @@ func (m *migration) windowsCluster() []transform.Finding {
 	for _, key := range []string{"windows_prefered_cluster", "windowsPreferedCluster"} {
 		for _, way := range ways {
 			if n := m.Doc.Root().Get(slices.Concat(way, []string{key})...); n.Value() == true {
-				f := m.one(n, "the cluster is meant for Windows machines", "plan for their restart, and verify them by hand")
-				f[0].Severity = transform.Warning
-				return f
+				return rules.NotMigratable.Warning(n, "the cluster is meant for Windows machines", "plan for their restart, and verify them by hand")
 			}
 		}
 	}

@@ -9,19 +9,23 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// one returns a single finding about a node, or about what holds it where it is
-// not there.
-func (m *migration) one(at yamledit.Node, message, fix string) []transform.Finding {
+// near returns a node, or what holds it where it is not there.
+func (m *migration) near(at yamledit.Node) yamledit.Node {
 	for _, n := range []yamledit.Node{at, m.get(providerKey)} {
 		if n.Exists() {
-			return []transform.Finding{transform.FindingAt(n, message, fix)}
+			return n
 		}
 	}
-	return []transform.Finding{transform.FindingAt(m.Config, message, fix)}
+	return m.Config
+}
+
+// one returns a single finding near a node.
+func (m *migration) one(at yamledit.Node, message, fix string) []transform.Finding {
+	return []transform.Finding{transform.FindingAt(m.near(at), message, fix)}
 }
 
 // isOnAWS reports whether the cluster is one to migrate, or was: lint also reads
@@ -45,19 +49,20 @@ func (m *migration) ccmFlagMissing() []transform.Finding {
 	if m.component(manager) != inTree {
 		return nil
 	}
-	return ruleset.Chosen(m.target, m.bundle().SecondOwner())
+	return rules.CCMFlagMissing.Workload(m.bundle(), m.target)
 }
 
 // ccmArgsUnsafe judges what addons run; the chart is not in the file.
-func (m *migration) ccmArgsUnsafe() []transform.Finding { return m.bundle().UnsafeArgs() }
+func (m *migration) ccmArgsUnsafe() []transform.Finding {
+	return rules.CCMArgsUnsafe.Workload(m.bundle())
+}
 
 // ccmNotInFile looks at what addons run: a release of Helm never shows.
 func (m *migration) ccmNotInFile() []transform.Finding {
 	if !m.lacksManager() {
 		return nil
 	}
-	said := ruleset.SaidOfNotInFile
-	return m.one(m.get(providerKey, nameKey), said.Message, said.Fix+"; where none runs, install the chart as the plan says")
+	return rules.CCMNotInFile.At(m.near(m.get(providerKey, nameKey)), "where none runs, install the chart as the plan says")
 }
 
 // cloudConfigLost judges a file that the manager names itself: nobody but the
@@ -65,38 +70,29 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 func (m *migration) cloudConfigLost() []transform.Finding {
 	var found []transform.Finding
 	if a, set := args.LastPlaced(m.argsOf(manager), "cloud-config"); set && a.Value != "" {
-		found = m.one(a.Node, ruleset.SaidOfLost.Message+", and the stages cannot read it", ruleset.SaidOfLost.Fix)
+		found = rules.CloudConfigLost.Lost(a.Node, ", and the stages cannot read it")
 	}
 	if m.cloudConfig() == "" || m.isExternal() {
 		return found
 	}
 	at := m.get(providerKey, customKey)
 	if !at.Exists() {
-		at = m.get(providerKey, awsKey)
+		at = m.near(m.get(providerKey, awsKey))
 	}
-	carried := m.one(at, ruleset.SaidOfCarried.Message, ruleset.SaidOfCarried.Fix)
-	carried[0].Severity = transform.Note
-	return append(found, carried...)
+	return append(found, rules.CloudConfigLost.Carried(at)...)
 }
 
-// inTreeGone judges the release that the cluster runs or is about to move to. The
-// switch moves it in the same edit, so the stages before do not answer for the
-// target.
+// inTreeGone is about the provider's name, or else an argument of a component.
 func (m *migration) inTreeGone() []transform.Finding {
-	version := m.Version
-	if m.stage == "" {
-		version = m.move().Reached()
-	}
-	if !k8s.From(version, k8s.FirstWithout) {
+	if !rules.InTreeGone.Applies(m.move(), m.stage) {
 		return nil
 	}
-	said := ruleset.SaidOfInTreeGone
 	if m.provider() == inTree {
-		return m.one(m.get(providerKey), said.Message, said.Fix)
+		return rules.InTreeGone.At(m.near(m.get(providerKey)))
 	}
 	for _, service := range components {
 		if a, set := args.LastPlaced(m.argsOf(service), componentFlag); set && a.Value == inTree {
-			return m.one(a.Node, said.Message, said.Fix)
+			return rules.InTreeGone.At(a.Node)
 		}
 	}
 	return nil
@@ -106,11 +102,10 @@ func (m *migration) inTreeGone() []transform.Finding {
 // addons_include names is not in the file.
 func (m *migration) leaseGrantMissing() []transform.Finding {
 	docs, err := m.bundle().Documents()
-	a, set := args.LastPlaced(m.argsOf(manager), leaderFlag)
-	if err != nil || !set || !a.True() || m.component(manager) != inTree || leadermigration.Granted(docs, m.target.Lease()) {
+	if err != nil || leadermigration.Granted(docs, m.target.Lease()) {
 		return nil
 	}
-	return m.one(a.Node, ruleset.SaidOfLeaseGrantMissing.Message, ruleset.SaidOfLeaseGrantMissing.Fix)
+	return rules.LeaseGrantMissing.Check(m.argsOf(manager), m.component(manager))
 }
 
 // providerRemoved looks for what only a cluster with a provider has: RKE's own example
@@ -129,12 +124,8 @@ func (m *migration) providerRemoved() []transform.Finding {
 		"set cloud_provider to "+inTree+" before the switch, or to "+externalName+" after it")
 }
 
-func (m *migration) flagLeftOnManager() []transform.Finding {
-	a, set := args.LastPlaced(m.argsOf(manager), leaderFlag)
-	if !m.isExternal() || !set || !a.True() {
-		return nil
-	}
-	return m.one(a.Node, ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix)
+func (m *migration) flagLeftOnKCM() []transform.Finding {
+	return rules.FlagLeftOnKCM.Check(m.argsOf(manager), m.component(manager))
 }
 
 // The first releases with external-aws (rancher/rke, rancher/rancher).

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // The upgrade strategy, as a cluster.yml spells it.
@@ -29,13 +29,14 @@ func (m *migration) controlPlanesAtOnce() []transform.Finding {
 		}
 	}
 	if all == 0 { // an object of Rancher names none
-		all = ruleset.MostControlPlanes
+		all = rules.MostControlPlanes
 	}
-	number, ok := ruleset.Concurrency(at.Value(), all, math.Floor)
+	number, ok := rules.Concurrency(at.Value(), all, math.Floor)
 	most := min(number, all)
-	if !at.Exists() || !ok || most < 2 {
+	if !at.Exists() || !ok {
 		return nil
 	}
-	said := ruleset.SaidOfAtOnce("RKE", most, all, "control planes", m.spelling.of(strategyKey)+"."+m.spelling.of(unavailableKey))
-	return m.one(at, said.Message, said.Fix)
+	return rules.ControlPlanesAtOnce.Check(at, rules.Restart{
+		By: "RKE", Most: most, All: all, Of: "control planes", Key: m.spelling.of(strategyKey) + "." + m.spelling.of(unavailableKey),
+	})
 }

@@ -26,15 +26,15 @@ func (m *migration) switchToExternal() transform.Stage {
 			"A block awsCloudProvider would turn the provider back into aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
-		Check:   m.checkSwitch,
+		Check:   transform.CheckBy(m.checkSwitch),
 		Undo:    m.switchUndo,
-		Actions: append(procedure.BeforeSwitch(m.target), m.taken()),
-		Ahead:   len(procedure.BeforeSwitch(m.target)),
+		Before:  procedure.BeforeSwitch(m.target),
+		After:   []transform.Action{m.taken()},
 		Caution: m.move().Caution(),
 
 		AfterByHand: m.afterByHand(),
 		Verify:      append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore:     append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
+		UndoAfter:   append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
 	}
 }
 
@@ -140,25 +140,24 @@ func (m *migration) insertProvider(e *yamledit.Edit, key string, v any) {
 
 // checkSwitch requires that the provider is external for every component, that the
 // flag is gone, and that nothing else changed.
-func (m *migration) checkSwitch(after transform.Cluster) error {
+func (m *migration) checkSwitch(after *migration) error {
 	if err := m.check(after, m.switched); err != nil {
 		return err
 	}
-	a := after.(*migration)
-	if a.provider() != externalName {
+	if after.provider() != externalName {
 		return fmt.Errorf("the provider would not be %s", externalName)
 	}
 	for _, service := range components {
-		if p := a.component(service); p == inTree {
+		if p := after.component(service); p == inTree {
 			return fmt.Errorf("%s would keep the provider %s", service, inTree)
 		}
 	}
-	for _, name := range a.leaving() {
-		if _, flag := args.LastPlaced(a.argsOf(manager), name); flag {
+	for _, name := range after.leaving() {
+		if _, flag := args.LastPlaced(after.argsOf(manager), name); flag {
 			return fmt.Errorf("kube-controller-manager would keep %s", name)
 		}
 	}
-	if strings.TrimSpace(m.cloudConfig()) != strings.TrimSpace(a.cloudConfig()) {
+	if strings.TrimSpace(m.cloudConfig()) != strings.TrimSpace(after.cloudConfig()) {
 		return fmt.Errorf("the provider's configuration would not be kept")
 	}
 	return nil

@@ -67,10 +67,10 @@ func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 // RKE never prunes, so an undo of the grant says what to delete.
 func TestUndoOfTheGrantDeletesItInTheCluster(t *testing.T) {
 	s := stageOf(t, opened(t, at(release, onAWS), transform.Target{}), transform.GrantMigrationLease)
-	for _, a := range s.Restore {
+	for _, a := range s.UndoAfter {
 		if a.Command() == "kubectl -n kube-system delete --ignore-not-found role,rolebinding cloud-provider-extraction-migration" {
 			return
 		}
 	}
-	t.Errorf("%v", s.Restore)
+	t.Errorf("%v", s.UndoAfter)
 }

@@ -8,8 +8,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-
-	"github.com/rke-lm/rke-lm/transform"
 )
 
 // promised says whether a key may go from one value to the other on machines of
@@ -18,8 +16,8 @@ type promised func(class Class, key string, before, after any) bool
 
 // check compares every machine class before and after a stage. Keys that do not
 // change need no promise.
-func (m *migration) check(after transform.Cluster, ok promised) error {
-	a := after.(*migration).under(m.Release) // a release's own arguments are no change of the stage
+func (m *migration) check(after *migration, ok promised) error {
+	a := after.under(m.Release) // a release's own arguments are no change of the stage
 	if len(m.Classes) != len(a.Classes) {
 		return fmt.Errorf("the machine classes would change")
 	}

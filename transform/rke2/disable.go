@@ -24,15 +24,15 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		Edit:      m.disableEdit,
 		Early:     func() bool { return !m.isExternal() || m.lacksManager() },
 		NotInFile: m.lacksManager,
-		Check:     m.checkDisable,
+		Check:     transform.CheckBy(m.checkDisable),
 		Undo:      m.disableUndo,
 	}
 	if m.lacksManager() {
 		return s
 	}
-	s.Actions = []transform.Action{procedure.Rollout("after the edit, wait for the new pods")}
+	s.After = []transform.Action{procedure.Rollout("after the edit, wait for the new pods")}
 	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
-	s.Restore = []transform.Action{procedure.Rollout("wait for the new pods")}
+	s.UndoAfter = []transform.Action{procedure.Rollout("wait for the new pods")}
 	return s
 }
 
@@ -77,14 +77,14 @@ func (m *migration) finalTag(chart ccm.Chart) string {
 	return ccm.DefaultTag(Name, m.minor())
 }
 
-func (m *migration) checkDisable(after transform.Cluster) error {
+func (m *migration) checkDisable(after *migration) error {
 	if err := m.check(after, unchanged); err != nil {
 		return err
 	}
-	if w, found := after.(*migration).workload(); found && !m.target.KeepLeaderMigration {
+	if w, found := after.workload(); found && !m.target.KeepLeaderMigration {
 		return checkWorkload(w, false)
 	}
-	chart, found, err := after.(*migration).chart()
+	chart, found, err := after.chart()
 	if err != nil {
 		return err
 	}

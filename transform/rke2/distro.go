@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -32,7 +32,7 @@ func Distro() transform.Distro {
 		Deliver:   transform.ThroughRancher,
 		IsObject:  transform.Served,
 		Kept:      kept,
-		Rules:     transform.RulesOf(rules()),
+		Rules:     transform.RulesOf(ruleTable()),
 	}
 }
 
@@ -102,7 +102,7 @@ func (c *Cluster) checkComponents() error {
 		for _, key := range componentArgs {
 			a, set := args.LastPlaced(args.Place(config[key].Origin), componentFlag)
 			if set && a.Value != inTree && a.Value != external && (a.Value != "" || key == managerArgs) {
-				return ruleset.UnknownProvider(a, key)
+				return rules.NotMigratable.UnknownProvider(a, key)
 			}
 		}
 	}

@@ -23,18 +23,16 @@ const (
 // enableLeaderMigration gives every control plane's kube-controller-manager the
 // flag and keeps all its other arguments: the published edit replaces them.
 func (m *migration) enableLeaderMigration() transform.Stage {
-	prepare := m.enableActions()
 	return transform.Stage{
-		Name:    transform.EnableLeaderMigration,
-		Why:     procedure.EnableWhy + m.configWhy() + m.restarts(),
-		Actions: prepare,
-		Ahead:   len(prepare),
-		Files:   m.enableFiles,
-		Edit:    m.enableEdit,
-		Check:   m.checkEnable,
-		Undo:    m.enableUndo,
-		Verify:  append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager")...),
-		Restore: []transform.Action{m.settled()},
+		Name:      transform.EnableLeaderMigration,
+		Why:       procedure.EnableWhy + m.configWhy() + m.restarts(),
+		Before:    m.enableActions(),
+		Files:     m.enableFiles,
+		Edit:      m.enableEdit,
+		Check:     transform.CheckBy(m.checkEnable),
+		Undo:      m.enableUndo,
+		Verify:    append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager")...),
+		UndoAfter: []transform.Action{m.settled()},
 	}
 }
 
@@ -130,7 +128,7 @@ func onControlPlanes() yamledit.Pair {
 // checkEnable requires that control planes have all the arguments they had plus
 // the flag, and their configuration where they get one, and that elsewhere at most
 // these were added.
-func (m *migration) checkEnable(after transform.Cluster) error {
+func (m *migration) checkEnable(after *migration) error {
 	gained := func(c Class, key string, before, now any) bool {
 		list := args.Of(now)
 		a, on := args.Last(list, leaderFlag)
@@ -139,15 +137,14 @@ func (m *migration) checkEnable(after transform.Cluster) error {
 	if err := m.check(after, gained); err != nil {
 		return err
 	}
-	a := after.(*migration)
-	if a.configured() && slices.ContainsFunc(a.Classes, a.lacksConfig) {
+	if after.configured() && slices.ContainsFunc(after.Classes, after.lacksConfig) {
 		return fmt.Errorf("control planes would not get the file %s", managerConfig)
 	}
-	return a.checkControlPlanes(managerArgs+" with "+leaderFlag, func(c Config) bool {
+	return after.checkControlPlanes(managerArgs+" with "+leaderFlag, func(c Config) bool {
 		list := args.Of(c[managerArgs].Value)
 		flag, on := args.Last(list, leaderFlag)
 		_, named := args.Last(list, configFlag)
-		return on && flag.True() && (named || !a.configured())
+		return on && flag.True() && (named || !after.configured())
 	})
 }
 

@@ -31,10 +31,10 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Name:   transform.GrantMigrationLease,
 		Why:    procedure.GrantWhy,
 		Edit:   m.grantEdit,
-		Check:  m.checkGrant,
+		Check:  transform.CheckBy(m.checkGrant),
 		Undo:   m.grantUndo,
 		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
-		Restore: []transform.Action{transform.Gone{
+		UndoAfter: []transform.Action{transform.Gone{
 			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease(),
 		}},
 	}
@@ -56,9 +56,9 @@ func (m *migration) grantUndo() (*yamledit.Edit, error) {
 
 // checkGrant requires that no machine is configured differently and that the
 // lease can be locked.
-func (m *migration) checkGrant(after transform.Cluster) error {
+func (m *migration) checkGrant(after *migration) error {
 	if err := m.check(after, unchanged); err != nil {
 		return err
 	}
-	return after.(*migration).bundle().CheckGrant()
+	return after.bundle().CheckGrant()
 }

@@ -20,18 +20,17 @@ import (
 // installCCM adds the HelmChart of the aws-cloud-controller-manager, or brings
 // one that is there to take part in the migration.
 func (m *migration) installCCM() transform.Stage {
-	prepare := m.cloudConfigActions()
 	s := transform.Stage{
 		Name:         transform.InstallCCM,
 		Why:          procedure.InstallWhy + m.installWhat() + procedure.Overlap(m.target, "apply this stage and the switch in one change"),
 		SupersededBy: []string{transform.DisableLeaderMigration},
 		Edit:         m.installEdit,
-		Check:        m.checkInstall,
+		Check:        transform.CheckBy(m.checkInstall),
 		Undo:         m.installUndo,
-		Actions:      append(prepare, procedure.FirstRollout("after the edit, ")),
-		Ahead:        len(prepare),
+		Before:       m.cloudConfigActions(),
+		After:        []transform.Action{procedure.FirstRollout("after the edit, ")},
 		Verify:       []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
-		Restore: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
+		UndoAfter: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
 			procedure.Holder(m.target, procedure.LeaseReturns)...),
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
@@ -182,15 +181,14 @@ func (m *migration) newManifest() (string, error) {
 
 // checkInstall requires that no machine is configured differently, and that the
 // chart lands on every control plane and takes part in the migration.
-func (m *migration) checkInstall(after transform.Cluster) error {
+func (m *migration) checkInstall(after *migration) error {
 	if err := m.check(after, unchanged); err != nil {
 		return err
 	}
-	a := after.(*migration)
-	if w, found := a.workload(); found {
+	if w, found := after.workload(); found {
 		return checkWorkload(w, !m.target.NoLeaderMigration)
 	}
-	chart, found, err := a.chart()
+	chart, found, err := after.chart()
 	switch {
 	case err != nil:
 		return err
@@ -201,7 +199,7 @@ func (m *migration) checkInstall(after transform.Cluster) error {
 	case m.chartOptions().MigrationConfig && !chart.ConfigMounted():
 		return fmt.Errorf("the chart would not mount the manager's configuration")
 	}
-	for _, class := range a.controlPlaneNodes() {
+	for _, class := range after.controlPlaneNodes() {
 		if !chart.SchedulingShown() {
 			break
 		}

@@ -5,7 +5,7 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // nodeNameKey takes the name of a node from the instance metadata, whatever the
@@ -29,22 +29,15 @@ func (m *migration) namedByMetadata(c Class) bool {
 	return m.onlyNamesNodes() && truthy(m.Effective(c)[nodeNameKey].Value)
 }
 
-// nodeRename is an error of the switch. A document that is still in-tree is
-// warned of it; one that is external already says nothing about the past.
+// nodeRename leaves out machines that take their names from the metadata anyway.
 func (m *migration) nodeRename() []transform.Finding {
-	if m.target.EndState != "" || m.isOverridden() {
+	if m.isOverridden() {
 		return nil
 	}
-	renamed := func(c Class) bool { return !m.namedByMetadata(c) }
-	found := eachOf(m.winners(providerKey, renamed), func(n yamledit.Node) (string, string) {
-		if s, _ := n.String(); s == external && m.stage == "" || s != external && s != inTree {
-			return "", ""
-		}
-		return m.renames(), m.keepsNames()
-	})
-	if m.stage == "" {
-		for i := range found {
-			found[i].Severity = transform.Warning
+	var found []transform.Finding
+	for _, at := range m.winners(providerKey, func(c Class) bool { return !m.namedByMetadata(c) }) {
+		if name, _ := at.String(); rules.NodeRename.Applies(name, m.stage, m.target) {
+			found = append(found, rules.NodeRename.At(at, m.stage, m.renames(), m.keepsNames())...)
 		}
 	}
 	return found

@@ -6,7 +6,7 @@ package rke2
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -27,7 +27,7 @@ func (m *migration) lacksManager() bool {
 // notInFile makes the stage look for the manager instead of waiting for it.
 func notInFile(s transform.Stage) transform.Stage {
 	s.Why = procedure.InstallElsewhere + "If none runs, " + addsChart() + " adds the chart, without leader migration: no other manager is left to migrate from."
-	s.Actions, s.Ahead, s.Verify, s.Restore = procedure.LookForManager(), 0, nil, nil
+	s.Before, s.After, s.Verify, s.UndoAfter = nil, procedure.LookForManager(), nil, nil
 	return s
 }
 
@@ -42,8 +42,7 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 			break
 		}
 	}
-	said := ruleset.SaidOfNotInFile
-	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix+"; or add the chart with "+addsChart())}
+	return rules.CCMNotInFile.At(at, "or add the chart with "+addsChart())
 }
 
 func addsChart() string { return shell.Line("rke-lm apply --stage %s", transform.InstallCCM) }

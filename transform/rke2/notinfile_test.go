@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 const (
@@ -39,7 +39,7 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 				t.Errorf("the end is %s", last.State)
 			}
 			known := transform.Target{}
-			known.Accept = []string{ruleset.NotInFile}
+			known.Accept = []string{rules.CCMNotInFile.ID}
 			if c.want == transform.NotInFile && plan(t, release, c.config, known).Open() {
 				t.Error("what is known stays open")
 			}

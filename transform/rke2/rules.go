@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // rule is a row of the table.
@@ -32,8 +32,8 @@ var (
 	manifestEdits = []string{transform.GrantMigrationLease, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
 )
 
-// rules is the one table of RKE2's static rules, by their names.
-var rules = sync.OnceValue(func() []rule {
+// ruleTable is the one table of RKE2's static rules, by their names.
+var ruleTable = sync.OnceValue(func() []rule {
 	table := slices.Concat(clusterRules(), chartRules(), machineConfigRules(), configRules())
 	slices.SortFunc(table, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
 	return table
@@ -46,39 +46,33 @@ func clusterRules() []rule {
 			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "kube-apiserver-arg has cloud-provider, a flag that kube-apiserver no longer knows from Kubernetes 1.33 on.",
 		}, Check: (*migration).apiServerFlagRemoved},
-		{Rule: ruleset.Overlaid},
-		{Rule: transform.Rule{
-			ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.",
-		}, Check: (*migration).cloudConfigLost},
-		{Rule: transform.Rule{
-			ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "A manager's leader-migration-config names a file that nothing puts there: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
-		}, Check: (*migration).configNotMounted},
-		{Rule: transform.Rule{
-			ID: "config-without-flag", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
-		}, Check: (*migration).configWithoutFlag},
-		{Rule: ruleset.ControlPlanesAtOnce(flagEdits), Check: (*migration).controlPlanesAtOnce},
-		{Rule: ruleset.CSIGateStale(theSwitch), Check: (*migration).csiGateStale},
-		{Rule: ruleset.Encrypted},
-		{Rule: ruleset.FlagLeft(afterSwitch), Check: (*migration).flagLeftOnManager},
-		{Rule: ruleset.MigrationGateStale(flagEdits), Check: (*migration).migrationGateStale},
-		{Rule: ruleset.InTreeGone(everyEdit), Check: (*migration).inTreeGone},
-		{Rule: ruleset.LeaderElectionOff(bothManagers), Check: (*migration).leaderElectionOff},
-		{Rule: ruleset.LeaseGrantMissing([]string{transform.EnableLeaderMigration}), Check: (*migration).leaseGrantMissing},
-		{Rule: transform.Rule{
-			ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "cloud-provider-name: aws also takes the names of the nodes from the instance metadata; from RKE2 1.29.11, 1.30.7 and 1.31.3 on it does nothing else. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
-		}, Check: (*migration).nodeRename},
-		{Rule: transform.Rule{
-			ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.",
-		}, Check: (*migration).notMigratable},
-		{Rule: transform.Rule{
-			ID: ruleset.ProviderRemoved, Severity: transform.Error, Guards: theSwitch,
-			Doc: "A cluster that was on its way to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning where the name is set to nothing and no migration shows: Rancher's interface writes that where a provider is taken away, and where there was none.",
-		}, Check: (*migration).providerRemoved},
+		{Rule: rules.ChangedByOverlay},
+		{Rule: rules.CloudConfigLost.WithDoc(
+			"cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.",
+		), Check: (*migration).cloudConfigLost},
+		{Rule: rules.ConfigNotMounted.WithDoc(
+			"A manager's leader-migration-config names a file that nothing puts there: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
+		), Check: (*migration).configNotMounted},
+		{Rule: rules.ConfigWithoutFlag.WithDoc(
+			"A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
+		), Check: (*migration).configWithoutFlag},
+		{Rule: rules.ControlPlanesAtOnce.Rule, Check: (*migration).controlPlanesAtOnce},
+		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
+		{Rule: transform.Encrypted},
+		{Rule: rules.FlagLeftOnKCM.WithGuards(afterSwitch...), Check: (*migration).flagLeftOnKCM},
+		{Rule: rules.FlagOnExternalGate.Rule, Check: (*migration).flagOnExternalGate},
+		{Rule: rules.InTreeGone.Rule, Check: (*migration).inTreeGone},
+		{Rule: rules.LeaderElectionOff.Rule, Check: (*migration).leaderElectionOff},
+		{Rule: rules.LeaseGrantMissing.Rule, Check: (*migration).leaseGrantMissing},
+		{Rule: rules.NodeRename.WithDoc(
+			"cloud-provider-name: aws also takes the names of the nodes from the instance metadata; from RKE2 1.29.11, 1.30.7 and 1.31.3 on it does nothing else. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
+		), Check: (*migration).nodeRename},
+		{Rule: rules.NotMigratable.WithDoc(
+			"Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.",
+		), Check: (*migration).notMigratable},
+		{Rule: rules.ProviderRemoved.WithDoc(
+			"A cluster that was on its way to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning where the name is set to nothing and no migration shows: Rancher's interface writes that where a provider is taken away, and where there was none.",
+		), Check: (*migration).providerRemoved},
 		{Rule: transform.Rule{
 			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "An entry for control planes replaces kube-apiserver-arg, and with it the pod security admission configuration that Rancher's webhook adds to the global list.",
@@ -91,7 +85,7 @@ func clusterRules() []rule {
 			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The provider is external without disable-cloud-controller: true, which keeps RKE2's stub cloud controller from giving nodes the provider ID rke2://. A warning up to RKE2 1.35, where any cloud-provider-name turns the stub off as well.",
 		}, Check: (*migration).stubEnabled},
-		{Rule: ruleset.Templated},
+		{Rule: transform.Templated},
 	}
 }
 
@@ -102,16 +96,14 @@ func chartRules() []rule {
 			ID: "address-flapping", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes, from the installation of the chart until the kubelets are external.",
 		}, Check: (*migration).addressFlapping},
-		{Rule: transform.Rule{
-			ID: "ccm-args-unsafe", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
-			Doc: "The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without the right to get service accounts.",
-		}, Check: (*migration).ccmArgsUnsafe},
-		{Rule: ruleset.CCMFlagMissing(theChart), Check: (*migration).ccmFlagMissing},
-		{Rule: transform.Rule{
-			ID: "ccm-minor-skew", Severity: transform.Error, Guards: imageMoves, Acceptable: true,
-			Doc: "The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
-		}, Check: (*migration).ccmMinorSkew},
-		{Rule: ruleset.CCMNotInFile(theChart), Check: (*migration).ccmNotInFile},
+		{Rule: rules.CCMArgsUnsafe.WithDoc(
+			"The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without the right to get service accounts.",
+		), Check: (*migration).ccmArgsUnsafe},
+		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
+		{Rule: rules.CCMMinorSkew.WithGuards(imageMoves...).WithDoc(
+			"The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
+		), Check: (*migration).ccmMinorSkew},
+		{Rule: rules.CCMNotInFile.Rule, Check: (*migration).ccmNotInFile},
 		{Rule: transform.Rule{
 			ID: "ccm-unschedulable", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
 			Doc: "The node selector or the tolerations of the chart keep the cloud-controller-manager off the nodes of a class of control planes.",
@@ -166,10 +158,9 @@ func machineConfigRules() []rule {
 			ID: "ui-edit-fails", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
 			Doc: "machineSelectorConfig is null or empty, or all its entries have a machineLabelSelector: the page of Rancher's interface that edits the cluster fails to load (Rancher 2.7 to 2.9; rancher/dashboard #9529, #9888, #11987).",
 		}, Check: (*migration).uiEditFails, Fix: (*migration).addPlainEntry},
-		{Rule: transform.Rule{
-			ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note, and so is a key that only newer metadata of Rancher lists.",
-		}, Check: (*migration).unknownConfigKey, Fix: (*migration).spellKeys},
+		{Rule: rules.UnknownConfigKey.WithDoc(
+			"A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note, and so is a key that only newer metadata of Rancher lists.",
+		), Check: (*migration).unknownConfigKey, Fix: (*migration).spellKeys},
 		{Rule: transform.Rule{
 			ID: "value-dropped", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "A value is a number or a mapping, where Rancher keeps only strings, booleans and lists.",
@@ -189,8 +180,8 @@ func machineConfigRules() []rule {
 func (m *migration) Findings(stage string) []transform.Finding {
 	judged := *m
 	judged.stage = stage
-	return transform.FindingsOf(rules(), &judged, stage, m.target.Accept)
+	return transform.FindingsOf(ruleTable(), &judged, stage, m.target.Accept)
 }
 
 // Fixes implements transform.Fixer.
-func (m *migration) Fixes() []transform.Fix { return transform.FixesOf(rules(), m) }
+func (m *migration) Fixes() []transform.Fix { return transform.FixesOf(ruleTable(), m) }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/election"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -160,17 +160,13 @@ func (m *migration) takes(component, flag string) bool {
 	return slices.Contains(componentArgs, component) && m.knowsProvider(component)
 }
 
-// leaderElectionOff judges both managers; without leader migration nothing
-// depends on their leases.
+// leaderElectionOff judges both managers.
 func (m *migration) leaderElectionOff() []transform.Finding {
-	if m.target.NoLeaderMigration {
-		return nil
-	}
 	var found []transform.Finding
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
-		found = append(found, election.Judge(args.Place(at), "kube-controller-manager", transform.FindingAt)...)
+		found = append(found, rules.LeaderElectionOff.Check(args.Place(at), "kube-controller-manager", m.target, transform.FindingAt)...)
 	}
-	return append(found, m.eachJudged("leader-election-off", func(c installed) []transform.Finding {
-		return election.Judge(c.chart.Placed(), "cloud-controller-manager", c.inArgs)
+	return append(found, m.eachJudged(rules.LeaderElectionOff.ID, func(c installed) []transform.Finding {
+		return rules.LeaderElectionOff.Check(c.chart.Placed(), "cloud-controller-manager", m.target, c.inArgs)
 	})...)
 }

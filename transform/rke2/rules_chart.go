@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -79,6 +79,11 @@ func (c installed) at(message, fix string, path ...string) transform.Finding {
 	return c.in(l, l.Root.Get(path...), message, fix)
 }
 
+// ofArgs returns a finding about the arguments as a whole.
+func (c installed) ofArgs(message, fix string) transform.Finding {
+	return c.at(message, fix, chartArgs)
+}
+
 // inArgs returns a finding about one of the arguments.
 func (c installed) inArgs(n yamledit.Node, message, fix string) transform.Finding {
 	return c.in(c.chart.Decider(chartArgs), n, message, fix)
@@ -113,15 +118,16 @@ func (c installed) unpinned() transform.Finding {
 // ccmMinorSkew lets an image stay one minor behind for as long as it migrates:
 // the switch may move the cluster, and the last stage moves the image.
 func (m *migration) ccmMinorSkew() []transform.Finding {
-	return m.eachJudged("ccm-minor-skew", func(c installed) []transform.Finding {
+	return m.eachJudged(rules.CCMMinorSkew.ID, func(c installed) []transform.Finding {
 		minor := c.chart.ImageMinor()
-		_, configured := args.Last(c.chart.Args(), "leader-migration-config")
+		last := func(name string) (args.Arg, bool) { return args.Last(c.chart.Args(), name) }
+		_, configured := last(configFlag)
 		behind := k8s.Minor(m.Version) - k8s.Minor(c.chart.ImageTag())
 		var message string
 		switch {
 		case minor == "" || configured || behind == 1 && c.chart.Migrates() && m.isExternal():
 			return nil
-		case k8s.From(minor, "v1.28") && c.chart.Migrates():
+		case rules.CCMMinorSkew.Renamed(last, minor):
 			message = "image " + minor + " has other names for its controllers than the default configuration of leader migration, so services and routes run in both managers"
 		case behind != 0:
 			message = "image " + minor + " does not belong to Kubernetes " + m.minor()
@@ -141,23 +147,10 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 
 // ccmArgsUnsafe judges the chart, and a workload of its own.
 func (m *migration) ccmArgsUnsafe() []transform.Finding {
-	inChart := m.eachJudged("ccm-args-unsafe", func(c installed) []transform.Finding {
-		var found []transform.Finding
-		add := func(message, fix string) {
-			found = append(found, c.at(message, fix, chartArgs))
-		}
-		if c.chart.RoutesUnsafe() {
-			add(ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)
-		}
-		if c.chart.LacksProvider() {
-			add("Helm replaces the chart's arguments with this list, and it has no --cloud-provider=aws", "add --cloud-provider=aws")
-		}
-		if c.chart.LacksRights() {
-			add("--use-service-account-credentials needs the right to get serviceaccounts, which the chart does not grant", "remove the argument, or grant the right in clusterRoleRules")
-		}
-		return found
+	inChart := m.eachJudged(rules.CCMArgsUnsafe.ID, func(c installed) []transform.Finding {
+		return rules.CCMArgsUnsafe.Chart(c.chart, c.ofArgs)
 	})
-	return append(inChart, m.bundle().UnsafeArgs()...)
+	return append(inChart, rules.CCMArgsUnsafe.Workload(m.bundle())...)
 }
 
 func (m *migration) ccmUnschedulable() []transform.Finding {
@@ -172,19 +165,15 @@ func (m *migration) ccmUnschedulable() []transform.Finding {
 	})
 }
 
-// ccmFlagMissing finds a second owner of the cloud controllers: the chart, or a
-// workload of its own. Without leader migration that was chosen.
+// ccmFlagMissing judges the chart, and a workload of its own.
 func (m *migration) ccmFlagMissing() []transform.Finding {
 	if !m.runsInTree() {
 		return nil
 	}
-	found := m.eachJudged("ccm-flag-missing", func(c installed) []transform.Finding {
-		if c.chart.Migrates() {
-			return nil
-		}
-		return []transform.Finding{c.at(ruleset.TwoOwners, "add --"+ccm.LeaderFlag+"=true, as the stage install-ccm does", chartArgs)}
+	found := m.eachJudged(rules.CCMFlagMissing.ID, func(c installed) []transform.Finding {
+		return rules.CCMFlagMissing.Chart(c.chart, m.target, c.ofArgs)
 	})
-	return ruleset.Chosen(m.target, append(found, m.bundle().SecondOwner()...))
+	return append(found, rules.CCMFlagMissing.Workload(m.bundle(), m.target)...)
 }
 
 // runsInTree reports whether a control plane's manager is the in-tree one.
@@ -229,15 +218,12 @@ func (m *migration) cloudConfigLost() []transform.Finding {
 	}
 	_, chart, _ := m.chart()
 	early := m.runsInTree() && !chart
-	found := m.eachWinner(cloudConfigKey, func(yamledit.Node) (string, string) {
+	var found []transform.Finding
+	for _, at := range m.winners(cloudConfigKey, anyClass) {
 		if early {
-			return ruleset.SaidOfCarried.Message, ruleset.SaidOfCarried.Fix
-		}
-		return ruleset.SaidOfLost.Message, ruleset.SaidOfLost.Fix
-	})
-	for i := range found {
-		if early {
-			found[i].Severity = transform.Note
+			found = append(found, rules.CloudConfigLost.Carried(at)...)
+		} else {
+			found = append(found, rules.CloudConfigLost.Lost(at, "")...)
 		}
 	}
 	return found

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,9 +22,7 @@ func (m *migration) windowsPool() []transform.Finding {
 	var found []transform.Finding
 	for _, class := range m.Classes {
 		if class.Windows() {
-			f := transform.FindingAt(class.Pool, "these machines run Windows", "plan for their restart, and verify them by hand")
-			f.Severity = transform.Warning
-			found = append(found, f)
+			found = append(found, rules.NotMigratable.Warning(class.Pool, "these machines run Windows", "plan for their restart, and verify them by hand")...)
 		}
 	}
 	return found

@@ -11,48 +11,25 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // configWithoutFlag finds a configuration that its manager never reads.
 func (m *migration) configWithoutFlag() []transform.Finding {
-	said, spare := ruleset.SaidOfIdleConfig, ruleset.SaidOfSpareConfig
 	var found []transform.Finding
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
-		n, idle := idleConfig(args.Place(at))
-		switch {
-		case idle && m.isExternal():
-			f := transform.FindingAt(n, spare.Message, spare.Fix)
-			f.Severity = transform.Note
-			found = append(found, f)
-		case idle:
-			found = append(found, transform.FindingAt(n, said.Message, said.Fix))
-		}
+		found = append(found, rules.ConfigWithoutFlag.Check(args.Place(at), m.isExternal(), transform.FindingAt)...)
 	}
-	return append(found, m.eachJudged("config-without-flag", func(c installed) []transform.Finding {
-		if n, idle := idleConfig(c.chart.Placed()); idle {
-			return []transform.Finding{c.inArgs(n, said.Message, said.Fix)}
-		}
-		return nil
+	return append(found, m.eachJudged(rules.ConfigWithoutFlag.ID, func(c installed) []transform.Finding {
+		return rules.ConfigWithoutFlag.Check(c.chart.Placed(), false, c.inArgs)
 	})...)
-}
-
-// idleConfig returns the argument that names a configuration where the flag is
-// not on.
-func idleConfig(list []args.Placed) (yamledit.Node, bool) {
-	on := slices.ContainsFunc(list, func(a args.Placed) bool { return a.Name == leaderFlag && a.True() })
-	i := slices.IndexFunc(list, func(a args.Placed) bool { return a.Name == configFlag })
-	if i < 0 || on {
-		return yamledit.Node{}, false
-	}
-	return list[i].Node, true
 }
 
 // configNotMounted finds a configuration that is not where its manager looks.
 func (m *migration) configNotMounted() []transform.Finding {
 	found := m.undelivered()
-	return append(found, m.eachJudged("config-not-mounted", func(c installed) []transform.Finding {
+	return append(found, m.eachJudged(rules.ConfigNotMounted.ID, func(c installed) []transform.Finding {
 		if c.chart.ConfigFile() == "" || c.chart.ConfigMounted() {
 			return nil
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/gates"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -42,17 +41,17 @@ func (m *migration) argsOverwritten() []transform.Finding {
 // vanished names the arguments of a list that one behind it does not repeat. Of
 // feature gates, which add up, the gates count.
 func vanished(earlier, later []args.Arg) []string {
-	kept := gates.Of(later)
+	kept := args.Gates(later)
 	var lost []string
 	for _, a := range earlier {
 		_, repeated := args.Last(later, a.Name)
 		switch {
 		case !repeated:
 			lost = append(lost, shown(a))
-		case a.Name == gates.Flag:
-			for _, gate := range slices.Sorted(maps.Keys(gates.Of([]args.Arg{a}))) {
+		case a.Name == args.GatesFlag:
+			for _, gate := range slices.Sorted(maps.Keys(args.Gates([]args.Arg{a}))) {
 				if _, there := kept[gate]; !there {
-					lost = append(lost, gates.Flag+" "+gate)
+					lost = append(lost, args.GatesFlag+" "+gate)
 				}
 			}
 		}

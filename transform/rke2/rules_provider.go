@@ -12,14 +12,16 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // eachWinner calls judge for every location that wins a key.
 func (m *migration) eachWinner(key string, judge func(yamledit.Node) (message, fix string)) []transform.Finding {
-	return eachOf(m.winners(key, func(Class) bool { return true }), judge)
+	return eachOf(m.winners(key, anyClass), judge)
 }
+
+func anyClass(Class) bool { return true }
 
 func eachOf(nodes []yamledit.Node, judge func(yamledit.Node) (message, fix string)) []transform.Finding {
 	var found []transform.Finding
@@ -40,24 +42,22 @@ func (m *migration) providerInSelector() []transform.Finding {
 	})
 }
 
-// inTreeGone judges the release that the cluster runs or is about to move to.
-// The switch moves it in the same edit, so the stages before do not answer for
-// the target.
+// inTreeGone judges what makes components in-tree; on late releases the provider's
+// name only names nodes.
 func (m *migration) inTreeGone() []transform.Finding {
-	version := m.Version
-	if m.stage == "" {
-		version = m.move().Reached()
-	}
-	if !k8s.From(version, "v1.27") {
+	if !rules.InTreeGone.Applies(m.move(), m.stage) {
 		return nil
 	}
-	return eachOf(m.inTreeNodes(), func(n yamledit.Node) (string, string) {
+	var found []transform.Finding
+	for _, n := range m.inTreeNodes() {
 		if n.Key() == providerKey && m.onlyNamesNodes() {
-			return "RKE2 " + m.Version + " takes the node's name from the instance metadata here, and hands no component a cloud provider: kube-controller-manager runs no cloud controllers",
-				"the stages begin on 1.26; here, run a cloud-controller-manager, and read node-rename before the provider becomes external"
+			found = append(found, transform.FindingAt(n, "RKE2 "+m.Version+" takes the node's name from the instance metadata here, and hands no component a cloud provider: kube-controller-manager runs no cloud controllers",
+				"the stages begin on 1.26; here, run a cloud-controller-manager, and read node-rename before the provider becomes external"))
+		} else {
+			found = append(found, rules.InTreeGone.At(n)...)
 		}
-		return ruleset.SaidOfInTreeGone.Message, ruleset.SaidOfInTreeGone.Fix
-	})
+	}
+	return found
 }
 
 // inTreeNodes returns what makes a component of any machine in-tree: the
@@ -183,39 +183,34 @@ func (m *migration) showsMigration(config Config) bool {
 	return flag || chart || m.hasWorkload() || slices.ContainsFunc(componentArgs, func(key string) bool { return config.provider(key) == external })
 }
 
-func (m *migration) flagLeftOnManager() []transform.Finding {
-	return eachOf(m.flagged(func(provider string) bool { return provider == external }), func(yamledit.Node) (string, string) {
-		return ruleset.SaidOfFlagLeft.Message, ruleset.SaidOfFlagLeft.Fix
-	})
+func (m *migration) flagLeftOnKCM() []transform.Finding {
+	return m.eachManager(rules.FlagLeftOnKCM.Check)
 }
 
-// leaseGrantMissing judges managers that run the cloud controllers themselves.
 func (m *migration) leaseGrantMissing() []transform.Finding {
 	docs, err := m.manifest()
 	if err != nil || leadermigration.Granted(docs, m.target.Lease()) {
 		return nil
 	}
-	return eachOf(m.flagged(func(provider string) bool { return provider == inTree }), func(yamledit.Node) (string, string) {
-		return ruleset.SaidOfLeaseGrantMissing.Message, ruleset.SaidOfLeaseGrantMissing.Fix
-	})
+	return m.eachManager(rules.LeaseGrantMissing.Check)
 }
 
-// flagged returns the flags of managers on control planes, where the manager has
-// such a provider.
-func (m *migration) flagged(has func(provider string) bool) []yamledit.Node {
-	var nodes []yamledit.Node
+// eachManager judges kube-controller-manager on every class of control planes, by its
+// arguments and its provider.
+func (m *migration) eachManager(judge func(list []args.Placed, provider string) []transform.Finding) []transform.Finding {
+	var found []transform.Finding
 	for _, class := range m.Classes {
 		config := m.Effective(class)
-		if !class.ControlPlane() || !has(config.provider(managerArgs)) {
+		if !class.ControlPlane() {
 			continue
 		}
-		for _, a := range args.Place(config[managerArgs].Origin) {
-			if a.Name == leaderFlag && a.True() && !slices.ContainsFunc(nodes, a.Node.Same) {
-				nodes = append(nodes, a.Node)
+		for _, f := range judge(args.Place(config[managerArgs].Origin), config.provider(managerArgs)) {
+			if !slices.Contains(found, f) {
+				found = append(found, f)
 			}
 		}
 	}
-	return nodes
+	return found
 }
 
 // apiServerFlagRemoved finds the flag in any spelling and with any value.

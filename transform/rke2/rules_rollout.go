@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // controlPlanesAtOnce counts as Rancher's planner does (rancher pkg/capr/planner,
@@ -18,7 +18,7 @@ import (
 func (m *migration) controlPlanesAtOnce() []transform.Finding {
 	at := m.RKEConfig().Get("upgradeStrategy", "controlPlaneConcurrency")
 	all, alone := m.controlPlanes()
-	number, ok := ruleset.Concurrency(at.Value(), all, math.Ceil)
+	number, ok := rules.Concurrency(at.Value(), all, math.Ceil)
 	if !at.Exists() || !ok {
 		return nil
 	}
@@ -26,11 +26,9 @@ func (m *migration) controlPlanesAtOnce() []transform.Finding {
 	if number == 0 {
 		most = alone
 	}
-	if most < 2 {
-		return nil
-	}
-	said := ruleset.SaidOfAtOnce("Rancher", most, alone, "control planes without etcd", "upgradeStrategy.controlPlaneConcurrency")
-	return []transform.Finding{transform.FindingAt(at, said.Message, said.Fix)}
+	return rules.ControlPlanesAtOnce.Check(at, rules.Restart{
+		By: "Rancher", Most: most, All: alone, Of: "control planes without etcd", Key: "upgradeStrategy.controlPlaneConcurrency",
+	})
 }
 
 // controlPlanes counts the control planes, and those of them without etcd. A cluster
@@ -41,7 +39,7 @@ func (m *migration) controlPlanes() (all, alone int) {
 			continue
 		}
 		if !c.Pool.Exists() {
-			return ruleset.MostControlPlanes, ruleset.MostControlPlanes
+			return rules.MostControlPlanes, rules.MostControlPlanes
 		}
 		n := 1 // of a pool that does not say
 		if q, err := strconv.Atoi(fmt.Sprint(c.Pool.Get("quantity").Value())); err == nil {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
 )
 
 // Machines with etcd follow one by one, whatever the strategy says.
@@ -62,8 +61,5 @@ func TestControlPlanesThatRestartAtOnceAreSaidBeforeTheyDo(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 		}
-	}
-	if said := ruleset.SaidOfAtOnce("Rancher", 3, 3, "control planes", "k"); !strings.Contains(said.Message, "restarts all of the control planes at once") {
-		t.Errorf("%+v", said)
 	}
 }

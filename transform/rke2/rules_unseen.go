@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // judgement is a rule, and the values of the chart that it rests on.
@@ -24,15 +25,15 @@ var (
 	volumes    = []string{"extraVolumes"}
 	mounts     = []string{"extraVolumeMounts"}
 	judgements = []judgement{
-		{"ccm-args-unsafe", [][]string{argsPath, {"clusterRoleRules"}}},
-		{"ccm-flag-missing", [][]string{argsPath}},
-		{"ccm-minor-skew", [][]string{tagPath, argsPath}},
+		{rules.CCMArgsUnsafe.ID, [][]string{argsPath, {"clusterRoleRules"}}},
+		{rules.CCMFlagMissing.ID, [][]string{argsPath}},
+		{rules.CCMMinorSkew.ID, [][]string{tagPath, argsPath}},
 		{"ccm-unschedulable", [][]string{{"nodeSelector"}, {"tolerations"}}},
 		{"chart-unpinned", [][]string{tagPath}},
-		{"config-not-mounted", [][]string{argsPath, volumes, mounts}},
-		{"config-without-flag", [][]string{argsPath}},
-		{"flag-on-external-gate", [][]string{argsPath}},
-		{"leader-election-off", [][]string{argsPath}},
+		{rules.ConfigNotMounted.ID, [][]string{argsPath, volumes, mounts}},
+		{rules.ConfigWithoutFlag.ID, [][]string{argsPath}},
+		{rules.FlagOnExternalGate.ID, [][]string{argsPath}},
+		{rules.LeaderElectionOff.ID, [][]string{argsPath}},
 	}
 )
 
@@ -64,12 +65,12 @@ func (m *migration) chartNotJudged() []transform.Finding {
 	return m.eachChart(func(c installed) []transform.Finding {
 		var found []transform.Finding
 		for _, l := range c.chart.Layers {
-			rules := strings.Join(c.hiddenBy(l), ", ")
+			hidden := strings.Join(c.hiddenBy(l), ", ")
 			switch why := c.chart.Foreign(); {
 			case l.Form == helmchart.Own && why != "":
-				found = append(found, c.foreign(why, rules))
-			case rules != "":
-				found = append(found, c.in(l, l.At, "not judged: "+rules+"; they depend on "+l.Name+", which the file does not show",
+				found = append(found, c.foreign(why, hidden))
+			case hidden != "":
+				found = append(found, c.in(l, l.At, "not judged: "+hidden+"; they depend on "+l.Name+", which the file does not show",
 					"set "+chartArgs+" and image.tag behind it, in valuesContent of a HelmChartConfig of the same name, or look at the DaemonSet in the cluster"))
 			}
 		}

@@ -23,15 +23,15 @@ func (m *migration) switchToExternal() transform.Stage {
 		Name: transform.SwitchToExternal,
 		Why: m.switchWhy() +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
-		Prepare: m.credentials(),
-		Edit:    m.switchEdit,
-		Check:   m.checkSwitch,
-		Undo:    m.switchUndo,
-		Actions: append(procedure.BeforeSwitch(m.target), m.settled()),
-		Ahead:   len(procedure.BeforeSwitch(m.target)),
-		Caution: m.move().Caution(),
-		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		Restore: append([]transform.Action{m.settled()}, m.holder(procedure.LeaseStays)...),
+		Prepare:   m.credentials(),
+		Edit:      m.switchEdit,
+		Check:     transform.CheckBy(m.checkSwitch),
+		Undo:      m.switchUndo,
+		Before:    procedure.BeforeSwitch(m.target),
+		After:     []transform.Action{m.settled()},
+		Caution:   m.move().Caution(),
+		Verify:    append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
+		UndoAfter: append([]transform.Action{m.settled()}, m.holder(procedure.LeaseStays)...),
 	}
 }
 
@@ -230,22 +230,21 @@ func (m *migration) hides(l Layer, key string) bool {
 
 // checkSwitch requires, for every class: the components are external, the stub
 // is off, the flag is gone, and nothing else changed.
-func (m *migration) checkSwitch(after transform.Cluster) error {
+func (m *migration) checkSwitch(after *migration) error {
 	if err := m.check(after, m.switched); err != nil {
 		return err
 	}
-	a := after.(*migration)
 	if m.endState() == transform.EndStateOverride {
-		for _, class := range a.Classes {
-			if a.Effective(class).provider(kubeletArgs) != external {
+		for _, class := range after.Classes {
+			if after.Effective(class).provider(kubeletArgs) != external {
 				return fmt.Errorf("the kubelet on machines of class %s would not be external", class.Name)
 			}
 		}
 	}
-	return a.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
+	return after.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
 		list := args.Of(c[managerArgs].Value)
-		return len(args.Without(list, a.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
-			return c.provider(key) == inTree && a.knowsProvider(key)
+		return len(args.Without(list, after.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
+			return c.provider(key) == inTree && after.knowsProvider(key)
 		})
 	})
 }

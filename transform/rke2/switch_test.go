@@ -273,7 +273,7 @@ func TestSwitchIsDoneWhereEverythingIsExternal(t *testing.T) {
 
 func TestTheSwitchAsksForTheRolloutFirst(t *testing.T) {
 	const want = "kubectl -n kube-system rollout status daemonset/aws-cloud-controller-manager"
-	actions := stageOf(t, cluster(t, onAWS), transform.SwitchToExternal).Actions
+	actions := stageOf(t, cluster(t, onAWS), transform.SwitchToExternal).Before
 	if !slices.ContainsFunc(actions, func(a transform.Action) bool { return a.Command() == want && a.Purpose() != "" }) {
 		t.Errorf("got %+v, want %q", actions, want)
 	}

@@ -210,16 +210,16 @@ func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
 func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 	m := cluster(t, told)
 	s := stageOf(t, m, transform.SwitchToExternal)
-	if len(s.Actions) <= s.Ahead || len(s.Restore) != 2 || !strings.Contains(s.Restore[1].Purpose(), "keeps the holder of cloud-controller-manager") {
-		t.Errorf("got %v and %v", s.Actions, s.Restore)
+	if len(s.After) == 0 || len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "keeps the holder of cloud-controller-manager") {
+		t.Errorf("got %v and %v", s.After, s.UndoAfter)
 	}
-	if s := stageOf(t, m, transform.InstallCCM); len(s.Restore) != 2 || !strings.Contains(s.Restore[1].Purpose(), "kube-controller-manager again") {
-		t.Errorf("got %v", s.Restore)
+	if s := stageOf(t, m, transform.InstallCCM); len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "kube-controller-manager again") {
+		t.Errorf("got %v", s.UndoAfter)
 	}
 	short := &migration{Cluster: m.Cluster, target: transform.Target{NoLeaderMigration: true}}
 	for _, name := range []string{transform.SwitchToExternal, transform.InstallCCM} {
-		if s := stageOf(t, short, name); len(s.Restore) != 1 {
-			t.Errorf("without leader migration there is no lease: %v", s.Restore)
+		if s := stageOf(t, short, name); len(s.UndoAfter) != 1 {
+			t.Errorf("without leader migration there is no lease: %v", s.UndoAfter)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -78,6 +79,9 @@ func (r *Refused) Error() string {
 	}
 	return r.Title + ": refused, and nothing was changed: " + strings.Join(said, "; ")
 }
+
+// ExitCode is that of a refusal.
+func (r *Refused) ExitCode() int { return exitcode.Refused }
 
 // Check returns *Refused where a finding stops a change.
 func Check(title string, findings []transform.Finding) error {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // Wave is machines that Rancher changes before it goes on to the next wave, by name.
@@ -83,7 +83,7 @@ func servers(machines []Machine) (n int) {
 // atOnce reads a concurrency: a number, 0 for all, or a part of all in percent
 // (calculateConcurrency). Without one it is 1.
 func atOnce(concurrency any, changing, all int) int {
-	n, ok := ruleset.Concurrency(concurrency, all, math.Ceil)
+	n, ok := rules.Concurrency(concurrency, all, math.Ceil)
 	if !ok {
 		n = 1
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // RollbackOrder lists the stages to take back, the last one first, down to the one
-// behind which the cluster is to stand; "" for before all.
+// after which the rollback ends; "" for before all.
 func RollbackOrder(p *transform.Plan, to string) ([]string, error) {
 	if to != "" {
 		if _, err := p.Named(to); err != nil {
@@ -31,7 +31,7 @@ func RollbackOrder(p *transform.Plan, to string) ([]string, error) {
 	return names, nil
 }
 
-// Backward returns the leg that takes a stage back, as things stand in the object
+// Backward returns the transition that takes a stage back, as things stand in the object
 // and in what was seen of the cluster. It fails with *transform.Conflict where the
 // object does not tell what was there before the stage.
 func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Observation) (Transition, error) {
@@ -43,11 +43,10 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Back: true, Why: procedure.BackGap(r.Target, stage), Before: p.Start[0], After: p.Start[0], Files: files, Precheck: Check{NodesOnly: true}, Check: r.Undone(stage)}
-	ahead, behind := step.Stage.Restore[:step.Stage.Retreat], step.Stage.Restore[step.Stage.Retreat:]
+	l := Transition{Stage: stage, Back: true, Why: procedure.BackGap(r.Target, stage), From: p.Start[0], To: p.Start[0], Files: files, Precheck: Check{NodesOnly: true}, Check: r.Undone(stage)}
 	if step.Stage.Edit == nil {
 		if r.returns(stage, seen) {
-			l.Ahead, l.Behind = ahead, behind
+			l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
 		}
 		return l, nil
 	}
@@ -59,8 +58,8 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
-	l.After, l.Caution = steps[len(steps)-1].Documents[0].After, step.Stage.Caution
-	l.Ahead, l.Behind = ahead, behind
+	l.To, l.Caution = steps[len(steps)-1].Documents[0].After, step.Stage.Caution
+	l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
 	return l, nil
 }
 

@@ -23,13 +23,13 @@ type Check struct {
 	// AtLeast and AtMost are stages between which the managers have to be, as they
 	// show it; "" for no bound.
 	AtLeast, AtMost string
-	// Either manager may hold the migration lease: behind an undone switch, or where a
+	// Either manager may hold the migration lease: after an undone switch, or where a
 	// leader was lost, it is the cloud-controller-manager, and the switch is as safe.
 	Either bool
 }
 
-// Behind is what has to hold behind a stage.
-func (r Planner) Behind(stage string) Check {
+// After is what has to hold after a stage.
+func (r Planner) After(stage string) Check {
 	c := Check{Stage: stage, AtLeast: stage}
 	switch stage {
 	case transform.InstallCCM:
@@ -52,9 +52,9 @@ func (r Planner) Behind(stage string) Check {
 	return c
 }
 
-// ahead is what has to hold before a stage changes anything: what is behind the
+// before is what has to hold before a stage changes anything: what holds after the
 // stage before it.
-func (r Planner) ahead(p *transform.Plan, stage string) Check {
+func (r Planner) before(p *transform.Plan, stage string) Check {
 	i := slices.IndexFunc(p.Steps, func(s transform.PlannedStage) bool { return s.Stage.Name == stage })
 	if i <= 0 || r.Target.NoLeaderMigration {
 		return Check{NodesOnly: r.Target.NoLeaderMigration && stage == transform.SwitchToExternal}
@@ -62,14 +62,14 @@ func (r Planner) ahead(p *transform.Plan, stage string) Check {
 	return r.Resumed(p.Steps[i-1].Stage.Name)
 }
 
-// Resumed is what has to hold behind a stage that was done some time ago.
+// Resumed is what has to hold after a stage that was done some time ago.
 func (r Planner) Resumed(stage string) Check {
-	c := r.Behind(stage)
+	c := r.After(stage)
 	c.Either = c.Either || stage == transform.InstallCCM
 	return c
 }
 
-// Undone is what has to hold once a stage was taken back. Behind the undone switch
+// Undone is what has to hold once a stage was taken back. After the undone switch
 // either manager may hold the lease: none gives it back while it runs.
 func (r Planner) Undone(stage string) Check {
 	switch stage {

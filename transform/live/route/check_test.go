@@ -98,7 +98,7 @@ func TestWhereTheManagerIsNoPodTheOtherOneTells(t *testing.T) {
 func TestEveryStageHasWhatHoldsBehindItThereAndBack(t *testing.T) {
 	w, keep, short := Planner{}, Planner{Target: transform.Target{KeepLeaderMigration: true}}, Planner{Target: transform.Target{NoLeaderMigration: true}}
 	for _, name := range transform.StageNames() {
-		if c := w.Behind(name); c.NodesOnly || c.Stage != name || c.AtLeast == "" || c.AtMost != "" {
+		if c := w.After(name); c.NodesOnly || c.Stage != name || c.AtLeast == "" || c.AtMost != "" {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -106,9 +106,9 @@ func TestEveryStageHasWhatHoldsBehindItThereAndBack(t *testing.T) {
 		name      string
 		got, want Check
 	}{
-		{"leader migration is kept", keep.Behind(transform.DisableLeaderMigration), Check{Stage: transform.DisableLeaderMigration, AtLeast: transform.SwitchToExternal}},
-		{"the short way overlaps", short.Behind(transform.InstallCCM), Check{NodesOnly: true}},
-		{"and has no lease", short.Behind(transform.SwitchToExternal), Check{Stage: transform.VerifyProviderIDs, AtLeast: transform.SwitchToExternal}},
+		{"leader migration is kept", keep.After(transform.DisableLeaderMigration), Check{Stage: transform.DisableLeaderMigration, AtLeast: transform.SwitchToExternal}},
+		{"the short way overlaps", short.After(transform.InstallCCM), Check{NodesOnly: true}},
+		{"and has no lease", short.After(transform.SwitchToExternal), Check{Stage: transform.VerifyProviderIDs, AtLeast: transform.SwitchToExternal}},
 		{"the switch undone", w.Undone(transform.SwitchToExternal), Check{}},
 		{"the chart undone", w.Undone(transform.InstallCCM), Check{Stage: transform.EnableLeaderMigration, AtMost: transform.EnableLeaderMigration}},
 		{"the flag undone", w.Undone(transform.EnableLeaderMigration), Check{Stage: transform.GrantMigrationLease, AtMost: transform.GrantMigrationLease}},

@@ -14,7 +14,7 @@ import (
 func Needs(p *transform.Plan) []string {
 	var when []string
 	for _, s := range p.Steps {
-		for _, a := range slices.Concat(s.Stage.Actions, s.Stage.Restore) {
+		for _, a := range slices.Concat(s.Stage.Before, s.Stage.After, s.Stage.UndoBefore, s.Stage.UndoAfter) {
 			switch a.(type) {
 			case transform.CopySecret, transform.SecretFromFile:
 				when = append(when, rights.CloudConfig)

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Changes reports which machines a leg changes, by their labels; nil for none. A
+// Changes reports which machines a transition changes, by their labels; nil for none. A
 // manifest that is applied changes no machine.
 func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, error) {
 	if !l.Edits() {
@@ -30,7 +30,7 @@ func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, err
 	}, nil
 }
 
-// upgrades reports whether a leg changes the release.
+// upgrades reports whether a transition changes the release.
 func (r Planner) upgrades(l Transition) (bool, error) {
 	before, after, err := ofBoth(l, r.Target, r.Distro.Open)
 	if err != nil {
@@ -39,12 +39,12 @@ func (r Planner) upgrades(l Transition) (bool, error) {
 	return before.Identity().Version != after.Identity().Version, nil
 }
 
-// ofBoth reads the object before a leg and after it.
+// ofBoth reads the object before a transition and after it.
 func ofBoth[T any](l Transition, t transform.Target, read func([]*yamledit.Document, transform.Target) (T, error)) (before, after T, err error) {
-	if before, err = read(transform.Only(l.Before), t); err != nil {
+	if before, err = read(transform.Only(l.From), t); err != nil {
 		return before, after, err
 	}
-	after, err = read(transform.Only(l.After), t)
+	after, err = read(transform.Only(l.To), t)
 	return before, after, err
 }
 

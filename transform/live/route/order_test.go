@@ -47,9 +47,9 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		step, _ := p.Step(c.stage)
-		l := Transition{Before: step.Documents[0].Before, After: step.Documents[0].Before}
+		l := Transition{From: step.Documents[0].Before, To: step.Documents[0].Before}
 		if step.Changes() {
-			l.After = step.Documents[0].After
+			l.To = step.Documents[0].After
 		}
 		changes, err := w.Changes(l)
 		if err != nil {
@@ -76,7 +76,7 @@ func TestANewReleaseChangesAllMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes, err := Planner{Distro: rke2.Distro()}.Changes(Transition{Before: before, After: after})
+	changes, err := Planner{Distro: rke2.Distro()}.Changes(Transition{From: before, To: after})
 	if err != nil || changes == nil || !changes(map[string]string{}) {
 		t.Errorf("%v", err)
 	}

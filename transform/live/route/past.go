@@ -30,10 +30,10 @@ func (r Planner) past(p *transform.Plan, stage string, files map[string]string, 
 		mark := Mark(p)
 		return !slices.ContainsFunc(seen.Nodes, func(n observation.Node) bool { return n.Cordoned == mark })
 	case transform.InstallCCM:
-		h, helm := chartOf(step.Stage.Actions)
+		h, helm := chartOf(step.Stage.After)
 		return helm && (switched && len(seen.DaemonSets) > 0 || installed(files[h.Values], seen.DaemonSets))
 	case transform.DisableLeaderMigration:
-		h, helm := chartOf(step.Stage.Actions)
+		h, helm := chartOf(step.Stage.After)
 		return helm && finished(files[h.Values], seen.DaemonSets)
 	}
 	return false

@@ -11,43 +11,42 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Transition is one stage, there or back, from where the cluster stands.
+// Transition takes a cluster from before a stage to after it, or back.
 type Transition struct {
 	Stage string
 	Back  bool
 	Why   string
-	// Before and After are the cluster's object, its only document; they are the same
-	// where nothing is edited.
-	Before, After *yamledit.Document
-	// Ahead are the actions before the edit, Behind those after it.
-	Ahead, Behind []transform.Action
+	// From and To are the cluster's document; they are the same where nothing is edited.
+	From, To *yamledit.Document
+	// Before and After are the actions before the edit and after it.
+	Before, After []transform.Action
 	// Prepare is what people do before, and a run only shows.
 	Prepare  []transform.Action
 	Findings []transform.Finding // of the static rules
 	Blocked  bool
-	// Files are what actions name, of all stages: a way back needs those of an
+	// Files are what actions name, of all stages: going back needs those of an
 	// earlier one.
 	Files map[string]string
 	// Caution is what to know before.
 	Caution string
-	// Check is what has to hold behind the leg, and Precheck ahead of it.
+	// Precheck is what has to hold before the transition, and Check after it.
 	Precheck, Check Check
 }
 
-// Edits reports whether the leg changes the cluster's object.
-func (l Transition) Edits() bool { return l.Before != l.After }
+// Edits reports whether the transition changes the cluster's object.
+func (l Transition) Edits() bool { return l.From != l.To }
 
 // Empty reports whether there is nothing to do.
-func (l Transition) Empty() bool { return !l.Edits() && len(l.Ahead)+len(l.Behind) == 0 }
+func (l Transition) Empty() bool { return !l.Edits() && len(l.Before)+len(l.After) == 0 }
 
 // Planner leads through the stages of one cluster.
 type Planner struct {
 	Distro transform.Distro
 	Target transform.Target
-	To     string // the stage behind which a way back ends; "" for before all
+	To     string // the stage after which a rollback ends; "" for before all
 }
 
-// Forward returns the leg of a stage, as things stand in a plan that was built from
+// Forward returns the transition of a stage, as things stand in a plan that was built from
 // the object of now and in what was seen of the cluster.
 func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Observation) (Transition, error) {
 	step, err := p.Named(stage)
@@ -58,22 +57,22 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Why: step.Stage.Why, Before: p.Start[0], After: p.Start[0], Files: files, Check: r.Behind(stage)}
+	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start[0], To: p.Start[0], Files: files, Check: r.After(stage)}
 	switch {
 	case r.folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || r.past(p, stage, files, seen):
 		return l, nil
 	case step.Changes():
-		l.After, l.Findings, l.Blocked = step.Documents[0].After, r.findings(p, stage), step.State == transform.Blocked
+		l.To, l.Findings, l.Blocked = step.Documents[0].After, r.findings(p, stage), step.State == transform.Blocked
 		l.Caution = step.Stage.Caution
 	}
-	l.Ahead, l.Behind = step.Stage.Actions[:step.Stage.Ahead], step.Stage.Actions[step.Stage.Ahead:]
+	l.Before, l.After = step.Stage.Before, step.Stage.After
 	l.Prepare = step.Stage.Prepare.Actions
 	if chart, _ := p.Step(transform.InstallCCM); stage == transform.SwitchToExternal && r.folded(p, chart.Stage.Name) {
 		l.Prepare = slices.Concat(chart.Stage.Prepare.Actions, l.Prepare)
-		l.Ahead = chart.Stage.Actions[:chart.Stage.Ahead] // what the switch waits for is not there yet
+		l.Before = chart.Stage.Before // what the switch waits for is not there yet
 	}
 	if l.Precheck = (Check{NodesOnly: true}); l.Edits() {
-		l.Precheck = r.ahead(p, stage)
+		l.Precheck = r.before(p, stage)
 	}
 	return l, nil
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
-	"github.com/rke-lm/rke-lm/transform/ruleset"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // ccmArgsUnsafe finds, while the cloud-controller-manager still waits and looks
 // healthy, what ends it when it gains the lease.
 func (j *evaluation) ccmArgsUnsafe() []transform.Finding {
 	said := func(path string) transform.Finding {
-		return found(path, ruleset.SaidOfRoutes.Message, ruleset.SaidOfRoutes.Fix)
+		message, fix := rules.CCMArgsUnsafe.Routes()
+		return found(path, message, fix)
 	}
 	var list []transform.Finding
 	for _, d := range j.DaemonSets {

@@ -23,7 +23,7 @@ type NotJudged struct {
 // notJudged lists the rules that had nothing to judge.
 func (j *evaluation) notJudged(found []transform.Finding) []NotJudged {
 	var list []NotJudged
-	for _, r := range rules() {
+	for _, r := range liveRules() {
 		if j.Stage != "" && !slices.Contains(r.Guards, j.Stage) ||
 			slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID }) {
 			continue

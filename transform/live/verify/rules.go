@@ -6,6 +6,7 @@ package verify
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // rule is a row of the table.
@@ -36,16 +37,16 @@ func Rules() []transform.Rule { return transform.RulesOf(checked()) }
 // checked are the rules as all distros have them.
 func checked() []transform.Checked[*evaluation] {
 	var table []transform.Checked[*evaluation]
-	for _, r := range rules() {
+	for _, r := range liveRules() {
 		table = append(table, r.Checked)
 	}
 	return table
 }
 
-// rules is the one table of them.
-func rules() []rule {
+// liveRules is the one table of them.
+func liveRules() []rule {
 	return []rule{
-		live("ccm-args-unsafe", transform.Error, chartOn, (*evaluation).ccmArgsUnsafe, anyArguments, nil, "The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr."),
+		live(rules.CCMArgsUnsafe.ID, transform.Error, chartOn, (*evaluation).ccmArgsUnsafe, anyArguments, nil, "The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr."),
 		live("cluster-not-settled", transform.Error, always, (*evaluation).clusterNotSettled, ranchers, nil, "On Rancher's own cluster: Rancher or a machine has not taken over the last change of a cluster."),
 		live("cordon-left", transform.Error, released, (*evaluation).cordonLeft, seen(observation.Nodes), []string{transform.UncordonControlPlane}, "A node that rke-lm cordoned was not released."),
 		live("daemonset-empty", transform.Error, chartOn, (*evaluation).daemonSetEmpty, anyManager, chartOn, "The DaemonSet of the cloud-controller-manager wants no pods, or not as many as there are control planes, or they are not all ready. A rollout of no pods counts as done."),

@@ -1,12 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package election judges the leader election of the two managers, wherever a
-// cluster carries their arguments.
-//
-// Invariant: a migration can be followed only where each manager has its main
-// lease under its own name, and timings that tell a living owner from a dead one.
-package election
+package rules
 
 import (
 	"time"
@@ -16,6 +11,16 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
+
+// LeaderElectionOff judges how a manager asks for its leases: a migration can be
+// followed only where each manager has its main lease under its own name, and timings
+// that tell a living owner from a dead one.
+var LeaderElectionOff = leaderElectionOff{transform.Rule{
+	ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+	Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
+}}
+
+type leaderElectionOff struct{ transform.Rule }
 
 // The arguments of leader election, and the timings of client-go's elector.
 const (
@@ -31,9 +36,12 @@ const (
 	retryJitter = 1.2
 )
 
-// Judge finds what hides the owner of the migration lease, or keeps a
-// manager from asking for it.
-func Judge(list []args.Placed, manager string, at transform.Report) []transform.Finding {
+// Check finds what hides the owner of the migration lease, or keeps a manager from
+// asking for it. Without leader migration nothing depends on it.
+func (leaderElectionOff) Check(list []args.Placed, manager string, t transform.Target, at transform.Report) []transform.Finding {
+	if t.NoLeaderMigration {
+		return nil
+	}
 	var found []transform.Finding
 	for _, a := range list {
 		if message, fix := faultOf(a.Arg, manager); message != "" {

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package election
+package rules
 
 import (
 	"strings"
@@ -12,12 +12,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// note is a finding without a place.
-func note(_ yamledit.Node, message, fix string) transform.Finding {
+// nowhere is a finding without a place.
+func nowhere(_ yamledit.Node, message, fix string) transform.Finding {
 	return transform.Finding{Message: message, Fix: fix}
 }
 
-func TestElectionIsJudgedAsTheElectorTakesIt(t *testing.T) {
+func TestLeaderElectionIsJudgedAsTheElectorTakesIt(t *testing.T) {
 	for _, c := range []struct{ name, args, want string }{
 		{"nothing is set", "v=2", ""},
 		{"off", "leader-elect=false", "without leader election"},
@@ -38,7 +38,7 @@ func TestElectionIsJudgedAsTheElectorTakesIt(t *testing.T) {
 			list = append(list, args.Placed{Arg: args.Parse(text)})
 		}
 		said := ""
-		for _, f := range Judge(list, "manager", note) {
+		for _, f := range LeaderElectionOff.Check(list, "manager", transform.Target{}, nowhere) {
 			said += f.Message
 			if f.Fix == "" {
 				t.Errorf("%s: nothing to do", c.name)

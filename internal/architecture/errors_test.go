@@ -1,0 +1,108 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package architecture_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"testing"
+)
+
+// The error types without an exit code of their own, and why. All other ones say theirs.
+var withoutCode = map[string]string{
+	"transform/yamledit.Error":    "an input that cannot be edited: what ends with the default",
+	"internal/kube.TooLarge":      "only in an Unreached",
+	"internal/rancher.advised":    "says more about the error in it, which has the code",
+	"internal/rancher.Incomplete": "holds the errors of several clusters, which have codes",
+	"internal/migrate.late":       "only in an End, which has a code for it",
+	"internal/migrate.ByHand":     "only in an End, which has a code for it",
+
+	"transform/yamledit.ErrTooDeep": "an input that cannot be edited",
+	"internal/source.ErrBinary":     "an input that cannot be read",
+	"internal/kube.ErrConfig":       "wrong usage: no cluster is named",
+	"internal/rancher.ErrNone":      "wrong usage: no cluster has the name",
+	"internal/rancher.ErrNoRancher": "wrong usage: the address is of something else",
+}
+
+func TestAnErrorSaysItsExitCode(t *testing.T) {
+	found := map[string]bool{} // whether an error says its code, by its name
+	for _, f := range files(t) {
+		if f.test {
+			continue
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				note(found, f.folder, n)
+				return false
+			case *ast.ValueSpec:
+				noteValues(found, f.folder, n)
+			}
+			return true
+		})
+	}
+	for name, says := range found {
+		if _, excused := withoutCode[name]; says == excused {
+			t.Errorf("%s: an error has either an exit code or a row in withoutCode", name)
+		}
+	}
+	for name := range withoutCode {
+		if _, there := found[name]; !there {
+			t.Errorf("%s is no error", name)
+		}
+	}
+}
+
+// note finds the types of errors by their methods.
+func note(found map[string]bool, folder string, f *ast.FuncDecl) {
+	if f.Recv == nil {
+		return
+	}
+	name := folder + "." + receiver(f.Recv.List[0].Type)
+	switch f.Name.Name {
+	case "Error":
+		found[name] = found[name]
+	case "ExitCode":
+		found[name] = true
+	}
+}
+
+// noteValues finds the errors that other packages compare with.
+func noteValues(found map[string]bool, folder string, v *ast.ValueSpec) {
+	for i, name := range v.Names {
+		if !name.IsExported() || i >= len(v.Values) {
+			continue
+		}
+		call, is := v.Values[i].(*ast.CallExpr)
+		if !is {
+			continue
+		}
+		if made, is := call.Fun.(*ast.SelectorExpr); is && made.Sel.Name == "New" {
+			if from, is := made.X.(*ast.Ident); is && (from.Name == "errors" || from.Name == "exitcode") {
+				found[folder+"."+name.Name] = from.Name == "exitcode"
+			}
+		}
+	}
+}
+
+// receiver is the name of the type that a method is of.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}

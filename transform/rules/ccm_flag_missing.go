@@ -1,0 +1,47 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
+)
+
+// CCMFlagMissing finds a second owner of the cloud controllers.
+var CCMFlagMissing = ccmFlagMissing{transform.Rule{
+	ID: "ccm-flag-missing", Severity: transform.Error, Guards: installCCM, Acceptable: true,
+	Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
+}}
+
+type ccmFlagMissing struct{ transform.Rule }
+
+const twoOwners = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
+
+// Chart judges a chart beside an in-tree kube-controller-manager; at reports about
+// its arguments.
+func (r ccmFlagMissing) Chart(c ccm.Chart, t transform.Target, at func(message, fix string) transform.Finding) []transform.Finding {
+	if c.Migrates() {
+		return nil
+	}
+	return r.chosen(t, at(twoOwners, "add --"+leaderFlag+"=true, as the stage install-ccm does"))
+}
+
+// Workload judges a cloud-controller-manager that manifests run without the chart,
+// beside an in-tree kube-controller-manager.
+func (r ccmFlagMissing) Workload(b inlinemanifest.Bundle, t transform.Target) []transform.Finding {
+	w, runs := workload(b)
+	if !runs || w.Migrates() {
+		return nil
+	}
+	return r.chosen(t, b.Finding(w.Index, w.Container, twoOwners, "add --"+leaderFlag+"=true to its arguments, or remove it"))
+}
+
+// chosen makes the finding a warning where two owners were chosen.
+func (ccmFlagMissing) chosen(t transform.Target, f transform.Finding) []transform.Finding {
+	if t.NoLeaderMigration {
+		f.Severity, f.Fix = transform.Warning, "apply the switch in the same change"
+	}
+	return []transform.Finding{f}
+}

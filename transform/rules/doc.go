@@ -1,0 +1,44 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rules holds the rules that several distros have, one file each: the ID, the
+// severity, the stages that it stops, what it finds and what to do.
+//
+// Invariant: an ID means the same everywhere. A distro says where the values are, and
+// passes stages or a description only where its own differ.
+package rules
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// What rules stop. An earlier stage does not answer for what a later one puts right.
+var (
+	installCCM   = []string{transform.InstallCCM}
+	flagEdits    = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
+	theSwitch    = []string{transform.SwitchToExternal}
+	bothManagers = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal}
+)
+
+// The providers and flags of a migration, as every component spells them.
+const (
+	inTree     = "aws"
+	external   = "external"
+	leaderFlag = ccm.LeaderFlag
+	configFlag = "leader-migration-config"
+)
+
+// one is a finding, as a list.
+func one(at yamledit.Node, message, fix string) []transform.Finding {
+	return []transform.Finding{transform.FindingAt(at, message, fix)}
+}
+
+// as gives findings another severity than their rule has.
+func as(severity transform.Severity, found []transform.Finding) []transform.Finding {
+	for i := range found {
+		found[i].Severity = severity
+	}
+	return found
+}

@@ -1,0 +1,29 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
+
+// inGates finds the arguments in which a gate has a value that is at fault: judge says
+// what is wrong with it and what to do, or "".
+func inGates(list []args.Placed, gate string, judge func(value string) (message, fix string), at transform.Report) []transform.Finding {
+	var found []transform.Finding
+	for _, a := range list {
+		value, named := args.Gates([]args.Arg{a.Arg})[gate]
+		if !named {
+			continue
+		}
+		if message, fix := judge(value); message != "" {
+			found = append(found, at(a.Node, message, fix))
+		}
+	}
+	return found
+}
+
+func isOff(gate string) bool { return strings.EqualFold(gate, "false") || gate == "0" }

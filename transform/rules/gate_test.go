@@ -1,0 +1,51 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
+
+func TestGatesAreStaleByRelease(t *testing.T) {
+	volumes := func(list []args.Placed, version string) []transform.Finding {
+		return CSIGateStale.Check(list, version, transform.SwitchToExternal, nowhere)
+	}
+	migration := func(list []args.Placed, version string) []transform.Finding {
+		return FlagOnExternalGate.Check(list, version, nowhere)
+	}
+	for _, c := range []struct {
+		name, version, gate string
+		check               func([]args.Placed, string) []transform.Finding
+		stale               bool
+	}{
+		{"volumes, off at 1.24", "v1.24.1", "CSIMigrationAWS=false", volumes, false},
+		{"volumes, off at 1.25", "v1.25.1", "CSIMigrationAWS=False", volumes, true},
+		{"volumes, on at 1.26", "v1.26.1", "CSIMigrationAWS=true", volumes, false},
+		{"volumes, named at 1.27", "v1.27.1", "CSIMigrationAWS=true", volumes, true},
+		{"migration, off at 1.22", "v1.22.1", "ControllerManagerLeaderMigration=0", migration, true},
+		{"migration, on at 1.26", "v1.26.1", "ControllerManagerLeaderMigration=true", migration, false},
+		{"migration, named at 1.27", "v1.27.1", "ControllerManagerLeaderMigration=true", migration, true},
+	} {
+		list := []args.Placed{{Arg: args.Parse("feature-gates=Other=true," + c.gate)}}
+		found := c.check(list, c.version)
+		if len(found) > 0 != c.stale || c.stale && (found[0].Message == "" || found[0].Fix == "") {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+}
+
+func TestAGateThatALaterReleaseStopsAtIsANoteAndStopsNoStage(t *testing.T) {
+	list := []args.Placed{{Arg: args.Parse("feature-gates=CSIMigrationAWS=false")}}
+	if found := CSIGateStale.Check(list, "v1.24.1", "", nowhere); len(found) != 1 || found[0].Severity != transform.Note {
+		t.Errorf("%+v", found)
+	}
+	for _, version := range []string{"v1.22.1", "v1.24.1"} {
+		if found := CSIGateStale.Check(list, version, transform.SwitchToExternal, nowhere); len(found) > 0 {
+			t.Errorf("%s: %+v", version, found)
+		}
+	}
+}

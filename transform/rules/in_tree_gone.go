@@ -1,0 +1,33 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// InTreeGone is for the in-tree provider on a release without it.
+var InTreeGone = inTreeGone{transform.Rule{
+	ID: "in-tree-gone", Severity: transform.Error, Guards: []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal},
+	Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
+}}
+
+type inTreeGone struct{ transform.Rule }
+
+// Applies judges the release that the cluster runs or is about to move to. The switch
+// moves it in the same edit, so the stages before do not answer for the target.
+func (inTreeGone) Applies(u k8s.Upgrade, stage string) bool {
+	version := u.From
+	if stage == "" {
+		version = u.Reached()
+	}
+	return k8s.From(version, k8s.FirstWithout)
+}
+
+// At is about what makes a component in-tree.
+func (inTreeGone) At(n yamledit.Node) []transform.Finding {
+	return one(n, "the provider is aws, which Kubernetes 1.27 and later do not have", "migrate on 1.26, before the upgrade")
+}

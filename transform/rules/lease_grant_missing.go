@@ -1,0 +1,28 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+)
+
+// LeaseGrantMissing is for leader migration that is on before its permission is there.
+var LeaseGrantMissing = leaseGrantMissing{transform.Rule{
+	ID: "lease-grant-missing", Severity: transform.Warning, Guards: []string{transform.EnableLeaderMigration}, Acceptable: true,
+	Doc: "kube-controller-manager has leader migration on, and nothing in the file permits it to lock the migration lease: its cloud controllers run nowhere, unless the permission was granted elsewhere. Of manifests, lint judges those whose file or folder has permissions.",
+}}
+
+type leaseGrantMissing struct{ transform.Rule }
+
+// Check judges the arguments of a kube-controller-manager and its provider, where no
+// permission was found: one that runs the cloud controllers itself needs it.
+func (leaseGrantMissing) Check(list []args.Placed, provider string) []transform.Finding {
+	a, set := args.LastPlaced(list, leaderFlag)
+	if provider != inTree || !set || !a.True() {
+		return nil
+	}
+	return one(a.Node, "leader migration is on, and nothing in the file permits kube-controller-manager to lock the migration lease: without the permission its cloud controllers run nowhere",
+		"apply grant-migration-lease, or check that the cluster has a Role and RoleBinding for the lease")
+}
