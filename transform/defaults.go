@@ -19,6 +19,15 @@ func NoClasses([]*yamledit.Document, Target) ([]MachineClass, error) { return ni
 // NoObject is the IsObject of a distro whose documents Rancher does not write.
 func NoObject(*yamledit.Document) bool { return false }
 
+// OneDocument is the Span of a distro whose clusters have one document each.
+func OneDocument() Span {
+	return Span{
+		Joins:  func(*yamledit.Document) bool { return false },
+		Gather: func(docs []*yamledit.Document) ([]*yamledit.Document, error) { return docs, nil },
+		Beside: func([]byte) bool { return false },
+	}
+}
+
 // AllKept is the Kept of such a distro.
 func AllKept(object map[string]any) map[string]any { return object }
 

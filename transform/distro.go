@@ -46,6 +46,8 @@ type Distro struct {
 	// Kept returns what Rancher's types keep of an object, decoded from JSON, in one
 	// form. See AllKept.
 	Kept func(object map[string]any) map[string]any
+	// Span says which documents describe one cluster. See OneDocument.
+	Span Span
 	// Rules are the static rules.
 	Rules []Rule
 }
@@ -54,6 +56,18 @@ type Distro struct {
 func (d Distro) Wants(text []byte) bool {
 	has := func(marker string) bool { return bytes.Contains(text, []byte(marker)) }
 	return slices.ContainsFunc(d.Markers, has) && d.Plausible(text)
+}
+
+// Span says which documents of a folder, or of a stream, describe one cluster: only an
+// explicit link makes them one.
+type Span struct {
+	// Joins reports whether a document of the distro may be one of several.
+	Joins func(*yamledit.Document) bool
+	// Gather puts those of one folder or stream in their order, the one that names the
+	// cluster first. It fails with *Refused where they describe several clusters.
+	Gather func([]*yamledit.Document) ([]*yamledit.Document, error)
+	// Beside tells, by its text, a document that rules read and that no stage edits.
+	Beside func(text []byte) bool
 }
 
 // Only returns the documents of a cluster that has one.

@@ -55,8 +55,7 @@ type Rule struct {
 	Guards []string
 	// Acceptable says whether --accept may acknowledge an error.
 	Acceptable bool
-	// Elsewhere says that another document of a run may hold what the rule misses; its
-	// findings count once all documents were seen.
+	// Elsewhere says that the rule is about a document that was not given.
 	Elsewhere bool
 	// Fixable says that lint --fix can correct what the rule finds.
 	Fixable bool

@@ -32,7 +32,7 @@ type Plan struct {
 	Start   []*yamledit.Document // the one that names the cluster first
 	Steps   []PlannedStage
 
-	Part Part // in a run over several documents
+	Unseen []Finding // about documents that were not given
 
 	deliver func(doc *yamledit.Document, file string) Delivery
 }
@@ -151,7 +151,7 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 		return nil, err
 	}
 	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), deliver: d.Deliver}
-	p.Part = partOf(d, c)
+	p.Unseen = unseen(d, c)
 	var made revisions
 	for i := range c.Stages() {
 		step, next, err := build(d, c, i, target, choice, made)
@@ -193,7 +193,7 @@ func build(d Distro, c Cluster, i int, target Target, choice Choice, made revisi
 	step := PlannedStage{Stage: stages[i], State: Done, Documents: unchanged(c.Documents())}
 	if step.Stage.NotInFile != nil && step.Stage.NotInFile() {
 		step.State = NotInFile
-		own, _ := PartOf(d, c, c.Findings(step.Stage.Name))
+		own, _ := Unseen(d, c.Findings(step.Stage.Name))
 		step.Findings = made.findings(c.Documents(), own)
 		if step.Stage.Edit == nil || !choice.names(step.Stage.Name) {
 			return step, c, nil

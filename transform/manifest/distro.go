@@ -33,6 +33,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  transform.NoObject,
 		Kept:      transform.AllKept,
+		Span:      transform.Span{Joins: IsManifest, Gather: gather, Beside: beside},
 		Rules:     transform.RulesOf(ruleTable()),
 	}
 }
@@ -47,25 +48,9 @@ func identify(doc *yamledit.Document) transform.Identity {
 // migration is a manifest and what its operator wants.
 type migration struct {
 	*Manifest
+	*neighbours
 	target transform.Target
 	stage  string // the one that rules judge the document after; "" for the document as it is
-}
-
-func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	m, err := Open(docs[0], target.AssumeVersion)
-	if err != nil {
-		return nil, err
-	}
-	return &migration{Manifest: m, target: target}, m.checkProvider()
-}
-
-// lint opens a manifest for its findings, whatever its provider.
-func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	m, err := Open(docs[0], target.AssumeVersion)
-	if err != nil {
-		return nil, err
-	}
-	return &migration{Manifest: m, target: target}, nil
 }
 
 // checkProvider refuses managers of other clouds. A kube-controller-manager that
@@ -116,12 +101,20 @@ func (m *migration) Stages() []transform.Stage {
 	}.InOrder(m.target)
 }
 
-// explain lists the arguments of the manager by the occurrence that counts.
+// explain lists the arguments of each manager by the occurrence that counts.
 func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
-	m, err := Open(docs[0], target.AssumeVersion)
-	if err != nil {
-		return nil, err
+	var classes []transform.MachineClass
+	for _, doc := range docs {
+		m, err := Open(doc, target.AssumeVersion)
+		if err != nil {
+			return nil, err
+		}
+		classes = append(classes, m.class())
 	}
+	return classes, nil
+}
+
+func (m *Manifest) class() transform.MachineClass {
 	class := transform.MachineClass{Name: m.Component}
 	at := map[string]int{}
 	for _, a := range m.arguments.List() {
@@ -135,5 +128,5 @@ func explain(docs []*yamledit.Document, target transform.Target) ([]transform.Ma
 		s.Overridden, s.Origin, s.Value = append(s.Overridden, s.Origin), a.Node, a.Value
 	}
 	slices.SortFunc(class.Settings, func(a, b transform.Setting) int { return strings.Compare(a.Key, b.Key) })
-	return []transform.MachineClass{class}, nil
+	return class
 }

@@ -27,6 +27,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
+		Span:      transform.OneDocument(),
 		Rules:     transform.RulesOf(ruleTable()),
 	}
 }

@@ -32,6 +32,7 @@ func Distro() transform.Distro {
 		Deliver:   transform.ThroughRancher,
 		IsObject:  transform.Served,
 		Kept:      kept,
+		Span:      transform.OneDocument(),
 		Rules:     transform.RulesOf(ruleTable()),
 	}
 }
