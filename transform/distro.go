@@ -48,6 +48,8 @@ type Distro struct {
 	Kept func(object map[string]any) map[string]any
 	// Rules are the static rules.
 	Rules []Rule
+	// Live is for clusters that are read from an API server.
+	Live Live
 }
 
 // Wants is the quick look at a document's text.
@@ -115,9 +117,6 @@ type MachineClass struct {
 	Labels   map[string]string
 	Settings []Setting // by key
 	Dropped  []Dropped // by key
-	// Holds reports whether a machine with some labels is of the class; nil where
-	// machines have none.
-	Holds func(labels map[string]string) bool
 }
 
 // Setting is one argument that machines get.

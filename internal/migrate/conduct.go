@@ -164,15 +164,18 @@ func (r *Run) agree(ctx context.Context, l route.Transition) error {
 
 // order says in which order Rancher will change the machines, where that can be seen.
 func (r *Run) order(ctx context.Context, l route.Transition) (string, error) {
+	if !l.Edits() {
+		return "", nil
+	}
 	changes, err := r.Planner.Changes(l)
-	if err != nil || changes == nil {
+	if err != nil {
 		return "", err
 	}
 	seen, err := r.Server.Rollout(ctx, r.Object)
 	if err != nil {
 		return "", err
 	}
-	return rollout.Said(rollout.Order(seen, changes)), nil
+	return rollout.Said(rollout.Order(seen, r.Planner.Distro.Live.Roles, changes)), nil
 }
 
 // act does what a stage does, in its order.

@@ -57,7 +57,7 @@ func none(list []string) string {
 
 // ExitCode is that of what ended the run. What does not come in time, and whoever
 // ends it, says none.
-func (e *End) ExitCode() int { return exitcode.Or(e.Err, exitcode.Failed) }
+func (e *End) ExitCode() exitcode.Code { return exitcode.Or(e.Err, exitcode.Failed) }
 
 // end says how the run ended.
 func (r *Run) end(err error, b *start) error {

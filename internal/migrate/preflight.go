@@ -42,7 +42,7 @@ func (b *blocked) Error() string {
 }
 
 // ExitCode is that of errors that were found.
-func (b *blocked) ExitCode() int { return exitcode.Found }
+func (b *blocked) ExitCode() exitcode.Code { return exitcode.Found }
 
 // preflight looks whether the run may begin, and changes nothing.
 func (r *Run) preflight(ctx context.Context) (*start, error) {

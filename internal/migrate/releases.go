@@ -82,4 +82,4 @@ func (b *Busy) Error() string {
 }
 
 // ExitCode is that of a refusal.
-func (b *Busy) ExitCode() int { return exitcode.Refused }
+func (b *Busy) ExitCode() exitcode.Code { return exitcode.Refused }

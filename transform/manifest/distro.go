@@ -34,6 +34,7 @@ func Distro() transform.Distro {
 		IsObject:  transform.NoObject,
 		Kept:      transform.AllKept,
 		Rules:     transform.RulesOf(ruleTable()),
+		Live:      transform.Live{Machines: transform.NoMachines, Roles: transform.NoRoles},
 	}
 }
 

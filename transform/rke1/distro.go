@@ -28,6 +28,7 @@ func Distro() transform.Distro {
 		IsObject:  isObject,
 		Kept:      kept,
 		Rules:     transform.RulesOf(ruleTable()),
+		Live:      transform.Live{Machines: transform.NoMachines, Roles: transform.NoRoles},
 	}
 }
 
