@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -44,12 +45,12 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 			}
 			types, stages = append(types, last.Type), append(stages, last.Stage)
 		}
-		for _, want := range []string{outputs.Began, outputs.Staged, outputs.Written, outputs.Checked, outputs.Finished} {
+		for _, want := range []string{migrate.Began, migrate.Staged, migrate.Written, migrate.Checked, migrate.Finished} {
 			if !slices.Contains(types, want) {
 				t.Errorf("no %s among %v", want, types)
 			}
 		}
-		if last.Type != outputs.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{transform.GrantMigrationLease, transform.EnableLeaderMigration}) {
+		if last.Type != migrate.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{transform.GrantMigrationLease, transform.EnableLeaderMigration}) {
 			t.Errorf("%+v", last)
 		}
 		if slices.Contains(stages, transform.InstallCCM) {

@@ -130,7 +130,7 @@ func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
 		select {
 		case err = <-ended:
 			over = true
-		case <-time.After(patienceOfUsers / 10): // until one counts as the second
+		case <-time.After(repeatedSignal / 10): // until one counts as the second
 		}
 	}
 	var exit *exec.ExitError

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -18,13 +19,13 @@ import (
 func TestThereIsNoRollbackFrom127(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.27.16+rke2r1" })
 		w.Follow()
 		w.Forget()
-		err := w.run(t, "two", said(t)).Rollback(t.Context())
+		err := migrate.Backward(t.Context(), w.run(t, "two", logged(t)))
 		if !strings.Contains(fmt.Sprint(err), "no in-tree provider to go back to") || exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 {
 			t.Errorf("%v %d %v", err, exitcode.Of(err), w.Writes())
 		}
@@ -35,7 +36,7 @@ func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		w.Rancher.Denied["patch nodes"] = true
-		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "patch nodes") || len(w.Writes()) > 0 {
 			t.Errorf("%v %v", err, w.Writes())
 		}
@@ -50,7 +51,7 @@ func TestAMigrationDoesNotBeginOnAClusterThatIsOnItsWay(t *testing.T) {
 			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["cloud-provider-name"] = "aws"
 			o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1"
 		})
-		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "cluster-not-settled") || len(w.Writes()) > 0 {
 			t.Errorf("%v %v", err, w.Writes())
 		}
@@ -61,14 +62,14 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		w.API.Do(func() { w.API.Nodes[2].Spec.ProviderID = "" })
-		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "provider ID") || len(w.Writes()) > 0 {
 			t.Errorf("%v %v", err, w.Writes())
 		}
-		r := w.run(t, "two", said(t))
+		r := w.run(t, "two", logged(t))
 		r.Accept = []string{"provider-id-missing"}
 		r.Until = transform.GrantMigrationLease
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Error(err)
 		}
 	})
@@ -77,16 +78,16 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Planner.Target.EndState = ""
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.Writes()) > 0 {
 			t.Errorf("%v %v", err, w.Writes())
 		}
-		r = w.run(t, "two", said(t))
+		r = w.run(t, "two", logged(t))
 		r.Planner.Target.EndState = ""
 		r.Until = transform.InstallCCM
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Errorf("stages before it: %v", err)
 		}
 	})
@@ -95,9 +96,9 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 func TestWhoDeclinesAStageIsToldWhereTheClusterStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != transform.SwitchToExternal, nil }
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the cloud-controller-manager waits for the migration lease") {
 			t.Errorf("%v", err)
 		}

@@ -18,9 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -28,24 +28,24 @@ import (
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		w.Stick(true)
-		r.Say = func(e report.RunEvent) {
-			said(t)(e)
-			if e.Type == report.Written && e.Stage == transform.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
+		r.OnEvent = func(e migrate.Event) {
+			logged(t)(e)
+			if e.Type == migrate.Written && e.Stage == transform.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
 				w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
 					config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
 					config["profile"] = "cis"
 				})
 			}
 		}
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "to go on: again") {
 			t.Fatalf("%v", err)
 		}
 		w.Stick(false)
 		w.Follow()
-		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		if s := w.Spec(t); !strings.Contains(s, `"profile":"cis"`) || !strings.Contains(s, `"external"`) {
@@ -57,12 +57,12 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
 			w.Stick(stage == transform.SwitchToExternal)
 			return true, nil
 		}
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name") {
 			t.Fatalf("%v", err)
 		}
@@ -76,7 +76,7 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 		}
 		w.Stick(false)
 		w.Follow()
-		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		w.finished(t, undisturbed(t))
@@ -100,10 +100,10 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 				}
 			})
 		}
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Timeout = time.Hour
 		begun := time.Now()
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		if took := time.Since(begun); took > 5*time.Minute {
 			t.Errorf("it took %s", took)
 		}
@@ -121,7 +121,7 @@ func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 		w := rke2World(t)
 		ctx, interrupt := context.WithCancel(t.Context())
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.AuditLog = log
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
 			if stage == transform.SwitchToExternal {
@@ -133,7 +133,7 @@ func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 			}
 			return true, nil
 		}
-		err := r.Migrate(ctx)
+		err := migrate.Forward(ctx, r)
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "interrupted") {
 			t.Errorf("%v", err)
 		}
@@ -146,14 +146,14 @@ func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 
 func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
 	w := rke2World(t)
-	r := w.run(t, "one", said(t))
+	r := w.run(t, "one", logged(t))
 	r.Confirm = func(_ context.Context, stage string) (bool, error) {
 		if stage == transform.SwitchToExternal {
 			panic("a bug")
 		}
 		return true, nil
 	}
-	err := r.Migrate(t.Context())
+	err := migrate.Forward(t.Context(), r)
 	if exitcode.Of(err) != exitcode.Input || !strings.Contains(fmt.Sprint(err), "report this as a bug of rke-lm") || !strings.Contains(err.Error(), "to go on: again") {
 		t.Errorf("%v", err)
 	}
@@ -165,7 +165,7 @@ func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
 func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		var down time.Time
 		w.Rancher.Do(func() {
 			w.Rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
@@ -175,14 +175,14 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 				return f
 			}
 		})
-		r.Say = func(e report.RunEvent) {
-			said(t)(e)
-			if e.Type == report.Written && strings.HasPrefix(e.Message, "patch") {
+		r.OnEvent = func(e migrate.Event) {
+			logged(t)(e)
+			if e.Type == migrate.Written && strings.HasPrefix(e.Message, "patch") {
 				w.Rancher.Do(func() { down = time.Now().Add(2 * patience) }) // longer than a request has patience
 			}
 		}
 		r.Until = transform.EnableLeaderMigration
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -203,12 +203,12 @@ func (w *world) expire(is bool) {
 func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
 			w.expire(stage == transform.SwitchToExternal)
 			return true, nil
 		}
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		var denied *kube.Denied
 		if !errors.As(err, &denied) || exitcode.Of(err) != exitcode.Refused {
 			t.Fatalf("%v", err)
@@ -221,7 +221,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 			t.Error("the test does not leave cordoned nodes behind")
 		}
 		w.Rancher.Remove(w.Lock)
-		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		w.finished(t, undisturbed(t))
@@ -232,7 +232,7 @@ func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		ctx, interrupt := context.WithCancel(t.Context())
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
 			if stage == transform.SwitchToExternal {
 				w.expire(true)
@@ -240,7 +240,7 @@ func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 			}
 			return true, context.Cause(ctx)
 		}
-		err := r.Migrate(ctx)
+		err := migrate.Forward(ctx, r)
 		for _, want := range []string{"stopped at switch-to-external: interrupted", "stay so, until the next run releases them"} {
 			if !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("%v\nlacks %s", err, want)
@@ -252,7 +252,7 @@ func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		broken := false
 		w.Rancher.Do(func() {
 			w.Rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
@@ -266,7 +266,7 @@ func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
 			w.Rancher.Do(func() { broken = stage == transform.SwitchToExternal })
 			return stage != transform.SwitchToExternal, nil
 		}
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
 			t.Errorf("cordoned: %v, %v", left, err)
 		}
@@ -285,9 +285,9 @@ func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
 				return f
 			}
 		})
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Until = transform.CordonControlPlane
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if left := w.Cordoned(); len(left) > 0 {

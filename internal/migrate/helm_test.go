@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -23,9 +24,9 @@ func (w *world) killedWithHelm(t *testing.T, record string) {
 
 // toChart migrates up to the chart.
 func (w *world) toChart(t *testing.T, agent string) error {
-	r := w.run(t, agent, said(t))
+	r := w.run(t, agent, logged(t))
 	r.Until = transform.InstallCCM
-	return r.Migrate(t.Context())
+	return migrate.Forward(t.Context(), r)
 }
 
 func TestTheRecordOfAHelmThatDiedWithItsRunIsTakenAway(t *testing.T) {
@@ -77,9 +78,9 @@ func TestAReleaseThatSomebodyElseChangesIsNotTakenOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.PutRecord("v2", "pending-upgrade")
-		r := w.run(t, "two", said(t))
+		r := w.run(t, "two", logged(t))
 		r.Planner.Target.Canonical = true
-		if err := r.Rollback(t.Context()); exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v2") {
+		if err := migrate.Backward(t.Context(), r); exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v2") {
 			t.Errorf("exit code %d, left: %t, %v", exitcode.Of(err), w.HasRecord("v2"), err)
 		}
 	})

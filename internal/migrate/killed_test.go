@@ -16,7 +16,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -27,16 +26,16 @@ func TestARunThatIsKilledAtAnyWriteIsResumed(t *testing.T) {
 	var want, start string
 	synctest.Test(t, func(t *testing.T) { want, start = undisturbed(t), rke2World(t).Spec(t) })
 	for _, after := range []bool{false, true} {
-		killedAtEach(t, after, 10, func(*testing.T, *world) {}, (*migrate.Run).Migrate, want)
+		killedAtEach(t, after, 10, func(*testing.T, *world) {}, migrate.Forward, want)
 		killedAtEach(t, after, 5, func(t *testing.T, w *world) {
-			if err := w.run(t, "before", nil).Migrate(t.Context()); err != nil {
+			if err := migrate.Forward(t.Context(), w.run(t, "before", nil)); err != nil {
 				t.Fatal(err)
 			}
-		}, (*migrate.Run).Rollback, start)
+		}, migrate.Backward, start)
 	}
 }
 
-type work = func(*migrate.Run, context.Context) error
+type work = func(context.Context, migrate.Options) error
 
 // killedAtEach kills a run at each of its writes, of which there are a few at least,
 // and lets another one come to the end.
@@ -55,9 +54,9 @@ func killedAtEach(t *testing.T, after bool, few int, prepare func(*testing.T, *w
 					}
 					return
 				}
-				r := w.run(t, "next", said(t))
+				r := w.run(t, "next", logged(t))
 				r.AuditLog = log
-				if err := work(r, t.Context()); err != nil {
+				if err := work(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 				w.finished(t, want)
@@ -101,13 +100,13 @@ func (w *world) killedRun(t *testing.T, log string, work work) bool {
 
 // start lets a run work beside the test. One that was killed is never answered again,
 // so it ends behind the test.
-func (w *world) start(t *testing.T, r *migrate.Run, work work) <-chan error {
+func (w *world) start(t *testing.T, r migrate.Options, work work) <-chan error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var over sync.WaitGroup
 	t.Cleanup(func() { cancel(); over.Wait() })
 	ended := make(chan error, 1)
-	over.Go(func() { ended <- work(r, ctx) })
+	over.Go(func() { ended <- work(ctx, r) })
 	return ended
 }
 
@@ -115,16 +114,16 @@ func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		w.KillAt(5, false)
-		w.start(t, w.run(t, "killed", nil), (*migrate.Run).Migrate)
+		w.start(t, w.run(t, "killed", nil), migrate.Forward)
 		<-w.Killed
 		begun, took := time.Now(), time.Duration(0)
-		r := w.run(t, "next", func(e report.RunEvent) {
-			said(t)(e)
-			if e.Type == report.Began {
+		r := w.run(t, "next", func(e migrate.Event) {
+			logged(t)(e)
+			if e.Type == migrate.Began {
 				took = time.Since(begun)
 			}
 		})
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if took < 15*time.Second || took > 20*time.Second {
@@ -148,10 +147,10 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 			}
 			return true, nil
 		}
-		ended := w.start(t, first, (*migrate.Run).Migrate)
+		ended := w.start(t, first, migrate.Forward)
 		<-held
-		second := w.run(t, "two", said(t))
-		err := second.Migrate(t.Context())
+		second := w.run(t, "two", logged(t))
+		err := migrate.Forward(t.Context(), second)
 		var by *migrate.Held
 		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || !strings.Contains(by.Holder, "one/") {
 			t.Errorf("%v", err)
@@ -167,7 +166,7 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
 			if stage == transform.InstallCCM {
 				w.Rancher.Edit(w.Lock, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
@@ -175,7 +174,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 			}
 			return true, nil
 		}
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		var by *migrate.Held
 		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 || !strings.Contains(w.Rancher.Object(w.Lock), "another/1/x") {
 			t.Errorf("%v %v %s", err, w.Writes(), w.Rancher.Object(w.Lock))
@@ -186,7 +185,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
 			if stage != transform.InstallCCM {
 				return true, nil
@@ -195,7 +194,7 @@ func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
 			<-ctx.Done()
 			return false, &kube.Unreached{What: "list nodes", Err: ctx.Err()}
 		}
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "another run is at work on it: another/1/x") {
 			t.Errorf("%d %v", exitcode.Of(err), err)
 		}

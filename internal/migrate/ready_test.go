@@ -10,12 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -28,14 +26,14 @@ func (w *world) ready(node int, status corev1.ConditionStatus) {
 }
 
 func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
-	for name, work := range map[string]work{"migrate": (*migrate.Run).Migrate, "rollback": (*migrate.Run).Rollback} {
+	for name, work := range map[string]work{"migrate": migrate.Forward, "rollback": migrate.Backward} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := rke2World(t)
 				want := undisturbed(t)
 				if name == "rollback" {
 					want = w.Spec(t)
-					if err := w.run(t, "before", said(t)).Migrate(t.Context()); err != nil {
+					if err := migrate.Forward(t.Context(), w.run(t, "before", logged(t))); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -46,8 +44,9 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 					}
 					return true, nil
 				}
-				waited := held(t, w, r, 1)
-				if err := work(r, t.Context()); err != nil {
+				onEvent, waited := held(t, w, 1)
+				r.OnEvent = onEvent
+				if err := work(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 				if !waited.Load() {
@@ -61,16 +60,16 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 
 // held lets a node be ready again once a run has said that it waits for it, and
 // requires that the object was not changed meanwhile.
-func held(t *testing.T, w *world, r *migrate.Run, node int) *atomic.Bool {
+func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) {
 	var waited atomic.Bool
 	before, told := 0, false
-	r.Say = func(e report.RunEvent) {
-		said(t)(e)
+	return func(e migrate.Event) {
+		logged(t)(e)
 		told = told || len(e.Findings) > 0 && strings.Contains(e.Findings[0].Fix, "--accept node-not-ready")
 		switch {
-		case e.Type == report.Staged:
+		case e.Type == migrate.Staged:
 			before = w.Patches()
-		case e.Type == report.Awaited && strings.Contains(e.Message, "the control plane is not ready") && waited.CompareAndSwap(false, true):
+		case e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is not ready") && waited.CompareAndSwap(false, true):
 			if now := w.Patches(); now != before {
 				t.Errorf("%d patches while it waits", now-before)
 			}
@@ -79,8 +78,7 @@ func held(t *testing.T, w *world, r *migrate.Run, node int) *atomic.Bool {
 			}
 			w.ready(node, corev1.ConditionTrue)
 		}
-	}
-	return &waited
+	}, &waited
 }
 
 func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
@@ -88,17 +86,17 @@ func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", nil)
 		waited := false
-		r.Say = func(e report.RunEvent) {
-			said(t)(e)
+		r.OnEvent = func(e migrate.Event) {
+			logged(t)(e)
 			switch {
-			case e.Type == report.Written && e.Stage == transform.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
+			case e.Type == migrate.Written && e.Stage == transform.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
 				w.ready(2, corev1.ConditionUnknown)
-			case e.Type == report.Awaited && e.Stage == transform.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
+			case e.Type == migrate.Awaited && e.Stage == transform.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
 				waited = true
 				w.ready(2, corev1.ConditionTrue)
 			}
 		}
-		if err := r.Migrate(t.Context()); err != nil || !waited {
+		if err := migrate.Forward(t.Context(), r); err != nil || !waited {
 			t.Fatalf("waited: %t, %v", waited, err)
 		}
 		w.finished(t, undisturbed(t))
@@ -108,25 +106,25 @@ func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		before := 0
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
 			if stage == transform.SwitchToExternal {
 				w.ready(0, corev1.ConditionFalse)
-				before, r.Timeout = w.Patches(), 10*time.Second
+				before = w.Patches()
 			}
 			return true, nil
 		}
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
 			t.Fatalf("%d %v", exitcode.Of(err), err)
 		}
 		if w.Patches() != before || len(w.Cordoned()) > 0 {
 			t.Errorf("the stage was begun: %v, cordoned %v", w.Writes(), w.Cordoned())
 		}
-		r = w.run(t, "two", said(t))
+		r = w.run(t, "two", logged(t))
 		r.Accept = []string{"node-not-ready"}
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Errorf("it is accepted: %v", err)
 		}
 	})
@@ -136,7 +134,7 @@ func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		w.ready(1, corev1.ConditionUnknown)
-		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.Writes()) > 0 {
 			t.Errorf("%d %v %v", exitcode.Of(err), err, w.Writes())
 		}
@@ -151,9 +149,9 @@ func TestAWorkerThatWasNeverReadyKeepsNothingBack(t *testing.T) {
 			w.API.DaemonSets = nil
 		})
 		w.ready(2, corev1.ConditionFalse)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Until = transform.EnableLeaderMigration
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -17,7 +17,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -67,12 +66,12 @@ func failing(t *testing.T, most string) *world {
 }
 
 // failedTry recognises the note of a failed try; it may name no secret.
-func failedTry(t *testing.T, e report.RunEvent) bool {
+func failedTry(t *testing.T, e migrate.Event) bool {
 	t.Helper()
 	if strings.Contains(e.Message, "Sommer") {
 		t.Error(e.Message)
 	}
-	return e.Type == report.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 1 try of its plan failed") && strings.Contains(e.Message, "no space left on device")
+	return e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 1 try of its plan failed") && strings.Contains(e.Message, "no space left on device")
 }
 
 // Rancher writes max-failures -1 and failure-threshold 1: the agent tries for ever.
@@ -81,8 +80,8 @@ func TestATryThatFailedIsShownAndTheRunGoesOnWhenTheNextOnePasses(t *testing.T) 
 		w := failing(t, "-1")
 		var shown bool
 		waiting := map[int]string{}
-		err := w.run(t, "one", func(e report.RunEvent) {
-			said(t)(e)
+		r := w.run(t, "one", func(e migrate.Event) {
+			logged(t)(e)
 			for _, m := range e.Machines {
 				waiting[m.Failures] = m.Output
 			}
@@ -92,7 +91,8 @@ func TestATryThatFailedIsShownAndTheRunGoesOnWhenTheNextOnePasses(t *testing.T) 
 			if shown && len(waiting) > 1 {
 				w.Follow() // the agent's next try
 			}
-		}).Migrate(t.Context())
+		})
+		err := migrate.Forward(t.Context(), r)
 		if err != nil || !shown || !strings.Contains(waiting[1], "no space left on device") {
 			t.Fatalf("%v, shown %v, %v", err, shown, waiting)
 		}
@@ -109,11 +109,12 @@ func TestAMachineThatFailsForEverEndsTheRunAtItsTimeLimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := failing(t, c.most)
 				notes := 0
-				err := w.run(t, "one", func(e report.RunEvent) {
+				r := w.run(t, "one", func(e migrate.Event) {
 					if failedTry(t, e) {
 						notes++
 					}
-				}).Migrate(t.Context())
+				})
+				err := migrate.Forward(t.Context(), r)
 				var end *migrate.End
 				if !errors.As(err, &end) || !strings.Contains(err.Error(), c.want) || exitcode.Of(err) != exitcode.Failed || notes != 1 {
 					t.Errorf("%d notes, code %d: %v", notes, exitcode.Of(err), err)

@@ -14,7 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -37,21 +36,21 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 			for _, work := range []string{"migrate", "rollback"} {
 				r := w.run(t, work, nil)
 				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
-				r.Say = func(e report.RunEvent) {
-					said(t)(e)
+				r.OnEvent = func(e migrate.Event) {
+					logged(t)(e)
 					switch {
-					case e.Type == report.Staged:
+					case e.Type == migrate.Staged:
 						w.Rancher.Do(func() { w.Rancher.Meanwhile = webhook.Change })
-					case e.Type == report.Written && strings.HasPrefix(e.Message, "patch"):
+					case e.Type == migrate.Written && strings.HasPrefix(e.Message, "patch"):
 						w.Rancher.Edit(migratetest.RKE2Path, webhook.Change)
 						w.Follow()
 					}
 				}
-				run := r.Migrate
+				run := migrate.Forward
 				if work == "rollback" {
-					run = r.Rollback
+					run = migrate.Backward
 				}
-				if err := run(t.Context()); err != nil {
+				if err := run(t.Context(), r); err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, work, err)
 				}
 				want := map[string]string{"migrate": "cloud-provider=external", "rollback": "cloud-provider=aws"}[work]
@@ -71,9 +70,9 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 		w.Follow()
 		r := w.run(t, "one", nil)
 		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal}
-		r.Say = func(e report.RunEvent) {
-			said(t)(e)
-			if e.Type == report.Staged && e.Stage == transform.SwitchToExternal {
+		r.OnEvent = func(e migrate.Event) {
+			logged(t)(e)
+			if e.Type == migrate.Staged && e.Stage == transform.SwitchToExternal {
 				w.Rancher.Do(func() {
 					w.Rancher.Meanwhile = func(o map[string]any) {
 						webhook.Change(o)
@@ -83,7 +82,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 				})
 			}
 		}
-		err := r.Migrate(t.Context())
+		err := migrate.Forward(t.Context(), r)
 		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "was changed meanwhile") || !strings.Contains(err.Error(), "now: kube-controller-manager runs") {
 			t.Errorf("%v", err)
 		}
@@ -105,15 +104,15 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 		w.Rancher.Do(func() { w.Rancher.Webhook = webhook })
 		w.Follow()
 		before := w.Spec(t)
-		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		if s := w.Spec(t); !strings.Contains(s, `"external-aws"`) || !strings.Contains(s, `"kubeController":{}`) {
 			t.Errorf("%s", s)
 		}
-		r := w.run(t, "two", said(t))
+		r := w.run(t, "two", logged(t))
 		r.Planner.Target.Canonical = true
-		if err := r.Rollback(t.Context()); err != nil {
+		if err := migrate.Backward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if after := w.Spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") {
@@ -159,13 +158,13 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := rke2World(t)
 				r := w.run(t, "one", nil)
-				r.Say = func(e report.RunEvent) {
-					said(t)(e)
-					if e.Type == report.Staged && e.Stage == transform.SwitchToExternal {
+				r.OnEvent = func(e migrate.Event) {
+					logged(t)(e)
+					if e.Type == migrate.Staged && e.Stage == transform.SwitchToExternal {
 						w.Rancher.Do(func() { c.fault(w.Rancher) })
 					}
 				}
-				err := r.Migrate(t.Context())
+				err := migrate.Forward(t.Context(), r)
 				if !strings.Contains(fmt.Sprint(err), c.want) {
 					t.Errorf("%v", err)
 				}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -28,7 +27,7 @@ func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
-		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)
 		}
@@ -40,9 +39,9 @@ func TestNodesThatRKEReleasedAreSaid(t *testing.T) {
 		w := rke1World(t)
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
 		var notes []string
-		r := w.run(t, "one", func(e report.RunEvent) { notes = append(notes, e.Message) })
+		r := w.run(t, "one", func(e migrate.Event) { notes = append(notes, e.Message) })
 		r.Until = transform.GrantMigrationLease
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if said := strings.Join(notes, "\n"); strings.Count(said, "was cordoned before the run") != 1 || !strings.Contains(said, w.API.Nodes[1].Name) {
@@ -56,7 +55,7 @@ func TestMigrateTakesAClusterOfRKEThereAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		before := w.Spec(t)
-		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		s := w.Spec(t)
@@ -75,12 +74,12 @@ func TestMigrateTakesAClusterOfRKEThereAndBack(t *testing.T) {
 			t.Errorf("%v %s", err, config)
 		}
 		w.Forget()
-		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil || len(w.Writes()) > 0 {
+		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil || len(w.Writes()) > 0 {
 			t.Errorf("a second one: %v %v", err, w.Writes())
 		}
-		r := w.run(t, "three", said(t))
+		r := w.run(t, "three", logged(t))
 		r.Planner.Target.Canonical = true
-		if err := r.Rollback(t.Context()); err != nil {
+		if err := migrate.Backward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if after := w.Spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") || strings.Contains(after, "RoleBinding") {
@@ -96,7 +95,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		t.Setenv("PATH", t.TempDir())
-		err := w.run(t, "one", said(t)).Migrate(t.Context())
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
 			t.Fatalf("%v", err)
 		}
@@ -105,9 +104,9 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Follow()
-		r := w.run(t, "two", said(t))
+		r := w.run(t, "two", logged(t))
 		r.Until = transform.UncordonControlPlane
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(w.Spec(t), `"external-aws"`) {
@@ -138,10 +137,10 @@ func valuesOf(t *testing.T, w *world) string {
 func TestTheShortWayOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
-		for _, work := range []func(*migrate.Run, context.Context) error{(*migrate.Run).Migrate, (*migrate.Run).Rollback} {
-			r := w.run(t, "run", said(t))
+		for _, work := range []func(context.Context, migrate.Options) error{migrate.Forward, migrate.Backward} {
+			r := w.run(t, "run", logged(t))
 			r.Planner.Target.NoLeaderMigration, r.Planner.Target.Canonical = true, true
-			if err := work(r, t.Context()); err != nil {
+			if err := work(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -20,17 +20,17 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// said shows the events of a run in the log of its test.
-func said(t *testing.T) func(report.RunEvent) {
+// logged shows the events of a run in the log of its test.
+func logged(t *testing.T) func(migrate.Event) {
 	text := &report.RunText{Out: t.Output(), Err: t.Output()}
-	return text.Write
+	return func(e migrate.Event) { text.Write(report.NewRunEvent(e)) }
 }
 
 // undisturbed is what a migration makes of the world.
 func undisturbed(t *testing.T) string {
 	t.Helper()
 	w := rke2World(t)
-	if err := w.run(t, "undisturbed", said(t)).Migrate(t.Context()); err != nil {
+	if err := migrate.Forward(t.Context(), w.run(t, "undisturbed", logged(t))); err != nil {
 		t.Fatal(err)
 	}
 	return w.Spec(t)
@@ -82,12 +82,12 @@ func audited(t *testing.T, file string) []migrate.Entry {
 func TestASecondMigrateChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		before := w.Rancher.Objects()
 		w.Forget()
-		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		if len(w.Writes()) > 0 {
@@ -104,15 +104,15 @@ func TestASecondMigrateChangesNothing(t *testing.T) {
 func TestAStageMayBeTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Until = transform.InstallCCM
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
 			t.Errorf("%s", s)
 		}
-		if err := w.run(t, "two", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		w.finished(t, undisturbed(t))
@@ -123,15 +123,15 @@ func TestRollbackBringsTheClusterBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		before := w.Spec(t)
-		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.run(t, "two", said(t)).Rollback(t.Context()); err != nil {
+		if err := migrate.Backward(t.Context(), w.run(t, "two", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		w.finished(t, before)
 		w.Forget()
-		if err := w.run(t, "three", said(t)).Rollback(t.Context()); err != nil || len(w.Writes()) > 0 {
+		if err := migrate.Backward(t.Context(), w.run(t, "three", logged(t))); err != nil || len(w.Writes()) > 0 {
 			t.Errorf("a second rollback: %v %v", err, w.Writes())
 		}
 	})
@@ -140,18 +140,18 @@ func TestRollbackBringsTheClusterBack(t *testing.T) {
 func TestRollbackStopsBehindAStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
 			t.Fatal(err)
 		}
-		r := w.run(t, "two", said(t))
+		r := w.run(t, "two", logged(t))
 		r.Planner.To = transform.InstallCCM
-		if err := r.Rollback(t.Context()); err != nil {
+		if err := migrate.Backward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) || !strings.Contains(s, `"enable-leader-migration"`) {
 			t.Errorf("%s", s)
 		}
-		if err := w.run(t, "three", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "three", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		w.finished(t, undisturbed(t))
@@ -162,7 +162,7 @@ func TestNodesThatSomebodyElseCordonedStayCordoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
-		if err := w.run(t, "one", said(t)).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
 			t.Fatal(err)
 		}
 		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[1].Name || len(w.API.Nodes[1].Annotations) > 0 {
@@ -175,9 +175,9 @@ func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", said(t))
-		r.Etcd, r.AuditLog = true, log
-		if err := r.Migrate(t.Context()); err != nil {
+		r := w.run(t, "one", logged(t))
+		r.EtcdSnapshot, r.AuditLog = true, log
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		var order []string
@@ -207,9 +207,9 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 		w.Follow()
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", func(e report.RunEvent) { report.WriteRunEvent(&shown, e) })
+		r := w.run(t, "one", func(e migrate.Event) { report.WriteRunEvent(&shown, report.NewRunEvent(e)) })
 		r.AuditLog = log
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(log)
@@ -237,7 +237,7 @@ func TestTheLastStageIsDoneWhenSomebodyLeads(t *testing.T) {
 		w := rke2World(t)
 		want := undisturbed(t)
 		w.Gap = 17 * time.Second
-		if err := w.run(t, "one", nil).Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), w.run(t, "one", nil)); err != nil {
 			t.Fatal(err)
 		}
 		if !w.Led.Load() {
@@ -251,26 +251,26 @@ func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		before := w.Spec(t)
-		r := w.run(t, "one", said(t))
+		r := w.run(t, "one", logged(t))
 		r.Planner.Target.NoLeaderMigration = true
-		if err := r.Migrate(t.Context()); err != nil {
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		patches := w.Patches()
 		if s := w.Spec(t); patches != 1 || !strings.Contains(s, "HelmChart") || !strings.Contains(s, `"external"`) {
 			t.Errorf("%d patches, %s", patches, s)
 		}
-		r = w.run(t, "half", said(t))
+		r = w.run(t, "half", logged(t))
 		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, transform.InstallCCM
-		if err := r.Rollback(t.Context()); err != nil {
+		if err := migrate.Backward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
 			t.Errorf("the chart stays and the switch goes: %s", s)
 		}
-		r = w.run(t, "two", said(t))
+		r = w.run(t, "two", logged(t))
 		r.Planner.Target.NoLeaderMigration = true
-		if err := r.Rollback(t.Context()); err != nil {
+		if err := migrate.Backward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		w.finished(t, before)

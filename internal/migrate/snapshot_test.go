@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -91,14 +92,14 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 		}
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", func(e report.RunEvent) {
-			report.WriteRunEvent(&shown, e)
-			if e.Type == report.Awaited && strings.Contains(e.Message, "EtcdBackup") {
+		r := w.run(t, "one", func(e migrate.Event) {
+			report.WriteRunEvent(&shown, report.NewRunEvent(e))
+			if e.Type == migrate.Awaited && strings.Contains(e.Message, "EtcdBackup") {
 				w.backUp("True", "")
 			}
 		})
-		r.Etcd, r.AuditLog = true, log
-		if err := r.Migrate(t.Context()); err != nil {
+		r.EtcdSnapshot, r.AuditLog = true, log
+		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		var same int
@@ -133,14 +134,14 @@ func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 			w.tried("3", "3", refusedPull)
 		}
 		shown := false
-		r := w.run(t, "one", func(e report.RunEvent) {
-			if e.Type == report.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 3 tries of its plan failed") && strings.Contains(e.Message, "no space left on device") {
+		r := w.run(t, "one", func(e migrate.Event) {
+			if e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 3 tries of its plan failed") && strings.Contains(e.Message, "no space left on device") {
 				shown = true
 				phase("Failed")
 			}
 		})
-		r.Etcd = true
-		if err := r.Migrate(t.Context()); exitcode.Of(err) != exitcode.Failed || !shown || !strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") || strings.Contains(fmt.Sprint(err), "Sommer") {
+		r.EtcdSnapshot = true
+		if err := migrate.Forward(t.Context(), r); exitcode.Of(err) != exitcode.Failed || !shown || !strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") || strings.Contains(fmt.Sprint(err), "Sommer") {
 			t.Errorf("shown %v: %v", shown, err)
 		}
 	})
@@ -150,9 +151,9 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := backedUp(t)
 		before := w.Spec(t)
-		r := w.run(t, "one", func(report.RunEvent) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
-		r.Etcd = true
-		err := r.Migrate(t.Context())
+		r := w.run(t, "one", func(migrate.Event) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
+		r.EtcdSnapshot = true
+		err := migrate.Forward(t.Context(), r)
 		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Failed || !strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") || strings.Contains(said, worldKey) {
 			t.Error(said)
 		}
@@ -166,9 +167,9 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 func TestAnRKEClusterWithoutABackupConfigurationIsRefusedBeforeTheFirstWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
-		r := w.run(t, "one", said(t))
-		r.Etcd = true
-		err := r.Migrate(t.Context())
+		r := w.run(t, "one", logged(t))
+		r.EtcdSnapshot = true
+		err := migrate.Forward(t.Context(), r)
 		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Refused || !strings.Contains(said, "etcd-snapshot-impossible") || !strings.Contains(said, "run without --etcd-snapshot") || len(w.Writes()) > 0 {
 			t.Errorf("%v %s", w.Writes(), said)
 		}

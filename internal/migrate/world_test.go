@@ -11,7 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
@@ -27,7 +26,7 @@ func rke1World(t *testing.T) *world { return &world{migratetest.NewRKE1(t)} }
 const patience = 30 * time.Second
 
 // run is a run over the cluster, as the command line makes it.
-func (w *world) run(t *testing.T, agent string, say func(report.RunEvent)) *migrate.Run {
+func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate.Options {
 	t.Helper()
 	server, err := rancher.Open(rancher.Source{URL: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, Patience: patience, Dial: memnet.Dial})
 	if err != nil {
@@ -37,8 +36,8 @@ func (w *world) run(t *testing.T, agent string, say func(report.RunEvent)) *migr
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &migrate.Run{
+	return migrate.Options{
 		Server: server, Object: objects[0], Planner: route.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal}},
-		Timeout: 10 * time.Minute, Pause: 2 * time.Second, Who: migrate.Who{User: "tester", Host: agent}, Say: say, Again: "again", Back: "back",
+		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
 	}
 }

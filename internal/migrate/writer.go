@@ -14,7 +14,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -42,41 +41,53 @@ type write struct {
 // to end: an answer that nobody waits for tells nothing.
 const grace = 20 * time.Second
 
+// writer makes the writes of a run.
+type writer struct {
+	cluster  *cluster
+	progress *progress
+	events   *events
+	user     User
+	verb     string
+	lock     *lock  // nil before the run holds it
+	audit    *audit // nil before the run holds the lock
+	mute     bool   // Events cannot be written
+}
+
 // write makes a change: under the lock, and with its intent in the audit log before.
-func (r *Run) write(ctx context.Context, w write) error {
+func (w *writer) write(ctx context.Context, c write) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := r.lock.confirm(ctx); err != nil {
+	if err := w.lock.confirm(ctx); err != nil {
 		return err
 	}
 	e := newEntry(Entry{
-		ID: uuid.NewString(), Run: r.lock.identity, Who: r.Who, Cluster: r.ref(), Verb: r.verb, Stage: r.stage,
-		Act: w.act, Object: w.object, Digest: w.digest, Phase: intent,
+		ID: uuid.NewString(), Run: w.lock.identity, Who: w.user, Cluster: w.cluster.ref(), Verb: w.verb, Stage: w.progress.stage,
+		Act: c.act, Object: c.object, Digest: c.digest, Phase: intent,
 	})
-	if err := r.audit.add(e); err != nil {
+	if err := w.audit.add(e); err != nil {
 		return err
 	}
 	own, end := lasting(ctx)
 	defer end()
-	err := w.do(own)
-	r.made = r.made || err == nil || outcome(err) == resultUnknown
+	err := c.do(own)
+	w.progress.wrote = w.progress.wrote || err == nil || outcome(err) == resultUnknown
 	e.Result = outcome(err)
 	if err != nil {
 		e.Error = redact.Text(err.Error())
 	}
 	if err == nil {
-		r.say(report.RunEvent{Type: report.Written, Message: w.act + " " + w.object.String()})
+		w.events.emit(Event{Type: Written, Message: c.act + " " + c.object.String()})
 	}
-	return errors.Join(err, r.conclude(own, e))
+	return errors.Join(err, w.conclude(own, e))
 }
 
 // conclude writes the result of an act, into the log and as an Event.
-func (r *Run) conclude(ctx context.Context, e Entry) error {
+func (w *writer) conclude(ctx context.Context, e Entry) error {
 	e = newEntry(e)
 	e.Phase = result
-	err := r.audit.add(e)
-	r.event(ctx, e)
+	err := w.audit.add(e)
+	w.event(ctx, e)
 	return err
 }
 
@@ -113,18 +124,3 @@ func sum(text []byte) string {
 	s := sha256.Sum256(text)
 	return hex.EncodeToString(s[:])
 }
-
-// ref names the cluster's object.
-func (r *Run) ref() Ref {
-	return Ref{Server: local, Kind: r.kind(), Namespace: r.Object.Namespace, Name: r.Object.Name, UID: r.Object.UID}
-}
-
-func (r *Run) kind() string {
-	if r.Object.Distro == rancher.RKE1 {
-		return "Cluster.management.cattle.io"
-	}
-	return "Cluster.provisioning.cattle.io"
-}
-
-// local is what the audit log calls Rancher's own cluster.
-const local = "local"

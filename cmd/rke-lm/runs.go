@@ -30,17 +30,17 @@ import (
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
-// conductOptions are the flags of the verbs that run stages on a live cluster.
-type conductOptions struct {
+// runOptions are the flags of the verbs that run stages on a live cluster.
+type runOptions struct {
 	*options
-	run migrate.Run
+	run migrate.Options
 	yes bool
 }
 
 // lookAgain lies between two looks at what is waited for.
 const lookAgain = 2 * time.Second
 
-func (c *conductOptions) flags(cmd *cobra.Command) {
+func (c *runOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.connection.flags(cmd)
 	c.clusterFlag(f)
@@ -54,7 +54,7 @@ func (c *conductOptions) flags(cmd *cobra.Command) {
 }
 
 // check refuses choices that mean nothing, before anything is looked at.
-func (c *conductOptions) check() error {
+func (c *runOptions) check() error {
 	if err := checkOneOf("output", c.output, "text", "json"); err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func width(of any) int {
 	return columns
 }
 
-// conduct finds the cluster and runs.
-func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work func(*migrate.Run, context.Context) error) error {
+// start finds the cluster and runs.
+func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(context.Context, migrate.Options) error) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -111,23 +111,23 @@ func (c *conductOptions) conduct(ctx context.Context, cmd *cobra.Command, work f
 		return err
 	}
 	r.Planner.Target = target
-	r.Accept, r.Pause, r.Who = target.Accept, lookAgain, who()
-	ctx, unheard := context.WithCancelCause(ctx)
-	defer unheard(nil)
-	r.Say = c.heard(c.sayer(), unheard)
+	r.Accept, r.Interval, r.User = target.Accept, lookAgain, currentUser()
+	ctx, closed := context.WithCancelCause(ctx)
+	defer closed(nil)
+	r.OnEvent = c.untilClosed(c.printer(), closed)
 	if !c.yes {
 		r.Confirm = c.ask
 	}
-	r.Again, r.Back = commandLine(cmd, cmd.Name()), commandLine(cmd, "rollback", "until", "etcd-snapshot")
+	r.Continue, r.Revert = commandLine(cmd, cmd.Name()), commandLine(cmd, "rollback", "until", "etcd-snapshot")
 	if cmd.Name() == "rollback" {
-		r.Back = commandLine(cmd, "migrate", "to", "canonical")
+		r.Revert = commandLine(cmd, "migrate", "to", "canonical")
 	}
-	return work(r, ctx)
+	return work(ctx, *r)
 }
 
 // distroOf finds the distro of an object. Manifests lie on machines, where no server
 // reaches them.
-func (c *conductOptions) distroOf(o rancher.Object) (transform.Distro, error) {
+func (c *runOptions) distroOf(o rancher.Object) (transform.Distro, error) {
 	f, err := c.open(o.Chunk())
 	switch {
 	case err != nil:
@@ -140,47 +140,47 @@ func (c *conductOptions) distroOf(o rancher.Object) (transform.Distro, error) {
 	return f.distro, nil
 }
 
-func who() migrate.Who {
-	w := migrate.Who{User: "unknown", Host: "unknown"}
+func currentUser() migrate.User {
+	by := migrate.User{Name: "unknown", Host: "unknown"}
 	if u, err := user.Current(); err == nil {
-		w.User = u.Username
+		by.Name = u.Username
 	}
 	if h, err := os.Hostname(); err == nil {
-		w.Host = h
+		by.Host = h
 	}
-	return w
+	return by
 }
 
-// sayer shows events in the format that was asked for.
-func (c *conductOptions) sayer() func(outputs.RunEvent) {
+// printer prints events in the format that was asked for.
+func (c *runOptions) printer() func(migrate.Event) {
 	if c.output == "json" {
-		return func(e outputs.RunEvent) { outputs.WriteRunEvent(c.out, e) } // c.out keeps its errors
+		return func(e migrate.Event) { outputs.WriteRunEvent(c.out, outputs.NewRunEvent(e)) } // c.out keeps its errors
 	}
 	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(underneath(c.err))}
-	return text.Write
+	return func(e migrate.Event) { text.Write(outputs.NewRunEvent(e)) }
 }
 
-// errUnheard ends a run whose output nobody takes any more.
-var errUnheard = errors.New("standard output is closed, and nobody hears the run any more")
+// errClosed ends a run whose output is closed.
+var errClosed = errors.New("standard output is closed, and nobody hears the run any more")
 
 // brokenPipes takes the signals that would end the process in place of an error.
 var brokenPipes = make(chan os.Signal, 1)
 
-// heard ends a run that nobody hears any more, as an interrupt does. The signal that
-// comes with it would end the process in the middle, with nodes cordoned, unless
-// somebody takes it; a helm that is started does not inherit that.
-func (c *conductOptions) heard(say func(outputs.RunEvent), end context.CancelCauseFunc) func(outputs.RunEvent) {
+// untilClosed ends a run once its output is closed, as an interrupt does. The signal
+// that comes with it would end the process in the middle, with nodes cordoned, unless
+// the process takes it; a helm that is started does not inherit that.
+func (c *runOptions) untilClosed(print func(migrate.Event), end context.CancelCauseFunc) func(migrate.Event) {
 	signal.Notify(brokenPipes, syscall.SIGPIPE)
-	return func(e outputs.RunEvent) {
-		say(e)
-		if c.unheard() {
-			end(errUnheard)
+	return func(e migrate.Event) {
+		print(e)
+		if c.closed() {
+			end(errClosed)
 		}
 	}
 }
 
 // ask asks on the terminal. Whoever ends the run need not answer.
-func (c *conductOptions) ask(ctx context.Context, stage string) (bool, error) {
+func (c *runOptions) ask(ctx context.Context, stage string) (bool, error) {
 	fmt.Fprintf(c.err, "\nGo on with %s? [y/N] ", stage)
 	answer := make(chan string, 1)
 	go func() {
