@@ -15,11 +15,14 @@ import (
 // runbook is that of a plan, with the names of files that a plan folder has.
 func runbook(t *testing.T, target transform.Target, change func(*Runbook)) string {
 	t.Helper()
-	r := Runbook{Plan: planned(t, target), Folder: "plans/wharf", File: "clusters/wharf.yaml", Start: "00-start.yaml"}
+	r := Runbook{Plan: planned(t, target), Folder: "plans/wharf", Files: []string{"clusters/wharf.yaml"}, Start: []string{"00-start.yaml"}}
+	was := r.Start[0]
 	for i, s := range r.Plan.Steps {
 		at := RunbookStage{Number: fmt.Sprintf("%02d", i+1)}
 		if s.Changes() {
-			at.Diff, at.Document = at.Number+".diff", at.Number+".yaml"
+			at.Diff = at.Number + ".diff"
+			at.Documents = []RunbookDocument{{Revision: s.Documents[0], Name: at.Number + ".yaml", Was: was, In: "clusters/wharf.yaml:1"}}
+			was = at.Number + ".yaml"
 		}
 		r.Stages = append(r.Stages, at)
 	}
@@ -40,9 +43,9 @@ func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
 }
 
 func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].Patch, r.Stages[0].UndoPatch = "01.patch.json", "01.undo.json" }),
+	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].Documents[0].Patch, r.Stages[0].Documents[0].UndoPatch = "01.patch.json", "01.undo.json" }),
 		"Do not use kubectl replace or kubectl apply", "plans/wharf/01.patch.json", "The patch first tests the values that it changes", "Then patch the object:", "plans/wharf/01.undo.json")
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].NoPatch = "it has no uid" }),
+	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].Documents[0].NoPatch = "it has no uid" }),
 		"There is no patch for kubectl: it has no uid.")
 }
 
@@ -55,5 +58,5 @@ func TestARunbookOfALiveClusterNamesItInEveryCommand(t *testing.T) {
 }
 
 func TestARunbookOfAStreamReadsAndWritesStreams(t *testing.T) {
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.File = "-" }), "--stage grant-migration-lease - < cluster.yaml > changed.yaml")
+	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Files = []string{"-"} }), "--stage grant-migration-lease - < cluster.yaml > changed.yaml")
 }
