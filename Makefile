@@ -13,7 +13,7 @@ SIZE_LIMIT_MB ?= 40
 SOAK_PARALLEL ?= 6
 
 BIN := bin/rke-lm
-GOLDENS := cmd/rke-lm/testdata
+GOLDENS := testdata cmd/rke-lm/testdata
 
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.

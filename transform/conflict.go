@@ -16,7 +16,7 @@ type Conflict struct{ At *yamledit.Error }
 func (e *Conflict) Error() string { return e.At.Error() }
 
 // ExitCode is that of a refusal.
-func (e *Conflict) ExitCode() int { return exitcode.Refused }
+func (e *Conflict) ExitCode() exitcode.Code { return exitcode.Refused }
 
 // Unwrap gives access to the place; so ask for a Conflict before asking for a
 // yamledit.Error.

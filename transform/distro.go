@@ -50,6 +50,8 @@ type Distro struct {
 	Span Span
 	// Rules are the static rules.
 	Rules []Rule
+	// Live is for clusters that are read from an API server.
+	Live Live
 }
 
 // Wants is the quick look at a document's text.
@@ -129,9 +131,6 @@ type MachineClass struct {
 	Labels   map[string]string
 	Settings []Setting // by key
 	Dropped  []Dropped // by key
-	// Holds reports whether a machine with some labels is of the class; nil where
-	// machines have none.
-	Holds func(labels map[string]string) bool
 }
 
 // Setting is one argument that machines get.

@@ -24,7 +24,7 @@ func (f *Fault) Error() string {
 }
 
 // ExitCode is that of a document that cannot be worked on.
-func (f *Fault) ExitCode() int { return exitcode.Input }
+func (f *Fault) ExitCode() exitcode.Code { return exitcode.Input }
 
 // Guard calls work for one document, and returns a panic in it as a *Fault, so that
 // it does not end the work on other documents, nor leave a lock behind.

@@ -42,7 +42,7 @@ type ManualFirst struct {
 func (e *ManualFirst) Error() string { return e.At.Error() }
 
 // ExitCode is that of a stage that is left to do.
-func (e *ManualFirst) ExitCode() int { return exitcode.Found }
+func (e *ManualFirst) ExitCode() exitcode.Code { return exitcode.Found }
 
 // Unwrap gives access to the place.
 func (e *ManualFirst) Unwrap() error { return e.At }

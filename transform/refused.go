@@ -23,7 +23,7 @@ func (e *Refused) Error() string { return e.At.Error() }
 
 // ExitCode is that of a refusal for a cluster that is not to be migrated, and that of
 // an input for a document that cannot be edited.
-func (e *Refused) ExitCode() int {
+func (e *Refused) ExitCode() exitcode.Code {
 	if e.Rule == RuleNotMigratable {
 		return exitcode.Refused
 	}

@@ -114,7 +114,7 @@ func managingRKE1(t *testing.T) (*ranchertest.Server, *apitest.Server, []string)
 	downstream := apitest.Start(t)
 	downstream.Fill(5)
 	docked(downstream)
-	r.Do(func() { r.Downstream[engineID] = downstream })
+	r.Do(func() { r.Downstream[curlewID] = downstream })
 	return r, downstream, flags
 }
 
@@ -132,22 +132,22 @@ func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 		engine := func(o map[string]any) map[string]any {
 			return o["spec"].(map[string]any)["rancherKubernetesEngineConfig"].(map[string]any)
 		}
-		at := append([]string{"--cluster", engineID}, flags...)
-		r.Edit(enginePath, func(o map[string]any) { delete(o, "status") })
+		at := append([]string{"--cluster", curlewID}, flags...)
+		r.Edit(curlewPath, func(o map[string]any) { delete(o, "status") })
 		if o, out := following(t, 3*time.Second, 0, func() {}, at...); o.Seconds["unknown"] != 3 {
 			t.Errorf("nothing was applied yet: %+v\n%s", o, out.stderr)
 		}
-		r.Edit(enginePath, func(o map[string]any) {
+		r.Edit(curlewPath, func(o map[string]any) {
 			engine(o)["services"] = map[string]any{"kubeController": map[string]any{"extraArgs": map[string]any{"enable-leader-migration": "true"}}}
 			applied(o)
 		})
 		o, out := following(t, 40*time.Second, 10*time.Second, func() {
-			r.Edit(enginePath, func(o map[string]any) {
+			r.Edit(curlewPath, func(o map[string]any) {
 				engine(o)["cloudProvider"] = map[string]any{"name": "external-aws"}
 				engine(o)["services"] = map[string]any{"kubeController": map[string]any{}}
 			})
 			kube.Pause(context.Background(), 10*time.Second)
-			r.Edit(enginePath, applied)
+			r.Edit(curlewPath, applied)
 			downstream.Do(func() { downstream.Renews["cloud-provider-extraction-migration"] = false })
 		}, at...)
 		var from []string
@@ -166,8 +166,8 @@ func TestArgumentsThatCannotBeReadAnyMoreAreUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, _, flags := managingRKE1(t)
-		r.Edit(enginePath, func(o map[string]any) { o["status"] = map[string]any{"appliedSpec": o["spec"]} })
-		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(enginePath) }, append([]string{"--cluster", engineID}, flags...)...)
+		r.Edit(curlewPath, func(o map[string]any) { o["status"] = map[string]any{"appliedSpec": o["spec"]} })
+		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(curlewPath) }, append([]string{"--cluster", curlewID}, flags...)...)
 		if o.Seconds["0"] > 0 || o.Seconds["1"] > 13 || out.code == exitcode.Done {
 			t.Errorf("exit %d, %+v\n%s", out.code, o, out.stderr)
 		}

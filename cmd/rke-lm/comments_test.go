@@ -6,8 +6,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,21 +18,13 @@ import (
 // input that takes one, in manifests inside of strings too. Every stage and every
 // undo has to keep all of them.
 func TestNoStageAndNoUndoLosesAComment(t *testing.T) {
-	files, err := filepath.Glob("testdata/golden/*/input.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no golden inputs", err)
-	}
-	for _, file := range files {
-		if strings.Contains(file, "rule-") {
+	for _, file := range goldenFiles(t) {
+		if file.Input() != "input.yaml" || strings.HasPrefix(file.Name, "rule-") {
 			continue // one rule in a file that is like all others
 		}
-		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+		t.Run(file.Name, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range yamledit.Split(file, text) {
+			for _, c := range chunksOf(file) {
 				commented := c
 				commented.Bytes = withComments(c)
 				for _, target := range commentedWays {

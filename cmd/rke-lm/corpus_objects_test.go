@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -29,21 +27,13 @@ import (
 // Rancher that writes it through its Go types, and whose webhook writes it too, through
 // all stages and back.
 func TestCorpusObjectsThroughRanchersTypes(t *testing.T) {
-	files, err := filepath.Glob("testdata/golden/*/input.*")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no golden inputs", err)
-	}
 	total := map[string]*objectCount{rke1.Name: {}, rke2.Name: {}}
 	var mu sync.Mutex
 	t.Run("each", func(t *testing.T) {
-		for i, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+		for i, file := range goldenFiles(t) {
+			t.Run(file.Name, func(t *testing.T) {
 				t.Parallel()
-				for _, c := range yamledit.Split(file, text) {
+				for _, c := range chunksOf(file) {
 					s := objectSweep{t: t, webhook: ranchertest.NewWebhook(uint64(i))}
 					if d := s.document(c); total[d] != nil {
 						mu.Lock()

@@ -4,13 +4,13 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -57,7 +57,7 @@ func TestEveryGoldenClusterHasOneDistro(t *testing.T) {
 func openGolden(t *testing.T, d transform.Distro, folder string, target transform.Target) transform.Cluster {
 	t.Helper()
 	for _, f := range goldenChunks(t) {
-		if !strings.Contains(f.File, "/"+folder+"/") {
+		if filepath.Dir(f.File) != folder {
 			continue
 		}
 		doc, err := transform.Parse(f)
@@ -85,17 +85,9 @@ func stageNames(c transform.Cluster) []string {
 // goldenChunks returns the documents of all golden inputs.
 func goldenChunks(t *testing.T) []yamledit.Chunk {
 	t.Helper()
-	files, err := filepath.Glob("testdata/golden/*/input.*")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no golden inputs", err)
-	}
 	var chunks []yamledit.Chunk
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		chunks = append(chunks, yamledit.Split(file, text)...)
+	for _, c := range goldenFiles(t) {
+		chunks = append(chunks, chunksOf(c)...)
 	}
 	return chunks
 }
@@ -111,4 +103,15 @@ func TestADistroHasAllOfItsFields(t *testing.T) {
 			}
 		}
 	}
+}
+
+// goldenFiles returns the golden cases whose input is a file, and no dump.
+func goldenFiles(t *testing.T) []golden.Case {
+	t.Helper()
+	return slices.DeleteFunc(golden.Inputs(t), isLive)
+}
+
+// chunksOf returns the documents of a golden input, which say of which case they are.
+func chunksOf(c golden.Case) []yamledit.Chunk {
+	return yamledit.Split(filepath.Join(c.Name, c.Input()), []byte(c.Text()))
 }

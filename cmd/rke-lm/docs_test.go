@@ -132,7 +132,7 @@ func refusalRows() string {
 
 func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
 	for _, r := range documentedRefusals {
-		got := runHere(t, "", "plan", "-o", "json", filepath.Join("testdata/golden", r.golden, "input.yaml"))
+		got := runHere(t, "", "plan", "-o", "json", inputOf(t, r.golden))
 		var plans outputs.Plans
 		if err := json.Unmarshal([]byte(got.stdout), &plans); err != nil {
 			t.Fatal(err)

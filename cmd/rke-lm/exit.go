@@ -29,7 +29,7 @@ func (f *failure) Error() string {
 func (f *failure) Unwrap() error { return f.err }
 
 // ExitCode is the one that it asks for.
-func (f *failure) ExitCode() int { return f.code }
+func (f *failure) ExitCode() exitcode.Code { return exitcode.Code(f.code) }
 
 // withCode lets a run end with a code after its errors were printed.
 func withCode(code int) error {

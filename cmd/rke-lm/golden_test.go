@@ -8,7 +8,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,11 +16,12 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
+	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files and remove stale ones")
+var update = flag.Bool("update", false, "rewrite what the golden cases expect")
 
 // ran is what one command line did.
 type ran struct {
@@ -36,36 +37,35 @@ func runHere(t *testing.T, stdin string, args ...string) ran {
 	return ran{out.String(), err.String(), code}
 }
 
-// TestGolden runs every verb on every folder of testdata/golden. A folder holds
-// an input, perhaps a file flags with more arguments for every command, perhaps a
-// kustomization.yaml that takes the input over, and all else in it is expected output. Folders rule-ID and rule-ID-not show one rule;
-// in those of live clusters the input is a dump.
+// TestGolden runs every verb on every case of testdata/golden. Cases rule-ID and
+// rule-ID-not show one rule; in those of live clusters the input is a dump.
 func TestGolden(t *testing.T) {
-	root, err := filepath.Abs("testdata/golden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	folders, err := os.ReadDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range folders {
-		t.Run(f.Name(), func(t *testing.T) {
-			folder := filepath.Join(root, f.Name())
-			t.Chdir(folder)
-			compare(t, folder, outputsOf(t, folder))
+	var ran []golden.Case
+	for _, c := range golden.Inputs(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Chdir(c.LayOut(t))
+			outputs := outputsOf(t, c)
+			if *update {
+				maps.Copy(outputs, c.Files)
+				ran = append(ran, golden.Case{Name: c.Name, Files: outputs})
+				return
+			}
+			compare(t, golden.Read(t, c.Name).Outputs(), outputs)
 		})
+	}
+	if *update {
+		golden.Write(t, ran)
 	}
 }
 
-// outputsOf returns the expected files of a case by name.
-func outputsOf(t *testing.T, folder string) map[string]string {
-	if isLive(folder) {
-		return liveOutputs(t, folder)
+// outputsOf returns what the verbs print of a case, by the names of the files.
+func outputsOf(t *testing.T, c golden.Case) map[string]string {
+	if isLive(c) {
+		return liveOutputs(t, c)
 	}
-	input, flags := caseOf(t, folder)
+	input, flags := c.Input(), c.Flags()
 	var known []string // what is done by hand
-	if !strings.HasPrefix(filepath.Base(folder), "rke2-") {
+	if !strings.HasPrefix(c.Name, "rke2-") {
 		known = []string{"--by-hand", transform.InstallCCM, "--by-hand", transform.SwitchToExternal}
 	}
 	files := map[string]string{}
@@ -78,7 +78,7 @@ func outputsOf(t *testing.T, folder string) map[string]string {
 		}
 		fmt.Fprintf(&transcript, "$ rke-lm %s\n%s[exit %d]\n", strings.Join(args, " "), r.stderr, r.code)
 	}
-	if rule, isRule := ruleOf(t, folder); isRule {
+	if rule, isRule := ruleOf(t, c); isRule {
 		record("lint.txt", "lint")
 		record("lint.json", "lint", "-o", "json")
 		if rule.Fixable {
@@ -91,7 +91,7 @@ func outputsOf(t *testing.T, folder string) map[string]string {
 	record("plan.txt", "plan")
 	record("plan.json", "plan", "-o", "json")
 	record("explain.txt", "explain")
-	if !strings.HasPrefix(filepath.Base(folder), "refused-") {
+	if !strings.HasPrefix(c.Name, "refused-") {
 		for i, stage := range transform.StageNames() {
 			if !slices.Contains(transform.EditStageNames(), stage) {
 				continue
@@ -104,54 +104,20 @@ func outputsOf(t *testing.T, folder string) map[string]string {
 	return files
 }
 
-func caseOf(t *testing.T, folder string) (input string, flags []string) {
+// compare requires that the verbs print what a case expects, and nothing else.
+func compare(t *testing.T, want, got map[string]string) {
 	t.Helper()
-	pattern := "input.*"
-	if isLive(folder) {
-		pattern = "dump.yaml"
-	}
-	found, err := filepath.Glob(filepath.Join(folder, pattern))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("a case has one %s, not %v %v", pattern, found, err)
-	}
-	if b, err := os.ReadFile(filepath.Join(folder, "flags")); err == nil {
-		flags = strings.Fields(string(b))
-	}
-	return filepath.Base(found[0]), flags
-}
-
-// compare requires that a folder holds exactly these files, or makes it so.
-func compare(t *testing.T, folder string, files map[string]string) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if _, expected := files[e.Name()]; expected || e.Name() == "flags" || e.Name() == "kustomization.yaml" || e.Name() == "dump.yaml" || strings.HasPrefix(e.Name(), "input.") {
-			continue
-		}
-		if !*update {
-			t.Errorf("%s is stale; run: make golden", e.Name())
-		} else if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
-			t.Fatal(err)
+	both := map[string]bool{}
+	for _, files := range []map[string]string{want, got} {
+		for name := range files {
+			both[name] = true
 		}
 	}
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		path := filepath.Join(folder, name)
-		if *update {
-			if err := os.WriteFile(path, []byte(files[name]), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil || string(want) != files[name] {
-			t.Errorf("%s differs; if this is right, run: make golden\n%s", name, udiff.Unified("want/"+name, "got/"+name, string(want), files[name]))
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		if _, printed := got[name]; !printed {
+			t.Errorf("%s is stale; run: make golden", name)
+		} else if want[name] != got[name] {
+			t.Errorf("%s differs; if this is right, run: make golden\n%s", name, udiff.Unified("want/"+name, "got/"+name, want[name], got[name]))
 		}
 	}
 }

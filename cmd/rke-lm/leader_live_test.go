@@ -128,33 +128,3 @@ func TestStatusFollowsTheLeadersOfAllClustersAtOnce(t *testing.T) {
 		}
 	})
 }
-
-// gone ends the leader of the last stage but one; another one leads after the gap.
-func (w *world) gone(leader string) {
-	if w.holder("cloud-controller-manager") != leader || w.led.Load() {
-		return
-	}
-	w.api.Do(func() { delete(w.api.Renews, "cloud-controller-manager") })
-	w.leaves.Do(func() {
-		time.AfterFunc(w.gap, func() {
-			w.hold("cloud-controller-manager", apitest.NodeName(2)+"_e90b")
-			w.led.Store(true)
-		})
-	})
-}
-
-// The last edit ends the process that led, and the run waits for the next one.
-func TestTheLastStageIsDoneWhenSomebodyLeads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		want := undisturbed(t)
-		w.gap = 17 * time.Second
-		if err := w.run(t, "one", nil).Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if !w.led.Load() {
-			t.Error("the run ended while nobody led")
-		}
-		w.finished(t, want)
-	})
-}

@@ -8,21 +8,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/golden"
 )
 
 // TestAListIsPlannedAndAppliedItemByItem takes the clusters of a list there and back
 // with saved plans. The plan of one does not depend on its neighbour.
 func TestAListIsPlannedAndAppliedItemByItem(t *testing.T) {
-	for _, golden := range []string{"rke2-list-of-clusters/input.yaml", "rke1-list-in-json/input.json"} {
-		before, err := os.ReadFile(filepath.Join("testdata", "golden", golden))
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := t.TempDir()
-		file, plans := filepath.Join(dir, filepath.Base(golden)), filepath.Join(dir, "plans")
-		if err := os.WriteFile(file, before, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range []string{"rke2-list-of-clusters", "rke1-list-in-json"} {
+		c := golden.Input(t, name)
+		file, plans := filepath.Join(c.LayOut(t), c.Input()), filepath.Join(t.TempDir(), "plans")
 		content := func() string {
 			t.Helper()
 			text, err := os.ReadFile(file)
@@ -40,20 +35,20 @@ func TestAListIsPlannedAndAppliedItemByItem(t *testing.T) {
 		ok("plan", "--end-state", "external", "--out", plans, file)
 		ok("apply", "--plan", plans, "--stage", "enable-leader-migration", "--through", file)
 		if got := content(); strings.Count(got, "enable-leader-migration") < 2 {
-			t.Errorf("%s: not all items were changed\n%s", golden, got)
+			t.Errorf("%s: not all items were changed\n%s", name, got)
 		}
 		ok("apply", "--plan", plans, "--undo", "enable-leader-migration", file)
 		ok("apply", "--plan", plans, "--undo", "grant-migration-lease", file)
-		if got := content(); got != string(before) {
-			t.Errorf("%s: not the same bytes:\n%s", golden, got)
+		if got := content(); got != c.Text() {
+			t.Errorf("%s: not the same bytes:\n%s", name, got)
 		}
 		staged, err := filepath.Glob(filepath.Join(plans, "*", "*", "*enable-leader-migration.*"))
 		if more, _ := filepath.Glob(filepath.Join(plans, "*", "*enable-leader-migration.*")); err != nil || len(staged)+len(more) < 4 {
-			t.Errorf("%s: files of stages: %v %v", golden, staged, more)
+			t.Errorf("%s: files of stages: %v %v", name, staged, more)
 		}
-		for _, name := range staged {
-			if text, err := os.ReadFile(name); err != nil || strings.HasSuffix(name, "aml") && !strings.HasPrefix(string(text), "apiVersion:") {
-				t.Errorf("%s is no file of its own: %v", name, err)
+		for _, document := range staged {
+			if text, err := os.ReadFile(document); err != nil || strings.HasSuffix(document, "aml") && !strings.HasPrefix(string(text), "apiVersion:") {
+				t.Errorf("%s is no file of its own: %v", document, err)
 			}
 		}
 	}

@@ -6,12 +6,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/golden"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -19,14 +19,13 @@ import (
 )
 
 // isLive reports whether a golden case is the dump of a live cluster.
-func isLive(folder string) bool { return strings.HasPrefix(filepath.Base(folder), "live-") }
+func isLive(c golden.Case) bool { return strings.HasPrefix(c.Name, "live-") }
 
-func liveOutputs(t *testing.T, folder string) map[string]string {
-	input, flags := caseOf(t, folder)
+func liveOutputs(t *testing.T, c golden.Case) map[string]string {
 	files := map[string]string{}
 	var transcript strings.Builder
 	for file, more := range map[string][]string{"verify.txt": nil, "verify.json": {"-o", "json"}} {
-		args := slices.Concat([]string{"verify", "--from", input}, more, flags)
+		args := slices.Concat([]string{"verify", "--from", c.Input()}, more, c.Flags())
 		r := runHere(t, "", args...)
 		files[file] = r.stdout
 		if more == nil {
@@ -38,10 +37,10 @@ func liveOutputs(t *testing.T, folder string) map[string]string {
 }
 
 // verified returns what verify says about a dump.
-func verified(t *testing.T, folder string) outputs.Verification {
+func verified(t *testing.T, name string) outputs.Verification {
 	t.Helper()
-	input, flags := caseOf(t, folder)
-	r := runHere(t, "", slices.Concat([]string{"verify", "-o", "json", "--from", filepath.Join(folder, input)}, flags)...)
+	c := golden.Input(t, name)
+	r := runHere(t, "", slices.Concat([]string{"verify", "-o", "json", "--from", filepath.Join(c.LayOut(t), c.Input())}, c.Flags())...)
 	var v outputs.Verification
 	if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
 		t.Fatalf("%v\n%s", err, r.stderr)
@@ -61,8 +60,7 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 	}
 	for _, r := range verify.Rules() {
 		t.Run(r.ID, func(t *testing.T) {
-			folder := filepath.Join("testdata", "golden", "live-"+r.ID)
-			found := verified(t, folder).Findings
+			found := verified(t, "live-"+r.ID).Findings
 			if !slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID && f.Severity == r.Severity }) {
 				t.Errorf("not found in the case that shows it: %+v", found)
 			}
@@ -71,7 +69,7 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 					t.Errorf("%+v", f)
 				}
 			}
-			if v := verified(t, folder+"-not"); !v.OK || len(v.Findings) > 0 {
+			if v := verified(t, "live-"+r.ID+"-not"); !v.OK || len(v.Findings) > 0 {
 				t.Errorf("found in the case that nearly shows it: %+v", v.Findings)
 			}
 		})
@@ -79,24 +77,21 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 }
 
 func TestLiveCasesSayWhatTheyShow(t *testing.T) {
-	dumps, err := filepath.Glob("testdata/golden/live-*/dump.yaml")
-	if err != nil || len(dumps) < 2*len(verify.Rules()) {
-		t.Errorf("%d cases for %d rules, %v", len(dumps), len(verify.Rules()), err)
+	cases := golden.Inputs(t, "live-")
+	if len(cases) < 2*len(verify.Rules()) {
+		t.Errorf("%d cases for %d rules", len(cases), len(verify.Rules()))
 	}
-	for _, dump := range dumps {
-		if text, err := os.ReadFile(dump); err != nil || !strings.HasPrefix(string(text), "# ") {
-			t.Errorf("%s does not say what it shows: %v", dump, err)
+	for _, c := range cases {
+		if !strings.HasPrefix(c.Text(), "# ") {
+			t.Errorf("%s does not say what it shows", c.Name)
 		}
 	}
 }
 
 func TestADumpMayComeFromStandardInput(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden/live-kubectl/dump.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := runHere(t, "", "verify", "--from", "testdata/golden/live-kubectl/dump.yaml")
-	if r := runHere(t, string(text), "verify", "--from", "-"); r.code != file.code || r.stdout != file.stdout || r.stderr != file.stderr {
+	c := golden.Input(t, "live-kubectl")
+	file := runHere(t, "", "verify", "--from", filepath.Join(c.LayOut(t), c.Input()))
+	if r := runHere(t, c.Text(), "verify", "--from", "-"); r.code != file.code || r.stdout != file.stdout || r.stderr != file.stderr {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	if r := runHere(t, "{", "verify", "--from", "-"); r.code != exitcode.Input || !strings.Contains(r.stderr, "<stdin>:1: ") {

@@ -65,7 +65,7 @@ func underneath(w io.Writer) io.Writer {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	context.AfterFunc(ctx, func() {
-		time.Sleep(patienceOfUsers)
+		time.Sleep(repeatedSignal)
 		stop()
 	})
 	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
@@ -73,9 +73,9 @@ func main() {
 	os.Exit(code)
 }
 
-// patienceOfUsers is for how long a second signal counts as the first: shells and
+// repeatedSignal is for how long a second signal counts as the first: shells and
 // wrappers send some twice. Who sends one later does not want to wait for the end.
-const patienceOfUsers = time.Second
+const repeatedSignal = time.Second
 
 // endings are the signals that let a run come to its own end: an interrupt, a
 // request, a terminal that goes. One that nohup ignores stays ignored.
@@ -125,8 +125,8 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 	return n, s.err
 }
 
-// unheard reports whether nobody takes what is written to out any more.
-func (s streams) unheard() bool {
+// closed reports whether out takes no more output.
+func (s streams) closed() bool {
 	w := s.out
 	if people, is := w.(*outputs.Legible); is {
 		w = people.Under()

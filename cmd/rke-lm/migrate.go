@@ -11,7 +11,7 @@ import (
 )
 
 func newMigrate(o *options) *cobra.Command {
-	m := &conductOptions{options: o}
+	m := &runOptions{options: o}
 	c := &cobra.Command{
 		Use:   "migrate --cluster CLUSTER",
 		Short: "Take a live cluster of a Rancher through the stages, each waited for and checked",
@@ -35,11 +35,11 @@ the switch are released on every way out, or by the next run.`,
 				return err
 			}
 		}
-		return m.conduct(c.Context(), c, (*migrate.Run).Migrate)
+		return m.start(c.Context(), c, migrate.Forward)
 	}
 	m.flags(c)
 	c.Flags().StringVar(&m.run.Until, "until", "", "the last stage to do (default: all)")
-	c.Flags().BoolVar(&m.run.Etcd, "etcd-snapshot", false, "let Rancher take a snapshot of etcd before the first write and before the switch")
+	c.Flags().BoolVar(&m.run.EtcdSnapshot, "etcd-snapshot", false, "let Rancher take a snapshot of etcd before the first write and before the switch")
 	complete(c, "until", transform.StageNames())
 	return c
 }

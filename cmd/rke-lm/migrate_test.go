@@ -13,24 +13,26 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
-// command runs a verb on the world, as a person would.
-func (w *world) command(t *testing.T, words ...string) (code int, out, said string) {
+// commandOn runs a verb on a world, as a person would.
+func commandOn(t *testing.T, w *migratetest.World, words ...string) (code int, out, said string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	line := append(words, "--rancher-url", w.server.URL, "--token-file", w.rancher.TokenFile(t), "--insecure-skip-tls-verify")
+	line := append(words, "--rancher-url", w.URL, "--token-file", w.Rancher.TokenFile(t), "--insecure-skip-tls-verify")
 	code = run(t.Context(), line, streams{in: strings.NewReader(""), out: &stdout, err: &stderr, network: memnet.Dial})
 	return code, stdout.String(), stderr.String()
 }
 
 func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		code, out, said := w.command(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json", "--until", "enable-leader-migration")
+		w := migratetest.NewRKE2(t)
+		code, out, said := commandOn(t, w, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json", "--until", "enable-leader-migration")
 		if code != exitcode.Done {
 			t.Fatalf("%d %s", code, said)
 		}
@@ -43,12 +45,12 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 			}
 			types, stages = append(types, last.Type), append(stages, last.Stage)
 		}
-		for _, want := range []string{outputs.Began, outputs.Staged, outputs.Written, outputs.Checked, outputs.Finished} {
+		for _, want := range []string{migrate.Began, migrate.Staged, migrate.Written, migrate.Checked, migrate.Finished} {
 			if !slices.Contains(types, want) {
 				t.Errorf("no %s among %v", want, types)
 			}
 		}
-		if last.Type != outputs.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{transform.GrantMigrationLease, transform.EnableLeaderMigration}) {
+		if last.Type != migrate.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{transform.GrantMigrationLease, transform.EnableLeaderMigration}) {
 			t.Errorf("%+v", last)
 		}
 		if slices.Contains(stages, transform.InstallCCM) {
@@ -59,17 +61,15 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 
 func TestARunThatStopsSaysTheCommandsToGoOnAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.rancher.Edit(worldPath, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{"a": "b"} })
-		w.mu.Lock()
-		w.stuck = true
-		w.mu.Unlock()
-		code, out, said := w.command(t, "migrate", "--cluster", "fleet-default/orchard", "--end-state", "external", "--yes", "--timeout", "100ms", "--until", "enable-leader-migration", "--accept", "address-flapping")
+		w := migratetest.NewRKE2(t)
+		w.Rancher.Edit(w.Path, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{"a": "b"} })
+		w.Stick(true)
+		code, out, said := commandOn(t, w, "migrate", "--cluster", "fleet-default/orchard", "--end-state", "external", "--yes", "--timeout", "100ms", "--until", "enable-leader-migration", "--accept", "address-flapping")
 		if code != exitcode.Failed || !strings.Contains(said, "stopped at enable-leader-migration") {
 			t.Fatalf("%d %s %s", code, out, said)
 		}
 		for _, want := range []string{
-			"to go on: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --end-state=external --insecure-skip-tls-verify=true --rancher-url=" + w.server.URL,
+			"to go on: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --end-state=external --insecure-skip-tls-verify=true --rancher-url=" + w.URL,
 			" --until=enable-leader-migration --yes=true\n", "to go back: rke-lm rollback --accept=address-flapping",
 		} {
 			if !strings.Contains(said, want) {
@@ -84,7 +84,7 @@ func TestARunThatStopsSaysTheCommandsToGoOnAndBack(t *testing.T) {
 
 func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := migratetest.NewRKE2(t)
 		for _, c := range []struct {
 			words []string
 			code  int
@@ -100,7 +100,7 @@ func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--accept", "no-rule"}, exitcode.Input, "--accept no-rule: no such rule"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--no-leader-migration", "--until", "grant-migration-lease"}, exitcode.Input, "there is no stage grant-migration-lease with these choices"},
 		} {
-			if code, _, said := w.command(t, c.words...); code != c.code || !strings.Contains(said, c.want) {
+			if code, _, said := commandOn(t, w, c.words...); code != c.code || !strings.Contains(said, c.want) {
 				t.Errorf("%v: %d %s", c.words, code, said)
 			}
 		}
@@ -109,45 +109,10 @@ func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 
 func TestRulesOfLiveClustersCanBeAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		code, _, said := w.command(t, "rollback", "--yes", "--cluster", "orchard", "--end-state", "external", "--accept", "node-new")
+		w := migratetest.NewRKE2(t)
+		code, _, said := commandOn(t, w, "rollback", "--yes", "--cluster", "orchard", "--end-state", "external", "--accept", "node-new")
 		if code != exitcode.Done {
 			t.Errorf("%d %s", code, said)
 		}
-	})
-}
-
-func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		before := w.spec(t)
-		r := w.run(t, "one", said(t))
-		r.Planner.Target.NoLeaderMigration = true
-		if err := r.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		patches := 0
-		for _, at := range w.writes {
-			if strings.HasPrefix(at, "PATCH") && strings.HasSuffix(at, worldPath) {
-				patches++
-			}
-		}
-		if s := w.spec(t); patches != 1 || !strings.Contains(s, "HelmChart") || !strings.Contains(s, `"external"`) {
-			t.Errorf("%d patches, %s", patches, s)
-		}
-		r = w.run(t, "half", said(t))
-		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, transform.InstallCCM
-		if err := r.Rollback(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if s := w.spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
-			t.Errorf("the chart stays and the switch goes: %s", s)
-		}
-		r = w.run(t, "two", said(t))
-		r.Planner.Target.NoLeaderMigration = true
-		if err := r.Rollback(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		w.finished(t, before)
 	})
 }

@@ -60,7 +60,7 @@ func rolesOf(verb string) string {
 		}
 	}
 	if rows := rowsFor(verb, "", func(r rights.Row) bool { return r.When == rights.Local }); len(rows) > 0 {
-		writeBlock(&b, "On Rancher's own cluster when it is the one to look at, besides those for the cluster itself:", rolesWith(verb, "", rows))
+		writeBlock(&b, "On Rancher's own cluster if it is the one to verify, in addition to those for the cluster itself:", rolesWith(verb, "", rows))
 	}
 	return b.String()
 }

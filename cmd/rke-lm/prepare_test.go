@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/golden"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -37,10 +38,11 @@ func prepared(t *testing.T, name string, more ...string) map[string]string {
 	return commands
 }
 
+// inputOf lays a golden case out and returns its input.
 func inputOf(t *testing.T, name string) string {
 	t.Helper()
-	input, _ := caseOf(t, filepath.Join(goldens, name))
-	return filepath.Join(goldens, name, input)
+	c := golden.Input(t, name)
+	return filepath.Join(c.LayOut(t), c.Input())
 }
 
 func TestEveryDistroSaysWhatAWSNeedsBeforeTheManager(t *testing.T) {

@@ -27,7 +27,8 @@ const (
   "machineGlobalConfig":{"cloud-provider-name":"aws","agent-token":"hunter2hunter2"},
   "machinePools":[{"name":"all","quantity":1,"controlPlaneRole":true,"etcdRole":true,"workerRole":true,"machineConfigRef":{"kind":"Amazonec2Config","name":"nc-1"}}]}},
  "status":{"clusterName":"c-m-8kqlhbsd","ready":true,"observedGeneration":1}}`
-	curlewPath = "/apis/management.cattle.io/v3/clusters/c-x7k2p"
+	curlewID   = "c-x7k2p"
+	curlewPath = "/apis/management.cattle.io/v3/clusters/" + curlewID
 	curlewText = `{"apiVersion":"management.cattle.io/v3","kind":"Cluster","metadata":{"name":"c-x7k2p","uid":"u-curlew","labels":{"env":"prod"}},
  "spec":{"displayName":"curlew","rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1","cloudProvider":{"name":"aws"},"services":{"kubeController":{"extraArgs":{"v":"2"}}}}},
  "status":{"appliedSpec":{"rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1","cloudProvider":{"name":"aws"},"services":{"kubeController":{"extraArgs":{"v":"2"}}}}},

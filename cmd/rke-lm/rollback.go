@@ -11,7 +11,7 @@ import (
 )
 
 func newRollback(o *options) *cobra.Command {
-	b := &conductOptions{options: o}
+	b := &runOptions{options: o}
 	c := &cobra.Command{
 		Use:   "rollback --cluster CLUSTER",
 		Short: "Take stages of a live cluster of a Rancher back, the last one first",
@@ -34,7 +34,7 @@ provider to go back to: that is the point of no return.`,
 				return err
 			}
 		}
-		return b.conduct(c.Context(), c, (*migrate.Run).Rollback)
+		return b.start(c.Context(), c, migrate.Backward)
 	}
 	b.flags(c)
 	c.Flags().StringVar(&b.run.Planner.To, "to", "", "the stage behind which the cluster shall stand (default: before all)")

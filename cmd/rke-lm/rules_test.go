@@ -12,65 +12,63 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// goldens is where the golden cases are; tests change the folder that they run in.
-var goldens = func() string {
-	folder, err := filepath.Abs("testdata/golden")
-	if err != nil {
-		panic(err)
-	}
-	return folder
-}()
-
 // shownRule is a rule of a distro and the golden cases that show it: rule-ID and
 // rule-ID-not for the first distro that has the rule, rule-DISTRO-ID for another,
-// and wherever there is a folder of that name.
+// and wherever there is a case of that name.
 type shownRule struct {
 	transform.Rule
-	folder string
+	golden string
 }
 
 // ruleOf returns the rule that a golden case shows, if it shows one.
-func ruleOf(t *testing.T, folder string) (transform.Rule, bool) {
+func ruleOf(t *testing.T, c golden.Case) (transform.Rule, bool) {
 	t.Helper()
-	name := filepath.Base(folder)
-	if !strings.HasPrefix(name, "rule-") {
+	if !strings.HasPrefix(c.Name, "rule-") {
 		return transform.Rule{}, false
 	}
-	for _, r := range allRules() {
-		if r.folder == strings.TrimSuffix(name, "-not") {
+	for _, r := range allRules(t) {
+		if r.golden == strings.TrimSuffix(c.Name, "-not") {
 			return r.Rule, true
 		}
 	}
-	t.Fatalf("%s shows no rule of the table", folder)
+	t.Fatalf("%s shows no rule of the table", c.Name)
 	return transform.Rule{}, false
 }
 
-func allRules() []shownRule {
+func allRules(t *testing.T) []shownRule {
+	t.Helper()
+	cases := golden.Inputs(t)
 	var rules []shownRule
 	first := map[string]string{} // rule → distro
 	for _, d := range distros() {
 		for _, r := range d.Rules {
-			folder := "rule-" + r.ID
+			name := "rule-" + r.ID
 			own := "rule-" + d.Name + "-" + r.ID
-			_, err := os.Stat(filepath.Join(goldens, own))
-			if _, shared := first[r.ID]; shared || err == nil {
-				folder = own
+			_, shared := first[r.ID]
+			if shared || slices.ContainsFunc(cases, func(c golden.Case) bool { return c.Name == own }) {
+				name = own
 			}
 			first[r.ID] = d.Name
-			rules = append(rules, shownRule{r, folder})
+			rules = append(rules, shownRule{r, name})
 		}
 	}
 	return rules
 }
 
 // linted runs lint on a golden case and returns what it says about a rule.
-func linted(t *testing.T, folder, rule string, more ...string) []transform.Finding {
+func linted(t *testing.T, name, rule string) []transform.Finding {
 	t.Helper()
-	input, flags := caseOf(t, folder)
-	r := runHere(t, "", slices.Concat([]string{"lint", "-o", "json"}, more, flags, []string{filepath.Join(folder, input)})...)
+	c := golden.Input(t, name)
+	return lintedFile(t, filepath.Join(c.LayOut(t), c.Input()), rule, c.Flags()...)
+}
+
+func lintedFile(t *testing.T, file, rule string, flags ...string) []transform.Finding {
+	t.Helper()
+	r := runHere(t, "", slices.Concat([]string{"lint", "-o", "json"}, flags, []string{file})...)
 	var list []transform.Finding
 	if err := json.Unmarshal([]byte(r.stdout), &list); err != nil {
 		t.Fatalf("%v\n%s", err, r.stderr)
@@ -79,10 +77,9 @@ func linted(t *testing.T, folder, rule string, more ...string) []transform.Findi
 }
 
 func TestEveryRuleIsShown(t *testing.T) {
-	for _, r := range allRules() {
-		t.Run(r.folder, func(t *testing.T) {
-			folder := filepath.Join("testdata", "golden", r.folder)
-			list := linted(t, folder, r.ID)
+	for _, r := range allRules(t) {
+		t.Run(r.golden, func(t *testing.T) {
+			list := linted(t, r.golden, r.ID)
 			if len(list) == 0 {
 				t.Fatal("nothing is found in the case that shows it")
 			}
@@ -91,7 +88,7 @@ func TestEveryRuleIsShown(t *testing.T) {
 					t.Errorf("%+v", f)
 				}
 			}
-			if list := linted(t, folder+"-not", r.ID); len(list) > 0 {
+			if list := linted(t, r.golden+"-not", r.ID); len(list) > 0 {
 				t.Errorf("found in the case that nearly shows it: %+v", list)
 			}
 		})
@@ -99,17 +96,13 @@ func TestEveryRuleIsShown(t *testing.T) {
 }
 
 func TestCasesOfRulesSayWhatTheyShow(t *testing.T) {
-	inputs, err := filepath.Glob("testdata/golden/rule-*/input.*")
-	if err != nil || len(inputs) != 2*len(allRules()) {
-		t.Errorf("%d cases for %d rules, %v", len(inputs), len(allRules()), err)
+	cases, rules := golden.Inputs(t, "rule-"), allRules(t)
+	if len(cases) != 2*len(rules) {
+		t.Errorf("%d cases for %d rules", len(cases), len(rules))
 	}
-	for _, input := range inputs {
-		text, err := os.ReadFile(input)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if lines := strings.Count(string(text), "\n"); !strings.HasPrefix(string(text), "# ") || lines < 25 || lines > 60 {
-			t.Errorf("%s has %d lines, or does not say what it shows", input, lines)
+	for _, c := range cases {
+		if lines := strings.Count(c.Text(), "\n"); !strings.HasPrefix(c.Text(), "# ") || lines < 25 || lines > 60 {
+			t.Errorf("%s has %d lines, or does not say what it shows", c.Name, lines)
 		}
 	}
 }
@@ -117,31 +110,27 @@ func TestCasesOfRulesSayWhatTheyShow(t *testing.T) {
 // A fix leaves nothing for its rule that it could correct, and nothing for
 // itself: a second run changes nothing.
 func TestFixesHold(t *testing.T) {
-	for _, r := range allRules() {
+	for _, r := range allRules(t) {
 		if !r.Fixable {
 			continue
 		}
-		t.Run(r.folder, func(t *testing.T) {
-			folder := filepath.Join("testdata", "golden", r.folder)
+		t.Run(r.golden, func(t *testing.T) {
+			text := golden.Input(t, r.golden).Text()
 			file := filepath.Join(t.TempDir(), "input.yaml")
-			text, err := os.ReadFile(filepath.Join(folder, "input.yaml"))
-			if err != nil {
-				t.Fatal(err)
-			}
 			// The mode of a new file is also the user's mask to say.
-			if err := errors.Join(os.WriteFile(file, text, 0o600), os.Chmod(file, 0o640)); err != nil {
+			if err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chmod(file, 0o640)); err != nil {
 				t.Fatal(err)
 			}
-			before := linted(t, folder, r.ID)
+			before := linted(t, r.golden, r.ID)
 			runHere(t, "", "lint", "--fix", file)
 			once, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again := runHere(t, "", "lint", "--fix", "--stdout", file); again.stdout != string(once) || string(once) == string(text) {
+			if again := runHere(t, "", "lint", "--fix", "--stdout", file); again.stdout != string(once) || string(once) == text {
 				t.Errorf("a second run makes:\n%s", again.stdout)
 			}
-			if after := linted(t, filepath.Dir(file), r.ID); len(after) >= len(before) {
+			if after := lintedFile(t, file, r.ID); len(after) >= len(before) {
 				t.Errorf("before: %+v\nafter: %+v", before, after)
 			}
 			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {

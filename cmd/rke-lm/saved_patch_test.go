@@ -18,6 +18,7 @@ import (
 	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -162,13 +163,13 @@ func (s *server) guarded(t *testing.T, file string) int {
 // forward and back. The second kubectl replace would be refused: every document keeps
 // the resourceVersion of the first read.
 func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
-	golden := func(name string) string { return textOf(t, filepath.Join("testdata", "golden", name, "input.json")) }
+	rke2, rke1 := golden.Input(t, "rke2-api-object-served").Text(), golden.Input(t, "rke1-api-object-served").Text()
 	list := "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(printedWharf, "\n"), "\n", "\n  ") + "\nmetadata:\n  resourceVersion: \"\"\n"
 	for _, c := range []struct{ name, file, text, object, folder, namespace, resource string }{
 		{"RKE2 in YAML", "c.yaml", printedWharf, printedWharf, "fleet-default/wharf", "fleet-default", "clusters.provisioning.cattle.io/wharf"},
 		{"RKE2 in a list", "c.yaml", list, printedWharf, "fleet-default/wharf", "fleet-default", "clusters.provisioning.cattle.io/wharf"},
-		{"RKE2 in JSON", "c.json", golden("rke2-api-object-served"), golden("rke2-api-object-served"), "", "fleet-default", ""},
-		{"RKE1 in JSON", "c.json", golden("rke1-api-object-served"), golden("rke1-api-object-served"), "", "", "clusters.management.cattle.io/c-p4w9z"},
+		{"RKE2 in JSON", "c.json", rke2, rke2, "", "fleet-default", ""},
+		{"RKE1 in JSON", "c.json", rke1, rke1, "", "", "clusters.management.cattle.io/c-p4w9z"},
 		{"a Deployment", "c.yaml", printedManager, printedManager, "kube-system/kube-controller-manager", "kube-system", "deployments.apps/kube-controller-manager"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

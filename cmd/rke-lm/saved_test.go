@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -177,7 +178,7 @@ func TestTheRunbookTellsAllOfAStage(t *testing.T) {
 
 // A manager without its flag would be a second owner, so its undone manifest stays out of the cluster.
 func TestTheRunbookTakesAManagerOutBeforeItsUndo(t *testing.T) {
-	planned(t, map[string]string{"manifests/c.yaml": textOf(t, filepath.Join("testdata", "golden", "manifest-cloud-static-pod", "input.yaml"))}, "manifests/c.yaml")
+	planned(t, map[string]string{"manifests/c.yaml": golden.Input(t, "manifest-cloud-static-pod").Text()}, "manifests/c.yaml")
 	book := textOf(t, "plans/kube-system/cloud-controller-manager/runbook.md")
 	_, stage, _ := strings.Cut(book, "## 03 install-ccm")
 	_, undo, _ := strings.Cut(stage, "**Before the undo.**")

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -45,23 +43,15 @@ var nextMinor = map[string]string{
 // TestEveryStageCanBeTakenBack plans every golden input in every way, and applies
 // and undoes the plans.
 func TestEveryStageCanBeTakenBack(t *testing.T) {
-	files, err := filepath.Glob("testdata/golden/*/input.*")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no golden inputs", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, file := range goldenFiles(t) {
 		for name, target := range ways {
-			rule := strings.Contains(file, "rule-") // one rule in a file that is like all others
+			rule := strings.HasPrefix(file.Name, "rule-") // one rule in a file that is like all others
 			if name != "external" && (testing.Short() || rule && name != "flag kept, upgraded") {
 				continue
 			}
-			t.Run(filepath.Base(filepath.Dir(file))+", "+name, func(t *testing.T) {
+			t.Run(file.Name+", "+name, func(t *testing.T) {
 				t.Parallel()
-				for _, c := range yamledit.Split(file, text) {
+				for _, c := range chunksOf(file) {
 					if d, p := goldenPlan(c, target); p != nil {
 						savedPlanGoesThereAndBack(t, p)
 						undoGivesBackTheTreeOrRefuses(t, d, p)

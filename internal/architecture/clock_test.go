@@ -14,7 +14,7 @@ import (
 )
 
 // onTheMachinesTime are the tests that start processes. They wait for what these say.
-var onTheMachinesTime = []string{"cmd/rke-lm/conduct_signal_test.go"}
+var onTheMachinesTime = []string{"cmd/rke-lm/signal_test.go"}
 
 // clocks depend on how fast a machine is, unless a bubble has its own clock. Sockets
 // stop the clock of a bubble.

@@ -43,7 +43,7 @@ func (f *Failure) Error() string {
 }
 
 // ExitCode is that of a refusal only where the server took nothing by its rules.
-func (f *Failure) ExitCode() int {
+func (f *Failure) ExitCode() exitcode.Code {
 	if f.NotTaken() {
 		return exitcode.Refused
 	}
@@ -150,7 +150,7 @@ func (d *Denied) Error() string {
 }
 
 // ExitCode is that of a refusal.
-func (d *Denied) ExitCode() int { return exitcode.Refused }
+func (d *Denied) ExitCode() exitcode.Code { return exitcode.Refused }
 
 // Unreached says that a cluster could not be looked at.
 type Unreached struct {
@@ -175,7 +175,7 @@ func (u *Unreached) Error() string {
 }
 
 // ExitCode is that of a cluster that could not be looked at.
-func (u *Unreached) ExitCode() int { return exitcode.Failed }
+func (u *Unreached) ExitCode() exitcode.Code { return exitcode.Failed }
 
 func (u *Unreached) Unwrap() error { return u.Err }
 

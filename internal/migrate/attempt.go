@@ -49,74 +49,74 @@ func (l *lock) mark(ctx context.Context, record string) error {
 
 // attempt runs helm between two marks. The mark stays where helm was stopped in the
 // middle.
-func (r *Run) attempt(ctx context.Context, h helmRun, run func(context.Context) error) error {
-	if err := r.lock.mark(ctx, h.release.Namespace+"/"+h.record); err != nil {
+func (h helm) attempt(ctx context.Context, c helmCall, run func(context.Context) error) error {
+	if err := h.writer.lock.mark(ctx, c.release.Namespace+"/"+c.record); err != nil {
 		return err
 	}
 	failed := run(ctx)
 	return errors.Join(failed, afterwards(ctx, func(ctx context.Context) error {
-		if failed != nil && r.stopped(ctx, h, failed) {
+		if failed != nil && h.stopped(ctx, c, failed) {
 			return nil
 		}
-		return r.lock.mark(ctx, "")
+		return h.writer.lock.mark(ctx, "")
 	}))
 }
 
 // stopped reports whether a helm that failed left its record unfinished. Where that
 // cannot be seen, it may have.
-func (r *Run) stopped(ctx context.Context, h helmRun, failed error) bool {
+func (h helm) stopped(ctx context.Context, c helmCall, failed error) bool {
 	for _, refusal := range []string{"another operation", "already exists", "still in use"} {
 		if strings.Contains(failed.Error(), refusal) {
 			return false // somebody else was faster, and the record is theirs
 		}
 	}
-	records, err := r.records(ctx, h.release.Namespace, h.release.Name)
-	return err != nil || slices.ContainsFunc(unfinished(records), func(k record) bool { return k.Name == h.record })
+	records, err := h.cluster.records(ctx, c.release.Namespace, c.release.Name)
+	return err != nil || slices.ContainsFunc(unfinished(records), func(k record) bool { return k.Name == c.record })
 }
 
 // ours fails with *Busy unless all records are of the helm that this run, or one that
 // died, has started. Where helm does not end with its run, it gets time to.
-func (r *Run) ours(ctx context.Context, records []record) error {
+func (h helm) ours(ctx context.Context, records []record) error {
 	for _, k := range records {
-		if !r.started(k) {
+		if !h.started(k) {
 			return &Busy{k}
 		}
 	}
 	switch {
-	case len(records) == 0 && r.lock.helm != "":
-		return r.lock.mark(ctx, "") // it came to its end
+	case len(records) == 0 && h.writer.lock.helm != "":
+		return h.writer.lock.mark(ctx, "") // it came to its end
 	case len(records) == 0 || outlives == 0:
 		return nil
 	}
 	since, k := time.Now(), records[0]
-	return r.await(ctx, func(ctx context.Context) (state, error) {
-		now, err := r.records(ctx, k.Namespace, k.Release)
+	return h.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		now, err := h.cluster.records(ctx, k.Namespace, k.Release)
 		over := len(unfinished(now)) == 0 || time.Since(since) >= outlives
-		return state{done: over, waiting: "the helm of a run that died may still be at work on the release " + k.Release}, err
+		return look{done: over, waiting: "the helm of a run that died may still be at work on the release " + k.Release}, err
 	})
 }
 
-func (r *Run) started(k record) bool { return r.lock.helm == k.Namespace+"/"+k.Name }
+func (h helm) started(k record) bool { return h.writer.lock.helm == k.Namespace+"/"+k.Name }
 
 // dropUnfinished deletes the record of a helm that died with its run, and returns
 // the other ones.
-func (r *Run) dropUnfinished(ctx context.Context, namespace, release string) ([]record, error) {
-	records, err := r.records(ctx, namespace, release)
+func (h helm) dropUnfinished(ctx context.Context, namespace, release string) ([]record, error) {
+	records, err := h.cluster.records(ctx, namespace, release)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.ours(ctx, unfinished(records)); err != nil {
+	if err := h.ours(ctx, unfinished(records)); err != nil {
 		return nil, err
 	}
 	// It may have come to its end meanwhile.
-	if records, err = r.records(ctx, namespace, release); err != nil {
+	if records, err = h.cluster.records(ctx, namespace, release); err != nil {
 		return nil, err
 	}
 	for _, k := range unfinished(records) {
-		if !r.started(k) {
+		if !h.started(k) {
 			continue
 		}
-		if err := r.drop(ctx, Ref{Server: r.Object.ID, Kind: "Secret", Namespace: namespace, Name: k.Name}); err != nil {
+		if err := h.writer.drop(ctx, Ref{Server: h.cluster.object.ID, Kind: "Secret", Namespace: namespace, Name: k.Name}); err != nil {
 			return nil, err
 		}
 		records = slices.DeleteFunc(records, func(other record) bool { return other == k })

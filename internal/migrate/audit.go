@@ -12,8 +12,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-
-	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // audit appends entries to a file, each on the disk before it returns. A nil file
@@ -47,7 +45,7 @@ func openAudit(name, uid string) (*audit, []Entry, error) {
 }
 
 // lineStart begins every line of a log.
-const lineStart = `{"apiVersion":"` + report.APIVersion + `","kind":"` + AuditKind + `",`
+const lineStart = `{"apiVersion":"` + AuditVersion + `","kind":"` + AuditKind + `",`
 
 var errNoLog = errors.New("it holds something else than an audit log")
 

@@ -119,7 +119,7 @@ func TestOnlyARefusalSaysThatNothingWasWritten(t *testing.T) {
 
 func TestAnEventSaysWhoDidWhat(t *testing.T) {
 	e := entry("1", result, "u")
-	e.Stage, e.Digest, e.Result, e.Who, e.Object = "install-ccm", "abc", resultFailed, Who{"anna", "desk"}, Ref{Kind: "Node", Name: "n"}
+	e.Stage, e.Digest, e.Result, e.Who, e.Object = "install-ccm", "abc", resultFailed, User{"anna", "desk"}, Ref{Kind: "Node", Name: "n"}
 	e.Error = strings.Repeat("é", 800)
 	text := message(e)
 	if !strings.HasPrefix(text, "stage install-ccm: patch Node n, sha256 abc: failed, by anna on desk (é") || len(text) > 1024 || !strings.HasSuffix(text, "é") {

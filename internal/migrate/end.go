@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/route"
@@ -18,7 +17,7 @@ import (
 type End struct {
 	Title, Stage string
 	Err          error
-	State        report.RunEnd
+	Outcome      Outcome
 }
 
 func (e *End) Error() string {
@@ -26,9 +25,9 @@ func (e *End) Error() string {
 	if e.Stage != "" {
 		where = " at " + e.Stage
 	}
-	lines := []string{fmt.Sprintf("%s: stopped%s: %s", e.Title, where, e.Err), "  done: " + none(e.State.Done), "  now: " + e.State.Holds}
-	if e.State.Again != "" {
-		lines = append(lines, "  to go on: "+e.State.Again, "  to go back: "+e.State.Back)
+	lines := []string{fmt.Sprintf("%s: stopped%s: %s", e.Title, where, e.Err), "  done: " + none(e.Outcome.Done), "  now: " + e.Outcome.Holds}
+	if e.Outcome.Continue != "" {
+		lines = append(lines, "  to go on: "+e.Outcome.Continue, "  to go back: "+e.Outcome.Revert)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -57,33 +56,29 @@ func none(list []string) string {
 
 // ExitCode is that of what ended the run. What does not come in time, and whoever
 // ends it, says none.
-func (e *End) ExitCode() int { return exitcode.Or(e.Err, exitcode.Failed) }
+func (e *End) ExitCode() exitcode.Code { return exitcode.Or(e.Err, exitcode.Failed) }
 
 // end says how the run ended.
-func (r *Run) end(err error, b *start) error {
+func (r *run) end(err error, b *beginning) error {
 	if b == nil {
 		return err // the cluster's object could not even be planned
 	}
-	position := ""
-	if len(r.done) > 0 {
-		position = r.done[len(r.done)-1]
-	}
-	e := &End{Title: r.Object.Title(), Stage: r.stage, Err: err, State: report.RunEnd{Done: r.done, Holds: route.Holds(position)}}
+	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: route.Holds(r.progress.last())}}
 	if err == nil {
-		r.stage = ""
-		r.say(report.RunEvent{Type: report.Finished, Message: r.summary(), End: &e.State})
+		r.progress.stage = ""
+		r.events.emit(Event{Type: Finished, Message: r.summary(), Outcome: &e.Outcome})
 		return nil
 	}
-	e.State.Holds = route.Between(position, r.stage, r.edited)
-	if r.lock != nil {
-		e.State.Again, e.State.Back = r.Again, r.Back
+	e.Outcome.Holds = route.Between(r.progress.last(), r.progress.stage, r.progress.edit)
+	if r.writer.lock != nil {
+		e.Outcome.Continue, e.Outcome.Revert = r.Continue, r.Revert
 	}
-	r.say(report.RunEvent{Type: report.Stopped, Message: e.Err.Error(), End: &e.State, Findings: report.Findings(e.findings())})
+	r.events.emit(Event{Type: Stopped, Message: e.Err.Error(), Outcome: &e.Outcome, Findings: e.findings()})
 	return e
 }
 
-func (r *Run) summary() string {
-	if !r.made {
+func (r *run) summary() string {
+	if !r.progress.wrote {
 		return "nothing was left to do"
 	}
 	return "all that was asked for is done"

@@ -5,12 +5,13 @@ package migrate
 
 import (
 	"time"
-
-	"github.com/rke-lm/rke-lm/internal/report"
 )
 
-// AuditKind stands in every line of an audit log.
-const AuditKind = "AuditEntry"
+// AuditVersion and AuditKind are in every line of an audit log.
+const (
+	AuditVersion = "rke-lm/v1"
+	AuditKind    = "AuditEntry"
+)
 
 // The phases of an entry.
 const (
@@ -36,7 +37,7 @@ type Entry struct {
 	Time       time.Time `json:"time"`
 	ID         string    `json:"id"` // the same for an intent and its result
 	Run        string    `json:"run"`
-	Who        Who       `json:"who"`
+	Who        User      `json:"who"`
 	Cluster    Ref       `json:"cluster"`
 	Verb       string    `json:"verb"`
 	Stage      string    `json:"stage,omitempty"`
@@ -68,6 +69,6 @@ func (o Ref) String() string {
 }
 
 func newEntry(e Entry) Entry {
-	e.APIVersion, e.Kind, e.Time = report.APIVersion, AuditKind, time.Now().UTC()
+	e.APIVersion, e.Kind, e.Time = AuditVersion, AuditKind, time.Now().UTC()
 	return e
 }

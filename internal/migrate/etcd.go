@@ -18,22 +18,22 @@ import (
 
 // snapshotEtcd takes a snapshot before the first write of a run and before the
 // switch, where the operator wants it. It reports whether it did.
-func (r *Run) snapshotEtcd(ctx context.Context, l route.Transition) (bool, error) {
-	atSwitch := l.Stage == transform.SwitchToExternal && l.Edits()
-	if !r.Etcd || r.snapped && !atSwitch {
+func (r *run) snapshotEtcd(ctx context.Context, t route.Transition) (bool, error) {
+	atSwitch := t.Stage == transform.SwitchToExternal && t.Edits()
+	if !r.EtcdSnapshot || r.snapshot && !atSwitch {
 		return false, nil
 	}
-	r.snapped = true
-	r.note("taking a snapshot of etcd")
-	if r.Object.Distro == rancher.RKE1 {
+	r.snapshot = true
+	r.events.note("taking a snapshot of etcd")
+	if r.cluster.object.Distro == rancher.RKE1 {
 		return true, r.backup(ctx)
 	}
 	return true, r.askForSnapshot(ctx)
 }
 
 // askForSnapshot asks Rancher by the object of an RKE2 cluster.
-func (r *Run) askForSnapshot(ctx context.Context) error {
-	doc, err := parse(r.Object)
+func (r *run) askForSnapshot(ctx context.Context) error {
+	doc, err := r.cluster.document()
 	if err != nil {
 		return err
 	}
@@ -41,70 +41,50 @@ func (r *Run) askForSnapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	again := func(ctx context.Context) (version, error) {
-		if r.Object, err = r.Server.Get(ctx, r.Object); err != nil {
-			return version{}, err
-		}
-		doc, err := parse(r.Object)
+	again := func(ctx context.Context) (change, error) {
+		doc, err := r.cluster.read(ctx)
 		if err != nil {
-			return version{}, err
+			return change{}, err
 		}
 		after, _, err := route.AskForSnapshot(doc)
-		return version{doc, after}, err
+		return change{doc, after}, err
 	}
-	if err := r.patch(ctx, actSnapshot, version{doc, after}, again, func(route.Edit) {}); err != nil {
+	if err := r.writer.patch(ctx, actSnapshot, change{doc, after}, again, func(route.Edit) {}); err != nil {
 		return err
 	}
 	failed := failures{}
-	return r.await(ctx, func(ctx context.Context) (state, error) {
-		seen, err := r.Server.Rollout(ctx, r.Object)
+	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		seen, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 		if err != nil {
-			return state{}, err
+			return look{}, err
 		}
-		failed.note(seen.Tries(), r.note)
+		failed.note(seen.Tries(), r.events.note)
 		taken, err := route.SnapshotTaken(seen, number)
-		return state{done: taken, waiting: "Rancher has not made the snapshot of etcd yet"}, err
+		return look{done: taken, waiting: "Rancher has not made the snapshot of etcd yet"}, err
 	})
 }
 
 // backup makes an EtcdBackup, as Rancher's own button does.
-func (r *Run) backup(ctx context.Context) error {
-	now, err := r.Server.Get(ctx, r.Object)
+func (r *run) backup(ctx context.Context) error {
+	now, err := r.cluster.server.Get(ctx, r.cluster.object)
 	if err != nil {
 		return err
 	}
-	o := Ref{Server: local, Kind: "EtcdBackup", Namespace: r.Object.Home(), Name: r.Object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
-	body, err := route.Backup(now.Raw, r.Object.ID, r.Object.UID, o.Name)
+	o := Ref{Server: local, Kind: "EtcdBackup", Namespace: r.cluster.object.Home(), Name: r.cluster.object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
+	body, err := route.Backup(now.Raw, r.cluster.object.ID, r.cluster.object.UID, o.Name)
 	if err != nil {
 		return err
 	}
-	err = r.write(ctx, write{act: actSnapshot, object: o, digest: sum(body), do: func(ctx context.Context) error { return r.create(ctx, o, body) }})
+	err = r.writer.write(ctx, write{act: actSnapshot, object: o, digest: sum(body), do: func(ctx context.Context) error { return r.cluster.create(ctx, o, body) }})
 	if err != nil {
 		return err
 	}
-	return r.await(ctx, func(ctx context.Context) (state, error) {
-		a, err := r.request(ctx, o, kube.Request{Method: http.MethodGet})
+	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		a, err := r.cluster.request(ctx, o, kube.Request{Method: http.MethodGet})
 		if err != nil {
-			return state{}, err
+			return look{}, err
 		}
 		waiting, err := route.BackupTaken(a.Body)
-		return state{done: waiting == "" && err == nil, waiting: waiting}, err
+		return look{done: waiting == "" && err == nil, waiting: waiting}, err
 	})
-}
-
-// create makes an object whose name nobody else has: one that is there is that of an
-// earlier try.
-func (r *Run) create(ctx context.Context, o Ref, body []byte) error {
-	path, err := pathOf(o)
-	if err != nil {
-		return err
-	}
-	err = r.pastGate(ctx, o, path, func() error {
-		_, err := r.client(o.Server).Do(ctx, kube.Request{What: "create " + strings.ToLower(o.Kind) + "s", Method: http.MethodPost, Path: strings.TrimSuffix(path, "/"+o.Name), Body: body, Accept: "application/json"})
-		return err
-	})
-	if kube.HasStatus(err, http.StatusConflict) {
-		return nil
-	}
-	return kube.Refusal(err)
 }

@@ -4,79 +4,71 @@
 package migrate
 
 import (
-	"context"
-	"encoding/json"
-	"net/http"
-	"net/url"
-	"strings"
+	"fmt"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-const component = "rke-lm"
+// The types of events.
+const (
+	Began    = "began"    // the run holds the lock
+	Noted    = "note"     // something to know
+	Staged   = "stage"    // what a stage will do
+	Written  = "written"  // something was written
+	Awaited  = "waiting"  // what is waited for
+	Checked  = "checked"  // the check after a stage passes
+	Stopped  = "stopped"  // the run ends before its end
+	Finished = "finished" // the run is at its end
+)
 
-// reasons are what Events call acts.
-var reasons = map[string]string{
-	actPatch: "LeaderMigrationStage", actSnapshot: "LeaderMigrationEtcdSnapshot", actKeep: "LeaderMigrationSnapshot",
-	actCordon: "LeaderMigrationCordon", actRelease: "LeaderMigrationUncordon",
-	actApply: "LeaderMigrationApply", actDelete: "LeaderMigrationDelete", actHelm: "LeaderMigrationHelm",
+// Event is what happens in a run. It may hold secrets of the cluster's object: whoever
+// shows it redacts it.
+type Event struct {
+	Type           string
+	Time           time.Time
+	Cluster, Stage string
+	Message        string
+
+	// From and To are the cluster's object before and after the edit of a stage; nil
+	// where it has none.
+	From, To *yamledit.Document
+	Prepare  []transform.Action // what the user has to have done
+	Actions  []transform.Action
+	Findings []transform.Finding
+	Machines []rollout.MachineProgress
+	Outcome  *Outcome // of a run that ends
 }
 
-// event says the result of an act on the cluster's object. An Event has the name of
-// its entry, so that there is one however often it is sent. It is for people: the
-// run does not depend on it.
-func (r *Run) event(ctx context.Context, e Entry) {
-	if r.muted {
+// Outcome is how a run ends.
+type Outcome struct {
+	Done     []string `json:"done"`            // the stages that are done
+	Holds    string   `json:"holds"`           // what holds of the cluster now
+	Continue string   `json:"again,omitempty"` // the command that goes on
+	Revert   string   `json:"back,omitempty"`  // the command that goes back
+}
+
+// events sends the events of a run.
+type events struct {
+	send     func(Event)
+	cluster  string
+	progress *progress
+}
+
+func (e *events) emit(event Event) {
+	if e.send == nil {
 		return
 	}
-	at, when := e.Cluster, metav1.NewTime(e.Time)
-	namespace := at.Namespace
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault // of objects without one
-	}
-	version := "provisioning.cattle.io/v1"
-	if r.Object.Distro == rancher.RKE1 {
-		version = "management.cattle.io/v3"
-	}
-	kind := corev1.EventTypeNormal
-	if e.Result != resultDone && e.Result != foundDone {
-		kind = corev1.EventTypeWarning
-	}
-	body, err := json.Marshal(corev1.Event{
-		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
-		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: component + "." + e.ID},
-		InvolvedObject: corev1.ObjectReference{APIVersion: version, Kind: "Cluster", Namespace: at.Namespace, Name: at.Name, UID: types.UID(at.UID)},
-		Reason:         reasons[e.Act], Message: message(e), Type: kind,
-		Source: corev1.EventSource{Component: component, Host: e.Who.Host}, ReportingController: "rke-lm.io/" + e.Verb, ReportingInstance: e.Run,
-		Action: e.Act, FirstTimestamp: when, LastTimestamp: when, Count: 1,
-	})
-	if err == nil {
-		_, err = r.Server.Local().Do(ctx, kube.Request{What: "create events", Method: http.MethodPost, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/events", Body: body})
-	}
-	if err != nil && !kube.HasStatus(err, http.StatusConflict) {
-		r.muted = true
-		r.note("no further Events are written on the cluster's object: " + err.Error())
-	}
+	event.Time, event.Cluster, event.Stage = time.Now().UTC(), e.cluster, e.progress.stage
+	e.send(event)
 }
 
-// message says an entry in a sentence; it names no value.
-func message(e Entry) string {
-	text := e.Act + " " + e.Object.String()
-	if e.Stage != "" {
-		text = "stage " + e.Stage + ": " + text
+func (e *events) note(message string) { e.emit(Event{Type: Noted, Message: message}) }
+
+func (e *events) noteFindings(list []transform.Finding) {
+	if len(list) > 0 {
+		e.emit(Event{Type: Noted, Message: fmt.Sprintf("findings: %d", len(list)), Findings: list})
 	}
-	if e.Digest != "" {
-		text += ", sha256 " + e.Digest
-	}
-	text += ": " + e.Result + ", by " + e.Who.User + " on " + e.Who.Host
-	if e.Error != "" {
-		text += " (" + e.Error + ")"
-	}
-	const most = 1000 // an Event's message may have 1024 bytes
-	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }

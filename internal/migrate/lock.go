@@ -33,7 +33,7 @@ func (h *Held) Error() string {
 }
 
 // ExitCode is that of a refusal.
-func (h *Held) ExitCode() int { return exitcode.Refused }
+func (h *Held) ExitCode() exitcode.Code { return exitcode.Refused }
 
 // lock is a Lease in the namespace of a cluster's object. Renewals are updates of
 // the version that was read, so two holders never both succeed.

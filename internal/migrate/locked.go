@@ -11,37 +11,37 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
 // locked works under the lock, and gives it back on every way out.
-func (r *Run) locked(ctx context.Context, work func(context.Context) error) (err error) {
+func (r *run) locked(ctx context.Context, work func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.lock = newLock(r.Server.Local(), r.Object, r.identity())
-	if err := r.lock.take(ctx, r.note); err != nil {
+	l := newLock(r.Server.Local(), r.Object, r.identity())
+	r.writer.lock = l
+	if err := l.take(ctx, r.events.note); err != nil {
 		return whyEnded(ctx, err)
 	}
-	r.lock.keep(ctx, func(err error) { cancel(err) })
-	defer func() { err = errors.Join(err, afterwards(ctx, r.lock.release)) }()
-	r.say(report.RunEvent{Type: report.Began, Message: "the run " + r.lock.identity + " holds the lock"})
+	l.keep(ctx, func(err error) { cancel(err) })
+	defer func() { err = errors.Join(err, afterwards(ctx, l.release)) }()
+	r.events.emit(Event{Type: Began, Message: "the run " + l.identity + " holds the lock"})
 	return r.audited(ctx, work)
 }
 
 // audited works with the audit log, and releases what was cordoned on every way out.
-func (r *Run) audited(ctx context.Context, work func(context.Context) error) (err error) {
+func (r *run) audited(ctx context.Context, work func(context.Context) error) (err error) {
 	var open []Entry
-	if r.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {
+	if r.writer.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.audit.close()) }()
+	defer func() { err = errors.Join(err, r.writer.audit.close()) }()
 	if err := r.settleAudit(ctx, open); err != nil {
 		return err
 	}
 	defer func() {
-		if held := (*Held)(nil); r.cordoned && !errors.As(err, &held) { // else the other run releases them
-			err = errors.Join(err, stillCordoned(afterwards(ctx, r.releaseAll)))
+		if held := (*Held)(nil); r.cordon.mayHold && !errors.As(err, &held) { // else the other run releases them
+			err = errors.Join(err, stillCordoned(afterwards(ctx, r.cordon.uncordonNodes)))
 		}
 	}()
 	return whyEnded(ctx, transform.Guard(r.Object.Title(), func() error { return work(ctx) }))
@@ -76,6 +76,6 @@ func afterwards(ctx context.Context, do func(context.Context) error) error {
 	return do(own)
 }
 
-func (r *Run) identity() string {
-	return fmt.Sprintf("%s/%d/%s", r.Who.Host, os.Getpid(), uuid.NewString())
+func (r *run) identity() string {
+	return fmt.Sprintf("%s/%d/%s", r.User.Host, os.Getpid(), uuid.NewString())
 }

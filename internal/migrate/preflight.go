@@ -5,12 +5,9 @@ package migrate
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os/exec"
 	"slices"
 
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
@@ -20,12 +17,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
-// start is what a run begins from.
-type start struct {
+// beginning is what a run begins from.
+type beginning struct {
 	plan     *transform.Plan
-	names    []string // of the stages to go through, in their order
+	stages   []string // to go through, in their order
 	seen     *observed
-	position string // the last stage that lies behind
+	position string // the last stage that is done
 }
 
 // blocked says that errors guard a stage, and nothing was written for it.
@@ -36,53 +33,48 @@ type blocked struct {
 
 func (b *blocked) Error() string {
 	if b.stage == "" {
-		return "the cluster has errors, and the migration would begin on top of them; correct them, or acknowledge them with --accept: " + said(b.findings)
+		return "the cluster has errors, and the migration would begin on top of them; correct them, or acknowledge them with --accept: " + firstOf(b.findings)
 	}
-	return "the stage " + b.stage + " is blocked by errors; correct them, or acknowledge them with --accept: " + said(b.findings)
+	return "the stage " + b.stage + " is blocked by errors; correct them, or acknowledge them with --accept: " + firstOf(b.findings)
 }
 
 // ExitCode is that of errors that were found.
-func (b *blocked) ExitCode() int { return exitcode.Found }
+func (b *blocked) ExitCode() exitcode.Code { return exitcode.Found }
 
 // preflight looks whether the run may begin, and changes nothing.
-func (r *Run) preflight(ctx context.Context) (*start, error) {
-	p, err := r.plan(ctx)
+func (r *run) preflight(ctx context.Context) (*beginning, error) {
+	p, err := r.cluster.plan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &start{plan: p}
-	r.mark = route.Mark(p)
-	if b.names, err = r.stages(p); err != nil {
+	b := &beginning{plan: p}
+	r.cordon.mark = route.Mark(p)
+	if b.stages, err = r.names(p); err != nil {
 		return nil, err
 	}
 	if err := r.review(ctx, p); err != nil {
 		return b, err
 	}
-	if b.seen, err = r.observer.Look(ctx); err != nil {
+	if b.seen, err = r.cluster.observer.Look(ctx); err != nil {
 		return b, err
 	}
-	r.noteForeign(b.seen)
+	r.cordon.noteForeign(b.seen)
 	if b.position, err = r.Planner.Position(p, b.seen); err != nil {
 		return b, err
 	}
-	r.done = upTo(p, b.position)
+	r.progress.done = upTo(p, b.position)
 	if err := r.admit(ctx, b); err != nil {
 		return b, err
 	}
-	if r.verb == rollbackVerb {
-		return b, r.Planner.CheckRollback(p, b.names, b.seen)
+	if r.back() {
+		return b, r.Planner.CheckRollback(p, b.stages, b.seen)
 	}
 	return b, r.begin(b)
 }
 
-const (
-	migrateVerb  = "migrate"
-	rollbackVerb = "rollback"
-)
-
-// stages are those that the run goes through.
-func (r *Run) stages(p *transform.Plan) ([]string, error) {
-	if r.verb == rollbackVerb {
+// names are the stages that the run goes through.
+func (r *run) names(p *transform.Plan) ([]string, error) {
+	if r.back() {
 		return route.RollbackOrder(p, r.Planner.To)
 	}
 	if r.Until != "" {
@@ -100,70 +92,55 @@ func (r *Run) stages(p *transform.Plan) ([]string, error) {
 	return names, nil
 }
 
-// upTo lists the stages up to one.
-func upTo(p *transform.Plan, last string) []string {
-	names := []string{}
-	for _, s := range p.Steps {
-		if last == "" {
-			break
-		}
-		names = append(names, s.Stage.Name)
-		if s.Stage.Name == last {
-			break
-		}
-	}
-	return names
-}
-
 // review asks for all rights that the run will need.
-func (r *Run) review(ctx context.Context, p *transform.Plan) error {
+func (r *run) review(ctx context.Context, p *transform.Plan) error {
 	when := route.Needs(p)
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // somebody else runs it
 	}
-	err := r.Server.Review(ctx, rights.Needed(r.verb, rights.Subject{Distro: r.Object.Distro, Home: r.Object.Home(), Name: r.Object.Name, ID: r.Object.ID, When: when}))
+	err := r.cluster.server.Review(ctx, rights.Needed(r.verb, rights.Subject{Distro: r.cluster.object.Distro, Home: r.cluster.object.Home(), Name: r.cluster.object.Name, ID: r.cluster.object.ID, When: when}))
 	if err == nil {
-		r.Server.Local().Reviewed()
-		r.observer.Reviewed()
+		r.cluster.server.Local().Reviewed()
+		r.cluster.observer.Reviewed()
 	}
 	return err
 }
 
 // admit refuses a cluster whose object is not to be changed. A change that is still
 // on its way is waited for where it may be the run's own: some stage is in it.
-func (r *Run) admit(ctx context.Context, b *start) error {
-	around, err := r.Server.Around(ctx, r.Object)
+func (r *run) admit(ctx context.Context, b *beginning) error {
+	around, err := r.cluster.server.Around(ctx, r.cluster.object)
 	if err != nil {
 		return err
 	}
-	around.Snapshot = r.Etcd
-	wanted, err := r.wanted()
+	around.Snapshot = r.EtcdSnapshot
+	wanted, err := r.cluster.wanted()
 	if err != nil {
 		return err
 	}
-	seen, err := r.Server.Rollout(ctx, r.Object)
+	seen, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 	if err != nil {
 		return err
 	}
-	r.nodes = map[string]string{}
+	r.cluster.nodes = map[string]string{}
 	for _, m := range seen.Machines {
-		r.nodes[m.Name] = m.Node
+		r.cluster.nodes[m.Name] = m.Node
 	}
-	if b.position == "" && r.verb == migrateVerb {
-		wanted.Nodes = r.nodes
+	if b.position == "" && !r.back() {
+		wanted.Nodes = r.cluster.nodes
 		p := rollout.Evaluate(seen, wanted)
 		around.Progress = &p
 	}
 	findings := preconditions.Evaluate(around, r.Accept)
-	r.showFindings(findings)
-	return preconditions.Check(r.Object.Title(), findings)
+	r.events.noteFindings(findings)
+	return preconditions.Check(r.cluster.object.Title(), findings)
 }
 
 // begin refuses a migration that is known to get stuck, or that would begin on a
 // cluster with errors.
-func (r *Run) begin(b *start) error {
+func (r *run) begin(b *beginning) error {
 	for _, s := range b.plan.Steps {
-		if s.State == transform.Blocked && slices.Contains(b.names, s.Stage.Name) {
+		if s.State == transform.Blocked && slices.Contains(b.stages, s.Stage.Name) {
 			return &blocked{s.Stage.Name, stopping(s.Findings)}
 		}
 	}
@@ -171,7 +148,7 @@ func (r *Run) begin(b *start) error {
 		return nil // it is waited for, once the lock is there
 	}
 	verdict := verify.Evaluate(b.seen, verify.Choice{Version: r.Planner.Target.Version, Accept: r.Accept})
-	r.showFindings(verdict.Findings)
+	r.events.noteFindings(verdict.Findings)
 	if open := stopping(verdict.Findings); len(open) > 0 {
 		return &blocked{"", open}
 	}
@@ -181,12 +158,3 @@ func (r *Run) begin(b *start) error {
 func stopping(all []transform.Finding) []transform.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f transform.Finding) bool { return !f.Stops() })
 }
-
-func (r *Run) showFindings(list []transform.Finding) {
-	if len(list) > 0 {
-		r.say(report.RunEvent{Type: report.Noted, Message: fmt.Sprintf("findings: %d", len(list)), Findings: report.Findings(list)})
-	}
-}
-
-// errDeclined ends a run whose stage nobody wanted.
-var errDeclined = errors.New("you did not want it")

@@ -33,9 +33,9 @@ type record struct {
 const recordPrefix = "sh.helm.release.v1."
 
 // records lists what helm keeps of a release, by revision.
-func (r *Run) records(ctx context.Context, namespace, release string) ([]record, error) {
+func (c *cluster) records(ctx context.Context, namespace, release string) ([]record, error) {
 	q := kube.Resource{What: "list secrets in " + namespace, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets", Kind: "SecretList", Query: url.Values{"labelSelector": {"owner=helm,name=" + release}}}
-	list, err := kube.Collect(ctx, r.observer.Client, q, func(l *corev1.SecretList, kept []record) []record {
+	list, err := kube.Collect(ctx, c.observer.Client, q, func(l *corev1.SecretList, kept []record) []record {
 		for i := range l.Items {
 			kept = append(kept, recordOf(&l.Items[i], release))
 		}
@@ -82,4 +82,4 @@ func (b *Busy) Error() string {
 }
 
 // ExitCode is that of a refusal.
-func (b *Busy) ExitCode() int { return exitcode.Refused }
+func (b *Busy) ExitCode() exitcode.Code { return exitcode.Refused }

@@ -14,15 +14,15 @@ import (
 
 // resume brings a cluster on which a run ended somewhere to where the next stage
 // begins. On a cluster that no run has touched it only keeps the snapshot.
-func (r *Run) resume(ctx context.Context, b *start) error {
-	if err := r.releaseAll(ctx); err != nil {
+func (r *run) resume(ctx context.Context, b *beginning) error {
+	if err := r.cordon.uncordonNodes(ctx); err != nil {
 		return err
 	}
-	if r.verb == rollbackVerb {
+	if r.back() {
 		return nil // what does not come forward may be the reason to go back
 	}
 	if b.position != "" {
-		r.stage = b.position
+		r.progress.stage = b.position
 		if err := r.settle(ctx); err != nil {
 			return err
 		}
@@ -34,13 +34,13 @@ func (r *Run) resume(ctx context.Context, b *start) error {
 }
 
 // keepSnapshot keeps what must not change, from before the first stage.
-func (r *Run) keepSnapshot(ctx context.Context, b *start) error {
+func (r *run) keepSnapshot(ctx context.Context, b *beginning) error {
 	if b.seen.Before != nil {
 		return nil
 	}
 	s := b.seen.Snapshot(verify.Reached(b.seen))
-	object := Ref{Server: r.Object.ID, Kind: "ConfigMap", Namespace: kubeSystem, Name: observe.SnapshotName}
-	err := r.write(ctx, write{act: actKeep, object: object, do: func(ctx context.Context) error { return r.observer.KeepSnapshot(ctx, s) }})
+	object := Ref{Server: r.cluster.object.ID, Kind: "ConfigMap", Namespace: kubeSystem, Name: observe.SnapshotName}
+	err := r.writer.write(ctx, write{act: actKeep, object: object, do: func(ctx context.Context) error { return r.cluster.observer.KeepSnapshot(ctx, s) }})
 	if errors.Is(err, observe.ErrKept) {
 		return nil
 	}
@@ -51,42 +51,42 @@ const kubeSystem = "kube-system"
 
 // settleAudit writes the results of acts whose run was killed behind them, as the
 // cluster shows them.
-func (r *Run) settleAudit(ctx context.Context, open []Entry) error {
+func (r *run) settleAudit(ctx context.Context, open []Entry) error {
 	for _, e := range open {
 		found, err := r.found(ctx, e)
 		if err != nil {
 			return err
 		}
 		e.Result = found
-		if err := r.conclude(ctx, e); err != nil {
+		if err := r.writer.conclude(ctx, e); err != nil {
 			return err
 		}
-		r.note("an earlier run was killed at " + e.Act + " " + e.Object.String() + ": " + found)
+		r.events.note("an earlier run was killed at " + e.Act + " " + e.Object.String() + ": " + found)
 	}
 	return nil
 }
 
 // found looks what became of an act.
-func (r *Run) found(ctx context.Context, e Entry) (string, error) {
+func (r *run) found(ctx context.Context, e Entry) (string, error) {
 	switch e.Act {
 	case actPatch:
 		return r.foundStage(ctx, e)
 	case actCordon, actRelease:
-		node, err := r.node(ctx, e.Object.Name)
+		node, err := r.cluster.node(ctx, e.Object.Name)
 		if err != nil || node == nil {
 			return foundUnknown, err
 		}
-		return asFound(route.Marked(node, r.mark) == (e.Act == actCordon)), nil
+		return asFound(route.Marked(node, r.cordon.mark) == (e.Act == actCordon)), nil
 	case actApply, actDelete, actKeep:
-		there, err := r.exists(ctx, e.Object)
+		there, err := r.cluster.exists(ctx, e.Object)
 		return asFound(there == (e.Act != actDelete)), err
 	}
 	return foundUnknown, nil
 }
 
 // foundStage reads off the object whether a stage is in it.
-func (r *Run) foundStage(ctx context.Context, e Entry) (string, error) {
-	p, err := r.plan(ctx)
+func (r *run) foundStage(ctx context.Context, e Entry) (string, error) {
+	p, err := r.cluster.plan(ctx)
 	if err != nil {
 		return "", err
 	}

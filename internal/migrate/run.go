@@ -5,65 +5,81 @@ package migrate
 
 import (
 	"context"
-	"time"
-
-	"github.com/rke-lm/rke-lm/internal/observe"
-	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
-// Run is one run over one cluster.
-type Run struct {
-	Server  *rancher.Server
-	Object  rancher.Object
-	Planner route.Planner
-	Accept  []string // rules whose errors are acknowledged
+// run is a run under way.
+type run struct {
+	Options
+	verb string
 
-	Until  string   // the last stage of a migration; "" for all
-	ByHand []string // stages whose commands a person has run
-	Etcd   bool     // take snapshots of etcd
-
-	Timeout time.Duration // of each wait
-	Pause   time.Duration // between two looks
-
-	AuditLog string // a file; "" for none
-	Who      Who
-	// Confirm asks whether to go on with a stage; nil stands for yes.
-	Confirm func(ctx context.Context, stage string) (bool, error)
-	Say     func(report.RunEvent)
-	// Again and Back are the command lines that go on with the run, and back.
-	Again, Back string
-
-	verb     string
-	observer *observe.Observer
-	lock     *lock
-	audit    *audit
-	nodes    map[string]string // names of Nodes by those of machines, before the first change
-	mark     string            // on the Nodes that are cordoned
-	made     bool              // something was written
-	foreign  map[string]bool   // Nodes that somebody else had cordoned
-	cordoned bool              // Nodes may be cordoned by this run
-	snapped  bool              // etcd was snapshotted before the first write
-	muted    bool              // events cannot be written
-	done     []string          // stages that are done
-	stage    string            // the one in work
-	edited   route.Edit        // what became of its edit
+	cluster  *cluster
+	progress *progress
+	events   *events
+	waiter   waiter
+	writer   *writer
+	cordon   *cordon
+	helm     helm
+	snapshot bool // etcd was snapshotted before the first write
 }
 
-// Who is somebody who runs the tool.
-type Who struct {
-	User string `json:"user"`
-	Host string `json:"host"`
-}
+// The verbs, as the audit log has them.
+const (
+	migrateVerb  = "migrate"
+	rollbackVerb = "rollback"
+)
 
-// say tells what happens.
-func (r *Run) say(e report.RunEvent) {
-	if r.Say == nil {
-		return
+// Forward goes through the stages that are left. It fails with *End, which says what
+// is done and how to go on.
+func Forward(ctx context.Context, o Options) error { return start(ctx, o, migrateVerb) }
+
+// Backward takes stages back, the last one first. It fails as Forward does.
+func Backward(ctx context.Context, o Options) error { return start(ctx, o, rollbackVerb) }
+
+// start connects to the cluster and runs.
+func start(ctx context.Context, o Options, verb string) error {
+	c, err := connect(o)
+	if err != nil {
+		return err
 	}
-	e.Time, e.Cluster, e.Stage = time.Now().UTC(), r.Object.Title(), r.stage
-	r.Say(e)
+	p := &progress{}
+	e := &events{o.OnEvent, o.Object.Title(), p}
+	w, waits := &writer{cluster: c, progress: p, events: e, user: o.User, verb: verb}, waiter{o.Timeout, o.Interval, e}
+	r := &run{
+		Options: o, verb: verb, cluster: c, progress: p, events: e, writer: w, waiter: waits,
+		cordon: &cordon{cluster: c, writer: w, events: e}, helm: helm{c, w, waits},
+	}
+	return r.do(ctx)
 }
 
-func (r *Run) note(message string) { r.say(report.RunEvent{Type: report.Noted, Message: message}) }
+// do looks whether the run may begin, and then works under the lock.
+func (r *run) do(ctx context.Context) error {
+	begin, err := r.preflight(ctx)
+	if err != nil {
+		return r.end(whyEnded(ctx, err), begin)
+	}
+	err = r.locked(ctx, func(ctx context.Context) error {
+		if err := r.resume(ctx, begin); err != nil {
+			return err
+		}
+		return r.stages(ctx, begin.stages)
+	})
+	return r.end(err, begin)
+}
+
+// back reports whether stages are taken back.
+func (r *run) back() bool { return r.verb == rollbackVerb }
+
+// stages goes through stages, each planned from the object as it is then.
+func (r *run) stages(ctx context.Context, names []string) error {
+	plan, finish := r.Planner.Forward, r.progress.add
+	if r.back() {
+		plan, finish = r.Planner.Backward, r.progress.remove
+	}
+	for _, name := range names {
+		if err := r.stage(ctx, name, plan); err != nil {
+			return err
+		}
+		finish(name)
+	}
+	return nil
+}

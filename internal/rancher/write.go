@@ -34,7 +34,7 @@ func (s *Stale) Error() string {
 }
 
 // ExitCode is that of a refusal: nothing was written.
-func (s *Stale) ExitCode() int { return exitcode.Refused }
+func (s *Stale) ExitCode() exitcode.Code { return exitcode.Refused }
 
 // Lost says that it is not known whether a change was written.
 type Lost struct {
@@ -47,7 +47,7 @@ func (l *Lost) Error() string {
 }
 
 // ExitCode is that of a change whose answer did not arrive.
-func (l *Lost) ExitCode() int { return exitcode.Failed }
+func (l *Lost) ExitCode() exitcode.Code { return exitcode.Failed }
 
 func (l *Lost) Unwrap() error { return l.Err }
 
@@ -63,7 +63,7 @@ func (r *Rejected) Error() string {
 }
 
 // ExitCode is that of a refusal: nothing was written.
-func (r *Rejected) ExitCode() int { return exitcode.Refused }
+func (r *Rejected) ExitCode() exitcode.Code { return exitcode.Refused }
 
 func (r *Rejected) Unwrap() error { return r.Err }
 
@@ -75,7 +75,7 @@ func (a *Altered) Error() string {
 }
 
 // ExitCode is that of a change that did not arrive as it is.
-func (a *Altered) ExitCode() int { return exitcode.Failed }
+func (a *Altered) ExitCode() exitcode.Code { return exitcode.Failed }
 
 // errAltered is for unknown fields, which the server drops, and for webhooks.
 var errAltered = errors.New("the server does not keep all of it: a webhook, or its schema, makes something else of it")

@@ -8,21 +8,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/redact"
-)
-
-// The types of events of a run.
-const (
-	Began    = "began"    // the run holds the lock
-	Noted    = "note"     // something to know
-	Staged   = "stage"    // what a stage will do
-	Written  = "written"  // something was written
-	Awaited  = "waiting"  // what is waited for
-	Checked  = "checked"  // what had to hold behind a stage holds
-	Stopped  = "stopped"  // the run ends before its end
-	Finished = "finished" // the run is at its end
 )
 
 // RunEvent is what happens in a run of migrate or rollback: one line of its stream.
@@ -40,7 +29,7 @@ type RunEvent struct {
 	Actions  []Action            `json:"actions,omitempty"`
 	Findings []transform.Finding `json:"findings,omitempty"`
 	Machines []RunMachine        `json:"machines,omitempty"`
-	End      *RunEnd             `json:"end,omitempty"`
+	End      *migrate.Outcome    `json:"end,omitempty"`
 }
 
 // RunMachine is how far one machine has come.
@@ -55,16 +44,22 @@ type RunMachine struct {
 	Output   string `json:"output,omitempty"`
 }
 
-// RunEnd is how a run ends.
-type RunEnd struct {
-	Done  []string `json:"done"`            // the stages behind which the cluster stands
-	Holds string   `json:"holds"`           // what holds of the cluster now
-	Again string   `json:"again,omitempty"` // the command that goes on
-	Back  string   `json:"back,omitempty"`  // the command that goes back
+// NewRunEvent returns an event for programs, without its secrets.
+func NewRunEvent(e migrate.Event) RunEvent {
+	out := RunEvent{
+		APIVersion: APIVersion, Kind: "RunEvent", Time: e.Time, Cluster: e.Cluster, Type: e.Type, Stage: e.Stage, Message: e.Message,
+		Prepare: actions(e.Prepare), Actions: actions(e.Actions), Machines: machines(e.Machines), End: e.Outcome,
+	}
+	if len(e.Findings) > 0 {
+		out.Findings = Findings(e.Findings)
+	}
+	if e.From != nil {
+		out.Diff = Diff(e.From, e.To)
+	}
+	return out
 }
 
-// Machines returns the progress of machines for programs.
-func Machines(list []rollout.MachineProgress) []RunMachine {
+func machines(list []rollout.MachineProgress) []RunMachine {
 	var out []RunMachine
 	for _, m := range list {
 		out = append(out, RunMachine{Name: m.Name, Node: m.Node, Done: m.Done, Waiting: redact.Text(m.Waiting), Failures: m.Failures, Output: m.Output})
@@ -72,8 +67,7 @@ func Machines(list []rollout.MachineProgress) []RunMachine {
 	return out
 }
 
-// Actions returns actions for programs.
-func Actions(list []transform.Action) []Action {
+func actions(list []transform.Action) []Action {
 	var out []Action
 	for _, a := range list {
 		out = append(out, Action{a.Purpose(), a.Command()})
@@ -83,7 +77,6 @@ func Actions(list []transform.Action) []Action {
 
 // WriteRunEvent writes an event as one line.
 func WriteRunEvent(w io.Writer, e RunEvent) error {
-	e.APIVersion, e.Kind = APIVersion, "RunEvent"
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(e)

@@ -132,8 +132,8 @@ func newStage(s transform.PlannedStage, texts shown) Stage {
 		out.AfterByHand = s.Stage.AfterByHand
 	}
 	if s.State != transform.Done {
-		out.Prepare, out.prepared = Actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
-		out.Actions = append(out.Actions, Actions(slices.Concat(s.Stage.Before, s.Stage.After))...)
+		out.Prepare, out.prepared = actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
+		out.Actions = append(out.Actions, actions(slices.Concat(s.Stage.Before, s.Stage.After))...)
 	}
 	return out
 }

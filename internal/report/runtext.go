@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
 )
 
 // RunText writes the events of a run for people: what happens to Out, and what is
@@ -22,21 +24,21 @@ type RunText struct {
 
 // Write writes an event.
 func (t *RunText) Write(e RunEvent) {
-	if e.Type == Awaited {
+	if e.Type == migrate.Awaited {
 		t.await(e)
 		return
 	}
 	t.drawn, t.last = 0, nil
 	switch e.Type {
-	case Staged:
+	case migrate.Staged:
 		t.stage(e)
-	case Checked:
+	case migrate.Checked:
 		fmt.Fprintf(t.Out, "  %s %s\n", t.Palette.paint(green, "ok"), e.Message)
-	case Finished:
+	case migrate.Finished:
 		fmt.Fprintf(t.Out, "%s: %s; %s\n", e.Cluster, e.Message, e.End.Holds)
-	case Stopped: // the error says the rest
+	case migrate.Stopped: // the error says the rest
 		WriteFindings(t.Err, t.Palette, e.Findings, "  ")
-	case Noted:
+	case migrate.Noted:
 		if e.Message != "" {
 			fmt.Fprintf(t.Err, "  %s\n", e.Message)
 		}

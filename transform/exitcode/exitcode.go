@@ -19,18 +19,22 @@ const (
 	Refused // not a cluster to migrate, a conflict, a missing permission
 )
 
+// Code is an exit code of rke-lm. It has a type of its own because errors of os/exec
+// have a method ExitCode as well, with that of another program.
+type Code int
+
 // Coder is an error that says its exit code.
 type Coder interface {
 	error
-	ExitCode() int
+	ExitCode() Code
 }
 
 // Of returns the exit code of an error: Done for nil, else that of the first error in
 // its tree that says one, else Input.
-func Of(err error) int { return Or(err, Input) }
+func Of(err error) int { return int(Or(err, Input)) }
 
 // Or is [Of] with another code for an error that says none.
-func Or(err error, unsaid int) int {
+func Or(err error, unsaid Code) Code {
 	var c Coder
 	switch {
 	case err == nil:
@@ -42,13 +46,13 @@ func Or(err error, unsaid int) int {
 }
 
 // New returns an error like errors.New does, with an exit code.
-func New(code int, text string) error { return &coded{code, text} }
+func New(code Code, text string) error { return &coded{code, text} }
 
 type coded struct {
-	code int
+	code Code
 	text string
 }
 
 func (c *coded) Error() string { return c.text }
 
-func (c *coded) ExitCode() int { return c.code }
+func (c *coded) ExitCode() Code { return c.code }

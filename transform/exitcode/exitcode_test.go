@@ -6,6 +6,7 @@ package exitcode
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"testing"
 )
 
@@ -19,6 +20,7 @@ func TestTheFirstErrorThatSaysACodeDecides(t *testing.T) {
 		{errors.New("a flag is not known"), Input},
 		{refused, Refused},
 		{fmt.Errorf("harbour.yaml: %w", refused), Refused},
+		{fmt.Errorf("helm upgrade: %w", &exec.ExitError{}), Input},
 		{errors.Join(errors.New("interrupted"), failed), Failed},
 		{errors.Join(failed, refused), Failed},
 	} {

@@ -35,6 +35,7 @@ func Distro() transform.Distro {
 		Kept:      transform.AllKept,
 		Span:      transform.Span{Joins: IsManifest, Gather: gather, Beside: beside},
 		Rules:     transform.RulesOf(ruleTable()),
+		Live:      transform.Live{Machines: transform.NoMachines, Roles: transform.NoRoles},
 	}
 }
 

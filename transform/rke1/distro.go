@@ -29,6 +29,7 @@ func Distro() transform.Distro {
 		Kept:      kept,
 		Span:      transform.OneDocument(),
 		Rules:     transform.RulesOf(ruleTable()),
+		Live:      transform.Live{Machines: transform.NoMachines, Roles: transform.NoRoles},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 	"github.com/rancher/wrangler/v3/pkg/name"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -35,37 +36,27 @@ type Class struct {
 	Pool   yamledit.Node     // the machine pool; none for a custom cluster
 }
 
-// ControlPlane, Etcd and Worker tell the roles. The planner goes by the labels,
-// and a pool's own labels may say something else than its role fields.
-func (c Class) ControlPlane() bool { return c.Labels[LabelControlPlane] == "true" }
+// roles reads the roles as the planner does: a pool's own labels may say something else
+// than its role fields.
+func roles(labels map[string]string) transform.Roles {
+	is := func(label string) bool { return labels[label] == "true" }
+	return transform.Roles{ControlPlane: is(LabelControlPlane), Etcd: is(LabelEtcd), Worker: is(LabelWorker)}
+}
+
+// ControlPlane reports whether the machines run kube-apiserver and the managers.
+func (c Class) ControlPlane() bool { return roles(c.Labels).ControlPlane }
 
 // Etcd reports whether the machines run etcd.
-func (c Class) Etcd() bool { return c.Labels[LabelEtcd] == "true" }
+func (c Class) Etcd() bool { return roles(c.Labels).Etcd }
 
 // Worker reports whether the machines run workloads.
-func (c Class) Worker() bool { return c.Labels[LabelWorker] == "true" }
+func (c Class) Worker() bool { return roles(c.Labels).Worker }
 
 // Server reports whether the machines run rke2-server, as pure etcd machines do.
 func (c Class) Server() bool { return c.ControlPlane() || c.Etcd() }
 
 // Windows reports whether the machines run Windows.
 func (c Class) Windows() bool { return c.Labels[LabelOS] == "windows" }
-
-// holds tells the machines of a class by their labels: those of a pool by its name,
-// others by their roles and the selectors that match them.
-func (c *Cluster) holds(class Class) func(map[string]string) bool {
-	if class.Pool.Exists() {
-		return func(machine map[string]string) bool { return machine[labelPool] == class.Labels[labelPool] }
-	}
-	by := c.selected(class.Labels)
-	return func(machine map[string]string) bool {
-		return class.sameRoles(Class{Labels: machine}) && c.selected(machine) == by
-	}
-}
-
-func (c Class) sameRoles(other Class) bool {
-	return c.Etcd() == other.Etcd() && c.ControlPlane() == other.ControlPlane() && c.Worker() == other.Worker()
-}
 
 // poolClasses returns one class per machine pool, empty pools included: they may
 // grow.

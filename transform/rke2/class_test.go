@@ -84,14 +84,6 @@ func TestPoolLabels(t *testing.T) {
 	}
 }
 
-func TestMachinesOfAPoolAreOfItsClassWhateverTheirOtherLabels(t *testing.T) {
-	c := opened(t, "v1.26.15+rke2r1", "machinePools:\n- {name: a, workerRole: true}\n- {name: b, workerRole: true}\n")
-	machine := map[string]string{"rke.cattle.io/rke-machine-pool-name": "b", LabelEtcd: "true"}
-	if c.holds(c.Classes[0])(machine) || !c.holds(c.Classes[1])(machine) {
-		t.Error("the machine is of another pool's class")
-	}
-}
-
 func TestRolesGoByLabelsNotByFields(t *testing.T) {
 	c := opened(t, "v1.26.15+rke2r1", `
 machinePools:

@@ -49,34 +49,47 @@ func IsCluster(doc *yamledit.Document) bool {
 // be read off the document with certainty. assumeVersion stands in for a version
 // that the document does not state.
 func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
-	root := doc.Root()
-	if !IsCluster(doc) {
-		return nil, root.Errorf("not a Cluster of provisioning.cattle.io/v1", "name a document that is one")
-	}
-	if err := k8s.CheckNames(root.Get("metadata")); err != nil {
-		return nil, err
-	}
-	o, strict, err := read(root)
+	c, pools, err := describe(doc, assumeVersion)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Doc: doc, Root: root, Name: o.Metadata.Name, Namespace: o.Metadata.Namespace}
-	if err := c.checkKind(o.Spec); err != nil {
-		return nil, err
-	}
-	if err := c.setVersion(o.Spec.KubernetesVersion, assumeVersion); err != nil {
-		return nil, err
-	}
-	if err := c.setConfig(o.Spec.RKEConfig); err != nil {
+	if c.Classes, err = c.classes(pools); err != nil {
 		return nil, err
 	}
 	if err := c.checkReferences(); err != nil {
 		return nil, err
 	}
-	c.strict, c.configs, c.setters = strict, c.effective(), &setters{}
+	c.configs, c.setters = c.effective(), &setters{}
 	c.manifests = sync.OnceValues(inlinemanifest.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil
+}
+
+// describe reads what decides on the configuration of a machine, whatever machines the
+// cluster has. It fails as Open does.
+func describe(doc *yamledit.Document, assumeVersion string) (*Cluster, []provv1.RKEMachinePool, error) {
+	root := doc.Root()
+	if !IsCluster(doc) {
+		return nil, nil, root.Errorf("not a Cluster of provisioning.cattle.io/v1", "name a document that is one")
+	}
+	if err := k8s.CheckNames(root.Get("metadata")); err != nil {
+		return nil, nil, err
+	}
+	o, strict, err := read(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &Cluster{Doc: doc, Root: root, Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, strict: strict}
+	if err := c.checkKind(o.Spec); err != nil {
+		return nil, nil, err
+	}
+	if err := c.setVersion(o.Spec.KubernetesVersion, assumeVersion); err != nil {
+		return nil, nil, err
+	}
+	if err := c.setConfig(o.Spec.RKEConfig); err != nil {
+		return nil, nil, err
+	}
+	return c, o.Spec.RKEConfig.MachinePools, nil
 }
 
 // RKEConfig returns spec.rkeConfig, which exists and is a mapping.
@@ -114,12 +127,17 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 	}
 	c.Layers = append([]Layer{globalLayer(at.Get("machineGlobalConfig"))}, selected...)
 	c.Files = fileEntries(config.MachineSelectorFiles, at.Get(filesKey))
-	if len(config.MachinePools) == 0 {
-		c.Classes, err = c.customClasses(at.Get("machineSelectorConfig"))
-		return err
+	return nil
+}
+
+// classes returns the machine classes that a document tells: its pools, or all that
+// selectors tell apart.
+func (c *Cluster) classes(pools []provv1.RKEMachinePool) ([]Class, error) {
+	at := c.RKEConfig()
+	if len(pools) == 0 {
+		return c.customClasses(at.Get("machineSelectorConfig"))
 	}
-	c.Classes, err = poolClasses(c.Name, config.MachinePools, at.Get("machinePools"))
-	return err
+	return poolClasses(c.Name, pools, at.Get("machinePools"))
 }
 
 // object is as much of a cluster as its configuration depends on.

@@ -83,27 +83,6 @@ func TestSelectorsOfFilesMakeClassesToo(t *testing.T) {
 	}
 }
 
-func TestMachinesWithoutPoolsAreKnownByRolesAndSelectors(t *testing.T) {
-	c := opened(t, "v1.26.15+rke2r1", selecting(`{matchExpressions: [{key: size, operator: Exists}]}`, `{matchLabels: {size: big}}`))
-	for _, m := range []struct{ size, want string }{
-		{"", "etcd+controlplane"}, {"big", "etcd+controlplane size=big"}, {"unheard-of", "etcd+controlplane size=another"},
-	} {
-		machine := map[string]string{LabelEtcd: "true", LabelControlPlane: "true", "mine": "x"}
-		if m.size != "" {
-			machine["size"] = m.size
-		}
-		var of []string
-		for _, class := range c.Classes {
-			if c.holds(class)(machine) {
-				of = append(of, class.Name)
-			}
-		}
-		if diff := cmp.Diff([]string{m.want}, of); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", m.size, diff)
-		}
-	}
-}
-
 func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
 	var labels []string
 	for i := range 11 {

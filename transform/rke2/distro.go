@@ -34,6 +34,7 @@ func Distro() transform.Distro {
 		Kept:      kept,
 		Span:      transform.OneDocument(),
 		Rules:     transform.RulesOf(ruleTable()),
+		Live:      transform.Live{Machines: machines, Roles: roles},
 	}
 }
 
@@ -135,7 +136,7 @@ func explain(docs []*yamledit.Document, target transform.Target) ([]transform.Ma
 	}
 	out := make([]transform.MachineClass, 0, len(c.Classes))
 	for _, class := range c.Classes {
-		m := transform.MachineClass{Name: class.Name, Labels: class.Labels, Holds: c.holds(class)}
+		m := transform.MachineClass{Name: class.Name, Labels: class.Labels}
 		config := c.Effective(class)
 		for _, key := range slices.Sorted(maps.Keys(config)) {
 			s := config[key]
@@ -147,6 +148,18 @@ func explain(docs []*yamledit.Document, target transform.Target) ([]transform.Ma
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// machines works the configuration of a machine out from its own labels, as Rancher's
+// planner does: whoever set them, and whatever labels the document names.
+func machines(doc *yamledit.Document, target transform.Target) (transform.MachineConfig, error) {
+	c, _, err := describe(doc, target.AssumeVersion)
+	if err != nil {
+		return nil, err
+	}
+	return func(labels map[string]string) map[string]any {
+		return c.effectiveOf(Class{Labels: labels}).Values()
+	}, nil
 }
 
 // why says for which machines a value was set.

@@ -61,6 +61,18 @@ func comparePair(t *testing.T, file string) {
 	if diff := cmp.Diff(throughJSON(t, json.RawMessage(planned)), throughJSON(t, got)); diff != "" {
 		t.Errorf("(-planner +rke2):\n%s", diff)
 	}
+	var machines []struct {
+		Labels map[string]string `json:"labels"`
+		User   any               `json:"user"`
+	}
+	if err := json.Unmarshal(planned, &machines); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range machines {
+		if diff := cmp.Diff(m.User, throughJSON(t, given(t, string(doc.Bytes()), m.Labels))); diff != "" {
+			t.Errorf("a machine with %v (-planner +rke2):\n%s", m.Labels, diff)
+		}
+	}
 }
 
 func readFile(t *testing.T, file string) []byte {

@@ -81,7 +81,7 @@ func (r *Refused) Error() string {
 }
 
 // ExitCode is that of a refusal.
-func (r *Refused) ExitCode() int { return exitcode.Refused }
+func (r *Refused) ExitCode() exitcode.Code { return exitcode.Refused }
 
 // Check returns *Refused where a finding stops a change.
 func Check(title string, findings []transform.Finding) error {

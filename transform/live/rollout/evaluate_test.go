@@ -33,9 +33,12 @@ func scene() (Seen, Wanted) {
 	}
 	wanted := Wanted{
 		Object: map[string]any{"spec": map[string]any{"kubernetesVersion": "v1.26.15+rke2r1", "rkeConfig": config()}},
-		Classes: []transform.MachineClass{{Name: "servers", Holds: func(l map[string]string) bool { return l["pool"] == "servers" }, Settings: []transform.Setting{
-			{Key: "cloud-provider-name", Value: "external"}, {Key: "disable-cloud-controller", Value: true}, {Key: "kube-controller-manager-arg", Value: []any{"v=2"}},
-		}}},
+		Machine: func(l map[string]string) map[string]any {
+			if l["pool"] != "servers" {
+				return map[string]any{"cloud-provider-name": "aws"}
+			}
+			return map[string]any{"cloud-provider-name": "external", "disable-cloud-controller": true, "kube-controller-manager-arg": []any{"v=2"}}
+		},
 		Nodes: map[string]string{"m-1": "n-1"},
 		Alike: rke2.Distro().Alike,
 	}
@@ -70,7 +73,7 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 		{"one that tried", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied, s.Machines[0].Plan.Failures = false, 2 }, "2 tries of its plan failed, and its rancher-system-agent goes on trying"},
 		{"one whose probes fail", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Unhealthy = []string{"kubelet"} }, "these probes fail: kubelet"},
 		{"one without a node", func(s *Seen, _ *Wanted) { s.Machines[0].Node = "" }, "it has no Node yet"},
-		{"one of no class", func(s *Seen, _ *Wanted) { s.Machines[0].Labels = nil }, "no machine class of the cluster has its labels"},
+		{"one whose own labels ask for something else", func(s *Seen, _ *Wanted) { s.Machines[0].Labels = nil }, "does not have the change yet: cloud-provider-name"},
 		{"one that is deleted does not count", func(s *Seen, _ *Wanted) {
 			s.Machines = append(s.Machines, Machine{Name: "m-2", Deleting: true})
 		}, ""},

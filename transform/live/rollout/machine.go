@@ -5,10 +5,7 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/rke-lm/rke-lm/transform"
 )
 
 // judge says how far a machine has come.
@@ -42,11 +39,7 @@ func (m Machine) waiting(wanted Wanted) string {
 	if m.Plan == nil {
 		return "Rancher has given it no plan yet"
 	}
-	class, known := m.class(wanted.Classes)
-	if !known {
-		return "no machine class of the cluster has its labels; look at its pool and roles"
-	}
-	if missing := lacks(m.Plan.Config, class); missing != "" {
+	if missing := lacks(m.Plan.Config, wanted.Machine(m.Labels)); missing != "" {
 		return "its plan does not have the change yet: " + missing
 	}
 	switch {
@@ -88,15 +81,5 @@ func counted(n int) string {
 // has reports whether its plan has the change: one that was given up before is
 // replaced.
 func (m Machine) has(wanted Wanted) bool {
-	class, known := m.class(wanted.Classes)
-	return known && lacks(m.Plan.Config, class) == ""
-}
-
-// class finds the machine's class.
-func (m Machine) class(classes []transform.MachineClass) (transform.MachineClass, bool) {
-	i := slices.IndexFunc(classes, func(c transform.MachineClass) bool { return c.Holds(m.Labels) })
-	if i < 0 {
-		return transform.MachineClass{}, false
-	}
-	return classes[i], true
+	return lacks(m.Plan.Config, wanted.Machine(m.Labels)) == ""
 }

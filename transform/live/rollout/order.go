@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -18,18 +19,12 @@ type Wave struct {
 	AtOnce   int // so many of them at a time
 }
 
-// The labels of the roles of a machine (rancher pkg/capr/common.go).
-const (
-	etcdLabel         = "rke.cattle.io/etcd-role"
-	controlPlaneLabel = "rke.cattle.io/control-plane-role"
-)
-
 // Order returns the waves in which Rancher changes machines (rancher
 // pkg/capr/planner/planner.go, fullReconcile, at v2.7.9 and v2.8.10): the init node, the
 // other etcd machines one by one, the control planes, and the workers, the last two with
 // the concurrency of the upgrade strategy. A machine that does not change takes no
 // part. There is no order where no machine is known to be the init node.
-func Order(seen Seen, changes func(labels map[string]string) bool) []Wave {
+func Order(seen Seen, roles func(labels map[string]string) transform.Roles, changes func(labels map[string]string) bool) []Wave {
 	init := slices.IndexFunc(seen.Machines, func(m Machine) bool { return m.Plan != nil && m.Plan.Init && !m.Deleting })
 	if seen.ControlPlane == nil || init < 0 {
 		return nil
@@ -40,12 +35,18 @@ func Order(seen Seen, changes func(labels map[string]string) bool) []Wave {
 		case m.Deleting:
 		case i == init:
 			tiers[0] = append(tiers[0], m)
-		case m.Labels[etcdLabel] == "true":
+		case roles(m.Labels).Etcd:
 			tiers[1] = append(tiers[1], m)
-		case m.Labels[controlPlaneLabel] == "true":
+		case roles(m.Labels).ControlPlane:
 			tiers[2] = append(tiers[2], m)
 		default:
 			tiers[3] = append(tiers[3], m)
+		}
+	}
+	controlPlanes := 0
+	for _, m := range tiers[1] {
+		if roles(m.Labels).ControlPlane {
+			controlPlanes++
 		}
 	}
 	strategy, _ := seen.ControlPlane.Spec["upgradeStrategy"].(map[string]any)
@@ -59,7 +60,7 @@ func Order(seen Seen, changes func(labels map[string]string) bool) []Wave {
 		}
 		switch i {
 		case 2: // Rancher takes a part of all control planes, with those that have their plan already
-			w.AtOnce = atOnce(strategy["controlPlaneConcurrency"], len(w.Machines), len(tier)+servers(tiers[1]))
+			w.AtOnce = atOnce(strategy["controlPlaneConcurrency"], len(w.Machines), len(tier)+controlPlanes)
 		case 3:
 			w.AtOnce = atOnce(strategy["workerConcurrency"], len(w.Machines), len(tier))
 		}
@@ -68,16 +69,6 @@ func Order(seen Seen, changes func(labels map[string]string) bool) []Wave {
 		}
 	}
 	return waves
-}
-
-// servers counts the control planes among machines.
-func servers(machines []Machine) (n int) {
-	for _, m := range machines {
-		if m.Labels[controlPlaneLabel] == "true" {
-			n++
-		}
-	}
-	return n
 }
 
 // atOnce reads a concurrency: a number, 0 for all, or a part of all in percent

@@ -6,12 +6,14 @@ package rollout
 import (
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // machine has the roles that its letters say: e, c and w.
 func machine(name, roles string) Machine {
 	m := Machine{Name: name, Labels: map[string]string{}, Plan: &Plan{}}
-	for letter, label := range map[string]string{"e": etcdLabel, "c": controlPlaneLabel, "w": "rke.cattle.io/worker-role"} {
+	for letter, label := range map[string]string{"e": rke2.LabelEtcd, "c": rke2.LabelControlPlane, "w": rke2.LabelWorker} {
 		if strings.Contains(roles, letter) {
 			m.Labels[label] = "true"
 		}
@@ -22,12 +24,12 @@ func machine(name, roles string) Machine {
 
 func order(strategy map[string]any, changes func(map[string]string) bool, machines ...Machine) string {
 	seen := Seen{ControlPlane: &ControlPlane{Spec: map[string]any{"upgradeStrategy": strategy}}, Machines: machines}
-	return Said(Order(seen, changes))
+	return Said(Order(seen, rke2.Distro().Live.Roles, changes))
 }
 
 func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 	all := func(map[string]string) bool { return true }
-	controlPlanes := func(labels map[string]string) bool { return labels[controlPlaneLabel] == "true" }
+	controlPlanes := func(labels map[string]string) bool { return labels[rke2.LabelControlPlane] == "true" }
 	same := []Machine{machine("a", "ec"), machine("b", "eci"), machine("c", "ec")}
 	apart := []Machine{machine("c-1", "c"), machine("c-2", "c"), machine("c-3", "c"), machine("e-1", "ei"), machine("e-2", "e"), machine("w-1", "w"), machine("w-2", "w")}
 	gone := machine("a", "ec")
@@ -53,9 +55,9 @@ func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 	for name, got := range map[string]string{
 		"no init node":             order(nil, all, machine("a", "ec"), machine("b", "w")),
 		"an init node that goes":   order(nil, all, gone, machine("b", "ec")),
-		"plans that were not read": order(nil, all, Machine{Name: "a", Labels: map[string]string{etcdLabel: "true"}}),
+		"plans that were not read": order(nil, all, Machine{Name: "a", Labels: map[string]string{rke2.LabelEtcd: "true"}}),
 		"nothing changes":          order(nil, func(map[string]string) bool { return false }, same...),
-		"a cluster that RKE makes": Said(Order(Seen{Engine: &Engine{}}, all)),
+		"a cluster that RKE makes": Said(Order(Seen{Engine: &Engine{}}, rke2.Distro().Live.Roles, all)),
 	} {
 		if got != "" {
 			t.Errorf("%s: %q", name, got)

@@ -6,7 +6,6 @@ package rollout
 import (
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 )
 
@@ -21,16 +20,12 @@ var (
 // cloudConfig is rendered as the path of a file that holds it.
 const cloudConfig = "cloud-provider-config"
 
-// lacks says in what a rendered configuration differs from the effective one of
-// its class, or "". Rancher adds arguments of its own, so lists are compared by
+// lacks says in what a rendered configuration differs from the effective one of its
+// machine, or "". Rancher adds arguments of its own, so lists are compared by
 // what was asked for and by the flags of the migration. No value is quoted.
-func lacks(rendered map[string]any, class transform.MachineClass) string {
+func lacks(rendered, effective map[string]any) string {
 	if rendered == nil {
 		return "it holds no configuration"
-	}
-	effective := map[string]any{}
-	for _, s := range class.Settings {
-		effective[s.Key] = s.Value
 	}
 	for _, key := range keys {
 		if !same(effective[key], rendered[key]) {

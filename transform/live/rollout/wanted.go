@@ -12,8 +12,8 @@ import (
 type Wanted struct {
 	// Object is the cluster's object as it was written, as decoded JSON.
 	Object map[string]any
-	// Classes are the effective configurations of its machine classes; none for RKE.
-	Classes []transform.MachineClass
+	// Machine is what a machine is given, by the machine's own labels.
+	Machine transform.MachineConfig
 	// Nodes are the names of the Nodes that machines had before the change, by the
 	// names of the machines: they must not change.
 	Nodes map[string]string
@@ -37,7 +37,7 @@ func NewWanted(d transform.Distro, doc *yamledit.Document, raw []byte, t transfo
 	if err := decode(raw, "Cluster", &w.Object); err != nil {
 		return w, err
 	}
-	w.Classes, err = d.Explain(transform.Only(doc), t)
+	w.Machine, err = d.Live.Machines(doc, t)
 	return w, err
 }
 

@@ -1,0 +1,223 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// runOptions are the flags of the verbs that run stages on a live cluster.
+type runOptions struct {
+	*options
+	run migrate.Options
+	yes bool
+}
+
+// lookAgain lies between two looks at what is waited for.
+const lookAgain = 2 * time.Second
+
+func (c *runOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	c.connection.flags(cmd)
+	c.clusterFlag(f)
+	c.inputFlags(f)
+	c.targetFlags(f)
+	c.outputFlag(cmd, "text", "json")
+	f.BoolVarP(&c.yes, "yes", "y", false, "ask nothing; needed where there is no terminal")
+	f.DurationVar(&c.run.Timeout, "timeout", time.Hour, "for how long each thing is waited for")
+	f.StringVar(&c.run.AuditLog, "audit-log", "", "append what is done to this file, as JSON lines")
+	byHandFlag(cmd, &c.run.ByHand)
+}
+
+// check refuses choices that mean nothing, before anything is looked at.
+func (c *runOptions) check() error {
+	if err := checkOneOf("output", c.output, "text", "json"); err != nil {
+		return err
+	}
+	if err := checkByHand(c.run.ByHand); err != nil {
+		return err
+	}
+	if c.cluster == "" {
+		return errors.New("no cluster is named; add --cluster NAMESPACE/NAME, or its ID")
+	}
+	if !c.yes && !isTerminal(c.in) {
+		return errors.New("there is no terminal to ask on; add --yes")
+	}
+	c.acceptable = verify.Rules()
+	return nil
+}
+
+func isTerminal(of any) bool {
+	f, is := of.(*os.File)
+	return is && term.IsTerminal(int(f.Fd()))
+}
+
+// width is that of a terminal; 0 for what is none.
+func width(of any) int {
+	f, is := of.(*os.File)
+	if !is {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
+// start finds the cluster and runs.
+func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(context.Context, migrate.Options) error) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	target, err := c.target()
+	if err != nil {
+		return err
+	}
+	r := &c.run
+	if r.Server, err = c.connect(c.streams, defaultPatience); err != nil {
+		return err
+	}
+	objects, err := r.Server.Find(ctx, c.query())
+	if err != nil {
+		return err
+	}
+	r.Object = objects[0]
+	if r.Planner.Distro, err = c.distroOf(r.Object); err != nil {
+		return err
+	}
+	r.Planner.Target = target
+	r.Accept, r.Interval, r.User = target.Accept, lookAgain, currentUser()
+	ctx, closed := context.WithCancelCause(ctx)
+	defer closed(nil)
+	r.OnEvent = c.untilClosed(c.printer(), closed)
+	if !c.yes {
+		r.Confirm = c.ask
+	}
+	r.Continue, r.Revert = commandLine(cmd, cmd.Name()), commandLine(cmd, "rollback", "until", "etcd-snapshot")
+	if cmd.Name() == "rollback" {
+		r.Revert = commandLine(cmd, "migrate", "to", "canonical")
+	}
+	return work(ctx, *r)
+}
+
+// distroOf finds the distro of an object. Manifests lie on machines, where no server
+// reaches them.
+func (c *runOptions) distroOf(o rancher.Object) (transform.Distro, error) {
+	f, err := c.open(o.Chunk())
+	switch {
+	case err != nil:
+		return f.distro, err
+	case f.docs == nil:
+		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
+	case o.ID == "":
+		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}
+	}
+	return f.distro, nil
+}
+
+func currentUser() migrate.User {
+	by := migrate.User{Name: "unknown", Host: "unknown"}
+	if u, err := user.Current(); err == nil {
+		by.Name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		by.Host = h
+	}
+	return by
+}
+
+// printer prints events in the format that was asked for.
+func (c *runOptions) printer() func(migrate.Event) {
+	if c.output == "json" {
+		return func(e migrate.Event) { outputs.WriteRunEvent(c.out, outputs.NewRunEvent(e)) } // c.out keeps its errors
+	}
+	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(underneath(c.err))}
+	return func(e migrate.Event) { text.Write(outputs.NewRunEvent(e)) }
+}
+
+// errClosed ends a run whose output is closed.
+var errClosed = errors.New("standard output is closed, and nobody hears the run any more")
+
+// brokenPipes takes the signals that would end the process in place of an error.
+var brokenPipes = make(chan os.Signal, 1)
+
+// untilClosed ends a run once its output is closed, as an interrupt does. The signal
+// that comes with it would end the process in the middle, with nodes cordoned, unless
+// the process takes it; a helm that is started does not inherit that.
+func (c *runOptions) untilClosed(print func(migrate.Event), end context.CancelCauseFunc) func(migrate.Event) {
+	signal.Notify(brokenPipes, syscall.SIGPIPE)
+	return func(e migrate.Event) {
+		print(e)
+		if c.closed() {
+			end(errClosed)
+		}
+	}
+}
+
+// ask asks on the terminal. Whoever ends the run need not answer.
+func (c *runOptions) ask(ctx context.Context, stage string) (bool, error) {
+	fmt.Fprintf(c.err, "\nGo on with %s? [y/N] ", stage)
+	answer := make(chan string, 1)
+	go func() {
+		line, err := bufio.NewReader(oneByte{c.in}).ReadString('\n')
+		if err != nil {
+			line = ""
+		}
+		answer <- line
+	}()
+	select {
+	case line := <-answer:
+		return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))), nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// oneByte keeps a reader from taking more than one answer.
+type oneByte struct{ io.Reader }
+
+func (o oneByte) Read(p []byte) (int, error) { return o.Reader.Read(p[:min(1, len(p))]) }
+
+// commandLine returns the command line of another verb with the flags that were
+// given, except some.
+func commandLine(cmd *cobra.Command, verb string, except ...string) string {
+	words := []string{"rke-lm", verb}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(except, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, is := f.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, "--"+f.Name+"="+v)
+		}
+	})
+	return shell.Words(words...)
+}

@@ -1,0 +1,171 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// migrating starts migrate as a process of its own.
+func migrating(t *testing.T, w *migratetest.World) *process {
+	t.Helper()
+	server := httptest.NewTLSServer(w) // of another process
+	t.Cleanup(func() { w.End(); server.Close() })
+	return started(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json",
+		"--rancher-url", server.URL, "--token-file", w.Rancher.TokenFile(t), "--insecure-skip-tls-verify")
+}
+
+// started starts a command as a process of its own.
+func started(t *testing.T, args ...string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self)
+	c.Args = append([]string{"rke-lm"}, args...)
+	p := &process{Cmd: c}
+	c.Stderr = &p.said
+	if p.out, err = c.StdoutPipe(); err == nil {
+		err = startedAnew(c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill() })
+	return p
+}
+
+// startedAnew starts a program that takes signals as on a terminal. It would ignore those that this process
+// was told to ignore, as nohup and shells tell what runs in the background.
+func startedAnew(c *exec.Cmd) error {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, os.Interrupt, syscall.SIGHUP)
+	defer signal.Stop(heard)
+	return c.Start()
+}
+
+type process struct {
+	*exec.Cmd
+	out  io.ReadCloser
+	said bytes.Buffer
+}
+
+// hear reads events up to what is written for a stage.
+func (p *process) hear(t *testing.T, stage string) {
+	t.Helper()
+	events := bufio.NewScanner(p.out)
+	events.Buffer(nil, 1<<20)
+	for events.Scan() {
+		if line := events.Text(); strings.Contains(line, `"type":"written"`) && strings.Contains(line, `"stage":"`+stage+`"`) {
+			return
+		}
+	}
+	t.Fatalf("nothing was written for %s: %s", stage, &p.said)
+}
+
+// endedItself expects that a process came to its own end, with nothing left behind.
+func endedItself(t *testing.T, w *migratetest.World, p *process, why string) {
+	t.Helper()
+	p.Wait()
+	if said := p.said.String(); p.ProcessState.ExitCode() != exitcode.Failed || !strings.Contains(said, why) || !strings.Contains(said, "to go on: rke-lm migrate") {
+		t.Errorf("%s: %s", p.ProcessState, said)
+	}
+	if left := w.Cordoned(); len(left) > 0 || w.Rancher.Object(w.Lock) != "" {
+		t.Errorf("cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
+	}
+}
+
+func TestARunThatNobodyHearsReleasesItsNodes(t *testing.T) {
+	w := migratetest.NewRKE2(t)
+	p := migrating(t, w)
+	p.hear(t, transform.CordonControlPlane)
+	p.out.Close()
+	endedItself(t, w, p, "nobody hears the run any more")
+}
+
+func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {
+	w := migratetest.NewRKE2(t)
+	p := migrating(t, w)
+	p.hear(t, transform.CordonControlPlane)
+	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, p.out)
+	endedItself(t, w, p, "interrupted")
+}
+
+func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
+	w := migratetest.NewRKE2(t)
+	w.KillAt(2, false) // from then on nobody answers
+	p := migrating(t, w)
+	go io.Copy(io.Discard, p.out)
+	<-w.Killed
+	ended := make(chan error)
+	go func() { ended <- p.Wait() }()
+	err := errors.New("it does not end")
+	for over := false; !over; {
+		p.Process.Signal(os.Interrupt)
+		select {
+		case err = <-ended:
+			over = true
+		case <-time.After(repeatedSignal / 10): // until one counts as the second
+		}
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
+		t.Errorf("%v %s", err, &p.said)
+	}
+}
+
+// TestAnInterruptEndsALookAtABodyThatStreams: the server answers, and never to the end.
+func TestAnInterruptEndsALookAtABodyThatStreams(t *testing.T) {
+	streams := make(chan bool, 100)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for r.Context().Err() == nil {
+			w.Write(bytes.Repeat([]byte(" "), 1<<10))
+			http.NewResponseController(w).Flush()
+			select {
+			case streams <- true:
+			default:
+			}
+		}
+	}))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	file := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf("{kind: Config, clusters: [{name: a, cluster: {server: %q, insecure-skip-tls-verify: true}}], contexts: [{name: a, context: {cluster: a}}], current-context: a}", server.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := started(t, "verify", "--kubeconfig", file)
+	<-streams
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, p.out)
+	if p.Wait(); p.ProcessState.ExitCode() != exitcode.Failed || p.said.String() != "error: get the version: interrupted\n" {
+		t.Errorf("%s: %s", p.ProcessState, &p.said)
+	}
+}

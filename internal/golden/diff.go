@@ -1,0 +1,133 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package golden
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+)
+
+const noFinalNewline = "\\ No newline at end of file\n"
+
+// difference returns the unified diff of two states of a file, or "".
+func difference(name, old, now string) string {
+	u, err := udiff.ToUnifiedDiff("a/"+name, "b/"+name, old, udiff.Lines(old, now), udiff.DefaultContextLines)
+	if err != nil || len(u.Hunks) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", u.From, u.To)
+	grown := 0 // what the hunks before one add; the library loses count of it
+	for _, h := range u.Hunks {
+		var body strings.Builder
+		from, to := 0, 0
+		for _, l := range h.Lines {
+			sign := " "
+			switch l.Kind {
+			case udiff.Delete:
+				sign, from = "-", from+1
+			case udiff.Insert:
+				sign, to = "+", to+1
+			default:
+				from, to = from+1, to+1
+			}
+			body.WriteString(sign + l.Content)
+			if !strings.HasSuffix(l.Content, "\n") {
+				body.WriteString("\n" + noFinalNewline)
+			}
+		}
+		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n%s", h.FromLine, from, h.FromLine+grown, to, body.String())
+		grown += to - from
+	}
+	return b.String()
+}
+
+// diffLength returns how many of these lines, which end in newlines, are the diff that they begin with.
+func diffLength(lines []string) int {
+	if len(lines) < 3 || !strings.HasPrefix(lines[0], "--- ") || !strings.HasPrefix(lines[1], "+++ ") {
+		return 0
+	}
+	n := 2
+	for n < len(lines) {
+		_, from, to, is := hunkOf(lines[n])
+		if !is {
+			break
+		}
+		for n++; n < len(lines) && (from > 0 || to > 0 || lines[n] == noFinalNewline); n++ {
+			switch lines[n][0] {
+			case ' ':
+				from, to = from-1, to-1
+			case '-':
+				from--
+			case '+':
+				to--
+			}
+		}
+	}
+	return n
+}
+
+// hunkOf returns from which line on a hunk takes how many lines, and how many it makes of them.
+func hunkOf(line string) (start, from, to int, is bool) {
+	var target int
+	n, err := fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@\n", &start, &from, &target, &to)
+	return start, from, to, err == nil && n == 4
+}
+
+var errDiff = errors.New("the diff does not apply")
+
+// applied returns what a diff makes of a text.
+func applied(old, diff string) (string, error) {
+	if diff == "" {
+		return old, nil
+	}
+	have, lines := strings.SplitAfter(old, "\n"), strings.SplitAfter(diff, "\n")
+	if n := diffLength(lines); n == 0 || strings.Join(lines[n:], "") != "" {
+		return "", errDiff
+	}
+	var b strings.Builder
+	at := 0 // in have
+	for i := 2; i < len(lines); i++ {
+		line := lines[i]
+		if start, from, _, is := hunkOf(line); is {
+			if from > 0 {
+				start-- // an empty range is named by the line before it
+			}
+			if start < at || start > len(have) {
+				return "", errDiff
+			}
+			b.WriteString(strings.Join(have[at:start], ""))
+			at = start
+			continue
+		}
+		if line == "" || line == noFinalNewline {
+			continue
+		}
+		text := line[1:]
+		if i+1 < len(lines) && lines[i+1] == noFinalNewline {
+			text = strings.TrimSuffix(text, "\n")
+		}
+		if line[0] != '+' {
+			if at >= len(have) || have[at] != text {
+				return "", errDiff
+			}
+			at++
+		}
+		if line[0] != '-' {
+			b.WriteString(text)
+		}
+	}
+	b.WriteString(strings.Join(have[at:], ""))
+	return b.String(), nil
+}
+
+func sum(text string) string {
+	s := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(s[:])
+}

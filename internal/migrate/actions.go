@@ -1,0 +1,115 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+)
+
+// ByHand says that a stage has a command that rke-lm does not run.
+type ByHand struct {
+	Stage, Command, Why string
+}
+
+func (b *ByHand) Error() string {
+	return fmt.Sprintf("%s; run it, and then this command again with --by-hand %s:\n  %s", b.Why, b.Stage, b.Command)
+}
+
+// actions carries actions out, one after the other.
+func (r *run) actions(ctx context.Context, t route.Transition, list []transform.Action) error {
+	for _, a := range list {
+		if err := r.action(ctx, t, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// action carries an action out: what changes something is done, what is waited for is
+// waited for. What is only looked at is part of the check behind the stage.
+func (r *run) action(ctx context.Context, t route.Transition, a transform.Action) error {
+	switch a := a.(type) {
+	case transform.ClusterSettled, transform.ClusterUpdated:
+		return r.settle(ctx)
+	case transform.RolloutDone, transform.Desired, transform.LeaseHolder, transform.MayLock, transform.ProviderIDs:
+		return nil
+	case transform.Gone:
+		return r.gone(ctx, a)
+	case transform.Cordon:
+		return r.cordon.cordonNodes(ctx, a)
+	case transform.Uncordon:
+		return r.cordon.uncordonNodes(ctx)
+	}
+	if slices.Contains(r.ByHand, t.Stage) {
+		return nil
+	}
+	return r.change(ctx, t, a)
+}
+
+// change carries out an action that brings something to a cluster, or takes it away.
+func (r *run) change(ctx context.Context, t route.Transition, a transform.Action) error {
+	switch a := a.(type) {
+	case transform.ApplyFile:
+		return r.applyFile(ctx, t, r.cluster.object.ID, a.File)
+	case transform.ApplyConfigMap:
+		return r.applyFile(ctx, t, local, a.File)
+	case transform.SecretFromFile:
+		text, err := fileOf(t, a.File)
+		if err != nil {
+			return err
+		}
+		return r.writer.applySecret(ctx, Ref{Server: r.cluster.object.ID, Kind: "Secret", Namespace: a.Namespace, Name: a.Name}, a.Key, []byte(text))
+	case transform.CopySecret:
+		return r.writer.copySecret(ctx, a)
+	case transform.Delete:
+		return r.writer.deleteKinds(ctx, a.Namespace, a.Kinds, a.Name)
+	case transform.DeleteObject:
+		return r.writer.deleteKinds(ctx, a.Namespace, a.Kind, a.Name)
+	case transform.HelmUpgrade:
+		return r.helm.upgrade(ctx, t, a)
+	case transform.HelmUninstall:
+		return r.helm.uninstall(ctx, t, a)
+	}
+	return &ByHand{t.Stage, a.Command(), "the stage " + t.Stage + " has a command for the machines themselves, which rke-lm does not reach"}
+}
+
+func (r *run) applyFile(ctx context.Context, t route.Transition, server, name string) error {
+	text, err := fileOf(t, name)
+	if err != nil {
+		return err
+	}
+	return r.writer.applyText(ctx, server, text)
+}
+
+// fileOf returns what a plan folder would hold.
+func fileOf(t route.Transition, name string) (string, error) {
+	text, there := t.Files[name]
+	if !there {
+		return "", fmt.Errorf("the stage %s names the file %s and does not make it; this is an error of rke-lm, please report it", t.Stage, name)
+	}
+	return text, nil
+}
+
+// gone waits until objects have left the cluster with their manifest.
+func (r *run) gone(ctx context.Context, a transform.Gone) error {
+	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		for kind := range strings.SplitSeq(a.Kinds, ",") {
+			o := Ref{Server: r.cluster.object.ID, Kind: kind, Namespace: a.Namespace, Name: a.Name}
+			there, err := r.cluster.exists(ctx, o)
+			if err != nil {
+				return look{}, err
+			}
+			if there {
+				return look{waiting: "the " + o.String() + " is still in the cluster; if it stays, delete it: " + transform.DeleteObject{Namespace: a.Namespace, Kind: kind, Name: a.Name}.Command()}, nil
+			}
+		}
+		return look{done: true}, nil
+	})
+}

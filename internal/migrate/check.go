@@ -1,0 +1,82 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/redact"
+)
+
+// check waits until the cluster shows what has to hold.
+func (r *run) check(ctx context.Context, c route.Check) error {
+	choice := c.Choice(r.Planner.Target, r.Accept)
+	var twice time.Time // since when two owners are seen
+	told := false       // what is to be done, which a way back may need at once
+	err := r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		seen, err := r.look(ctx, c, choice)
+		if err != nil {
+			return look{}, err
+		}
+		open := c.Unmet(seen, verify.Evaluate(seen, choice))
+		if route.Hopeless(open) {
+			return look{}, &late{"it does not pass by waiting: " + firstOf(open), 0, open}
+		}
+		if twice = since(twice, route.TwoOwners(open)); !twice.IsZero() && time.Since(twice) >= ownersTime {
+			return look{}, &late{"both managers run the cloud controllers, so waiting does harm: " + firstOf(open), 0, open}
+		}
+		if len(open) == 0 {
+			r.cordon.noteReleased(seen)
+		} else if c.NodesOnly && !told {
+			told = true
+			r.events.noteFindings(open)
+		}
+		return look{done: len(open) == 0, waiting: firstOf(open), findings: open}, nil
+	})
+	if err == nil && !c.NodesOnly {
+		r.events.emit(Event{Type: Checked, Message: "what has to hold behind the stage holds"})
+	}
+	return err
+}
+
+// ownersTime is for how long two owners may be seen: somewhat longer than a lease
+// outlives its holder.
+const ownersTime = 30 * time.Second
+
+// since returns since when something holds; zero while it does not.
+func since(before time.Time, holds bool) time.Time {
+	switch {
+	case !holds:
+		return time.Time{}
+	case before.IsZero():
+		return time.Now()
+	}
+	return before
+}
+
+// firstOf names the first of some findings.
+func firstOf(findings []transform.Finding) string {
+	if len(findings) == 0 {
+		return ""
+	}
+	text := redact.Text(findings[0].Path) + ": " + redact.Text(findings[0].Message)
+	if more := len(findings) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// look looks at the cluster until the leases show what a choice needs. Nodes show
+// what they need at once.
+func (r *run) look(ctx context.Context, check route.Check, c verify.Choice) (*observed, error) {
+	if check.NodesOnly {
+		return r.cluster.observer.Look(ctx)
+	}
+	return r.cluster.observer.Settled(ctx, func(o *observed) bool { return verify.Unsettled(o, c) }, r.Interval/4)
+}

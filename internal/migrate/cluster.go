@@ -1,0 +1,92 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+type observed = observation.Observation
+
+// cluster is what a run reads: the cluster's object in Rancher and its own API server.
+type cluster struct {
+	server   *rancher.Server
+	object   rancher.Object // as it was read last
+	planner  route.Planner
+	observer *observe.Observer
+	nodes    map[string]string // names of Nodes by those of machines, before the first change
+}
+
+func connect(o Options) (*cluster, error) {
+	client, err := o.Server.Downstream(o.Object.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{server: o.Server, object: o.Object, planner: o.Planner, observer: &observe.Observer{Client: client}}, nil
+}
+
+// client is that of a server.
+func (c *cluster) client(server string) *kube.Client {
+	if server == local {
+		return c.server.Local()
+	}
+	return c.observer.Client
+}
+
+// local is what the audit log calls Rancher's own cluster.
+const local = "local"
+
+// ref names the cluster's object.
+func (c *cluster) ref() Ref {
+	return Ref{Server: local, Kind: c.kind(), Namespace: c.object.Namespace, Name: c.object.Name, UID: c.object.UID}
+}
+
+func (c *cluster) kind() string {
+	if c.object.Distro == rancher.RKE1 {
+		return "Cluster.management.cattle.io"
+	}
+	return "Cluster.provisioning.cattle.io"
+}
+
+// read reads the cluster's object.
+func (c *cluster) read(ctx context.Context) (*yamledit.Document, error) {
+	now, err := c.server.Get(ctx, c.object)
+	if err != nil {
+		return nil, err
+	}
+	c.object = now
+	return c.document()
+}
+
+// document is the object as it was read last.
+func (c *cluster) document() (*yamledit.Document, error) { return transform.Parse(c.object.Chunk()) }
+
+// plan reads the object and plans from it.
+func (c *cluster) plan(ctx context.Context) (*transform.Plan, error) {
+	doc, err := c.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return transform.Build(c.planner.Distro, transform.Only(doc), c.planner.Target)
+}
+
+// wanted is what the object promises, as it was read last.
+func (c *cluster) wanted() (rollout.Wanted, error) {
+	doc, err := c.document()
+	if err != nil {
+		return rollout.Wanted{}, err
+	}
+	w, err := rollout.NewWanted(c.planner.Distro, doc, c.object.Raw, c.planner.Target)
+	w.Nodes = c.nodes
+	return w, err
+}

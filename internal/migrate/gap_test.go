@@ -1,0 +1,63 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// announced runs, and returns what is said of each stage before it is written.
+func announced(t *testing.T, w *world, work work) map[string]string {
+	t.Helper()
+	said, written := map[string]string{}, map[string]bool{}
+	r := w.run(t, "one", func(e migrate.Event) {
+		switch e.Type {
+		case migrate.Written:
+			written[e.Stage] = true
+		case migrate.Staged:
+			if said[e.Stage] = e.Message; written[e.Stage] {
+				t.Errorf("%s was written before it was announced", e.Stage)
+			}
+		}
+	})
+	if err := work(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+// Before a stage is written its gap is said, and the order of the machines where the
+// stage changes some.
+func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		order := "Rancher changes the machines in this order: orchard-servers-1 (" + apitest.NodeName(1) + "); then orchard-servers-0 (" + apitest.NodeName(0) + "), orchard-servers-2 (" + apitest.NodeName(2) + "), one after the other."
+		forward := announced(t, w, migrate.Forward)
+		for stage, gap := range map[string]string{
+			transform.GrantMigrationLease: "", transform.InstallCCM: "", transform.EnableLeaderMigration: "a gap of 18 to 43 seconds",
+			transform.SwitchToExternal: "a gap of 16 to 20 seconds", transform.DisableLeaderMigration: "a gap of 17 to 21 seconds",
+		} {
+			restarts := stage == transform.EnableLeaderMigration || stage == transform.SwitchToExternal
+			if text := forward[stage]; text == "" || !strings.Contains(text, gap) || gap == "" && strings.Contains(text, " gap ") || strings.Contains(text, order) != restarts {
+				t.Errorf("%s: %q", stage, text)
+			}
+		}
+		back := announced(t, w, migrate.Backward)
+		for stage, gap := range map[string]string{
+			transform.DisableLeaderMigration: "a gap of 35 to 37 seconds", transform.SwitchToExternal: "No gap", transform.InstallCCM: "a gap of about 22 seconds",
+			transform.EnableLeaderMigration: "a gap of about 32 seconds",
+		} {
+			restarts := stage == transform.EnableLeaderMigration || stage == transform.SwitchToExternal
+			if text := back[stage]; !strings.HasPrefix(text, "Takes the stage back.") || !strings.Contains(text, gap) || strings.Contains(text, order) != restarts {
+				t.Errorf("back %s: %q", stage, text)
+			}
+		}
+	})
+}

@@ -1,0 +1,120 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// killedWithHelm leaves the lock of a run that died while its helm was at work.
+func (w *world) killedWithHelm(t *testing.T, record string) {
+	w.Rancher.Put(t, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"rke-lm-c-x7k2p","namespace":"c-x7k2p","uid":"u-lease",
+ "annotations":{"rke-lm.io/helm":"kube-system/sh.helm.release.v1.aws-cloud-controller-manager.`+record+`"}},
+ "spec":{"holderIdentity":"dead/1/x","leaseDurationSeconds":15}}`)
+}
+
+// toChart migrates up to the chart.
+func (w *world) toChart(t *testing.T, agent string) error {
+	r := w.run(t, agent, logged(t))
+	r.Until = transform.InstallCCM
+	return migrate.Forward(t.Context(), r)
+}
+
+func TestTheRecordOfAHelmThatDiedWithItsRunIsTakenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		w.PutRecord("v1", "pending-install")
+		w.killedWithHelm(t, "v1")
+		if err := w.toChart(t, "one"); err != nil {
+			t.Fatal(err)
+		}
+		if w.HasRecord("v1") || !w.HelmRan() {
+			t.Errorf("left: %t, helm ran: %t", w.HasRecord("v1"), w.HelmRan())
+		}
+		if w.Rancher.Object(w.Lock) != "" {
+			t.Error("the lock was not released")
+		}
+	})
+}
+
+func TestTheRecordOfSomebodyElsesHelmStopsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, status := range []string{"pending-install", "pending-upgrade", "pending-rollback", "uninstalling"} {
+			for name, lock := range map[string]func(*world){
+				"nobody ran":     func(*world) {},
+				"a run died":     func(w *world) { w.killedWithHelm(t, "v1") },
+				"without a helm": func(w *world) { w.killedWithHelm(t, "") },
+			} {
+				w := rke1World(t)
+				w.PutRecord("v2", status)
+				lock(w)
+				err := w.toChart(t, "one")
+				if exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v2") || w.HelmRan() {
+					t.Errorf("%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitcode.Of(err), w.HasRecord("v2"), w.HelmRan(), err)
+				}
+				for _, want := range []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to go on"} {
+					if !strings.Contains(fmt.Sprint(err), want) {
+						t.Errorf("%v\nlacks %s", err, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestAReleaseThatSomebodyElseChangesIsNotTakenOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		if err := w.toChart(t, "one"); err != nil {
+			t.Fatal(err)
+		}
+		w.PutRecord("v2", "pending-upgrade")
+		r := w.run(t, "two", logged(t))
+		r.Planner.Target.Canonical = true
+		if err := migrate.Backward(t.Context(), r); exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v2") {
+			t.Errorf("exit code %d, left: %t, %v", exitcode.Of(err), w.HasRecord("v2"), err)
+		}
+	})
+}
+
+func TestAHelmThatLeftItsRecordIsGoneOnWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		path := os.Getenv("PATH")
+		w.PutFailingHelm(t, "Error: client connection lost")
+		if err := w.toChart(t, "one"); exitcode.Of(err) != exitcode.Failed {
+			t.Fatalf("%v", err)
+		}
+		if lease := w.Rancher.Object(w.Lock); !strings.Contains(lease, "aws-cloud-controller-manager.v1") || strings.Contains(lease, "one/") {
+			t.Errorf("the lock is held, or does not say which record was left: %s", lease)
+		}
+		t.Setenv("PATH", path)
+		if err := w.toChart(t, "two"); err != nil || w.HasRecord("v1") || w.Rancher.Object(w.Lock) != "" {
+			t.Errorf("left: %t, lock %s, %v", w.HasRecord("v1"), w.Rancher.Object(w.Lock), err)
+		}
+	})
+}
+
+func TestAHelmThatFoundAnotherOneAtWorkClaimsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		path := os.Getenv("PATH")
+		w.PutFailingHelm(t, "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress")
+		if err := w.toChart(t, "one"); exitcode.Of(err) != exitcode.Failed || w.Rancher.Object(w.Lock) != "" {
+			t.Fatalf("lock %s, %v", w.Rancher.Object(w.Lock), err)
+		}
+		t.Setenv("PATH", path)
+		if err := w.toChart(t, "two"); exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v1") {
+			t.Errorf("left: %t, %v", w.HasRecord("v1"), err)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migratetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	evanphx "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// downstream is the API server of the cluster: Nodes can be read and patched one by
+// one, and objects be applied, looked for and deleted.
+func (w *World) downstream(rw http.ResponseWriter, r *http.Request) {
+	name, node := strings.CutPrefix(r.URL.Path, "/api/v1/nodes/")
+	switch {
+	case node:
+		w.API.Do(func() { w.node(rw, r, name) })
+	case strings.HasSuffix(r.URL.Path, "/configmaps/rke-lm-snapshot"), !w.object(rw, r):
+		w.API.ServeHTTP(rw, r)
+	}
+}
+
+// object answers requests about objects that are applied; false for other ones.
+func (w *World) object(rw http.ResponseWriter, r *http.Request) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text, there := w.objects[r.URL.Path]
+	switch {
+	case r.Method == http.MethodPatch:
+		body, _ := io.ReadAll(r.Body)
+		w.objects[r.URL.Path] = string(body)
+		fmt.Fprint(rw, "{}")
+	case r.Method == http.MethodDelete && there:
+		delete(w.objects, r.URL.Path)
+		fmt.Fprint(rw, "{}")
+	case there:
+		fmt.Fprint(rw, text)
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *World) node(rw http.ResponseWriter, r *http.Request, name string) {
+	i := slices.IndexFunc(w.API.Nodes, func(n corev1.Node) bool { return n.Name == name })
+	if i < 0 {
+		rw.WriteHeader(http.StatusNotFound)
+		return
+	}
+	node := w.API.Nodes[i]
+	node.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
+	text, err := json.Marshal(node)
+	if err == nil && r.Method == http.MethodPatch {
+		var p evanphx.Patch
+		body, _ := io.ReadAll(r.Body)
+		if p, err = evanphx.DecodePatch(body); err == nil {
+			text, err = p.Apply(text)
+		}
+		var now corev1.Node
+		if err == nil {
+			err = json.Unmarshal(text, &now)
+		}
+		if err != nil {
+			rw.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		w.API.Nodes[i] = now
+	}
+	rw.Write(text)
+}
+
+// Cordoned lists the Nodes that are cordoned or marked.
+func (w *World) Cordoned() (names []string) {
+	w.API.Do(func() {
+		for _, n := range w.API.Nodes {
+			if _, marked := n.Annotations[transform.CordonAnnotation]; marked || n.Spec.Unschedulable {
+				names = append(names, n.Name)
+			}
+		}
+	})
+	return names
+}

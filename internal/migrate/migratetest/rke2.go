@@ -1,0 +1,156 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migratetest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/helmchart"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// The cluster of RKE2, as Rancher has it before a run.
+const (
+	RKE2ID     = "c-m-8kqlhbsd"
+	RKE2Path   = "/apis/provisioning.cattle.io/v1/namespaces/fleet-default/clusters/orchard"
+	RKE2Object = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default","uid":"u-orchard","generation":1},
+ "spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cni":"calico","cloud-provider-name":"aws","kube-controller-manager-arg":["v=2","profiling=false"]},
+  "additionalManifest":"kind: ConfigMap\napiVersion: v1\nmetadata: {name: own, namespace: default}\n",
+  "etcd":{"snapshotScheduleCron":"0 */6 * * *"},
+  "machinePools":[{"name":"servers","controlPlaneRole":true,"etcdRole":true,"quantity":3}]}},"status":{"clusterName":"c-m-8kqlhbsd"}}`
+)
+
+// NewRKE2 makes a world with a cluster of RKE2.
+func NewRKE2(t testing.TB) *World {
+	t.Helper()
+	w := start(t, RKE2ID)
+	w.Name, w.Path, w.Distro, w.Follow = "fleet-default/orchard", RKE2Path, rke2.Distro(), w.provision
+	w.Lock = "/apis/coordination.k8s.io/v1/namespaces/fleet-default/leases/rke-lm-orchard"
+	w.Rancher.Put(t, RKE2Object)
+	w.Follow()
+	return w
+}
+
+// provision is how Rancher and the machines of RKE2 follow.
+func (w *World) provision() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := w.Rancher.Object(RKE2Path)
+	doc := must(yamledit.ParseString("orchard", text))
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		panic(err)
+	}
+	spec := object["spec"].(map[string]any)
+	config := map[string]any{}
+	for _, s := range must(rke2.Distro().Explain(transform.Only(doc), transform.Target{}))[0].Settings {
+		config[s.Key] = s.Value
+	}
+	w.put(controlPlane(spec))
+	if w.stuck {
+		return
+	}
+	for i := range 3 {
+		w.machine(i, config)
+	}
+	w.managers(spec, config)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func (w *World) put(o map[string]any) { w.Rancher.Put(w.t, string(must(json.Marshal(o)))) }
+
+// controlPlane is the object in which Rancher says what it has provisioned.
+func controlPlane(spec map[string]any) map[string]any {
+	own := map[string]any{"kubernetesVersion": spec["kubernetesVersion"]}
+	for key, v := range spec["rkeConfig"].(map[string]any) {
+		own[key] = v
+	}
+	status := map[string]any{"observedGeneration": 1, "appliedSpec": own, "conditions": []any{
+		map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Reconciled", "status": "True"},
+	}}
+	if asked, is := own["etcdSnapshotCreate"]; is {
+		status["etcdSnapshotCreate"], status["etcdSnapshotCreatePhase"] = asked, "Finished"
+	}
+	return map[string]any{
+		"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": "orchard", "namespace": "fleet-default", "generation": 1},
+		"spec": own, "status": status,
+	}
+}
+
+// machine gives a machine its plan, which it runs at once.
+func (w *World) machine(i int, config map[string]any) {
+	name := fmt.Sprintf("orchard-servers-%d", i)
+	labels := map[string]any{
+		"cluster.x-k8s.io/cluster-name": "orchard", "rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/machine-name": name,
+		"rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true",
+	}
+	w.put(map[string]any{
+		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": labels},
+		"spec":   map[string]any{"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": name}}},
+		"status": map[string]any{"nodeRef": map[string]any{"name": apitest.NodeName(i)}},
+	})
+	plan := planOf(config)
+	if labels = maps.Clone(labels); i == 1 {
+		labels[rollout.InitLabel] = "true"
+	}
+	w.put(map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": rollout.PlanType, "metadata": map[string]any{"name": name + "-machine-plan", "namespace": "fleet-default", "labels": labels},
+		"data": map[string]any{"plan": plan, "appliedPlan": plan},
+	})
+}
+
+// planOf is the plan in which Rancher renders the configuration of a machine.
+func planOf(config map[string]any) []byte {
+	rendered := maps.Clone(config)
+	list, _ := rendered["kube-controller-manager-arg"].([]any)
+	rendered["kube-controller-manager-arg"] = append(slices.Clone(list), "cert-dir=/var/lib/x", "secure-port=10257")
+	rendered["node-label"] = []any{"a=b"}
+	content := base64.StdEncoding.EncodeToString(must(json.Marshal(rendered)))
+	return must(json.Marshal(map[string]any{"files": []any{map[string]any{"path": "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml", "content": content}}}))
+}
+
+// managers starts the managers that the configuration and the manifests ask for.
+func (w *World) managers(spec, config map[string]any) {
+	provider, _ := config["cloud-provider-name"].(string)
+	kube := []string{"--cloud-provider=" + provider, "--configure-cloud-routes=false"}
+	list := args.Of(config["kube-controller-manager-arg"])
+	for _, a := range list {
+		kube = append(kube, "--"+a.Name+"="+a.Value)
+	}
+	_, migrates := args.Last(list, "enable-leader-migration")
+	var docs []*yamledit.Document
+	manifest, _ := spec["rkeConfig"].(map[string]any)["additionalManifest"].(string)
+	for _, c := range yamledit.Split("manifest", []byte(manifest)) {
+		if d, err := yamledit.Parse(c); err == nil {
+			docs = append(docs, d)
+		}
+	}
+	chart, installed, err := ccm.Find(helmchart.Sources{Docs: docs})
+	if err != nil {
+		panic(err)
+	}
+	var cloud []string
+	if installed {
+		cloud = textsOf(chart.Args())
+	}
+	w.API.Do(func() { w.pods(kube, cloud, chart.ImageTag()) })
+	w.lead(provider != "external", migrates, installed, installed && chart.Migrates())
+}

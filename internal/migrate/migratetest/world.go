@@ -1,0 +1,170 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migratetest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// World is a Rancher with one cluster. Fields are changed before a run begins, or by
+// what the run calls.
+type World struct {
+	Rancher *ranchertest.Server
+	API     *apitest.Server // of the cluster
+	URL     string          // of the Rancher, which leads to the cluster as well
+
+	Distro transform.Distro
+	Name   string // of the cluster, as a user names it
+	Path   string // of the cluster's object
+	Lock   string // path of the lease that a run holds
+	Follow func() // lets Rancher and the machines follow the object, as they do after every patch
+	Helm   string // the file in which helm says how it was called, where one is recorded
+
+	Gap  time.Duration // until the cloud-controller-manager leads again after the last edit
+	Led  atomic.Bool   // it leads again
+	left sync.Once
+
+	Killed <-chan struct{} // hears that a process was killed
+
+	t       testing.TB
+	mu      sync.Mutex
+	stuck   bool            // machines get no new plans
+	dead    map[string]bool // user agents whose process was killed
+	writes  []string        // that came
+	killAt  int             // number of the write at which its process is killed; 0 for none
+	after   bool            // after the write, and not before it
+	killed  chan struct{}
+	ended   chan struct{}
+	end     func()            // lets requests go that nobody answers
+	objects map[string]string // of the cluster, by their paths: those that were applied
+}
+
+// start makes a world whose cluster has an ID, and no object yet.
+func start(t testing.TB, id string) *World {
+	t.Helper()
+	w := &World{t: t, Rancher: ranchertest.Start(t), API: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
+	w.Killed = w.killed
+	w.Rancher.Downstream[id] = http.HandlerFunc(w.downstream)
+	w.API.Fill(3)
+	w.API.Leases, w.API.Renews = nil, map[string]bool{}
+	for i := range w.API.Nodes {
+		w.API.Nodes[i].ResourceVersion, w.API.Nodes[i].UID = "1", "u-node"
+	}
+	w.URL = memnet.Serve(t, w).URL
+	w.end = sync.OnceFunc(func() { close(w.ended) })
+	t.Cleanup(w.end)
+	return w
+}
+
+// End lets the requests of killed processes go.
+func (w *World) End() { w.end() }
+
+// Stick keeps the machines from following the object, or lets them do so again.
+func (w *World) Stick(is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stuck = is
+}
+
+// KillAt kills the process of the write with this number, counted from here: before
+// the write, or after it. It never gets an answer again.
+func (w *World) KillAt(number int, after bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writes, w.killAt, w.after = nil, number, after
+}
+
+// Writes lists the writes that came, but for those of locks and Events.
+func (w *World) Writes() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.writes)
+}
+
+// Forget forgets the writes that came.
+func (w *World) Forget() { w.KillAt(0, false) }
+
+// Patches counts the changes of the cluster's object.
+func (w *World) Patches() int {
+	count := 0
+	for _, line := range w.Writes() {
+		if strings.HasPrefix(line, "PATCH") && strings.HasSuffix(line, w.Path) {
+			count++
+		}
+	}
+	return count
+}
+
+// Spec is the cluster's own part of its object.
+func (w *World) Spec(t testing.TB) string {
+	t.Helper()
+	var o struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal([]byte(w.Rancher.Object(w.Path)), &o); err != nil {
+		t.Fatal(err)
+	}
+	return string(o.Spec)
+}
+
+// ServeHTTP is Rancher, for every process that was not killed.
+func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	dies, dead := w.count(r)
+	if w.Helm != "" {
+		w.mu.Lock()
+		w.runRKE1Locked()
+		w.mu.Unlock()
+	}
+	if !dead {
+		answer := httptest.NewRecorder()
+		w.Rancher.ServeHTTP(answer, r)
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, w.Path) {
+			w.Follow()
+		}
+		if !dies {
+			maps.Copy(rw.Header(), answer.Header())
+			rw.WriteHeader(answer.Code)
+			rw.Write(answer.Body.Bytes())
+			return
+		}
+	}
+	if dies {
+		w.killed <- struct{}{}
+	}
+	select {
+	case <-w.ended:
+	case <-r.Context().Done():
+	}
+}
+
+// count counts a write. It reports whether its process dies at it, and whether it is
+// dead before the write is done.
+func (w *World) count(r *http.Request) (dies, dead bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	agent := r.UserAgent()
+	counts := r.Method != http.MethodGet && !w.dead[agent] &&
+		!slices.ContainsFunc([]string{"accessreviews", "/leases", "/events"}, func(part string) bool { return strings.Contains(r.URL.Path, part) })
+	if counts {
+		w.writes = append(w.writes, r.Method+" "+r.URL.Path)
+	}
+	dies = counts && w.killAt > 0 && len(w.writes) == w.killAt
+	dead = w.dead[agent] || dies && !w.after
+	w.dead[agent] = w.dead[agent] || dies
+	return dies, dead
+}

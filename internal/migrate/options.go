@@ -1,0 +1,43 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+)
+
+// Options are what a user chose for a run over one cluster. A run does not change them.
+type Options struct {
+	Server  *rancher.Server
+	Object  rancher.Object // of the cluster
+	Planner route.Planner
+	Accept  []string // rules whose errors are acknowledged
+
+	Until        string   // the last stage of a migration; "" for all
+	ByHand       []string // stages whose commands the user has run
+	EtcdSnapshot bool     // take snapshots of etcd
+
+	Timeout  time.Duration // of each wait
+	Interval time.Duration // between two looks at what is waited for
+
+	AuditLog string // a file; "" for none
+	User     User
+	// Confirm asks whether to go on with a stage; nil for yes.
+	Confirm func(ctx context.Context, stage string) (bool, error)
+	// OnEvent is called with each event, from one goroutine at a time; nil for none.
+	OnEvent func(Event)
+	// Continue and Revert are the command lines that go on with the run, and take the
+	// stages back.
+	Continue, Revert string
+}
+
+// User is who runs the tool, and where.
+type User struct {
+	Name string `json:"user"`
+	Host string `json:"host"`
+}

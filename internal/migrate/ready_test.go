@@ -1,0 +1,158 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// ready lets a node say how it is; all else about it stays.
+func (w *world) ready(node int, status corev1.ConditionStatus) {
+	w.API.Do(func() {
+		w.API.Nodes[node].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status, Reason: "KubeletNotReady"}}
+	})
+}
+
+func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
+	for name, work := range map[string]work{"migrate": migrate.Forward, "rollback": migrate.Backward} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := rke2World(t)
+				want := undisturbed(t)
+				if name == "rollback" {
+					want = w.Spec(t)
+					if err := migrate.Forward(t.Context(), w.run(t, "before", logged(t))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r := w.run(t, "one", nil)
+				r.Confirm = func(_ context.Context, stage string) (bool, error) {
+					if stage == transform.SwitchToExternal {
+						w.ready(1, corev1.ConditionFalse)
+					}
+					return true, nil
+				}
+				onEvent, waited := held(t, w, 1)
+				r.OnEvent = onEvent
+				if err := work(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+				if !waited.Load() {
+					t.Error("the run did not wait for the control plane")
+				}
+				w.finished(t, want)
+			})
+		})
+	}
+}
+
+// held lets a node be ready again once a run has said that it waits for it, and
+// requires that the object was not changed meanwhile.
+func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) {
+	var waited atomic.Bool
+	before, told := 0, false
+	return func(e migrate.Event) {
+		logged(t)(e)
+		told = told || len(e.Findings) > 0 && strings.Contains(e.Findings[0].Fix, "--accept node-not-ready")
+		switch {
+		case e.Type == migrate.Staged:
+			before = w.Patches()
+		case e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is not ready") && waited.CompareAndSwap(false, true):
+			if now := w.Patches(); now != before {
+				t.Errorf("%d patches while it waits", now-before)
+			}
+			if wayBack := strings.Contains(t.Name(), "rollback"); wayBack && !told {
+				t.Error("it was not said how to go back without the node")
+			}
+			w.ready(node, corev1.ConditionTrue)
+		}
+	}, &waited
+}
+
+func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		r := w.run(t, "one", nil)
+		waited := false
+		r.OnEvent = func(e migrate.Event) {
+			logged(t)(e)
+			switch {
+			case e.Type == migrate.Written && e.Stage == transform.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
+				w.ready(2, corev1.ConditionUnknown)
+			case e.Type == migrate.Awaited && e.Stage == transform.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
+				waited = true
+				w.ready(2, corev1.ConditionTrue)
+			}
+		}
+		if err := migrate.Forward(t.Context(), r); err != nil || !waited {
+			t.Fatalf("waited: %t, %v", waited, err)
+		}
+		w.finished(t, undisturbed(t))
+	})
+}
+
+func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		r := w.run(t, "one", logged(t))
+		before := 0
+		r.Confirm = func(_ context.Context, stage string) (bool, error) {
+			if stage == transform.SwitchToExternal {
+				w.ready(0, corev1.ConditionFalse)
+				before = w.Patches()
+			}
+			return true, nil
+		}
+		err := migrate.Forward(t.Context(), r)
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
+			t.Fatalf("%d %v", exitcode.Of(err), err)
+		}
+		if w.Patches() != before || len(w.Cordoned()) > 0 {
+			t.Errorf("the stage was begun: %v, cordoned %v", w.Writes(), w.Cordoned())
+		}
+		r = w.run(t, "two", logged(t))
+		r.Accept = []string{"node-not-ready"}
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Errorf("it is accepted: %v", err)
+		}
+	})
+}
+
+func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		w.ready(1, corev1.ConditionUnknown)
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
+		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.Writes()) > 0 {
+			t.Errorf("%d %v %v", exitcode.Of(err), err, w.Writes())
+		}
+	})
+}
+
+func TestAWorkerThatWasNeverReadyKeepsNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		w.API.Do(func() {
+			delete(w.API.Nodes[2].Labels, "node-role.kubernetes.io/control-plane")
+			w.API.DaemonSets = nil
+		})
+		w.ready(2, corev1.ConditionFalse)
+		r := w.run(t, "one", logged(t))
+		r.Until = transform.EnableLeaderMigration
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

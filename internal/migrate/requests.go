@@ -1,0 +1,98 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+)
+
+// resources are where the kinds lie that actions name, in lower case as kubectl
+// takes them.
+var resources = map[string]string{
+	"configmap":   "/api/v1/namespaces/%s/configmaps",
+	"secret":      "/api/v1/namespaces/%s/secrets",
+	"daemonset":   "/apis/apps/v1/namespaces/%s/daemonsets",
+	"role":        "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
+	"rolebinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
+	"helmchart":   "/apis/helm.cattle.io/v1/namespaces/%s/helmcharts",
+	"etcdbackup":  "/apis/management.cattle.io/v3/namespaces/%s/etcdbackups",
+}
+
+func pathOf(o Ref) (string, error) {
+	form, known := resources[strings.ToLower(o.Kind)]
+	if !known {
+		return "", fmt.Errorf("%s: rke-lm does not know where objects of this kind lie; run the command of the stage by hand, and this one again with --by-hand", o)
+	}
+	return fmt.Sprintf(form, url.PathEscape(o.Namespace)) + "/" + url.PathEscape(o.Name), nil
+}
+
+// request makes a request about one object.
+func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answer, error) {
+	path, err := pathOf(o)
+	if err != nil {
+		return kube.Answer{}, err
+	}
+	q.Path, q.What = path, strings.ToLower(q.Method)+" "+strings.ToLower(o.Kind)+"s in "+o.Namespace
+	if q.Accept == "" {
+		q.Accept = "application/json"
+	}
+	var a kube.Answer
+	err = c.pastGate(ctx, o, path, func() (err error) {
+		a, err = c.client(o.Server).Do(ctx, q)
+		return err
+	})
+	if kube.HasStatus(err, http.StatusNotFound) {
+		return a, err
+	}
+	return a, kube.Refusal(err)
+}
+
+// pastGate finds the reason where Rancher refuses a request and gives none.
+func (c *cluster) pastGate(ctx context.Context, o Ref, path string, do func() error) error {
+	if o.Server != local {
+		return do()
+	}
+	return c.server.PastGate(ctx, path, do)
+}
+
+// exists looks whether an object is there.
+func (c *cluster) exists(ctx context.Context, o Ref) (bool, error) {
+	_, err := c.request(ctx, o, kube.Request{Method: http.MethodGet})
+	if kube.HasStatus(err, http.StatusNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// create makes an object whose name nobody else has: one that is there is that of an
+// earlier try.
+func (c *cluster) create(ctx context.Context, o Ref, body []byte) error {
+	path, err := pathOf(o)
+	if err != nil {
+		return err
+	}
+	err = c.pastGate(ctx, o, path, func() error {
+		_, err := c.client(o.Server).Do(ctx, kube.Request{What: "create " + strings.ToLower(o.Kind) + "s", Method: http.MethodPost, Path: strings.TrimSuffix(path, "/"+o.Name), Body: body, Accept: "application/json"})
+		return err
+	})
+	if kube.HasStatus(err, http.StatusConflict) {
+		return nil
+	}
+	return kube.Refusal(err)
+}
+
+// remove deletes an object; one that is gone was deleted by an earlier try.
+func (c *cluster) remove(ctx context.Context, o Ref) error {
+	_, err := c.request(ctx, o, kube.Request{Method: http.MethodDelete})
+	if kube.HasStatus(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
+}

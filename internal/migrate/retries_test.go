@@ -1,0 +1,128 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+const worldSecret = "/api/v1/namespaces/fleet-default/secrets/orchard-servers-1-machine-plan"
+
+// tried lets a machine say that it tried its plan so often in vain, as its agent does
+// under the limits that Rancher gave with the plan.
+func (w *world) tried(times, most, printed string) {
+	w.Rancher.Edit(worldSecret, func(o map[string]any) {
+		data := o["data"].(map[string]any)
+		plan, _ := base64.StdEncoding.DecodeString(data["plan"].(string))
+		sum := sha256.Sum256(plan)
+		delete(data, "appliedPlan")
+		for key, text := range map[string]string{"failed-checksum": hex.EncodeToString(sum[:]), "failure-count": times, "max-failures": most, "failure-threshold": "1", "failed-output": zipped(printed)} {
+			data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+		}
+	})
+}
+
+func zipped(printed string) string {
+	text, err := json.Marshal(map[string][]byte{"install": []byte(printed)})
+	if err != nil {
+		panic(err)
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write(text)
+	z.Close()
+	return b.String()
+}
+
+const refusedPull = "pulling rke2-runtime, registry password: Sommer-im-Hafen-2021\nno space left on device\n"
+
+// failing is a world in which a machine fails at the plan of the first stage that
+// changes it.
+func failing(t *testing.T, most string) *world {
+	w := rke2World(t)
+	follow, done := w.Follow, false
+	w.Follow = func() {
+		follow()
+		if !done && strings.Contains(w.Rancher.Object(migratetest.RKE2Path), "enable-leader-migration") {
+			done = true
+			w.tried("1", most, refusedPull)
+		}
+	}
+	return w
+}
+
+// failedTry recognises the note of a failed try; it may name no secret.
+func failedTry(t *testing.T, e migrate.Event) bool {
+	t.Helper()
+	if strings.Contains(e.Message, "Sommer") {
+		t.Error(e.Message)
+	}
+	return e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 1 try of its plan failed") && strings.Contains(e.Message, "no space left on device")
+}
+
+// Rancher writes max-failures -1 and failure-threshold 1: the agent tries for ever.
+func TestATryThatFailedIsShownAndTheRunGoesOnWhenTheNextOnePasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := failing(t, "-1")
+		var shown bool
+		waiting := map[int]string{}
+		r := w.run(t, "one", func(e migrate.Event) {
+			logged(t)(e)
+			for _, m := range e.Machines {
+				waiting[m.Failures] = m.Output
+			}
+			if failedTry(t, e) {
+				shown = true
+			}
+			if shown && len(waiting) > 1 {
+				w.Follow() // the agent's next try
+			}
+		})
+		err := migrate.Forward(t.Context(), r)
+		if err != nil || !shown || !strings.Contains(waiting[1], "no space left on device") {
+			t.Fatalf("%v, shown %v, %v", err, shown, waiting)
+		}
+		w.finished(t, undisturbed(t))
+	})
+}
+
+func TestAMachineThatFailsForEverEndsTheRunAtItsTimeLimit(t *testing.T) {
+	for _, c := range []struct{ name, most, want string }{
+		{"the agent tries on", "-1", "it did not come within 10m0s (--timeout): machine orchard-servers-1: 1 try of its plan failed, and its rancher-system-agent goes on trying"},
+		{"the agent gave up", "1", "machine orchard-servers-1 gave its plan up after 1 try, and does not try again until Rancher changes the plan"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := failing(t, c.most)
+				notes := 0
+				r := w.run(t, "one", func(e migrate.Event) {
+					if failedTry(t, e) {
+						notes++
+					}
+				})
+				err := migrate.Forward(t.Context(), r)
+				var end *migrate.End
+				if !errors.As(err, &end) || !strings.Contains(err.Error(), c.want) || exitcode.Of(err) != exitcode.Failed || notes != 1 {
+					t.Errorf("%d notes, code %d: %v", notes, exitcode.Of(err), err)
+				}
+				if s := w.Spec(t); strings.Contains(s, "HelmChart") {
+					t.Error("the next stage began")
+				}
+			})
+		})
+	}
+}

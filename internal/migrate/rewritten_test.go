@@ -1,0 +1,178 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// psactText is a cluster whose arguments of kube-apiserver Rancher's webhook writes.
+var psactText = strings.NewReplacer(
+	`"spec":{`, `"spec":{"defaultPodSecurityAdmissionConfigurationTemplateName":"rancher-restricted",`,
+	`"cni":"calico",`, `"cni":"calico","kube-apiserver-arg":["cloud-provider=aws","audit-log-maxage=30","v=2","feature-gates=CSIMigrationAWS=true"],`,
+).Replace(migratetest.RKE2Object)
+
+// A webhook writes arguments in any order, at any time.
+func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			w, webhook := rke2World(t), ranchertest.NewWebhook(seed)
+			w.Rancher.Put(t, psactText)
+			w.Rancher.Do(func() { w.Rancher.Webhook = webhook })
+			w.Rancher.Edit(migratetest.RKE2Path, webhook.Change)
+			w.Follow()
+			for _, work := range []string{"migrate", "rollback"} {
+				r := w.run(t, work, nil)
+				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
+				r.OnEvent = func(e migrate.Event) {
+					logged(t)(e)
+					switch {
+					case e.Type == migrate.Staged:
+						w.Rancher.Do(func() { w.Rancher.Meanwhile = webhook.Change })
+					case e.Type == migrate.Written && strings.HasPrefix(e.Message, "patch"):
+						w.Rancher.Edit(migratetest.RKE2Path, webhook.Change)
+						w.Follow()
+					}
+				}
+				run := migrate.Forward
+				if work == "rollback" {
+					run = migrate.Backward
+				}
+				if err := run(t.Context(), r); err != nil {
+					t.Fatalf("seed %d: %s: %v", seed, work, err)
+				}
+				want := map[string]string{"migrate": "cloud-provider=external", "rollback": "cloud-provider=aws"}[work]
+				if s := w.Spec(t); !strings.Contains(s, want) || !strings.Contains(s, "audit-log-maxage=30") {
+					t.Errorf("%s", s)
+				}
+			}
+		})
+	}
+}
+
+// What someone else changes while Rancher writes is still refused.
+func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, webhook := rke2World(t), ranchertest.NewWebhook(1)
+		w.Rancher.Put(t, psactText)
+		w.Follow()
+		r := w.run(t, "one", nil)
+		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal}
+		r.OnEvent = func(e migrate.Event) {
+			logged(t)(e)
+			if e.Type == migrate.Staged && e.Stage == transform.SwitchToExternal {
+				w.Rancher.Do(func() {
+					w.Rancher.Meanwhile = func(o map[string]any) {
+						webhook.Change(o)
+						config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
+						config["kube-apiserver-arg"] = append(config["kube-apiserver-arg"].([]any), "anonymous-auth=false")
+					}
+				})
+			}
+		}
+		err := migrate.Forward(t.Context(), r)
+		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "was changed meanwhile") || !strings.Contains(err.Error(), "now: kube-controller-manager runs") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// bareText is a cluster of RKE whose manager has no arguments, as Rancher keeps it.
+var bareText = strings.Replace(migratetest.RKE1Object, `{"kubeController":{"extraArgs":{"v":"2"}}}`, `{"etcd":{},"kubeController":{},"kubelet":{}}`, 1)
+
+func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, webhook := rke1World(t), ranchertest.NewWebhook(1)
+		up := w.Follow
+		w.Follow = func() { // Rancher's controllers write the object, too
+			w.Rancher.Edit(w.Path, webhook.Change)
+			up()
+		}
+		w.Rancher.Put(t, bareText)
+		w.Rancher.Do(func() { w.Rancher.Webhook = webhook })
+		w.Follow()
+		before := w.Spec(t)
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.Spec(t); !strings.Contains(s, `"external-aws"`) || !strings.Contains(s, `"kubeController":{}`) {
+			t.Errorf("%s", s)
+		}
+		r := w.run(t, "two", logged(t))
+		r.Planner.Target.Canonical = true
+		if err := migrate.Backward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if after := w.Spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") {
+			t.Errorf("%s\n%s", before, after)
+		}
+	})
+}
+
+// A run that ends at its write says what may be written.
+func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
+	atSwitch := func(o map[string]any) map[string]any {
+		config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
+		if config["cloud-provider-name"] == "external" {
+			return config
+		}
+		return nil
+	}
+	for name, c := range map[string]struct {
+		fault func(*ranchertest.Server)
+		want  string
+	}{
+		"altered": {func(s *ranchertest.Server) {
+			s.Change = func(o map[string]any) {
+				if config := atSwitch(o); config != nil {
+					delete(config, "disable-cloud-controller")
+				}
+			}
+		}, "now: the change of switch-to-external is in the cluster's object"},
+		"refused": {func(s *ranchertest.Server) {
+			s.Refuse = func(o map[string]any) string { return map[bool]string{true: "not today"}[atSwitch(o) != nil] }
+		}, "now: kube-controller-manager runs the cloud controllers, and the cloud-controller-manager waits"},
+		"without an answer": {func(s *ranchertest.Server) {
+			s.Meanwhile = func(map[string]any) {}
+			s.Fault = func(r *http.Request) ranchertest.Fault {
+				if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, migratetest.RKE2Path) && s.Meanwhile != nil {
+					return ranchertest.Fault{Status: http.StatusBadGateway}
+				}
+				return ranchertest.Fault{}
+			}
+		}, "now: the change of switch-to-external may be in the cluster's object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := rke2World(t)
+				r := w.run(t, "one", nil)
+				r.OnEvent = func(e migrate.Event) {
+					logged(t)(e)
+					if e.Type == migrate.Staged && e.Stage == transform.SwitchToExternal {
+						w.Rancher.Do(func() { c.fault(w.Rancher) })
+					}
+				}
+				err := migrate.Forward(t.Context(), r)
+				if !strings.Contains(fmt.Sprint(err), c.want) {
+					t.Errorf("%v", err)
+				}
+				var end *migrate.End
+				if !errors.As(err, &end) || end.Stage != transform.SwitchToExternal {
+					t.Errorf("%v", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,152 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		folder := t.TempDir()
+		script := "#!/bin/sh\necho 'Error: chart not found, password=hunter2' >&2\nexit 1\n"
+		if err := os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
+		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestNodesThatRKEReleasedAreSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
+		var notes []string
+		r := w.run(t, "one", func(e migrate.Event) { notes = append(notes, e.Message) })
+		r.Until = transform.GrantMigrationLease
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(notes, "\n"); strings.Count(said, "was cordoned before the run") != 1 || !strings.Contains(said, w.API.Nodes[1].Name) {
+			t.Errorf("%s", said)
+		}
+	})
+}
+
+func TestMigrateTakesAClusterOfRKEThereAndBack(t *testing.T) {
+	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		before := w.Spec(t)
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		s := w.Spec(t)
+		if !strings.Contains(s, `"external-aws"`) || strings.Contains(s, "enable-leader-migration") {
+			t.Errorf("%s", s)
+		}
+		text, err := os.ReadFile(w.Helm)
+		if err != nil || !strings.Contains(string(text), "--values aws-ccm-values-final.yaml") || strings.Contains(string(text), "enable-leader-migration") {
+			t.Errorf("%v %s", err, text)
+		}
+		folder, err := os.ReadFile(w.Helm + ".folder")
+		if _, gone := os.Stat(strings.TrimSpace(string(folder))); err != nil || !os.IsNotExist(gone) {
+			t.Errorf("the folder of helm is left: %v %v", err, gone)
+		}
+		if config, err := os.ReadFile(w.Helm + ".kubeconfig"); err != nil || !strings.Contains(string(config), "/k8s/clusters/"+migratetest.RKE1ID) {
+			t.Errorf("%v %s", err, config)
+		}
+		w.Forget()
+		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil || len(w.Writes()) > 0 {
+			t.Errorf("a second one: %v %v", err, w.Writes())
+		}
+		r := w.run(t, "three", logged(t))
+		r.Planner.Target.Canonical = true
+		if err := migrate.Backward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if after := w.Spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") || strings.Contains(after, "RoleBinding") {
+			t.Errorf("%s\n%s", before, after)
+		}
+		if left := w.Cordoned(); len(left) > 0 {
+			t.Errorf("cordoned: %v", left)
+		}
+	})
+}
+
+func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		t.Setenv("PATH", t.TempDir())
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
+		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
+			t.Fatalf("%v", err)
+		}
+		// Somebody runs it.
+		if err := os.WriteFile(w.Helm, []byte("upgrade by hand\n"+valuesOf(t, w)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.Follow()
+		r := w.run(t, "two", logged(t))
+		r.Until = transform.UncordonControlPlane
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(w.Spec(t), `"external-aws"`) {
+			t.Error(w.Spec(t))
+		}
+	})
+}
+
+// valuesOf are the chart's values of the plan.
+func valuesOf(t *testing.T, w *world) string {
+	t.Helper()
+	d, err := yamledit.ParseString("curlew", w.Rancher.Object(w.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := transform.Build(w.Distro, transform.Only(d), transform.Target{EndState: transform.EndStateExternal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, _ := p.Step(transform.InstallCCM)
+	files, err := step.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files[0].Content
+}
+
+func TestTheShortWayOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		for _, work := range []func(context.Context, migrate.Options) error{migrate.Forward, migrate.Backward} {
+			r := w.run(t, "run", logged(t))
+			r.Planner.Target.NoLeaderMigration, r.Planner.Target.Canonical = true, true
+			if err := work(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := os.ReadFile(w.Helm)
+		if s := w.Spec(t); err != nil || strings.Contains(s, "external-aws") || !strings.HasPrefix(string(text), "uninstall") {
+			t.Errorf("%v %s %s", err, text, s)
+		}
+	})
+}

@@ -1,0 +1,278 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// logged shows the events of a run in the log of its test.
+func logged(t *testing.T) func(migrate.Event) {
+	text := &report.RunText{Out: t.Output(), Err: t.Output()}
+	return func(e migrate.Event) { text.Write(report.NewRunEvent(e)) }
+}
+
+// undisturbed is what a migration makes of the world.
+func undisturbed(t *testing.T) string {
+	t.Helper()
+	w := rke2World(t)
+	if err := migrate.Forward(t.Context(), w.run(t, "undisturbed", logged(t))); err != nil {
+		t.Fatal(err)
+	}
+	return w.Spec(t)
+}
+
+// finished expects a world at the end of a migration.
+func (w *world) finished(t *testing.T, want string) {
+	t.Helper()
+	if got := w.Spec(t); got != want {
+		t.Errorf("the object is not that of an undisturbed run:\n%s\n%s", got, want)
+	}
+	if left := w.Cordoned(); len(left) > 0 {
+		t.Errorf("cordoned: %v", left)
+	}
+	if w.Rancher.Object(w.Lock) != "" {
+		t.Error("the lock was not released")
+	}
+}
+
+// audited reads an audit log: every intent has one result.
+func audited(t *testing.T, file string) []migrate.Entry {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []migrate.Entry
+	open := map[string]int{}
+	for line := range bytes.Lines(text) {
+		var e migrate.Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatalf("%v: %q", err, line)
+		}
+		list = append(list, e)
+		if e.Phase == "intent" {
+			open[e.ID]++
+		} else {
+			open[e.ID] += 10
+		}
+	}
+	for id, n := range open {
+		if n != 11 {
+			t.Errorf("%s has %d results and %d intents", id, n/10, n%10)
+		}
+	}
+	return list
+}
+
+func TestASecondMigrateChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		before := w.Rancher.Objects()
+		w.Forget()
+		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.Writes()) > 0 {
+			t.Errorf("writes: %v", w.Writes())
+		}
+		for path, text := range w.Rancher.Objects() {
+			if before[path] != text {
+				t.Errorf("%s changed", path)
+			}
+		}
+	})
+}
+
+func TestAStageMayBeTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		r := w.run(t, "one", logged(t))
+		r.Until = transform.InstallCCM
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
+			t.Errorf("%s", s)
+		}
+		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, undisturbed(t))
+	})
+}
+
+func TestRollbackBringsTheClusterBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		before := w.Spec(t)
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		if err := migrate.Backward(t.Context(), w.run(t, "two", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, before)
+		w.Forget()
+		if err := migrate.Backward(t.Context(), w.run(t, "three", logged(t))); err != nil || len(w.Writes()) > 0 {
+			t.Errorf("a second rollback: %v %v", err, w.Writes())
+		}
+	})
+}
+
+func TestRollbackStopsBehindAStage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		r := w.run(t, "two", logged(t))
+		r.Planner.To = transform.InstallCCM
+		if err := migrate.Backward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) || !strings.Contains(s, `"enable-leader-migration"`) {
+			t.Errorf("%s", s)
+		}
+		if err := migrate.Forward(t.Context(), w.run(t, "three", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, undisturbed(t))
+	})
+}
+
+func TestNodesThatSomebodyElseCordonedStayCordoned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
+		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
+			t.Fatal(err)
+		}
+		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[1].Name || len(w.API.Nodes[1].Annotations) > 0 {
+			t.Errorf("cordoned: %v", left)
+		}
+	})
+}
+
+func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		log := filepath.Join(t.TempDir(), "audit.jsonl")
+		r := w.run(t, "one", logged(t))
+		r.EtcdSnapshot, r.AuditLog = true, log
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		for _, e := range audited(t, log) {
+			if e.Phase == "intent" && (e.Act == "etcd-snapshot" || e.Act == "patch") {
+				order = append(order, e.Act+" "+e.Stage)
+			}
+		}
+		want := []string{
+			"etcd-snapshot grant-migration-lease", "patch grant-migration-lease", "patch enable-leader-migration", "patch install-ccm",
+			"etcd-snapshot switch-to-external", "patch switch-to-external", "patch disable-leader-migration",
+		}
+		if !slices.Equal(order, want) {
+			t.Errorf("%v", order)
+		}
+	})
+}
+
+// TestTheAuditLogNamesNoSecret also holds for Events and for what is shown.
+func TestTheAuditLogNamesNoSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const secret = "AKIAIOSFODNN7EXAMPLE"
+		w := rke2World(t)
+		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
+			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["token"] = secret
+		})
+		w.Follow()
+		var shown bytes.Buffer
+		log := filepath.Join(t.TempDir(), "audit.jsonl")
+		r := w.run(t, "one", func(e migrate.Event) { report.WriteRunEvent(&shown, report.NewRunEvent(e)) })
+		r.AuditLog = log
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(log)
+		if err != nil || bytes.Contains(text, []byte(secret)) || strings.Contains(shown.String(), secret) {
+			t.Errorf("%v %s %s", err, text, &shown)
+		}
+		events := 0
+		for path, o := range w.Rancher.Objects() {
+			if strings.Contains(path, "/events/") {
+				events++
+				if strings.Contains(o, secret) {
+					t.Error(o)
+				}
+			}
+		}
+		if results := len(audited(t, log)) / 2; events != results {
+			t.Errorf("%d Events for %d acts", events, results)
+		}
+	})
+}
+
+// The last edit ends the process that led, and the run waits for the next one.
+func TestTheLastStageIsDoneWhenSomebodyLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		want := undisturbed(t)
+		w.Gap = 17 * time.Second
+		if err := migrate.Forward(t.Context(), w.run(t, "one", nil)); err != nil {
+			t.Fatal(err)
+		}
+		if !w.Led.Load() {
+			t.Error("the run ended while nobody led")
+		}
+		w.finished(t, want)
+	})
+}
+
+func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		before := w.Spec(t)
+		r := w.run(t, "one", logged(t))
+		r.Planner.Target.NoLeaderMigration = true
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		patches := w.Patches()
+		if s := w.Spec(t); patches != 1 || !strings.Contains(s, "HelmChart") || !strings.Contains(s, `"external"`) {
+			t.Errorf("%d patches, %s", patches, s)
+		}
+		r = w.run(t, "half", logged(t))
+		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, transform.InstallCCM
+		if err := migrate.Backward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
+			t.Errorf("the chart stays and the switch goes: %s", s)
+		}
+		r = w.run(t, "two", logged(t))
+		r.Planner.Target.NoLeaderMigration = true
+		if err := migrate.Backward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		w.finished(t, before)
+	})
+}

@@ -1,0 +1,180 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// backUp is what Rancher does with EtcdBackups: the first of its conditions comes at
+// once, and the last one when RKE is through.
+func (w *world) backUp(completed, message string) {
+	for at := range w.Rancher.Objects() {
+		if !strings.Contains(at, "/etcdbackups/") {
+			continue
+		}
+		w.Rancher.Edit(at, func(o map[string]any) {
+			o["status"].(map[string]any)["conditions"] = []any{
+				map[string]any{"type": "Created", "status": "True"}, map[string]any{"type": "Completed", "status": completed, "message": message},
+			}
+		})
+	}
+}
+
+// backedUp is a world of RKE with snapshots of etcd.
+func backedUp(t *testing.T) *world {
+	t.Helper()
+	w := rke1World(t)
+	w.Rancher.Edit(migratetest.RKE1Path, func(o map[string]any) {
+		config := o["spec"].(map[string]any)["rancherKubernetesEngineConfig"].(map[string]any)
+		config["services"].(map[string]any)["etcd"] = map[string]any{"backupConfig": map[string]any{"enabled": false, "s3BackupConfig": map[string]any{"bucketName": "curlew", "secretKey": worldKey}}}
+	})
+	w.Follow()
+	return w
+}
+
+const worldKey = "wJalrXUtnFEMIK7MDENGbPxRfiCYzz19EXAMPLEK"
+
+// restored returns the configuration that a restore takes from an EtcdBackup.
+func restored(t *testing.T, backup string) any {
+	t.Helper()
+	var o struct {
+		Status struct{ ClusterObject, KubernetesVersion string }
+	}
+	if err := json.Unmarshal([]byte(backup), &o); err != nil || o.Status.KubernetesVersion != "v1.26.15-rancher1-1" {
+		t.Fatalf("%v %q", err, o.Status.KubernetesVersion)
+	}
+	zipped, err := base64.StdEncoding.DecodeString(o.Status.ClusterObject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	var cluster struct {
+		Spec map[string]any
+	}
+	if err != nil || json.Unmarshal(text, &cluster) != nil {
+		t.Fatalf("%v %s", err, text)
+	}
+	return cluster.Spec["rancherKubernetesEngineConfig"]
+}
+
+func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := backedUp(t)
+		var before struct {
+			Config any `json:"rancherKubernetesEngineConfig"`
+		}
+		if err := json.Unmarshal([]byte(w.Spec(t)), &before); err != nil {
+			t.Fatal(err)
+		}
+		var shown bytes.Buffer
+		log := filepath.Join(t.TempDir(), "audit.jsonl")
+		r := w.run(t, "one", func(e migrate.Event) {
+			report.WriteRunEvent(&shown, report.NewRunEvent(e))
+			if e.Type == migrate.Awaited && strings.Contains(e.Message, "EtcdBackup") {
+				w.backUp("True", "")
+			}
+		})
+		r.EtcdSnapshot, r.AuditLog = true, log
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		var same int
+		for at, text := range w.Rancher.Objects() {
+			if strings.Contains(at, "/etcdbackups/") && cmp.Equal(before.Config, restored(t, text)) {
+				same++
+			}
+		}
+		if same != 1 {
+			t.Errorf("%d snapshots have the configuration from before the first write", same)
+		}
+		text, err := os.ReadFile(log)
+		if said := shown.String() + string(text); err != nil || strings.Contains(said, worldKey) || strings.Contains(said, "H4sI") {
+			t.Errorf("%v %s", err, said)
+		}
+	})
+}
+
+// An agent tries a snapshot three times, and Rancher then gives it up.
+func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		follow := w.Follow
+		phase := func(is string) {
+			w.Rancher.Edit("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/orchard", func(o map[string]any) {
+				o["status"].(map[string]any)["etcdSnapshotCreatePhase"] = is
+			})
+		}
+		w.Follow = func() {
+			follow()
+			phase("Started")
+			w.tried("3", "3", refusedPull)
+		}
+		shown := false
+		r := w.run(t, "one", func(e migrate.Event) {
+			if e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 3 tries of its plan failed") && strings.Contains(e.Message, "no space left on device") {
+				shown = true
+				phase("Failed")
+			}
+		})
+		r.EtcdSnapshot = true
+		if err := migrate.Forward(t.Context(), r); exitcode.Of(err) != exitcode.Failed || !shown || !strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") || strings.Contains(fmt.Sprint(err), "Sommer") {
+			t.Errorf("shown %v: %v", shown, err)
+		}
+	})
+}
+
+func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := backedUp(t)
+		before := w.Spec(t)
+		r := w.run(t, "one", func(migrate.Event) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
+		r.EtcdSnapshot = true
+		err := migrate.Forward(t.Context(), r)
+		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Failed || !strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") || strings.Contains(said, worldKey) {
+			t.Error(said)
+		}
+		if w.Spec(t) != before {
+			t.Error("the cluster was changed without its snapshot")
+		}
+	})
+}
+
+// Rancher's controller refuses such a cluster without a condition (isBackupSet).
+func TestAnRKEClusterWithoutABackupConfigurationIsRefusedBeforeTheFirstWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		r := w.run(t, "one", logged(t))
+		r.EtcdSnapshot = true
+		err := migrate.Forward(t.Context(), r)
+		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Refused || !strings.Contains(said, "etcd-snapshot-impossible") || !strings.Contains(said, "run without --etcd-snapshot") || len(w.Writes()) > 0 {
+			t.Errorf("%v %s", w.Writes(), said)
+		}
+		if w.Rancher.Count(http.MethodPost+" /k8s/clusters/local/apis/management.cattle.io") > 0 {
+			t.Error("an EtcdBackup was made")
+		}
+	})
+}

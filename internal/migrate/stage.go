@@ -1,0 +1,147 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+)
+
+// planning makes the transition of a stage.
+type planning = func(*transform.Plan, string, *observed) (route.Transition, error)
+
+// stage goes through one stage.
+func (r *run) stage(ctx context.Context, name string, plan planning) error {
+	r.progress.enter(name)
+	t, err := r.planned(ctx, name, plan)
+	if err != nil {
+		return err
+	}
+	if t.Empty() {
+		return r.checkAlone(ctx, t)
+	}
+	if err := r.agree(ctx, t); err != nil {
+		return err
+	}
+	if err := r.check(ctx, t.Precheck); err != nil {
+		return err
+	}
+	taken, err := r.snapshotEtcd(ctx, t)
+	if err == nil && taken { // the object has changed
+		t, err = r.planned(ctx, name, plan)
+	}
+	if err == nil {
+		err = r.act(ctx, t, plan)
+	}
+	if err == nil {
+		err = r.check(ctx, t.Check)
+	}
+	return err
+}
+
+// planned makes the transition of a stage from how things are now.
+func (r *run) planned(ctx context.Context, name string, plan planning) (route.Transition, error) {
+	p, err := r.cluster.plan(ctx)
+	if err != nil {
+		return route.Transition{}, err
+	}
+	seen, err := r.cluster.observer.Look(ctx)
+	if err != nil {
+		return route.Transition{}, err
+	}
+	return plan(p, name, seen)
+}
+
+// checkAlone is for a stage without anything to do. The last one of a migration is
+// made of checks alone.
+func (r *run) checkAlone(ctx context.Context, t route.Transition) error {
+	if t.Back || t.Stage != transform.VerifyProviderIDs {
+		return nil
+	}
+	return r.check(ctx, t.Check)
+}
+
+// agree shows a stage and asks whether to go on with it.
+func (r *run) agree(ctx context.Context, t route.Transition) error {
+	order, err := r.order(ctx, t)
+	if err != nil {
+		return err
+	}
+	r.events.emit(announcement(t, order))
+	if t.Blocked {
+		return &blocked{t.Stage, t.Findings}
+	}
+	if r.Confirm == nil {
+		return nil
+	}
+	yes, err := r.Confirm(ctx, t.Stage)
+	if err == nil && !yes {
+		err = errDeclined
+	}
+	return err
+}
+
+// errDeclined ends a run whose user does not want a stage.
+var errDeclined = errors.New("you did not want it")
+
+// announcement is what a stage will do, and in which order the machines change.
+func announcement(t route.Transition, order string) Event {
+	texts := []string{t.Why, t.Caution, order}
+	if t.Back {
+		texts = slices.Insert(texts, 0, "Takes the stage back.")
+	}
+	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
+	e := Event{Type: Staged, Message: strings.Join(texts, " "), Prepare: t.Prepare, Actions: slices.Concat(t.Before, t.After), Findings: t.Findings}
+	if t.Edits() {
+		e.From, e.To = t.From, t.To
+	}
+	return e
+}
+
+// order says in which order Rancher will change the machines, where that can be seen.
+func (r *run) order(ctx context.Context, t route.Transition) (string, error) {
+	if !t.Edits() {
+		return "", nil
+	}
+	changes, err := r.Planner.Changes(t)
+	if err != nil {
+		return "", err
+	}
+	seen, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+	if err != nil {
+		return "", err
+	}
+	return rollout.Said(rollout.Order(seen, r.Planner.Distro.Live.Roles, changes)), nil
+}
+
+// act does what a stage does, in its order.
+func (r *run) act(ctx context.Context, t route.Transition, plan planning) error {
+	if err := r.actions(ctx, t, t.Before); err != nil {
+		return err
+	}
+	if t.Edits() {
+		if err := r.edit(ctx, t, plan); err != nil {
+			return err
+		}
+	}
+	return r.actions(ctx, t, t.After)
+}
+
+// edit writes the stage's document and waits until every machine has it.
+func (r *run) edit(ctx context.Context, t route.Transition, plan planning) error {
+	again := func(ctx context.Context) (change, error) {
+		t, err := r.planned(ctx, t.Stage, plan)
+		return change{t.From, t.To}, err
+	}
+	if err := r.writer.patch(ctx, actPatch, change{t.From, t.To}, again, func(e route.Edit) { r.progress.edit = e }); err != nil {
+		return err
+	}
+	return r.settle(ctx)
+}

@@ -1,0 +1,43 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+)
+
+// world is a Rancher with one cluster, and the runs over it.
+type world struct{ *migratetest.World }
+
+func rke2World(t *testing.T) *world { return &world{migratetest.NewRKE2(t)} }
+
+func rke1World(t *testing.T) *world { return &world{migratetest.NewRKE1(t)} }
+
+// patience is for how long a request is made again.
+const patience = 30 * time.Second
+
+// run is a run over the cluster, as the command line makes it.
+func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate.Options {
+	t.Helper()
+	server, err := rancher.Open(rancher.Source{URL: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, Patience: patience, Dial: memnet.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := server.Find(t.Context(), rancher.Query{Name: w.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return migrate.Options{
+		Server: server, Object: objects[0], Planner: route.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal}},
+		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
+	}
+}

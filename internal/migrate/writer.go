@@ -1,0 +1,126 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/redact"
+)
+
+// The acts of a run.
+const (
+	actPatch    = "patch"
+	actSnapshot = "etcd-snapshot"
+	actKeep     = "keep-snapshot"
+	actCordon   = "cordon"
+	actRelease  = "uncordon"
+	actApply    = "apply"
+	actDelete   = "delete"
+	actHelm     = "helm"
+)
+
+// write is one change of a cluster.
+type write struct {
+	act    string
+	object Ref
+	digest string
+	do     func(context.Context) error
+}
+
+// grace is for how long a request goes on that was under way when the run was told
+// to end: an answer that nobody waits for tells nothing.
+const grace = 20 * time.Second
+
+// writer makes the writes of a run.
+type writer struct {
+	cluster  *cluster
+	progress *progress
+	events   *events
+	user     User
+	verb     string
+	lock     *lock  // nil before the run holds it
+	audit    *audit // nil before the run holds the lock
+	mute     bool   // Events cannot be written
+}
+
+// write makes a change: under the lock, and with its intent in the audit log before.
+func (w *writer) write(ctx context.Context, c write) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := w.lock.confirm(ctx); err != nil {
+		return err
+	}
+	e := newEntry(Entry{
+		ID: uuid.NewString(), Run: w.lock.identity, Who: w.user, Cluster: w.cluster.ref(), Verb: w.verb, Stage: w.progress.stage,
+		Act: c.act, Object: c.object, Digest: c.digest, Phase: intent,
+	})
+	if err := w.audit.add(e); err != nil {
+		return err
+	}
+	own, end := lasting(ctx)
+	defer end()
+	err := c.do(own)
+	w.progress.wrote = w.progress.wrote || err == nil || outcome(err) == resultUnknown
+	e.Result = outcome(err)
+	if err != nil {
+		e.Error = redact.Text(err.Error())
+	}
+	if err == nil {
+		w.events.emit(Event{Type: Written, Message: c.act + " " + c.object.String()})
+	}
+	return errors.Join(err, w.conclude(own, e))
+}
+
+// conclude writes the result of an act, into the log and as an Event.
+func (w *writer) conclude(ctx context.Context, e Entry) error {
+	e = newEntry(e)
+	e.Phase = result
+	err := w.audit.add(e)
+	w.event(ctx, e)
+	return err
+}
+
+// lasting returns a context that lives on for a while when its parent ends.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		kube.Pause(own, grace)
+		cancel()
+	})
+	return own, func() { stop(); cancel() }
+}
+
+// outcome is the result of an act, by its error. Only a server that refused, and a
+// test that failed, tell that nothing was written.
+func outcome(err error) string {
+	var refused *kube.Failure
+	var denied *kube.Denied
+	var stale *rancher.Stale
+	var rejected *rancher.Rejected
+	var lost *rancher.Lost
+	switch {
+	case err == nil:
+		return resultDone
+	case errors.As(err, &lost):
+		return resultUnknown
+	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && (refused.Status/100 == 4 || refused.NotTaken()):
+		return resultFailed
+	}
+	return resultUnknown
+}
+
+func sum(text []byte) string {
+	s := sha256.Sum256(text)
+	return hex.EncodeToString(s[:])
+}

@@ -1,0 +1,85 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+)
+
+func TestAVerdictNamesTheLeaseTheNodesAndWhatIsWrong(t *testing.T) {
+	stops := transform.Finding{Rule: "lease-wrong-owner", Severity: transform.Error, Path: "kube-system/lease", Message: "the wrong manager holds it, token=hunter2", Fix: "wait"}
+	for name, c := range map[string]struct {
+		choice  verify.Choice
+		verdict verify.Verdict
+		want    []string
+	}{
+		"ok": {verify.Choice{}, verify.Verdict{Reached: "install-ccm", Nodes: []verify.Node{{Name: "a", OK: true}}, Lease: verify.Lease{Name: "l", Holder: "a_1", Owner: "kube-controller-manager", Life: observation.Live}},
+			[]string{"Kubernetes        v1.26.15", "shows             install-ccm", "migration lease   kube-controller-manager (live)", "nodes             1 of 1 in order", "\nok\n"}},
+		"a finding that stops": {verify.Choice{}, verify.Verdict{Nodes: []verify.Node{{Name: "a"}, {Name: "b", OK: true}}, Findings: []transform.Finding{stops}, Lease: verify.Lease{Holder: "a_1", Owner: "kube-controller-manager", Life: observation.Dead}},
+			[]string{"shows             no stage", "no owner: a_1 holds it (dead)", "1 of 2 in order", "error lease-wrong-owner  kube-system/lease", "not ok\n"}},
+		"a stage that cannot be told": {verify.Choice{Stage: "install-ccm"}, verify.Verdict{Lease: verify.Lease{Life: observation.Unknown}, NotJudged: []verify.NotJudged{{Rule: "a", Why: "no pod was seen", Needed: true}, {Rule: "b", Why: "no pod was seen"}}},
+			[]string{"migration lease   not seen", "not judged, because no pod was seen: a, b\n", "not ok: whether the stage install-ccm is done cannot be told without a\n"}},
+		"a cluster that cannot be told": {verify.Choice{}, verify.Verdict{NotJudged: []verify.NotJudged{{Rule: "a", Why: "no pod was seen", Needed: true}}},
+			[]string{"migration lease   no holder", "not ok: whether the cloud controllers run cannot be told without a\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			WriteVerification(&b, Palette{}, NewVerification(&observation.Observation{Version: "v1.26.15"}, c.choice, c.verdict))
+			says(t, b.String(), c.want...)
+		})
+	}
+}
+
+func TestATimelineSaysWhoOwnedTheControllersAndForHowLong(t *testing.T) {
+	begun := time.Date(2025, 3, 11, 9, 0, 0, 0, time.UTC)
+	at := func(seconds float64) time.Time { return begun.Add(time.Duration(seconds * float64(time.Second))) }
+	intervals := []ownership.Interval{
+		{From: at(0), To: at(10), State: ownership.State{Count: 1, Owners: []string{"kube-controller-manager"}}},
+		{From: at(10), To: at(12.5), State: ownership.State{}},
+		{From: at(12.5), To: at(13), State: ownership.State{Owners: []string{"cloud-controller-manager"}}},
+		{From: at(13), To: at(14), State: ownership.State{Count: 2, Owners: []string{"cloud-controller-manager", "kube-controller-manager"}, Doubled: []ownership.Controller{ownership.Service}}},
+		{From: at(14), To: at(15), State: ownership.State{Unknown: "the API server does not answer"}},
+	}
+	var b bytes.Buffer
+	for _, i := range intervals {
+		WriteInterval(&b, Palette{}, i)
+	}
+	o := NewOwnership(intervals, []ownership.Handover{{From: "kube-controller-manager", LastSign: at(10), FirstSign: at(12.5)}}, []string{"c-x7k2p spec"})
+	WriteOwnership(&b, o)
+	says(t, b.String(),
+		"10.0 s  kube-controller-manager\n", "2.5 s  no owner\n", "0.5 s  some without an owner, the others: cloud-controller-manager\n",
+		"1.0 s  two owners of service: cloud-controller-manager, kube-controller-manager\n", "1.0 s  unknown: the API server does not answer\n",
+		"handover from kube-controller-manager to unknown: 2.5 s between", "arguments of kube-controller-manager: from c-x7k2p spec\n",
+		"one: 10.0, two: 1.0, unknown: 1.0\n")
+	if i := o.Intervals[4]; i.Count != unknown || i.From != "2025-03-11T09:00:14.000Z" || len(o.Intervals[3].Controllers) != 1 {
+		t.Errorf("%+v", o.Intervals)
+	}
+}
+
+func TestAnEventForProgramsHasNoSecret(t *testing.T) {
+	var b bytes.Buffer
+	from := document(t, wharf)
+	to := document(t, strings.Replace(wharf, "v=2", "v=3", 1))
+	e := NewRunEvent(migrate.Event{
+		Type: migrate.Staged, Stage: "switch-to-external", From: from, To: to,
+		Findings: []transform.Finding{{Rule: "r", Message: "password=hunter2"}},
+		Machines: []rollout.MachineProgress{{Name: "m", Node: "n", Waiting: "token=hunter2", Failures: 2, Output: "no space left"}},
+		Actions:  planned(t, transform.Target{}).Steps[2].Stage.After,
+		Outcome:  &migrate.Outcome{Done: []string{"install-ccm"}, Holds: "x", Continue: "again"},
+	})
+	if err := WriteRunEvent(&b, e); err != nil {
+		t.Fatal(err)
+	}
+	says(t, b.String(), `"kind":"RunEvent"`, `"diff":"--- a/clusters/wharf.yaml`, `"findings":[{"rule":"r"`, `"machines":[{"name":"m","node":"n"`, `"failures":2,"output":"no space left"`, `"end":{"done":["install-ccm"],"holds":"x","again":"again"}`)
+}

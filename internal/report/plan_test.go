@@ -1,0 +1,164 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// wharf is a cluster with what a report has to hide, and a value that is set twice.
+const wharf = `apiVersion: provisioning.cattle.io/v1
+kind: Cluster
+metadata:
+  name: wharf
+  namespace: fleet-default
+spec:
+  kubernetesVersion: v1.26.15+rke2r1
+  rkeConfig:
+    machineGlobalConfig:
+      cloud-provider-name: aws
+      agent-token: hunter2hunter2
+      kube-controller-manager-arg:
+      - v=2
+    machineSelectorConfig:
+    - config:
+        cloud-provider-name: aws
+        unknown-key: x
+    machinePools:
+    - name: servers
+      quantity: 1
+      controlPlaneRole: true
+      etcdRole: true
+      workerRole: true
+`
+
+func document(t *testing.T, text string) *yamledit.Document {
+	t.Helper()
+	d, err := yamledit.ParseString("clusters/wharf.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// planned is the plan of a cluster whose switch is blocked until an end state is chosen.
+func planned(t *testing.T, target transform.Target) *transform.Plan {
+	t.Helper()
+	p, err := transform.Build(rke2.Distro(), transform.Only(document(t, wharf)), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// says expects that a text has each of some parts, in their order, and no secret.
+func says(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			t.Fatalf("no %q, or not there, in\n%s", part, text)
+		}
+		rest = after
+	}
+	if strings.Contains(text, "hunter2") {
+		t.Errorf("a secret is shown:\n%s", text)
+	}
+}
+
+func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
+	var b bytes.Buffer
+	WritePlan(&b, Palette{}, NewPlan(planned(t, transform.Target{}), ""))
+	says(t, b.String(),
+		"rke2 fleet-default/wharf  v1.26.15+rke2r1  clusters/wharf.yaml:1\n",
+		"  grant-migration-lease ", "todo\n", "  switch-to-external ", "blocked\n",
+		"grant-migration-lease  todo\n", "--- a/clusters/wharf.yaml\n+++ b/clusters/wharf.yaml\n", "+ ",
+		"install-ccm  todo\n", "  before it, ", "--out and -o json have",
+		"switch-to-external  blocked\n", "  error node-rename  clusters/wharf.yaml:", "→ ")
+}
+
+func TestAPlanOfOneStageShowsNoOther(t *testing.T) {
+	p := NewPlan(planned(t, transform.Target{}), transform.EnableLeaderMigration)
+	if len(p.Stages) != 1 || p.Stages[0].Name != transform.EnableLeaderMigration || p.Stages[0].Diff == "" || len(p.Stages[0].Edits) == 0 {
+		t.Errorf("%+v", p.Stages)
+	}
+	if p.Source.File != "clusters/wharf.yaml" || p.Source.Line != 1 || len(p.SHA256) != 64 {
+		t.Errorf("%+v %s", p.Source, p.SHA256)
+	}
+}
+
+func TestFindingsOfALiveClusterStandBeforeItsStages(t *testing.T) {
+	p := NewPlan(planned(t, transform.Target{}), "")
+	p.Findings = []transform.Finding{{Rule: "managed-elsewhere", Severity: transform.Error, Path: "fleet-default/wharf metadata", Message: "Fleet manages it"}}
+	p.Version = ""
+	var b bytes.Buffer
+	WritePlan(&b, Palette{}, p)
+	says(t, b.String(), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  todo\n")
+}
+
+func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
+	p := Palette{On: true}
+	for want, got := range map[string]string{
+		green: p.state(transform.Done, "done"), red: p.state(transform.Blocked, "blocked"), yellow: p.state(transform.Todo, "todo"), cyan: p.severity(transform.Note),
+	} {
+		if !strings.HasPrefix(got, steer(want+"m")) || !strings.HasSuffix(got, steer("0m")) {
+			t.Errorf("%s: %q", want, got)
+		}
+	}
+}
+
+func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
+	var b bytes.Buffer
+	WriteManual(&b, Palette{}, transform.Manual{
+		Stage: "install-ccm", Steps: []transform.Instruction{{Purpose: "install the chart", Command: "helm upgrade"}}, Check: []transform.Instruction{{Purpose: "wait", Command: "kubectl get"}},
+	})
+	if got, want := b.String(), "install-ccm  by hand\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n"; got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
+	classes, err := rke2.Distro().Explain(transform.Only(document(t, wharf)), transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := EffectiveConfig{Name: "wharf", Namespace: "fleet-default", Distro: "rke2", Source: Source{File: "clusters/wharf.yaml", Line: 1}}
+	for _, c := range classes {
+		e.Classes = append(e.Classes, NewClass(c, ""))
+	}
+	var b bytes.Buffer
+	WriteEffective(&b, Palette{}, e)
+	says(t, b.String(), "rke2 fleet-default/wharf  clusters/wharf.yaml:1\n", "class servers (control-plane, etcd, worker)\n", "cloud-provider-name: \"aws\"\n",
+		"from clusters/wharf.yaml:16 spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name", "over clusters/wharf.yaml:10 spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "unknown-key: dropped, the release does not know the key (line 17)")
+	one := NewClass(classes[0], "kube-controller-manager-arg")
+	if got := one.Lines(); !one.Any() || got != "kube-controller-manager-arg:\n  - \"v=2\"\n" {
+		t.Errorf("%q", got)
+	}
+	if NewClass(classes[0], "no-such-key").Any() {
+		t.Error("a key that is not set")
+	}
+}
+
+func TestStatusesAreOneLineEach(t *testing.T) {
+	var b bytes.Buffer
+	WriteStatuses(&b, []Status{
+		{Name: "fleet-default/wharf", Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Reached: "install-ccm", Errors: 1, Warnings: 2},
+		{Name: "fleet-default/pier", Problem: "these rights are missing:\n list nodes"},
+		{Name: "local"},
+	})
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	for i, want := range []string{"CLUSTER DISTRO VERSION PROVIDER REACHED FINDINGS", "fleet-default/wharf rke2 v1.26.15+rke2r1 aws install-ccm errors: 1, warnings: 2", "fleet-default/pier - - - - these rights are missing: list nodes", "local - - unknown - errors: 0, warnings: 0"} {
+		if i >= len(lines) || words(lines[i]) != want {
+			t.Errorf("%d: %s", i, fmt.Sprint(lines))
+		}
+	}
+}
