@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/atomicfile"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -124,7 +124,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	}
 	a.begin(paths)
 	defer a.end()
-	code := a.files(ctx, paths, target)
+	code := a.each(ctx, paths, target)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -145,23 +145,27 @@ func (a *applyOptions) complain(errs ...error) (code int) {
 	return code
 }
 
-// files works on one file after the other, and returns the code of the worst error.
-func (a *applyOptions) files(ctx context.Context, paths []string, target transform.Target) (code int) {
-	var errs []error // of the file in work
+// each works on one file after the other, and returns the code of the worst error.
+func (a *applyOptions) each(ctx context.Context, paths []string, target transform.Target) (code int) {
+	of := map[string][]error{} // by file
 	for r := range a.clusters(ctx, paths, func(f found) (func() error, error) { return a.cluster(f, target) }) {
 		if err := r.use(); err != nil {
-			errs = append(errs, err)
+			of[r.source.Name] = append(of[r.source.Name], err)
 		}
 		if !r.end {
 			continue
 		}
-		// A saved plan stands for its own document, whatever its neighbours are like,
-		// in a file that could be read.
-		if err := a.file(r.piece, r.err != nil || len(errs) > 0 && !a.saved.given()); err != nil {
+		var errs []error
+		for _, in := range r.ended {
+			errs = append(errs, of[in.source.Name]...)
+			delete(of, in.source.Name)
+		}
+		// A saved plan is for its own documents, whatever their neighbours are like,
+		// in files that could be read.
+		if err := a.files(r.ended, r.err != nil || len(errs) > 0 && !a.saved.given()); err != nil {
 			errs = append(errs, err)
 		}
 		code = max(code, a.complain(errs...))
-		errs = nil
 	}
 	return code
 }
@@ -173,16 +177,16 @@ func (a *applyOptions) cluster(f found, t transform.Target) (func() error, error
 		return nil, err
 	}
 	var said, diff bytes.Buffer
-	parts, note, err := a.changed(f, t, &said, &diff)
+	changes, note, err := a.changed(f, t, &said, &diff)
 	return func() error {
 		a.err.Write(said.Bytes())
 		a.out.Write(diff.Bytes())
-		if len(parts) == 0 {
+		if len(changes) == 0 {
 			return nil
 		}
-		a.notes = append(a.notes, note)
-		for _, p := range parts {
-			if err := a.parts.Add(p); err != nil {
+		a.note(f.docs[0], note)
+		for _, c := range changes {
+			if err := a.change(c.before, c.after, c.first); err != nil {
 				return err
 			}
 		}
@@ -236,28 +240,36 @@ func (a *applyOptions) lasting(f found, t transform.Target, turns []turn) error 
 	return transform.Lasting(f.distro, turns[len(turns)-1].after, t, stages)
 }
 
-// changed returns the parts of files that change, and what to say of them.
-func (a *applyOptions) changed(f found, t transform.Target, said, diff io.Writer) ([]atomicfile.Part, string, error) {
-	after, note, err := a.next(f, t, said)
-	if after == nil || err != nil {
+// revision is a document that changes.
+type revision struct {
+	before, after *yamledit.Document
+	first         int // of the stages, the first that changes it
+}
+
+// changed returns the documents that change, and what to say of them.
+func (a *applyOptions) changed(f found, t transform.Target, said, diff io.Writer) ([]revision, string, error) {
+	turns, note, err := a.next(f, t, said)
+	if len(turns) == 0 || err != nil {
 		return nil, "", err
 	}
-	var parts []atomicfile.Part
+	var changes []revision
 	for i, before := range f.docs {
-		if after[i] == before {
+		after := turns[len(turns)-1].after[i]
+		if after == before {
 			continue
 		}
 		if a.dryRun {
-			outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(before, after[i]))
+			outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(before, after))
 		}
-		parts = append(parts, part(before, after[i]))
+		first := slices.IndexFunc(turns, func(s turn) bool { return s.after[i] != before })
+		changes = append(changes, revision{before, after, first})
 	}
-	return parts, note, nil
+	return changes, note, nil
 }
 
-// next returns the documents that a cluster is to have, and what to say of them; none
-// where nothing is to be done.
-func (a *applyOptions) next(f found, t transform.Target, said io.Writer) ([]*yamledit.Document, string, error) {
+// next returns the stages that a cluster takes, and what to say of them; none where
+// nothing is to be done.
+func (a *applyOptions) next(f found, t transform.Target, said io.Writer) ([]turn, string, error) {
 	turns, manual, err := a.turns(f, t)
 	name := f.docs[0].File() + ": " + f.distro.Identify(f.docs[0]).Title() + ": "
 	if f.live != nil {
@@ -288,7 +300,7 @@ func (a *applyOptions) next(f found, t transform.Target, said io.Writer) ([]*yam
 	for _, m := range manual {
 		outputs.WriteManual(said, a.palette(a.err), m)
 	}
-	return turns[len(turns)-1].after, name + strings.Join(stages, ", ") + a.direction(), nil
+	return turns, name + strings.Join(stages, ", ") + a.direction(), nil
 }
 
 // direction is said of stages that are taken back.

@@ -25,13 +25,13 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 	}
 	code, err := a.eachCluster(ctx, nil, func(f found, t transform.Target) (func() error, error) {
 		var said bytes.Buffer
-		docs, note, err := a.next(f, t, &said)
+		turns, note, err := a.next(f, t, &said)
 		return func() error {
 			a.err.Write(said.Bytes())
-			if docs == nil {
+			if len(turns) == 0 {
 				return nil
 			}
-			return a.patch(ctx, f, t, docs[0], note)
+			return a.patch(ctx, f, t, turns[len(turns)-1].after[0], note)
 		}, err
 	}, func(error) {})
 	if err != nil {
@@ -108,9 +108,9 @@ func (a *applyOptions) now(ctx context.Context, f found, t transform.Target) (c 
 	}
 	f.docs = transform.Only(doc)
 	c = change{found: f}
-	after, _, err := a.next(f, t, io.Discard)
-	if len(after) > 0 {
-		c.after = after[0]
+	turns, _, err := a.next(f, t, io.Discard)
+	if len(turns) > 0 {
+		c.after = turns[len(turns)-1].after[0]
 	}
 	return c, err
 }

@@ -54,7 +54,7 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 	if d.scaling.Replicas < 2 {
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, for nothing would create the new pod; give 2 or more")
 	}
-	d.distro = manifests.Name
+	d.distro, d.apart = manifests.Name, true
 	code, err := d.eachCluster(ctx, paths, func(f found, _ transform.Target) (func() error, error) {
 		text, err := manifests.Deployment(f.docs[0], d.scaling)
 		return func() error { return d.print(text) }, err

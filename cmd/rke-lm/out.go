@@ -43,14 +43,18 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if fs.dir == "" {
 		return nil
 	}
-	path, err := of.source.Absolute()
-	if err != nil {
+	var paths []string
+	for _, s := range of.sources {
+		path, err := s.Absolute()
+		if err != nil {
+			return err
+		}
+		paths = append(paths, path)
+	}
+	if err := fs.apart(p, paths); err != nil {
 		return err
 	}
-	if err := fs.apart(p, path); err != nil {
-		return err
-	}
-	kept := p.Save(path)
+	kept := p.Save(paths...)
 	if err := fs.take(kept); err != nil {
 		return err
 	}
@@ -58,7 +62,7 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if err != nil {
 		return err
 	}
-	files, err := planFiles(p, out, folder, path, of.live)
+	files, err := planFiles(p, out, folder, paths, of.live)
 	if err != nil {
 		return err
 	}
@@ -72,12 +76,14 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 
 // apart refuses the folder of a static pod, which a kubelet may read: what it finds
 // there it starts.
-func (fs *planFolders) apart(p *transform.Plan, path string) error {
-	if kind, _ := p.Start[0].Root().Get("kind").String(); p.Cluster.Distro != manifests.Name || kind != "Pod" || path == "" {
-		return nil
-	}
-	if folder, inside := source.Covers([]string{filepath.Dir(path)}, fs.dir); inside {
-		return fmt.Errorf("--out %s: it lies in %s beside a static pod, where a kubelet may read it; name a folder elsewhere", fs.dir, folder)
+func (fs *planFolders) apart(p *transform.Plan, paths []string) error {
+	for i, doc := range p.Start {
+		if kind, _ := doc.Root().Get("kind").String(); p.Cluster.Distro != manifests.Name || kind != "Pod" || paths[i] == "" {
+			continue
+		}
+		if folder, inside := source.Covers([]string{filepath.Dir(paths[i])}, fs.dir); inside {
+			return fmt.Errorf("--out %s: it lies in %s beside a static pod, where a kubelet may read it; name a folder elsewhere", fs.dir, folder)
+		}
 	}
 	return nil
 }
@@ -97,13 +103,18 @@ func (fs *planFolders) take(s transform.Saved) error {
 }
 
 // planFiles returns what a plan folder holds for people.
-func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *liveCluster) ([]planfolder.File, error) {
-	book := outputs.Runbook{Plan: p, Folder: folder, Files: []string{path}}
-	switch {
-	case live != nil:
+func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, live *liveCluster) ([]planfolder.File, error) {
+	book := outputs.Runbook{Plan: p, Folder: folder}
+	if live != nil {
 		book.Live = live.name()
-	case path == "":
-		book.Files = []string{"-"}
+	}
+	for _, path := range paths {
+		if path == "" {
+			path = "-"
+		}
+		if !slices.Contains(book.Files, path) {
+			book.Files = append(book.Files, path)
+		}
 	}
 	suffixes := suffixesOf(p.Start)
 	var files []planfolder.File
