@@ -43,7 +43,9 @@ func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
 }
 
 func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].Documents[0].Patch, r.Stages[0].Documents[0].UndoPatch = "01.patch.json", "01.undo.json" }),
+	says(t, runbook(t, transform.Target{}, func(r *Runbook) {
+		r.Stages[0].Documents[0].Patch, r.Stages[0].Documents[0].UndoPatch = "01.patch.json", "01.undo.json"
+	}),
 		"Do not use kubectl replace or kubectl apply", "plans/wharf/01.patch.json", "The patch first tests the values that it changes", "Then patch the object:", "plans/wharf/01.undo.json")
 	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].Documents[0].NoPatch = "it has no uid" }),
 		"There is no patch for kubectl: it has no uid.")
