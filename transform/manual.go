@@ -82,14 +82,15 @@ func (m manuals) first(file string, chosen []string, c Choice) error {
 	return nil
 }
 
-// passed lists the stages done by hand that a choice passes on its way through the
-// chosen ones, and behind the last edit of all. Those that were done are left out.
-func (m manuals) passed(chosen []string, c Choice) []Manual {
+// passed lists the stages done by hand that a choice passes between the chosen ones, and
+// after the last edit of all, where these are all stages. Those that were done are left
+// out.
+func (m manuals) passed(chosen []string, c Choice, all bool) []Manual {
 	if len(chosen) == 0 || !c.Next && !c.Through {
 		return nil
 	}
 	var out, since []Manual
-	last := false // a chosen edit is behind, and none since
+	last := false // the last edit so far was chosen
 	for _, s := range m {
 		switch {
 		case s.State == ActionOnly && len(s.Steps) > 0 && !slices.Contains(c.ByHand, s.Name):
@@ -102,7 +103,7 @@ func (m manuals) passed(chosen []string, c Choice) []Manual {
 			since = nil
 		}
 	}
-	if last && m[len(m)-1].Name == VerifyProviderIDs {
+	if last && all {
 		out = append(out, since...)
 	}
 	return out
@@ -110,7 +111,7 @@ func (m manuals) passed(chosen []string, c Choice) []Manual {
 
 // Passed lists what somebody has to do by hand around the chosen steps.
 func (p *Plan) Passed(chosen []PlannedStage, c Choice) []Manual {
-	return p.manuals().passed(namesOf(chosen), c)
+	return p.manuals().passed(namesOf(chosen), c, !p.cut)
 }
 
 func namesOf(steps []PlannedStage) []string {
@@ -140,7 +141,7 @@ func (s PlannedStage) manual() SavedStage {
 
 // Passed lists what somebody has to do by hand around the steps.
 func (s Saved) Passed(steps []SavedStep, c Choice) []Manual {
-	return manuals(s.Stages).passed(savedNames(steps), c)
+	return manuals(s.Stages).passed(savedNames(steps), c, true)
 }
 
 func savedNames(steps []SavedStep) []string {

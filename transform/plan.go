@@ -33,6 +33,7 @@ type Plan struct {
 	Steps   []PlannedStage
 
 	Unseen []Finding // about documents that were not given
+	cut    bool      // later stages were not planned
 
 	deliver func(doc *yamledit.Document, file string) Delivery
 }
@@ -163,6 +164,7 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 		}
 		p.Steps = append(p.Steps, step)
 		if later := next.Stages()[i+1:]; choice.ends(step) && slices.ContainsFunc(later, edits) && canGoOn(later) {
+			p.cut = true
 			break
 		}
 		c = next

@@ -258,16 +258,6 @@ func TestTheCheckSeesTheClusterAfterTheStage(t *testing.T) {
 	}
 }
 
-func TestStagesHaveNamesOfTheirOwn(t *testing.T) {
-	seen := map[string]bool{}
-	for _, name := range StageNames() {
-		if seen[name] || name == "" {
-			t.Errorf("%q stands twice", name)
-		}
-		seen[name] = true
-	}
-}
-
 func TestRolloutIsACommand(t *testing.T) {
 	var a Action = RolloutDone{Namespace: "n", DaemonSet: "d", Why: "before the edit"}
 	if a.Purpose() != "before the edit" || a.Command() != "kubectl -n n rollout status daemonset/d" {

@@ -9,32 +9,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// The stages of a leader migration, by the names that every distro uses.
-const (
-	GrantMigrationLease    = "grant-migration-lease"
-	EnableLeaderMigration  = "enable-leader-migration"
-	InstallCCM             = "install-ccm"
-	CordonControlPlane     = "cordon-control-plane"
-	SwitchToExternal       = "switch-to-external"
-	UncordonControlPlane   = "uncordon-control-plane"
-	DisableLeaderMigration = "disable-leader-migration"
-	VerifyProviderIDs      = "verify-provider-ids"
-)
-
-// StageNames lists all stages in their order. A distro's stages are a
-// subsequence of it.
-func StageNames() []string {
-	return []string{
-		GrantMigrationLease, EnableLeaderMigration, InstallCCM, CordonControlPlane,
-		SwitchToExternal, UncordonControlPlane, DisableLeaderMigration, VerifyProviderIDs,
-	}
-}
-
-// EditStageNames lists the stages that edit a document.
-func EditStageNames() []string {
-	return []string{GrantMigrationLease, EnableLeaderMigration, InstallCCM, SwitchToExternal, DisableLeaderMigration}
-}
-
 // Stage is one reviewable change of one cluster, as the cluster stands now.
 type Stage struct {
 	Name string

@@ -17,6 +17,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -78,8 +79,8 @@ manages, that are paused, or whose last change has not arrived.`,
 	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "with --undo: where the file does not tell how something was written before, take the usual form")
 	a.flags(c)
 	byHandFlag(c, &a.choice.ByHand)
-	complete(c, "stage", transform.EditStageNames())
-	complete(c, "undo", transform.EditStageNames())
+	complete(c, "stage", stages.EditNames())
+	complete(c, "undo", stages.EditNames())
 	c.MarkFlagsMutuallyExclusive("stage", "next", "undo")
 	c.MarkFlagsOneRequired("stage", "next", "undo")
 	c.MarkFlagsMutuallyExclusive("plan", "canonical")
@@ -92,7 +93,7 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		if !c.Flags().Changed(flag) {
 			continue
 		}
-		if err := checkOneOf(flag, stage, transform.EditStageNames()...); err != nil {
+		if err := checkOneOf(flag, stage, stages.EditNames()...); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const byHand = "by-hand"
@@ -15,16 +15,16 @@ const byHand = "by-hand"
 // byHandFlag adds --by-hand, with its completion.
 func byHandFlag(c *cobra.Command, to *[]string) {
 	defineByHand(c.Flags(), to)
-	complete(c, byHand, transform.StageNames())
+	complete(c, byHand, stages.Names())
 }
 
 func defineByHand(f *pflag.FlagSet, to *[]string) {
 	f.StringArrayVar(to, byHand, nil, "a stage whose commands somebody has run by hand (repeatable)")
 }
 
-func checkByHand(stages []string) error {
-	for _, s := range stages {
-		if err := checkOneOf(byHand, s, transform.StageNames()...); err != nil {
+func checkByHand(names []string) error {
+	for _, s := range names {
+		if err := checkOneOf(byHand, s, stages.Names()...); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // choice is what an operator may want of a plan.
@@ -53,7 +54,7 @@ func cordonsAsChosen(o *outcome) error {
 	case transform.CordonNever:
 		cordons = false
 	}
-	for _, name := range []string{transform.CordonControlPlane, transform.UncordonControlPlane} {
+	for _, name := range []string{stages.CordonControlPlane, stages.UncordonControlPlane} {
 		s, has := o.Step(name)
 		switch {
 		case has == o.Target.NoLeaderMigration:

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const managerArguments = "kube-controller-manager-arg"
@@ -19,7 +19,7 @@ const managerArguments = "kube-controller-manager-arg"
 // controlPlanesGainTheFlag wants the flag once on every control plane, and all
 // other arguments in their order, when leader migration is enabled.
 func controlPlanesGainTheFlag(o *outcome, i int) error {
-	if o.Steps[i].Stage.Name != transform.EnableLeaderMigration {
+	if o.Steps[i].Stage.Name != stages.EnableLeaderMigration {
 		return nil
 	}
 	return eachMachine(o.values[i], o.values[i+1], func(machine labels.Set, before, after map[string]any) error {
@@ -38,7 +38,7 @@ func controlPlanesGainTheFlag(o *outcome, i int) error {
 // flagStaysOffOtherMachines wants entries that match no control plane to be
 // left alone.
 func flagStaysOffOtherMachines(o *outcome, i int) error {
-	if o.Steps[i].Stage.Name != transform.EnableLeaderMigration {
+	if o.Steps[i].Stage.Name != stages.EnableLeaderMigration {
 		return nil
 	}
 	config, err := machineConfigsOf(o.values[i])

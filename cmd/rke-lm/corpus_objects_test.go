@@ -20,6 +20,7 @@ import (
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -126,7 +127,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Pl
 			return nil, err
 		}
 		// The usual form may be another one, and so may the place of the flag.
-		if undone != nil && !usual && file.Stage.Name != transform.SwitchToExternal && !d.SameSpec(undone, step.Documents[0].Before) {
+		if undone != nil && !usual && file.Stage.Name != stages.SwitchToExternal && !d.SameSpec(undone, step.Documents[0].Before) {
 			return nil, errors.New("taken back it is another object")
 		}
 	}

@@ -14,17 +14,17 @@ import (
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // promises says of every stage which differences it may make. It knows values
 // only: nothing of bytes, nor of the checks that a plan makes itself.
 var promises = map[string]func(*outcome, difference) error{
-	transform.GrantMigrationLease:    when(isGrant),
-	transform.EnableLeaderMigration:  when(isFlagAdded),
-	transform.InstallCCM:             isInstall,
-	transform.SwitchToExternal:       isSwitch,
-	transform.DisableLeaderMigration: isDisable,
+	stages.GrantMigrationLease:    when(isGrant),
+	stages.EnableLeaderMigration:  when(isFlagAdded),
+	stages.InstallCCM:             isInstall,
+	stages.SwitchToExternal:       isSwitch,
+	stages.DisableLeaderMigration: isDisable,
 }
 
 // when is a promise that depends on the difference alone.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // onlyRKE1Differs wants of every stage only the differences that it promises. It
@@ -33,13 +33,13 @@ func onlyRKE1Differs(o *outcome, i int) error {
 }
 
 var rke1Promises = map[string]func(difference) bool{
-	transform.GrantMigrationLease: func(d difference) bool {
+	stages.GrantMigrationLease: func(d difference) bool {
 		asRKE2 := d
 		asRKE2.path = "spec.rkeConfig.additionalManifest"
 		return d.path == "addons" && isGrant(asRKE2)
 	},
-	transform.EnableLeaderMigration: isManagerFlagSet,
-	transform.SwitchToExternal:      isRKE1Switch,
+	stages.EnableLeaderMigration: isManagerFlagSet,
+	stages.SwitchToExternal:      isRKE1Switch,
 }
 
 // asInClusterYML spells the way to a value as a cluster.yml does.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // isSwitch wants the provider to become external where the end state says, the
@@ -63,7 +64,7 @@ func (o *outcome) overrides() bool {
 // behind the stages before the switch.
 func chartHasConfig(o *outcome) bool {
 	for i, s := range o.Steps {
-		if s.Stage.Name != transform.SwitchToExternal {
+		if s.Stage.Name != stages.SwitchToExternal {
 			continue
 		}
 		text, _ := field(o.values[i], "spec", "rkeConfig", "additionalManifest").(string)

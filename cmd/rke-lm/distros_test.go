@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -22,11 +23,11 @@ var inEachDistro = map[string]string{"rke2": "rke2-docs-like-minimal", "rke1": "
 func TestAllDistrosHaveTheSameStages(t *testing.T) {
 	for _, d := range distros() {
 		c := openGolden(t, d, inEachDistro[d.Name], transform.Target{EndState: transform.EndStateExternal})
-		if got := stageNames(c); !slices.Equal(got, transform.StageNames()) {
+		if got := stageNames(c); !slices.Equal(got, stages.Names()) {
 			t.Errorf("%s: %s", d.Name, strings.Join(got, ", "))
 		}
 		short := openGolden(t, d, inEachDistro[d.Name], transform.Target{NoLeaderMigration: true})
-		if got := stageNames(short); !slices.Equal(got, []string{transform.InstallCCM, transform.SwitchToExternal, transform.VerifyProviderIDs}) {
+		if got := stageNames(short); !slices.Equal(got, []string{stages.InstallCCM, stages.SwitchToExternal, stages.VerifyProviderIDs}) {
 			t.Errorf("%s, the short way: %s", d.Name, strings.Join(got, ", "))
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestDocsSessionsAreWhatHappens(t *testing.T) {
@@ -99,7 +100,7 @@ func guarded(r transform.Rule) string {
 	switch {
 	case len(r.Guards) == 0:
 		return "none: it refuses the document"
-	case slices.Equal(r.Guards, transform.StageNames()):
+	case slices.Equal(r.Guards, stages.Names()):
 		return "all"
 	}
 	return "`" + strings.Join(r.Guards, "`, `") + "`"
@@ -324,7 +325,7 @@ func TestDocsNameFlagsThatExist(t *testing.T) {
 
 func TestDocsGuideThroughEveryStage(t *testing.T) {
 	doc := readDoc(t, "docs/guide.md")
-	for _, stage := range transform.StageNames() {
+	for _, stage := range stages.Names() {
 		if !regexp.MustCompile(`(?m)^### .*\b` + stage + `$`).MatchString(doc) {
 			t.Errorf("docs/guide.md has no section on %s", stage)
 		}

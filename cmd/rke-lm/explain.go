@@ -17,6 +17,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -44,7 +45,7 @@ func newExplain(o *options) *cobra.Command {
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().StringVar(&e.key, "key", "", "show this key only")
 	c.Flags().StringVar(&e.diff, "diff", "", "show what this stage changes in it")
-	complete(c, "diff", transform.StageNames())
+	complete(c, "diff", stages.Names())
 	return c
 }
 
@@ -53,7 +54,7 @@ func (e *explainOptions) check() error {
 	if err := checkOneOf("output", e.output, "text", "json", "yaml"); err != nil || e.diff == "" {
 		return err
 	}
-	if err := checkOneOf("diff", e.diff, transform.StageNames()...); err != nil {
+	if err := checkOneOf("diff", e.diff, stages.Names()...); err != nil {
 		return err
 	}
 	if e.output != "text" {

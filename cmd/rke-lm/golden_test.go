@@ -18,7 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/memnet"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 var update = flag.Bool("update", false, "rewrite what the golden cases expect")
@@ -66,7 +66,7 @@ func outputsOf(t *testing.T, c golden.Case) map[string]string {
 	input, flags := c.Input(), c.Flags()
 	var known []string // what is done by hand
 	if !strings.HasPrefix(c.Name, "rke2-") {
-		known = []string{"--by-hand", transform.InstallCCM, "--by-hand", transform.SwitchToExternal}
+		known = []string{"--by-hand", stages.InstallCCM, "--by-hand", stages.SwitchToExternal}
 	}
 	files := map[string]string{}
 	var transcript strings.Builder
@@ -92,8 +92,8 @@ func outputsOf(t *testing.T, c golden.Case) map[string]string {
 	record("plan.json", "plan", "-o", "json")
 	record("explain.txt", "explain")
 	if !strings.HasPrefix(c.Name, "refused-") {
-		for i, stage := range transform.StageNames() {
-			if !slices.Contains(transform.EditStageNames(), stage) {
+		for i, stage := range stages.Names() {
+			if !slices.Contains(stages.EditNames(), stage) {
 				continue
 			}
 			name := fmt.Sprintf("%02d-%s%s", i+1, stage, filepath.Ext(input))

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func newMigrate(o *options) *cobra.Command {
@@ -31,7 +31,7 @@ the switch are released on every way out, or by the next run.`,
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if m.run.Until != "" {
-			if err := checkOneOf("until", m.run.Until, transform.StageNames()...); err != nil {
+			if err := checkOneOf("until", m.run.Until, stages.Names()...); err != nil {
 				return err
 			}
 		}
@@ -40,6 +40,6 @@ the switch are released on every way out, or by the next run.`,
 	m.flags(c)
 	c.Flags().StringVar(&m.run.Until, "until", "", "the last stage to do (default: all)")
 	c.Flags().BoolVar(&m.run.EtcdSnapshot, "etcd-snapshot", false, "let Rancher take a snapshot of etcd before the first write and before the switch")
-	complete(c, "until", transform.StageNames())
+	complete(c, "until", stages.Names())
 	return c
 }

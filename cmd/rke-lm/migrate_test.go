@@ -16,8 +16,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // commandOn runs a verb on a world, as a person would.
@@ -36,25 +36,25 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 		if code != exitcode.Done {
 			t.Fatalf("%d %s", code, said)
 		}
-		var types, stages []string
+		var types, names []string
 		var last outputs.RunEvent
 		for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
 			last = outputs.RunEvent{}
 			if err := json.Unmarshal(lines.Bytes(), &last); err != nil || last.Kind != "RunEvent" || last.APIVersion != "rke-lm/v1" || last.Cluster != "fleet-default/orchard" || last.Time.IsZero() {
 				t.Fatalf("%v %s", err, lines.Bytes())
 			}
-			types, stages = append(types, last.Type), append(stages, last.Stage)
+			types, names = append(types, last.Type), append(names, last.Stage)
 		}
 		for _, want := range []string{migrate.Began, migrate.Staged, migrate.Written, migrate.Checked, migrate.Finished} {
 			if !slices.Contains(types, want) {
 				t.Errorf("no %s among %v", want, types)
 			}
 		}
-		if last.Type != migrate.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{transform.GrantMigrationLease, transform.EnableLeaderMigration}) {
+		if last.Type != migrate.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{stages.GrantMigrationLease, stages.EnableLeaderMigration}) {
 			t.Errorf("%+v", last)
 		}
-		if slices.Contains(stages, transform.InstallCCM) {
-			t.Errorf("%v", stages)
+		if slices.Contains(names, stages.InstallCCM) {
+			t.Errorf("%v", names)
 		}
 	})
 }

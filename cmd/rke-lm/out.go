@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -142,7 +143,7 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []strin
 // stageFiles returns the files of one stage and their names. before are the names of the
 // documents as the stage finds them, and become those after it.
 func stageFiles(s transform.PlannedStage, diff string, suffixes, before []string) (outputs.RunbookStage, []planfolder.File, error) {
-	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", 1+slices.Index(transform.StageNames(), s.Stage.Name))}
+	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", 1+slices.Index(stages.Names(), s.Stage.Name))}
 	var files []planfolder.File
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name

@@ -12,6 +12,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // planOptions are the flags of plan.
@@ -44,7 +45,7 @@ edit. The clusters are those of files, or with --cluster or -l those of a Ranche
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 when edits are left to do, or ccm-not-in-file is not accepted")
 	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and what apply --plan needs (it may hold secrets)")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
-	complete(c, "stage", transform.StageNames())
+	complete(c, "stage", stages.Names())
 	return c
 }
 
@@ -55,7 +56,7 @@ func (p *planOptions) check(paths []string) error {
 		return err
 	}
 	if p.stage != "" {
-		if err := checkOneOf("stage", p.stage, transform.StageNames()...); err != nil {
+		if err := checkOneOf("stage", p.stage, stages.Names()...); err != nil {
 			return err
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/golden"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // prepared returns the commands of what comes before each stage of a golden case.
@@ -51,7 +51,7 @@ func TestEveryDistroSaysWhatAWSNeedsBeforeTheManager(t *testing.T) {
 		"rke1-block-settings": "curlew",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := prepared(t, name)[transform.InstallCCM]
+			got := prepared(t, name)[stages.InstallCCM]
 			for _, want := range []string{"aws iam put-role-policy", "aws-ccm-policy.json", "aws-node-policy.json", "aws ec2 describe-instances", "aws ec2 create-tags", "kubernetes.io/cluster/" + id} {
 				if !strings.Contains(got, want) {
 					t.Errorf("no %s in\n%s", want, got)
@@ -73,10 +73,10 @@ func TestKubeletsOf127NeedCredentialsForECR(t *testing.T) {
 		"manifest-static-pod":    {"v1.27.16", "/etc/kubernetes/credential-provider/config.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := prepared(t, name)[transform.SwitchToExternal]; got != "" {
+			if got := prepared(t, name)[stages.SwitchToExternal]; got != "" {
 				t.Errorf("without a move: %s", got)
 			}
-			if got := prepared(t, name, "--target-version", c.version)[transform.SwitchToExternal]; !strings.Contains(got, c.config) || !strings.Contains(got, ".dkr.ecr") {
+			if got := prepared(t, name, "--target-version", c.version)[stages.SwitchToExternal]; !strings.Contains(got, c.config) || !strings.Contains(got, ".dkr.ecr") {
 				t.Errorf("no %s in %q", c.config, got)
 			}
 		})

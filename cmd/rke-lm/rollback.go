@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func newRollback(o *options) *cobra.Command {
@@ -30,7 +30,7 @@ provider to go back to: that is the point of no return.`,
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if b.run.Planner.To != "" {
-			if err := checkOneOf("to", b.run.Planner.To, transform.StageNames()...); err != nil {
+			if err := checkOneOf("to", b.run.Planner.To, stages.Names()...); err != nil {
 				return err
 			}
 		}
@@ -39,6 +39,6 @@ provider to go back to: that is the point of no return.`,
 	b.flags(c)
 	c.Flags().StringVar(&b.run.Planner.To, "to", "", "the stage behind which the cluster shall stand (default: before all)")
 	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "where the object does not tell how something was written before, take the usual form")
-	complete(c, "to", transform.StageNames())
+	complete(c, "to", stages.Names())
 	return c
 }

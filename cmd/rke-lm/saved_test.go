@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/internal/golden"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // wharf is a cluster in which the reverse of every stage is determined.
@@ -120,8 +120,8 @@ func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
 func TestStagedDocumentsAreWhatApplyWrites(t *testing.T) {
 	planned(t, map[string]string{"c.json": `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"slip","namespace":"ns"},"spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}`, "c.yaml": "# head\n---\n" + wharf + "# tail\n"}, "c.yaml", "c.json")
 	for file, folder := range map[string]string{"c.yaml": "plans/fleet-default/wharf/", "c.json": "plans/ns/slip/"} {
-		for i, stage := range transform.StageNames() {
-			if !slices.Contains(transform.EditStageNames(), stage) {
+		for i, stage := range stages.Names() {
+			if !slices.Contains(stages.EditNames(), stage) {
 				continue
 			}
 			want := must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", stage, "--stdout", file).stdout

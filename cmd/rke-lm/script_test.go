@@ -21,8 +21,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -341,7 +341,7 @@ func TestAStoppedRunWritesNothing(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for _, args := range [][]string{{"apply", "--stage", transform.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {
+	for _, args := range [][]string{{"apply", "--stage", stages.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {
 		var out, errs bytes.Buffer
 		in := &meanwhile{strings.NewReader(text), cancel} // one that is stopped may go on reading
 		if code := run(ctx, args, streams{in: in, out: &out, err: &errs}); code == exitcode.Done || out.Len() > 0 {

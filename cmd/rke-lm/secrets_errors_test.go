@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // provoking are parts of clusters that make a verb fail; each %s is a secret.
@@ -119,9 +120,9 @@ func (p *planter) fillIn(spec string) string {
 func provokingRuns() [][]string {
 	return [][]string{
 		{"plan"}, {"plan", "-o", "json"}, {"plan", "--assume-version", "v1.26.15+rke2r1"}, {"plan", "--distro", "rke2"},
-		{"explain"}, {"explain", "-o", "json"}, {"explain", "--diff", transform.SwitchToExternal},
-		{"apply", "--next", "--dry-run"}, {"apply", "--stage", transform.SwitchToExternal, "--dry-run"},
-		{"apply", "--undo", transform.SwitchToExternal, "--dry-run"},
+		{"explain"}, {"explain", "-o", "json"}, {"explain", "--diff", stages.SwitchToExternal},
+		{"apply", "--next", "--dry-run"}, {"apply", "--stage", stages.SwitchToExternal, "--dry-run"},
+		{"apply", "--undo", stages.SwitchToExternal, "--dry-run"},
 		{"plan", "--end-state", transform.EndStateOverride, "--target-version", "v1.27.16+rke2r1"}, {"plan", "--no-leader-migration"},
 		{"lint"}, {"lint", "-o", "json"}, {"lint", "--fix", "--dry-run"},
 	}

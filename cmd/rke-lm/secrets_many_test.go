@@ -14,8 +14,8 @@ import (
 
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // namesOfSecrets are keys under which people keep secrets. Their values have no form
@@ -294,7 +294,7 @@ func TestNoOutputShowsOneOfManySecrets(t *testing.T) {
 			runs := [][]string{{"plan"}, {"plan", "-o", "json"}, {"plan", "-o", "markdown"}, {"explain", "-o", "json"}, {"lint"}}
 			if name == "cluster.yaml" {
 				runs = append(runs, []string{"plan", "-o", "yaml"}, []string{"explain"}, []string{"lint", "-o", "json"},
-					[]string{"explain", "--diff", transform.SwitchToExternal}, []string{"apply", "--next", "--dry-run"})
+					[]string{"explain", "--diff", stages.SwitchToExternal}, []string{"apply", "--next", "--dry-run"})
 				requireSafeFolder(t, p, file)
 			}
 			for _, args := range runs {

@@ -5,6 +5,7 @@ package main
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // fewRuns are enough where only the spelling differs.
@@ -12,7 +13,7 @@ var fewRuns = [][]string{
 	{"plan"}, {"plan", "-o", "json", "--end-state", transform.EndStateOverride},
 	{"plan", "-o", "yaml"}, {"plan", "-o", "markdown"},
 	{"explain"}, {"explain", "-o", "json"}, {"lint"}, {"lint", "-o", "yaml"}, {"lint", "--fix", "--dry-run"},
-	with(unblocking(), "apply", "--dry-run", "--through", "--stage", transform.DisableLeaderMigration),
+	with(unblocking(), "apply", "--dry-run", "--through", "--stage", stages.DisableLeaderMigration),
 }
 
 // everyRun returns every verb with every format, stage and choice, without the
@@ -27,10 +28,10 @@ func everyRun(turn int) [][]string {
 		{"explain", "--key", "kube-controller-manager-arg"}, {"explain", "--key", "agent-token", "-o", "json"}, {"explain", "--key", "none"},
 		{"lint"}, {"lint", "-o", "json"}, {"lint", "-o", "yaml"}, {"lint", "--fix", "--dry-run"},
 		{"apply", "--next", "--dry-run"},
-		{"apply", "--stage", transform.SwitchToExternal},              // refused: it is not its turn
-		{"apply", "--stage", transform.SwitchToExternal, "--through"}, // blocked
+		{"apply", "--stage", stages.SwitchToExternal},              // refused: it is not its turn
+		{"apply", "--stage", stages.SwitchToExternal, "--through"}, // blocked
 	}
-	for i, stage := range transform.StageNames() {
+	for i, stage := range stages.Names() {
 		if i%2 != turn%2 {
 			continue
 		}
@@ -40,7 +41,7 @@ func everyRun(turn int) [][]string {
 			[]string{"explain", "--diff", stage},
 		)
 	}
-	for _, stage := range transform.EditStageNames() {
+	for _, stage := range stages.EditNames() {
 		all = append(all,
 			with(unblocking(), "apply", "--dry-run", "--through", "--stage", stage),
 			[]string{"apply", "--dry-run", "--undo", stage},
@@ -53,8 +54,8 @@ func everyRun(turn int) [][]string {
 		}
 		all = append(all,
 			with(choice, "plan"), with(choice, "plan", "-o", "json"),
-			with(choice, "explain", "--diff", transform.SwitchToExternal), with(choice, "lint"),
-			with(append(unblocking(), choice...), "apply", "--dry-run", "--through", "--stage", transform.DisableLeaderMigration),
+			with(choice, "explain", "--diff", stages.SwitchToExternal), with(choice, "lint"),
+			with(append(unblocking(), choice...), "apply", "--dry-run", "--through", "--stage", stages.DisableLeaderMigration),
 		)
 	}
 	return all

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // requireSafeFolder makes sure that in a folder of plans only the documents have
@@ -36,7 +37,7 @@ func requireSafeFolder(t *testing.T, p *planter, file string) {
 	if err != nil || read < 3 {
 		t.Errorf("%d files were read: %v", read, err)
 	}
-	for _, args := range [][]string{{"--next"}, {"--stage", transform.DisableLeaderMigration, "--through"}, {"--undo", transform.SwitchToExternal}} {
+	for _, args := range [][]string{{"--next"}, {"--stage", stages.DisableLeaderMigration, "--through"}, {"--undo", stages.SwitchToExternal}} {
 		p.run(t, "", append(with(args, "apply", "--dry-run", "--plan", out), file))
 	}
 }
@@ -44,7 +45,7 @@ func requireSafeFolder(t *testing.T, p *planter, file string) {
 // requireKept makes sure that what is written has every secret as it was.
 func requireKept(t *testing.T, p *planter, file, text string) {
 	t.Helper()
-	args := with(unblocking(), "--through", "--stage", transform.DisableLeaderMigration)
+	args := with(unblocking(), "--through", "--stage", stages.DisableLeaderMigration)
 	printed := runHere(t, "", append(append([]string{"apply", "--stdout"}, args...), file)...)
 	p.requireNone(t, printed.stderr, "apply --stdout on standard error")
 	piped := runHere(t, text, append(append([]string{"apply"}, args...), "-")...)
@@ -82,7 +83,7 @@ func TestNothingIsLeftBehindThatHoldsASecret(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"--next"}, {"--next"}, {"--next"}, {"--stage", transform.SwitchToExternal}, {"--undo", transform.InstallCCM}, {"--next", "--dry-run"}} {
+	for _, args := range [][]string{{"--next"}, {"--next"}, {"--next"}, {"--stage", stages.SwitchToExternal}, {"--undo", stages.InstallCCM}, {"--next", "--dry-run"}} {
 		p.run(t, "", append(append([]string{"apply"}, args...), file))
 	}
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {

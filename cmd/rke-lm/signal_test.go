@@ -23,8 +23,8 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // migrating starts migrate as a process of its own.
@@ -100,7 +100,7 @@ func endedItself(t *testing.T, w *migratetest.World, p *process, why string) {
 func TestARunThatNobodyHearsReleasesItsNodes(t *testing.T) {
 	w := migratetest.NewRKE2(t)
 	p := migrating(t, w)
-	p.hear(t, transform.CordonControlPlane)
+	p.hear(t, stages.CordonControlPlane)
 	p.out.Close()
 	endedItself(t, w, p, "nobody hears the run any more")
 }
@@ -108,7 +108,7 @@ func TestARunThatNobodyHearsReleasesItsNodes(t *testing.T) {
 func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {
 	w := migratetest.NewRKE2(t)
 	p := migrating(t, w)
-	p.hear(t, transform.CordonControlPlane)
+	p.hear(t, stages.CordonControlPlane)
 	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}

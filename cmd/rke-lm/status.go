@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // statusOptions are the flags of status.
@@ -249,7 +250,7 @@ func (s *statusOptions) provisioned(l *liveCluster) outputs.Status {
 		}
 		count(&out, step.Findings)
 	}
-	if step, has := plan.Step(transform.SwitchToExternal); has && step.State == transform.Done {
+	if step, has := plan.Step(stages.SwitchToExternal); has && step.State == transform.Done {
 		out.Provider = "external"
 	}
 	return out

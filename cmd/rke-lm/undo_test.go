@@ -19,6 +19,7 @@ import (
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -108,7 +109,7 @@ func savedPlanGoesThereAndBack(t *testing.T, p *transform.Plan) {
 			continue
 		}
 		made++
-		doc = moved(t, doc, s, 1, step.Documents[0].After, transform.Choice{Next: true, ByHand: transform.StageNames()})
+		doc = moved(t, doc, s, 1, step.Documents[0].After, transform.Choice{Next: true, ByHand: stages.Names()})
 	}
 	last := p.Steps[len(p.Steps)-1]
 	if made == 0 {
@@ -123,7 +124,7 @@ func savedPlanGoesThereAndBack(t *testing.T, p *transform.Plan) {
 	if err != nil || len(moves) != made || string(moves[made-1].After[0]) != string(p.Start[0].Bytes()) {
 		t.Errorf("%d of %d stages were taken back: %v", len(moves), made, err)
 	}
-	moved(t, p.Start[0], s, made, last.Documents[0].After, transform.Choice{Stage: lastEdit(p), Through: true, ByHand: transform.StageNames()})
+	moved(t, p.Start[0], s, made, last.Documents[0].After, transform.Choice{Stage: lastEdit(p), Through: true, ByHand: stages.Names()})
 }
 
 // savedAndRead returns the plan as a later run has it.
@@ -193,7 +194,7 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 			t.Fatalf("%s: %d steps", step.Stage.Name, len(steps))
 		}
 		before, back := step.Before()[0].Root().Value(), steps[0].After()[0].Root().Value()
-		if step.Stage.Name == transform.SwitchToExternal {
+		if step.Stage.Name == stages.SwitchToExternal {
 			switch d.Name {
 			case rke1.Name:
 				before, back = withoutManagerFlag("", before), withoutManagerFlag("", back)

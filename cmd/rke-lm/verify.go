@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -66,7 +67,7 @@ names, UIDs and provider IDs of nodes, and the load balancers.`,
 	v.clusterFlag(f)
 	o.outputFlag(c, "text", "json", "yaml")
 	f.StringVar(&v.choice.Stage, "stage", "", "also check what has to hold behind this stage")
-	complete(c, "stage", transform.StageNames())
+	complete(c, "stage", stages.Names())
 	f.StringVar(&v.choice.Version, "target-version", "", "release that the cluster is to move to")
 	f.StringArrayVar(&v.choice.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable)")
 	f.DurationVar(&v.wait, "wait", 0, "look again for so long while there are errors")
@@ -111,7 +112,7 @@ func (v *verifyOptions) check() error {
 		return err
 	}
 	if v.choice.Stage != "" {
-		if err := checkOneOf("stage", v.choice.Stage, transform.StageNames()...); err != nil {
+		if err := checkOneOf("stage", v.choice.Stage, stages.Names()...); err != nil {
 			return err
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestThereIsNoRollbackFrom127(t *testing.T) {
@@ -68,7 +68,7 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 		}
 		r := w.run(t, "two", logged(t))
 		r.Accept = []string{"provider-id-missing"}
-		r.Until = transform.GrantMigrationLease
+		r.Until = stages.GrantMigrationLease
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Error(err)
 		}
@@ -86,7 +86,7 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 		}
 		r = w.run(t, "two", logged(t))
 		r.Planner.Target.EndState = ""
-		r.Until = transform.InstallCCM
+		r.Until = stages.InstallCCM
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Errorf("stages before it: %v", err)
 		}
@@ -97,7 +97,7 @@ func TestWhoDeclinesAStageIsToldWhereTheClusterStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
-		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != transform.SwitchToExternal, nil }
+		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != stages.SwitchToExternal, nil }
 		err := migrate.Forward(t.Context(), r)
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the cloud-controller-manager waits for the migration lease") {
 			t.Errorf("%v", err)

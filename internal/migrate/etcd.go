@@ -12,14 +12,14 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // snapshotEtcd takes a snapshot before the first write of a run and before the
 // switch, where the operator wants it. It reports whether it did.
 func (r *run) snapshotEtcd(ctx context.Context, t route.Transition) (bool, error) {
-	atSwitch := t.Stage == transform.SwitchToExternal && t.Edits()
+	atSwitch := t.Stage == stages.SwitchToExternal && t.Edits()
 	if !r.EtcdSnapshot || r.snapshot && !atSwitch {
 		return false, nil
 	}

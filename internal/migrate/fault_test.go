@@ -21,8 +21,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
@@ -32,7 +32,7 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 		w.Stick(true)
 		r.OnEvent = func(e migrate.Event) {
 			logged(t)(e)
-			if e.Type == migrate.Written && e.Stage == transform.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
+			if e.Type == migrate.Written && e.Stage == stages.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
 				w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
 					config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
 					config["profile"] = "cis"
@@ -59,7 +59,7 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.Stick(stage == transform.SwitchToExternal)
+			w.Stick(stage == stages.SwitchToExternal)
 			return true, nil
 		}
 		err := migrate.Forward(t.Context(), r)
@@ -124,7 +124,7 @@ func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
 		r := w.run(t, "one", logged(t))
 		r.AuditLog = log
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-			if stage == transform.SwitchToExternal {
+			if stage == stages.SwitchToExternal {
 				if len(w.Cordoned()) != 3 {
 					t.Errorf("cordoned: %v", w.Cordoned())
 				}
@@ -148,7 +148,7 @@ func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
 	w := rke2World(t)
 	r := w.run(t, "one", logged(t))
 	r.Confirm = func(_ context.Context, stage string) (bool, error) {
-		if stage == transform.SwitchToExternal {
+		if stage == stages.SwitchToExternal {
 			panic("a bug")
 		}
 		return true, nil
@@ -181,7 +181,7 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 				w.Rancher.Do(func() { down = time.Now().Add(2 * patience) }) // longer than a request has patience
 			}
 		}
-		r.Until = transform.EnableLeaderMigration
+		r.Until = stages.EnableLeaderMigration
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.expire(stage == transform.SwitchToExternal)
+			w.expire(stage == stages.SwitchToExternal)
 			return true, nil
 		}
 		err := migrate.Forward(t.Context(), r)
@@ -234,7 +234,7 @@ func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		r := w.run(t, "one", logged(t))
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-			if stage == transform.SwitchToExternal {
+			if stage == stages.SwitchToExternal {
 				w.expire(true)
 				interrupt()
 			}
@@ -263,8 +263,8 @@ func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
 			}
 		})
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.Rancher.Do(func() { broken = stage == transform.SwitchToExternal })
-			return stage != transform.SwitchToExternal, nil
+			w.Rancher.Do(func() { broken = stage == stages.SwitchToExternal })
+			return stage != stages.SwitchToExternal, nil
 		}
 		err := migrate.Forward(t.Context(), r)
 		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
@@ -286,7 +286,7 @@ func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
 			}
 		})
 		r := w.run(t, "one", logged(t))
-		r.Until = transform.CordonControlPlane
+		r.Until = stages.CordonControlPlane
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

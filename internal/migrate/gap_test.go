@@ -10,7 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // announced runs, and returns what is said of each stage before it is written.
@@ -41,20 +41,20 @@ func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 		order := "Rancher changes the machines in this order: orchard-servers-1 (" + apitest.NodeName(1) + "); then orchard-servers-0 (" + apitest.NodeName(0) + "), orchard-servers-2 (" + apitest.NodeName(2) + "), one after the other."
 		forward := announced(t, w, migrate.Forward)
 		for stage, gap := range map[string]string{
-			transform.GrantMigrationLease: "", transform.InstallCCM: "", transform.EnableLeaderMigration: "a gap of 18 to 43 seconds",
-			transform.SwitchToExternal: "a gap of 16 to 20 seconds", transform.DisableLeaderMigration: "a gap of 17 to 21 seconds",
+			stages.GrantMigrationLease: "", stages.InstallCCM: "", stages.EnableLeaderMigration: "a gap of 18 to 43 seconds",
+			stages.SwitchToExternal: "a gap of 16 to 20 seconds", stages.DisableLeaderMigration: "a gap of 17 to 21 seconds",
 		} {
-			restarts := stage == transform.EnableLeaderMigration || stage == transform.SwitchToExternal
+			restarts := stage == stages.EnableLeaderMigration || stage == stages.SwitchToExternal
 			if text := forward[stage]; text == "" || !strings.Contains(text, gap) || gap == "" && strings.Contains(text, " gap ") || strings.Contains(text, order) != restarts {
 				t.Errorf("%s: %q", stage, text)
 			}
 		}
 		back := announced(t, w, migrate.Backward)
 		for stage, gap := range map[string]string{
-			transform.DisableLeaderMigration: "a gap of 35 to 37 seconds", transform.SwitchToExternal: "No gap", transform.InstallCCM: "a gap of about 22 seconds",
-			transform.EnableLeaderMigration: "a gap of about 32 seconds",
+			stages.DisableLeaderMigration: "a gap of 35 to 37 seconds", stages.SwitchToExternal: "No gap", stages.InstallCCM: "a gap of about 22 seconds",
+			stages.EnableLeaderMigration: "a gap of about 32 seconds",
 		} {
-			restarts := stage == transform.EnableLeaderMigration || stage == transform.SwitchToExternal
+			restarts := stage == stages.EnableLeaderMigration || stage == stages.SwitchToExternal
 			if text := back[stage]; !strings.HasPrefix(text, "Takes the stage back.") || !strings.Contains(text, gap) || strings.Contains(text, order) != restarts {
 				t.Errorf("back %s: %q", stage, text)
 			}

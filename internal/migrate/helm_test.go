@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // killedWithHelm leaves the lock of a run that died while its helm was at work.
@@ -25,7 +25,7 @@ func (w *world) killedWithHelm(t *testing.T, record string) {
 // toChart migrates up to the chart.
 func (w *world) toChart(t *testing.T, agent string) error {
 	r := w.run(t, agent, logged(t))
-	r.Until = transform.InstallCCM
+	r.Until = stages.InstallCCM
 	return migrate.Forward(t.Context(), r)
 }
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and behind each
@@ -75,7 +75,7 @@ func patched(t *testing.T, log []migrate.Entry) {
 			acts[e.Act+" "+e.Stage] = true
 		}
 	}
-	for _, stage := range transform.EditStageNames() {
+	for _, stage := range stages.EditNames() {
 		if !acts["patch "+stage] {
 			t.Errorf("the patch of %s is not in the log: %v", stage, acts)
 		}
@@ -168,7 +168,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			if stage == transform.InstallCCM {
+			if stage == stages.InstallCCM {
 				w.Rancher.Edit(w.Lock, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
 				w.Forget()
 			}
@@ -187,7 +187,7 @@ func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-			if stage != transform.InstallCCM {
+			if stage != stages.InstallCCM {
 				return true, nil
 			}
 			w.Rancher.Edit(w.Lock, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })

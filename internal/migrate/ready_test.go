@@ -14,8 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ready lets a node say how it is; all else about it stays.
@@ -39,7 +39,7 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 				}
 				r := w.run(t, "one", nil)
 				r.Confirm = func(_ context.Context, stage string) (bool, error) {
-					if stage == transform.SwitchToExternal {
+					if stage == stages.SwitchToExternal {
 						w.ready(1, corev1.ConditionFalse)
 					}
 					return true, nil
@@ -89,9 +89,9 @@ func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 		r.OnEvent = func(e migrate.Event) {
 			logged(t)(e)
 			switch {
-			case e.Type == migrate.Written && e.Stage == transform.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
+			case e.Type == migrate.Written && e.Stage == stages.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
 				w.ready(2, corev1.ConditionUnknown)
-			case e.Type == migrate.Awaited && e.Stage == transform.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
+			case e.Type == migrate.Awaited && e.Stage == stages.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
 				waited = true
 				w.ready(2, corev1.ConditionTrue)
 			}
@@ -109,7 +109,7 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 		r := w.run(t, "one", logged(t))
 		before := 0
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			if stage == transform.SwitchToExternal {
+			if stage == stages.SwitchToExternal {
 				w.ready(0, corev1.ConditionFalse)
 				before = w.Patches()
 			}
@@ -150,7 +150,7 @@ func TestAWorkerThatWasNeverReadyKeepsNothingBack(t *testing.T) {
 		})
 		w.ready(2, corev1.ConditionFalse)
 		r := w.run(t, "one", logged(t))
-		r.Until = transform.EnableLeaderMigration
+		r.Until = stages.EnableLeaderMigration
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

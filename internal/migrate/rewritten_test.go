@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // psactText is a cluster whose arguments of kube-apiserver Rancher's webhook writes.
@@ -72,7 +73,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal}
 		r.OnEvent = func(e migrate.Event) {
 			logged(t)(e)
-			if e.Type == migrate.Staged && e.Stage == transform.SwitchToExternal {
+			if e.Type == migrate.Staged && e.Stage == stages.SwitchToExternal {
 				w.Rancher.Do(func() {
 					w.Rancher.Meanwhile = func(o map[string]any) {
 						webhook.Change(o)
@@ -160,7 +161,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 				r := w.run(t, "one", nil)
 				r.OnEvent = func(e migrate.Event) {
 					logged(t)(e)
-					if e.Type == migrate.Staged && e.Stage == transform.SwitchToExternal {
+					if e.Type == migrate.Staged && e.Stage == stages.SwitchToExternal {
 						w.Rancher.Do(func() { c.fault(w.Rancher) })
 					}
 				}
@@ -169,7 +170,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 					t.Errorf("%v", err)
 				}
 				var end *migrate.End
-				if !errors.As(err, &end) || end.Stage != transform.SwitchToExternal {
+				if !errors.As(err, &end) || end.Stage != stages.SwitchToExternal {
 					t.Errorf("%v", err)
 				}
 			})

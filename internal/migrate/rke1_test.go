@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -40,7 +41,7 @@ func TestNodesThatRKEReleasedAreSaid(t *testing.T) {
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
 		var notes []string
 		r := w.run(t, "one", func(e migrate.Event) { notes = append(notes, e.Message) })
-		r.Until = transform.GrantMigrationLease
+		r.Until = stages.GrantMigrationLease
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 		}
 		w.Follow()
 		r := w.run(t, "two", logged(t))
-		r.Until = transform.UncordonControlPlane
+		r.Until = stages.UncordonControlPlane
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +127,7 @@ func valuesOf(t *testing.T, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step, _ := p.Step(transform.InstallCCM)
+	step, _ := p.Step(stages.InstallCCM)
 	files, err := step.Files()
 	if err != nil {
 		t.Fatal(err)

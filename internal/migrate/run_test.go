@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // logged shows the events of a run in the log of its test.
@@ -105,7 +105,7 @@ func TestAStageMayBeTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
-		r.Until = transform.InstallCCM
+		r.Until = stages.InstallCCM
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestRollbackStopsBehindAStage(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := w.run(t, "two", logged(t))
-		r.Planner.To = transform.InstallCCM
+		r.Planner.To = stages.InstallCCM
 		if err := migrate.Backward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
 			t.Errorf("%d patches, %s", patches, s)
 		}
 		r = w.run(t, "half", logged(t))
-		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, transform.InstallCCM
+		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, stages.InstallCCM
 		if err := migrate.Backward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // planning makes the transition of a stage.
@@ -62,7 +63,7 @@ func (r *run) planned(ctx context.Context, name string, plan planning) (route.Tr
 // checkAlone is for a stage without anything to do. The last one of a migration is
 // made of checks alone.
 func (r *run) checkAlone(ctx context.Context, t route.Transition) error {
-	if t.Back || t.Stage != transform.VerifyProviderIDs {
+	if t.Back || t.Stage != stages.VerifyProviderIDs {
 		return nil
 	}
 	return r.check(ctx, t.Check)

@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // move brings the cloud-controller-manager to another namespace, as the chart's value
@@ -59,7 +60,7 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 		if len(o.Managers) != 6 || names[0] != "aws-ccm/pods/aws-cloud-controller-manager-0" || len(o.DaemonSets) != 1 || o.DaemonSets[0].Namespace != "aws-ccm" || o.KubeSystemOnly {
 			t.Errorf("%v, %+v, %t", names, o.DaemonSets, o.KubeSystemOnly)
 		}
-		if v := verify.Evaluate(o, verify.Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		if v := verify.Evaluate(o, verify.Choice{Stage: stages.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 			t.Errorf("%+v", v.Findings)
 		}
 		for _, r := range s.Requests {

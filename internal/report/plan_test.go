@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -87,8 +88,8 @@ func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 }
 
 func TestAPlanOfOneStageShowsNoOther(t *testing.T) {
-	p := NewPlan(planned(t, transform.Target{}), transform.EnableLeaderMigration)
-	if len(p.Stages) != 1 || p.Stages[0].Name != transform.EnableLeaderMigration || p.Stages[0].Diff == "" || len(p.Stages[0].Edits) == 0 {
+	p := NewPlan(planned(t, transform.Target{}), stages.EnableLeaderMigration)
+	if len(p.Stages) != 1 || p.Stages[0].Name != stages.EnableLeaderMigration || p.Stages[0].Diff == "" || len(p.Stages[0].Edits) == 0 {
 		t.Errorf("%+v", p.Stages)
 	}
 	if p.Source.File != "clusters/wharf.yaml" || p.Source.Line != 1 || len(p.SHA256) != 64 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -43,7 +44,7 @@ func onRKE1Clusters(t *testing.T, minor, version string) []rendering {
 		}
 		p := plannedRKE1(t, minor, c)
 		var beside []transform.File // what earlier stages brought to the cluster
-		for _, stage := range []string{transform.InstallCCM, transform.DisableLeaderMigration} {
+		for _, stage := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
 			step, found := p.Step(stage)
 			files, err := step.Files()
 			if err != nil {
@@ -67,7 +68,7 @@ func plannedRKE1(t *testing.T, minor string, c choice) *transform.Plan {
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}
-	if step, found := p.Step(transform.EnableLeaderMigration); found {
+	if step, found := p.Step(stages.EnableLeaderMigration); found {
 		files, err := step.Files()
 		i := slices.IndexFunc(files, func(f transform.File) bool { return f.Name == "leadermigration.conf" })
 		if configured := c.target.LeaderMigrationConfig != ""; err != nil || configured != (i >= 0) {

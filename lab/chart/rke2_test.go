@@ -15,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -77,7 +78,7 @@ var shapes = []shape{
 }
 
 // stages are those behind which a chart is installed anew.
-var stages = []string{transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
+var stages = []string{stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
 
 // onRKE2Clusters returns what rke-lm writes into RKE2 clusters of a minor for a
 // version of the chart.
@@ -197,7 +198,7 @@ func (g *rendering) add(t *testing.T, d *yamledit.Document, version string) {
 
 // expect states what the values have to come to.
 func (g *rendering) expect(stage string, c choice) {
-	end := stage == transform.DisableLeaderMigration
+	end := stage == stages.DisableLeaderMigration
 	migrates := !c.target.NoLeaderMigration && (!end || c.target.KeepLeaderMigration)
 	configured := migrates && c.target.LeaderMigrationConfig != ""
 	tag := tags[g.minor]
@@ -241,7 +242,7 @@ func judgeManager(t *testing.T, p *transform.Plan, minor string, c choice) {
 	if c.target.LeaderMigrationConfig == "" {
 		return
 	}
-	step, _ := p.Step(transform.EnableLeaderMigration)
+	step, _ := p.Step(stages.EnableLeaderMigration)
 	files, err := step.Files()
 	i := slices.IndexFunc(files, func(f transform.File) bool { return strings.Contains(f.Name, "configmap") })
 	if err != nil || i < 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // The chart's own node selector, and values without tolerations, match no control plane of RKE2. A rollout
@@ -32,15 +32,15 @@ func TestADaemonSetThatWantsNoPodsLeavesTheServicesToNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := planned(t, document(t, "rke2.yaml"))
-	s.rollOut(at(s, plan, transform.EnableLeaderMigration))
-	s.gate(transform.EnableLeaderMigration)
-	chart := at(s, plan, transform.InstallCCM).CCM
+	s.rollOut(at(s, plan, stages.EnableLeaderMigration))
+	s.gate(stages.EnableLeaderMigration)
+	chart := at(s, plan, stages.InstallCCM).CCM
 	for _, missing := range []string{"nodeSelector", "tolerations"} {
 		s.install(without(chart, missing), 0)
-		s.faulted(transform.InstallCCM, "daemonset-empty")
+		s.faulted(stages.InstallCCM, "daemonset-empty")
 	}
 
-	s.rollOut(withoutPods(at(s, plan, transform.SwitchToExternal)))
+	s.rollOut(withoutPods(at(s, plan, stages.SwitchToExternal)))
 	s.leads(cluster.KCM)
 	if err := s.service(t.Context(), "web"); err != nil {
 		t.Fatal(err)
@@ -49,9 +49,9 @@ func TestADaemonSetThatWantsNoPodsLeavesTheServicesToNobody(t *testing.T) {
 
 	s.install(chart, 1)
 	s.scheduled()
-	s.rollOut(at(s, plan, transform.SwitchToExternal))
+	s.rollOut(at(s, plan, stages.SwitchToExternal))
 	s.served()
-	s.approved(transform.SwitchToExternal)
+	s.approved(stages.SwitchToExternal)
 	s.end("daemonset-empty")
 }
 

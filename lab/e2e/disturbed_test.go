@@ -20,7 +20,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // faulty is a run of migrate to which something happens when it says something for the first time.
@@ -81,7 +81,7 @@ func TestWhatGoesWrongOnTheWayOfAClusterOfARancherIsLeftBehind(t *testing.T) {
 // crossed starts another run while one is at work, which a machine keeps from being done first.
 func (c *conducted) crossed() {
 	c.Helper()
-	c.during(written(transform.EnableLeaderMigration), func() {
+	c.during(written(stages.EnableLeaderMigration), func() {
 		c.downstream.Stall(c.downstream.Machines[1].Name)
 		other := c.start(nil, "migrate")
 		<-other.ended
@@ -89,7 +89,7 @@ func (c *conducted) crossed() {
 		if said := other.fault.String(); other.code != 4 || !strings.Contains(said, "another run is at work") {
 			c.Errorf("the other run ended with exit code %d\n%s", other.code, said)
 		}
-	}, []int{0}, "--until", transform.EnableLeaderMigration)
+	}, []int{0}, "--until", stages.EnableLeaderMigration)
 }
 
 // hold keeps a machine from following, until the function that it returns is called.
@@ -109,20 +109,20 @@ func (c *conducted) hold() (release func()) {
 func (c *conducted) cutOff() {
 	c.Helper()
 	mended := make(chan struct{})
-	c.during(written(transform.InstallCCM), func() {
+	c.during(written(stages.InstallCCM), func() {
 		c.rancher.Cut()
 		time.AfterFunc(5*time.Second, func() { c.rancher.Mend(); close(mended) })
-	}, []int{0, 3}, "--until", transform.InstallCCM)
+	}, []int{0, 3}, "--until", stages.InstallCCM)
 	if !c.Failed() {
 		<-mended
 	}
-	c.rke("migrate", "--until", transform.InstallCCM)
+	c.rke("migrate", "--until", stages.InstallCCM)
 }
 
 // expired takes the token back when nodes are cordoned: the run cannot even release them.
 func (c *conducted) expired() {
 	c.Helper()
-	c.during(written(transform.CordonControlPlane), func() { c.rancher.Revoke(c.token) }, []int{3, 4})
+	c.during(written(stages.CordonControlPlane), func() { c.rancher.Revoke(c.token) }, []int{3, 4})
 	if len(c.cordoned()) == 0 {
 		c.Error("no node was cordoned when the token expired")
 	}
@@ -134,14 +134,14 @@ func (c *conducted) expired() {
 func (c *conducted) restarted() {
 	c.Helper()
 	ctx := context.WithoutCancel(c.Context())
-	c.during(announced(transform.SwitchToExternal), func() {
+	c.during(announced(stages.SwitchToExternal), func() {
 		for _, of := range []*cluster.Cluster{c.rancher.Local, c.cluster} {
 			if err := of.RestartAPI(ctx); err != nil {
 				c.Error(err)
 			}
 		}
-	}, []int{0, 3, 4}, "--until", transform.SwitchToExternal)
-	c.rke("migrate", "--until", transform.SwitchToExternal)
+	}, []int{0, 3, 4}, "--until", stages.SwitchToExternal)
+	c.rke("migrate", "--until", stages.SwitchToExternal)
 }
 
 // neverReady lets a machine hang when the last edit comes to it. The run gives up, and the next one goes on
@@ -186,7 +186,7 @@ func (c *conducted) conflict() {
 	c.rancher.Before(edits, func() {
 		c.patch(`[{"op":"add","path":"` + list + `","value":"v=3"}]`)
 	})
-	if _, text := c.result(c.start(nil, "migrate", "--until", transform.SwitchToExternal), 4); !strings.Contains(text, "changed") {
+	if _, text := c.result(c.start(nil, "migrate", "--until", stages.SwitchToExternal), 4); !strings.Contains(text, "changed") {
 		c.Error(text)
 	}
 	if nodes := c.cordoned(); len(nodes) > 0 {

@@ -15,15 +15,15 @@ import (
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // A finished cluster whose pods are ready is not ok while no cloud-controller-manager leads, whatever the
 // reason. verify says so without --stage, and for the last stage that edits.
 func TestAFinishedClusterWithoutALeaderIsNotOK(t *testing.T) {
 	s := mistake(t)
-	right := at(s, planned(t, document(t, "rke2.yaml")), transform.DisableLeaderMigration)
-	const last = transform.DisableLeaderMigration
+	right := at(s, planned(t, document(t, "rke2.yaml")), stages.DisableLeaderMigration)
+	const last = stages.DisableLeaderMigration
 
 	s.rollOut(withoutPods(right)) // no cloud-controller-manager was ever installed
 	s.leads(cluster.KCM)

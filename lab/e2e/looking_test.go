@@ -16,10 +16,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // meanwhile does something again and again until the test ends. An error that passes is none, nor is one that
@@ -126,8 +126,8 @@ func TestWhatIsSeenIsWhatAWSWasTold(t *testing.T) {
 	}
 	stop()
 	s.served()
-	s.reaches(observer, transform.DisableLeaderMigration)
-	s.approved(transform.VerifyProviderIDs)
+	s.reaches(observer, stages.DisableLeaderMigration)
+	s.approved(stages.VerifyProviderIDs)
 	intervals := seen.end()
 	t.Logf("what owners saw\n%s", told(intervals))
 	owners, unknown := ownership.Seconds(intervals)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // The machine of the leader is lost when everything is ready for the switch. A cloud-controller-manager
@@ -21,7 +21,7 @@ func TestTheLeadersMachineIsLostBeforeTheSwitch(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
 	s.join()
 	plan := planned(t, document(t, "rke2.yaml"))
-	for _, stage := range []string{transform.EnableLeaderMigration, transform.InstallCCM} {
+	for _, stage := range []string{stages.EnableLeaderMigration, stages.InstallCCM} {
 		s.rollOut(at(s, plan, stage))
 		s.gate(stage)
 	}
@@ -34,7 +34,7 @@ func TestTheLeadersMachineIsLostBeforeTheSwitch(t *testing.T) {
 	lost := time.Now()
 	s.agent.Lose(s.leader())
 	s.eventually("an owner", func(context.Context) bool { return s.owner() != "" })
-	s.rollOut(at(s, plan, transform.SwitchToExternal))
+	s.rollOut(at(s, plan, stages.SwitchToExternal))
 	if err := s.service(t.Context(), "after"); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -54,7 +55,7 @@ func (s *scenario) alongManifests(cloud *yamledit.Document) way {
 	w := way{start: folder.wanted()}
 	w.legs = append(folder.legs(kcm, func(d *yamledit.Document) agent.Wanted { folder.kcm = d; return folder.wanted() }),
 		folder.legs(ccm, func(d *yamledit.Document) agent.Wanted { folder.ccm = d; return folder.wanted() })...)
-	order := func(l leg) int { return slices.Index(transform.StageNames(), l.step.Stage.Name) }
+	order := func(l leg) int { return slices.Index(stages.Names(), l.step.Stage.Name) }
 	slices.SortStableFunc(w.legs, func(a, b leg) int { return cmp.Compare(order(a), order(b)) })
 	return w
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // way is the way of a cluster through its stages.
@@ -95,13 +96,13 @@ func (s *scenario) make(m move) {
 func (s *scenario) gate(stage string) {
 	s.Helper()
 	switch stage {
-	case transform.EnableLeaderMigration:
+	case stages.EnableLeaderMigration:
 		s.eventually("the migration lease with kube-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.KCM })
-	case transform.InstallCCM:
+	case stages.InstallCCM:
 		s.leads(cluster.CCM)
-	case transform.SwitchToExternal:
+	case stages.SwitchToExternal:
 		s.eventually("the migration lease with cloud-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.CCM })
-	case transform.DisableLeaderMigration:
+	case stages.DisableLeaderMigration:
 		s.eventually("an owner without the migration lease", func(context.Context) bool { return s.owner() == cluster.CCM })
 	}
 }

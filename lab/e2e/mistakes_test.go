@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // What follows are the mistakes that the stages are there to prevent. Each is made on purpose, on one
@@ -44,9 +45,9 @@ func at(s *scenario, plan *transform.Plan, stage string) agent.Wanted {
 // changed.
 func (s *scenario) until(plan *transform.Plan, changed func(agent.Wanted) agent.Wanted) {
 	s.Helper()
-	s.rollOut(at(s, plan, transform.EnableLeaderMigration))
-	s.gate(transform.EnableLeaderMigration)
-	s.rollOut(changed(at(s, plan, transform.InstallCCM)))
+	s.rollOut(at(s, plan, stages.EnableLeaderMigration))
+	s.gate(stages.EnableLeaderMigration)
+	s.rollOut(changed(at(s, plan, stages.InstallCCM)))
 	s.leads(cluster.CCM)
 }
 
@@ -74,7 +75,7 @@ func (s *scenario) unserved(context.Context) bool {
 
 func TestWithoutTheGrantTheCloudControllersRunNowhere(t *testing.T) {
 	s := mistake(t)
-	w := at(s, planned(t, document(t, "rke2.yaml")), transform.EnableLeaderMigration)
+	w := at(s, planned(t, document(t, "rke2.yaml")), stages.EnableLeaderMigration)
 	granted := w.Manifests
 	w.Manifests = nil
 	s.rollOut(w)
@@ -86,11 +87,11 @@ func TestWithoutTheGrantTheCloudControllersRunNowhere(t *testing.T) {
 	if writes := s.cluster.AWS.Writes(); len(writes) > 0 {
 		t.Errorf("AWS was written to: %v", writes)
 	}
-	s.faulted(transform.EnableLeaderMigration, "lease-rbac-missing", "lease-ownerless")
+	s.faulted(stages.EnableLeaderMigration, "lease-rbac-missing", "lease-ownerless")
 	w.Manifests = granted
 	s.rollOut(w)
 	s.served()
-	s.approved(transform.EnableLeaderMigration)
+	s.approved(stages.EnableLeaderMigration)
 	s.end("without-grant")
 }
 
@@ -108,11 +109,11 @@ func TestTheFlagLeftOnAnExternalManagerStarvesTheCloudControllers(t *testing.T) 
 	s := mistake(t)
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.until(plan, func(w agent.Wanted) agent.Wanted { return w })
-	right := at(s, plan, transform.SwitchToExternal)
+	right := at(s, plan, stages.SwitchToExternal)
 	wrong := right
 	wrong.KCM = append(slices.Clone(right.KCM), "--enable-leader-migration=true")
 	s.rollOut(wrong)
-	s.gate(transform.SwitchToExternal)
+	s.gate(stages.SwitchToExternal)
 
 	s.leads(cluster.KCM)
 	s.eventually("the lease with the external manager", func(ctx context.Context) bool {
@@ -125,11 +126,11 @@ func TestTheFlagLeftOnAnExternalManagerStarvesTheCloudControllers(t *testing.T) 
 		t.Fatal(err)
 	}
 	s.stays("the Service waits", s.unserved)
-	s.faulted(transform.SwitchToExternal, "lease-wrong-owner")
+	s.faulted(stages.SwitchToExternal, "lease-wrong-owner")
 
 	s.rollOut(right)
 	s.served()
-	s.approved(transform.SwitchToExternal)
+	s.approved(stages.SwitchToExternal)
 	s.end("flag-left")
 }
 
@@ -148,10 +149,10 @@ func TestWithoutLeaderMigrationThereAreTwoOwners(t *testing.T) {
 	plan := plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true})
 	s.rollOut(s.wanted(doc))
 	s.leads(cluster.KCM)
-	s.rollOut(at(s, plan, transform.InstallCCM))
+	s.rollOut(at(s, plan, stages.InstallCCM))
 	s.twoOwners()
-	s.faulted(transform.InstallCCM, "two-owners")
-	s.rollOut(at(s, plan, transform.SwitchToExternal))
+	s.faulted(stages.InstallCCM, "two-owners")
+	s.rollOut(at(s, plan, stages.SwitchToExternal))
 	s.served()
 	s.end("no-leader-migration")
 }
@@ -174,19 +175,19 @@ func TestRoutesLeftOnEndTheManagerWhenItTakesOver(t *testing.T) {
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.until(plan, routed)
 	s.stays("it looks healthy", func(context.Context) bool { return s.agent.Restarts(cluster.CCM) == 0 })
-	s.faulted(transform.InstallCCM, "ccm-args-unsafe")
-	s.rollOut(routed(at(s, plan, transform.SwitchToExternal)))
+	s.faulted(stages.InstallCCM, "ccm-args-unsafe")
+	s.rollOut(routed(at(s, plan, stages.SwitchToExternal)))
 	s.eventually("the manager's end", func(context.Context) bool { return s.agent.Restarts(cluster.CCM) > 0 })
 	if !s.logged(cluster.CCM, "invalid CIDR[0]: <nil>") {
 		t.Error("the manager ended for another reason")
 	}
-	s.faulted(transform.SwitchToExternal, "daemonset-restarting")
+	s.faulted(stages.SwitchToExternal, "daemonset-restarting")
 	if err := s.service(t.Context(), "web"); err != nil {
 		t.Fatal(err)
 	}
-	s.rollOut(at(s, plan, transform.SwitchToExternal))
+	s.rollOut(at(s, plan, stages.SwitchToExternal))
 	s.served()
-	s.approved(transform.SwitchToExternal)
+	s.approved(stages.SwitchToExternal)
 	s.end("routes-left-on")
 }
 

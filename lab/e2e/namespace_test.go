@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // The chart's value namespace brings the manager to a namespace of its own, from where it runs the
@@ -31,19 +32,19 @@ func TestAManagerInAnotherNamespaceIsASecondOwner(t *testing.T) {
 	hasty := plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true})
 	s.rollOut(s.wanted(doc))
 	s.leads(cluster.KCM)
-	s.rollOut(at(s, hasty, transform.InstallCCM))
+	s.rollOut(at(s, hasty, stages.InstallCCM))
 	s.twoOwners()
 	s.doubled()
-	s.verifies(transform.InstallCCM, "two-owners and no daemonset-empty", func(v verdict) bool {
+	s.verifies(stages.InstallCCM, "two-owners and no daemonset-empty", func(v verdict) bool {
 		empty := slices.ContainsFunc(v.Findings, func(f finding) bool { return f.Rule == "daemonset-empty" })
 		return v.code == 1 && v.has("two-owners") && !empty
 	})
 
 	plan := planned(t, doc)
-	s.rollOut(at(s, plan, transform.EnableLeaderMigration))
-	s.gate(transform.EnableLeaderMigration) // or the cloud-controller-manager may acquire the lease before the other
-	s.rollOut(at(s, plan, transform.InstallCCM))
+	s.rollOut(at(s, plan, stages.EnableLeaderMigration))
+	s.gate(stages.EnableLeaderMigration) // or the cloud-controller-manager may acquire the lease before the other
+	s.rollOut(at(s, plan, stages.InstallCCM))
 	s.eventually("one owner", func(context.Context) bool { return s.owner() == cluster.KCM })
-	s.approved(transform.InstallCCM)
+	s.approved(stages.InstallCCM)
 	s.end("ccm-in-another-namespace")
 }

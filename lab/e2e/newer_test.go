@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/lab/agent"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // newer is a cloud-controller-manager whose controllers go by other names.
@@ -28,7 +28,7 @@ func TestANewerManagerWithTheDefaultConfigurationIsASecondOwner(t *testing.T) {
 	s.twoOwners()
 	s.doubled()
 	const why = "cloud-controller-manager does not find them in its leader migration configuration; kube-controller-manager holds the lease cloud-provider-extraction-migration"
-	s.verifies(transform.InstallCCM, "two owners, and why", func(v verdict) bool {
+	s.verifies(stages.InstallCCM, "two owners, and why", func(v verdict) bool {
 		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f finding) bool {
 			return f.Rule == "two-owners" && f.Severity == "error" && strings.HasSuffix(f.Message, why)
 		})
@@ -51,7 +51,7 @@ func TestANewerManagerWithItsOwnNamesWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.served()
-	s.rollOut(configured(at(s, plan, transform.SwitchToExternal)))
+	s.rollOut(configured(at(s, plan, stages.SwitchToExternal)))
 	if err := s.service(t.Context(), "after"); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/agent"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // pendingTime is for how long verify lets a Service be without a load balancer.
@@ -33,10 +33,10 @@ func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 	}
 	made := time.Now()
 	s.until(plan, func(w agent.Wanted) agent.Wanted { return w })
-	s.rollOut(at(s, plan, transform.SwitchToExternal))
-	s.gate(transform.SwitchToExternal)
+	s.rollOut(at(s, plan, stages.SwitchToExternal))
+	s.gate(stages.SwitchToExternal)
 	if time.Since(made) < pendingTime/2 { // else the machine is slow
-		s.approved(transform.SwitchToExternal)
+		s.approved(stages.SwitchToExternal)
 	}
 	kube.Pause(t.Context(), time.Until(made.Add(pendingTime)))
 	s.pends("elasticloadbalancing:CreateLoadBalancer")
@@ -44,14 +44,14 @@ func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 	s.cluster.AWS.Refuse("CreateLoadBalancer", "", "")
 	s.touch("web", "allowed")
 	s.served()
-	s.approved(transform.SwitchToExternal)
+	s.approved(stages.SwitchToExternal)
 	s.end("service-refused")
 }
 
 // pends requires that verify finds the Service, with the reason.
 func (s *scenario) pends(reason string) {
 	s.Helper()
-	s.verifies(transform.SwitchToExternal, "that the Service is pending: "+reason, func(v verdict) bool {
+	s.verifies(stages.SwitchToExternal, "that the Service is pending: "+reason, func(v verdict) bool {
 		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f finding) bool {
 			return f.Rule == "load-balancer-pending" && f.Severity == "error" && strings.Contains(f.Message, reason)
 		})

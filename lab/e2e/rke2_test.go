@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // A real machine takes longer to restart than a takeover: the leader moves on from one to the next.
@@ -43,7 +44,7 @@ func (s *scenario) alongRKE2(plan *transform.Plan) way {
 		}
 		forth := move{nothing, func() agent.Wanted { return s.wanted(step.Documents[0].After) }, nothing}
 		back := move{nothing, func() agent.Wanted { return s.wanted(s.undone(step)) }, nothing}
-		if step.Stage.Name == transform.GrantMigrationLease {
+		if step.Stage.Name == stages.GrantMigrationLease {
 			back.after = s.revoke
 		}
 		w.legs = append(w.legs, leg{step, forth, back})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // soak names the environment variable that asks for what is too long otherwise: the managers' default
@@ -40,7 +41,7 @@ var ways = []struct {
 func TestStagesAreUndoneFromEachInEveryDistro(t *testing.T) {
 	onlyInSoak(t)
 	for _, w := range ways {
-		for _, stage := range transform.EditStageNames() {
+		for _, stage := range stages.EditNames() {
 			t.Run(w.name+"/"+stage, func(t *testing.T) {
 				s := begin(t, "cp-1", "cp-2", "cp-3")
 				s.thereAndBack(w.along(s), stage)
@@ -59,7 +60,7 @@ func TestStagesAreUndoneWithANewerManager(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t, "cp-1", "cp-2", "cp-3")
-			s.thereAndBack(along(s), transform.DisableLeaderMigration)
+			s.thereAndBack(along(s), stages.DisableLeaderMigration)
 			s.end("undo-" + name + "-newer-ccm")
 		})
 	}

@@ -11,34 +11,35 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // The cloud-controller-manager has the Services, and the in-tree provider takes them again.
 func TestStagesAreUndoneFromTheSwitch(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
-	s.thereAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), transform.SwitchToExternal)
+	s.thereAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), stages.SwitchToExternal)
 	s.end("undo-switch")
 }
 
 // The in-tree provider has the Services under the migration lease, and keeps them without it.
 func TestStagesAreUndoneFromTheFlag(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2")
-	s.thereAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), transform.EnableLeaderMigration)
+	s.thereAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), stages.EnableLeaderMigration)
 	s.end("undo-enable")
 }
 
 // The chart and its objects go as they came. The soak has this for every stage.
 func TestStagesOfAnRKE1ClusterAreUndone(t *testing.T) {
 	s := alone(t)
-	s.thereAndBack(s.alongRKE1(newerTarget), transform.DisableLeaderMigration)
+	s.thereAndBack(s.alongRKE1(newerTarget), stages.DisableLeaderMigration)
 	s.end("undo-rke1")
 }
 
 // The manager leaves the kubelet's folder, and files that were removed are put back.
 func TestStagesOfManifestsAreUndone(t *testing.T) {
 	s := alone(t)
-	s.thereAndBack(s.alongManifests(newerManifest(t)), transform.DisableLeaderMigration)
+	s.thereAndBack(s.alongManifests(newerManifest(t)), stages.DisableLeaderMigration)
 	s.end("undo-manifest")
 }
 
@@ -75,7 +76,7 @@ func (s *scenario) thereAndBack(w way, last string) {
 func (s *scenario) handedBack(legs []leg) {
 	s.Helper()
 	order := []cluster.Component{cluster.KCM}
-	if slices.ContainsFunc(legs, func(l leg) bool { return l.step.Stage.Name == transform.SwitchToExternal }) {
+	if slices.ContainsFunc(legs, func(l leg) bool { return l.step.Stage.Name == stages.SwitchToExternal }) {
 		order = []cluster.Component{cluster.KCM, cluster.CCM, cluster.KCM}
 	}
 	s.pen(order...)
@@ -95,13 +96,13 @@ func (s *scenario) passBack(l leg) {
 func (s *scenario) gateBack(stage string) {
 	s.Helper()
 	switch stage {
-	case transform.DisableLeaderMigration:
+	case stages.DisableLeaderMigration:
 		s.eventually("the migration lease with cloud-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.CCM })
-	case transform.SwitchToExternal: // the lease stays with whoever has it
+	case stages.SwitchToExternal: // the lease stays with whoever has it
 		s.leads(cluster.KCM)
-	case transform.InstallCCM:
+	case stages.InstallCCM:
 		s.eventually("the migration lease with kube-controller-manager", func(ctx context.Context) bool { return s.holder(ctx) == cluster.KCM })
-	case transform.EnableLeaderMigration, transform.GrantMigrationLease:
+	case stages.EnableLeaderMigration, stages.GrantMigrationLease:
 		s.eventually("an in-tree owner", func(context.Context) bool { return s.owner() == cluster.KCM })
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -194,7 +195,7 @@ func TestAChartComesAndGoesWithTheManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step, _ := plan.Step(transform.InstallCCM)
+	step, _ := plan.Step(stages.InstallCCM)
 	manifest, _ := step.After()[0].Root().Get("spec", "rkeConfig", "additionalManifest").String()
 	text, _ := json.Marshal(manifest)
 	l.patch(clusters, rancher.Namespace, "lab", `[{"op":"add","path":"/spec/rkeConfig/additionalManifest","value":`+string(text)+`}]`)

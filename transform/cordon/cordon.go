@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Policy is the operator's choice for one cluster.
@@ -28,7 +29,7 @@ type Policy struct {
 
 // Stage keeps new pods off the control planes during the switch.
 func (p Policy) Stage() transform.Stage {
-	s := transform.Stage{Name: transform.CordonControlPlane, Why: "Not needed here: " + p.not() + "."}
+	s := transform.Stage{Name: stages.CordonControlPlane, Why: "Not needed here: " + p.not() + "."}
 	if p.not() == "" {
 		s.Why = p.Why
 		s.After = []transform.Action{transform.Cordon{Selector: p.Selector, Run: p.run()}}
@@ -39,7 +40,7 @@ func (p Policy) Stage() transform.Stage {
 
 // Release lets them take workloads again.
 func (p Policy) Release() transform.Stage {
-	s := transform.Stage{Name: transform.UncordonControlPlane, Why: "Not needed here: " + p.not() + "."}
+	s := transform.Stage{Name: stages.UncordonControlPlane, Why: "Not needed here: " + p.not() + "."}
 	if p.not() == "" {
 		s.Why = p.ReleaseWhy
 		s.After = []transform.Action{transform.Uncordon{Run: p.run()}}

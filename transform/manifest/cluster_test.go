@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -52,11 +53,11 @@ func TestTheOrderOfStagesHoldsBetweenTheDocumentsOfACluster(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	next, err := p.Choose(transform.Choice{Next: true})
-	if err != nil || len(next) != 1 || next[0].Stage.Name != transform.InstallCCM {
+	if err != nil || len(next) != 1 || next[0].Stage.Name != stages.InstallCCM {
 		t.Errorf("the next stage is not install-ccm: %v", err)
 	}
 	var conflict *transform.Conflict
-	if _, err := p.Choose(transform.Choice{Stage: transform.SwitchToExternal}); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "install-ccm comes before switch-to-external and is not done") {
+	if _, err := p.Choose(transform.Choice{Stage: stages.SwitchToExternal}); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "install-ccm comes before switch-to-external and is not done") {
 		t.Errorf("the switch does not wait for install-ccm: %v", err)
 	}
 }
@@ -64,7 +65,7 @@ func TestTheOrderOfStagesHoldsBetweenTheDocumentsOfACluster(t *testing.T) {
 func TestAStageIsDoneWhenItIsInAllOfItsDocuments(t *testing.T) {
 	onlyPod := "controllerManager:\n  extraArgs:\n    cloud-provider: aws\n"
 	p := planAll(t, transform.Target{}, static(onAWS, leader), configuration(strings.TrimPrefix(onlyPod, "controllerManager:\n")))
-	step, _ := p.Step(transform.EnableLeaderMigration)
+	step, _ := p.Step(stages.EnableLeaderMigration)
 	if step.State != transform.Todo || step.Documents[0].Changes() || !step.Documents[1].Changes() {
 		t.Errorf("the flag is %s, and is in the static pod alone", step.State)
 	}
@@ -125,7 +126,7 @@ func TestTwoClustersInOneFolderAreRefusedAndBothAreNamed(t *testing.T) {
 
 func TestFilesForNewNodesMayBeMany(t *testing.T) {
 	p := planAll(t, transform.Target{EndState: transform.EndStateExternal}, kubeletsOfNewNodes, cloud(onAWS, leader), kubeletsOfNewNodes, static(onAWS, leader))
-	step, _ := p.Step(transform.SwitchToExternal)
+	step, _ := p.Step(stages.SwitchToExternal)
 	var changed []bool
 	for _, r := range step.Documents {
 		changed = append(changed, r.Changes())
@@ -177,10 +178,10 @@ func TestTheStagesOfAClusterAreTakenBackFromItsDocuments(t *testing.T) {
 	target := transform.Target{EndState: transform.EndStateExternal, Canonical: true}
 	p := planAll(t, target, static(onAWS), cloud(onAWS), kubeletsOfNewNodes)
 	last := p.Steps[len(p.Steps)-1].After()
-	if _, err := transform.Undo(Distro(), last, target, transform.InstallCCM, false); err == nil || !strings.Contains(err.Error(), "disable-leader-migration comes after install-ccm") {
+	if _, err := transform.Undo(Distro(), last, target, stages.InstallCCM, false); err == nil || !strings.Contains(err.Error(), "disable-leader-migration comes after install-ccm") {
 		t.Errorf("stages of other documents do not come first: %v", err)
 	}
-	steps, err := transform.Undo(Distro(), last, target, transform.EnableLeaderMigration, true)
+	steps, err := transform.Undo(Distro(), last, target, stages.EnableLeaderMigration, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ package manifest
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/cordon"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // controlPlaneLabel selects the control-plane nodes of kubeadm, whose label has
@@ -27,14 +28,14 @@ func (m *migration) cordon() cordon.Policy {
 // are held back by a cordon, so there it is made only where it is asked for.
 func (m *migration) cordonControlPlane() transform.Stage {
 	if why := m.cordonsNot(); why != "" {
-		return elsewhere(transform.CordonControlPlane, why)
+		return elsewhere(stages.CordonControlPlane, why)
 	}
 	return m.cordon().Stage()
 }
 
 func (m *migration) uncordonControlPlane() transform.Stage {
 	if why := m.cordonsNot(); why != "" {
-		return elsewhere(transform.UncordonControlPlane, why)
+		return elsewhere(stages.UncordonControlPlane, why)
 	}
 	return m.cordon().Release()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -24,10 +25,10 @@ const (
 // with its configuration, and moves its image to the target's minor.
 func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.Component != cloudManager {
-		return elsewhere(transform.DisableLeaderMigration, "kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
+		return elsewhere(stages.DisableLeaderMigration, "kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
 	}
 	return transform.Stage{
-		Name: transform.DisableLeaderMigration,
+		Name: stages.DisableLeaderMigration,
 		Why: "One manager is left, so the migration lease has done its work: the flag, the configuration, its mount and its volume leave the manifest. " +
 			"The annotation " + markKey + " says so. The right to the lease stays, because a rollback needs it.",
 		Edit:   m.disableEdit,
@@ -50,7 +51,7 @@ func (m *migration) afterByHand() []string {
 	if m.target.KeepLeaderMigration || !m.on(leaderFlag) {
 		return nil
 	}
-	return []string{transform.SwitchToExternal}
+	return []string{stages.SwitchToExternal}
 }
 
 func (m *migration) disableEdit() (*yamledit.Edit, error) {

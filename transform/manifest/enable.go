@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -67,10 +68,10 @@ func (m *migration) leave(e *yamledit.Edit, also args.Update) {
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
 	if m.Component != kubeManager {
-		return elsewhere(transform.EnableLeaderMigration, "kube-controller-manager gets the flag in its own manifest, before this one changes.")
+		return elsewhere(stages.EnableLeaderMigration, "kube-controller-manager gets the flag in its own manifest, before this one changes.")
 	}
 	return transform.Stage{
-		Name: transform.EnableLeaderMigration,
+		Name: stages.EnableLeaderMigration,
 		Why: procedure.EnableWhy +
 			" One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
 		Edit:   m.enableEdit,

@@ -7,6 +7,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // rbacFile is the Role and RoleBinding in a plan folder.
@@ -21,12 +22,12 @@ func elsewhere(name, why string, look ...transform.Action) transform.Stage {
 // of their own, or the published patch where the operator wants that.
 func (m *migration) grantMigrationLease() transform.Stage {
 	if m.Component != kubeManager || m.Kind == kindConfiguration {
-		s := elsewhere(transform.GrantMigrationLease, "The right to lock the migration lease is granted in the cluster, not here; the plan of kube-controller-manager's manifest has it, for both managers.")
+		s := elsewhere(stages.GrantMigrationLease, "The right to lock the migration lease is granted in the cluster, not here; the plan of kube-controller-manager's manifest has it, for both managers.")
 		s.Verify = []transform.Action{transform.MayLock{User: "system:serviceaccount:kube-system:cloud-controller-manager", Lease: m.target.LeaseName}}
 		return s
 	}
 	s := transform.Stage{
-		Name:   transform.GrantMigrationLease,
+		Name:   stages.GrantMigrationLease,
 		Why:    procedure.GrantWhy + " It is an object of the cluster and no static pod, so its file never goes where a kubelet looks.",
 		After:  []transform.Action{transform.ApplyFile{File: rbacFile, Why: "give both managers the right, from the file that plan --out writes"}},
 		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},

@@ -7,6 +7,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -15,18 +16,18 @@ import (
 func (m *migration) installCCM() transform.Stage {
 	switch {
 	case m.isExternal():
-		s := elsewhere(transform.InstallCCM, procedure.InstallElsewhere+"Its own manifest is a document of its own, so plan that one as well, or look.", procedure.LookForManager()...)
+		s := elsewhere(stages.InstallCCM, procedure.InstallElsewhere+"Its own manifest is a document of its own, so plan that one as well, or look.", procedure.LookForManager()...)
 		s.NotInFile = m.isExternal
 		return s
 	case m.Component != cloudManager:
-		return elsewhere(transform.InstallCCM, "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
+		return elsewhere(stages.InstallCCM, "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
 			transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a cloud-controller-manager must run on every control-plane node before the switch"})
 	}
 	return transform.Stage{
-		Name: transform.InstallCCM,
+		Name: stages.InstallCCM,
 		Why: procedure.InstallWhy +
 			"A manifest without the flag looks the same before and after a migration, so a finished one carries an annotation." + m.configurationWhy() + procedure.Overlap(m.target, "start this one and switch the other in one change"),
-		SupersededBy: []string{transform.DisableLeaderMigration},
+		SupersededBy: []string{stages.DisableLeaderMigration},
 		Prepare:      m.preparation(),
 		Edit:         m.installEdit,
 		Check:        transform.CheckBy(m.checkInstall),

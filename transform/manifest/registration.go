@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -62,9 +63,9 @@ func (m *migration) registrationStages() []transform.Stage {
 		return func() transform.Stage { return elsewhere(name, others) }
 	}
 	return procedure.Set{
-		Grant: not(transform.GrantMigrationLease), Enable: not(transform.EnableLeaderMigration), Install: not(transform.InstallCCM),
-		Cordon: not(transform.CordonControlPlane), Switch: m.registrationSwitch, Uncordon: not(transform.UncordonControlPlane),
-		Disable: not(transform.DisableLeaderMigration),
+		Grant: not(stages.GrantMigrationLease), Enable: not(stages.EnableLeaderMigration), Install: not(stages.InstallCCM),
+		Cordon: not(stages.CordonControlPlane), Switch: m.registrationSwitch, Uncordon: not(stages.UncordonControlPlane),
+		Disable: not(stages.DisableLeaderMigration),
 	}.InOrder(m.target)
 }
 
@@ -72,7 +73,7 @@ func (m *migration) registrationStages() []transform.Stage {
 // are changed on their machines, after the managers; back they go first.
 func (m *migration) registrationSwitch() transform.Stage {
 	return transform.Stage{
-		Name: transform.SwitchToExternal,
+		Name: stages.SwitchToExternal,
 		Why: "kubeadm gives these arguments to the kubelet of a node that it initialises or joins: the edit is for nodes to come, and changes none that runs. " +
 			"An external kubelet waits for a cloud-controller-manager that initialises its node, so use this file for new nodes only after the managers have switched.",
 		AfterByHand: m.afterManagers(),
@@ -91,7 +92,7 @@ func (m *migration) afterManagers() []string {
 	if name, _ := m.provider(); name != inTree {
 		return nil
 	}
-	return []string{transform.InstallCCM}
+	return []string{stages.InstallCCM}
 }
 
 // moveKubelets queues another provider, where the one that is expected is there.

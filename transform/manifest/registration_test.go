@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // registration returns what registers a node, with these arguments of its kubelet.
@@ -39,14 +40,14 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 				t.Error(got)
 			}
 			want := strings.NewReplacer("cloud-provider: aws", "cloud-provider: external", "value: aws", "value: external").Replace(in)
-			got := after(t, p, transform.SwitchToExternal)
+			got := after(t, p, stages.SwitchToExternal)
 			if got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
 			if again := plan(t, got, kept); again.Left() {
 				t.Errorf("planned again, something is left: %s", states(again))
 			}
-			steps, err := transform.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, transform.SwitchToExternal, false)
+			steps, err := transform.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,14 +106,14 @@ func TestKubeletsOfNewNodesAreJudgedForTheirRelease(t *testing.T) {
 
 func TestKubeletsDoNotGoBackToAProviderThatIsGone(t *testing.T) {
 	in := registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: external}\n")
-	_, err := transform.Undo(Distro(), transform.Only(parse(t, in)), transform.Target{AssumeVersion: "v1.27.1"}, transform.SwitchToExternal, false)
+	_, err := transform.Undo(Distro(), transform.Only(parse(t, in)), transform.Target{AssumeVersion: "v1.27.1"}, stages.SwitchToExternal, false)
 	fails(t, err, "have no in-tree provider to go back to")
 }
 
 // The kubelets that run are changed last, and go back first.
 func TestKubeletsThatRunComeLast(t *testing.T) {
 	p := plan(t, registration(kindJoin, "v1beta3", mapped), transform.Target{})
-	s, _ := p.Step(transform.SwitchToExternal)
+	s, _ := p.Step(stages.SwitchToExternal)
 	last := s.Stage.After[len(s.Stage.After)-1]
 	if len(s.Stage.Before) != 0 || !strings.HasPrefix(last.Purpose(), "last of all") || !strings.Contains(last.Command(), "--cloud-provider=aws/--cloud-provider=external") {
 		t.Errorf("%d actions come before the edit; the last one: %s: %s", len(s.Stage.Before), last.Purpose(), last.Command())
@@ -129,7 +130,7 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, _ := p.Step(transform.EnableLeaderMigration)
+		s, _ := p.Step(stages.EnableLeaderMigration)
 		return s.Stage.After[0].Command()
 	}
 	for file, want := range map[string]string{
@@ -152,7 +153,7 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 
 // The first edit of this document is the switch, and what comes before it is in others.
 func TestNewKubeletsWaitForTheManagers(t *testing.T) {
-	for provider, want := range map[string]string{"aws": transform.InstallCCM, "external": ""} {
+	for provider, want := range map[string]string{"aws": stages.InstallCCM, "external": ""} {
 		m := opened(t, registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: "+provider+"}\n"), transform.Target{})
 		if got := strings.Join(m.registrationSwitch().AfterByHand, " "); got != want {
 			t.Errorf("%s: got %q, want %q", provider, got, want)

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // namespace is where the objects of the manager are.
@@ -68,9 +69,9 @@ func (m *migration) configurationActions() []transform.Action {
 // have taken it away. Its file is that of the stage that first had it.
 func (m *migration) configurationBack() []transform.Action {
 	if m.Component == cloudManager {
-		return m.configurationAgain(transform.InstallCCM)
+		return m.configurationAgain(stages.InstallCCM)
 	}
-	return m.configurationAgain(transform.EnableLeaderMigration)
+	return m.configurationAgain(stages.EnableLeaderMigration)
 }
 
 func (m *migration) configurationAgain(stage string) []transform.Action {

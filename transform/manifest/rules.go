@@ -11,18 +11,19 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // What rules guard. An earlier stage does not answer for what a later one puts
 // right.
 var (
-	theSwitch = []string{transform.SwitchToExternal}
+	theSwitch = []string{stages.SwitchToExternal}
 
-	theManager   = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
-	theCloud     = []string{transform.InstallCCM}
-	cloudRuns    = []string{transform.InstallCCM, transform.DisableLeaderMigration}
-	bothManagers = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal}
-	everyEdit    = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
+	theManager   = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
+	theCloud     = []string{stages.InstallCCM}
+	cloudRuns    = []string{stages.InstallCCM, stages.DisableLeaderMigration}
+	bothManagers = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
+	everyEdit    = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
 )
 
 // ruleTable is the one table of the static rules of manifests, by their names.

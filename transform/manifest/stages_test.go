@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestStagesOfEachManager(t *testing.T) {
@@ -59,7 +60,7 @@ func TestAllStagesHaveTheirPlaceInEveryManifest(t *testing.T) {
 				t.Errorf("%s says nothing", s.Name)
 			}
 		}
-		if strings.Join(names, " ") != strings.Join(transform.StageNames(), " ") {
+		if strings.Join(names, " ") != strings.Join(stages.Names(), " ") {
 			t.Errorf("got %v", names)
 		}
 	}
@@ -75,37 +76,37 @@ func TestEditsOfTheStages(t *testing.T) {
 		name, stage, in, want string
 		target                transform.Target
 	}{
-		{"the flag", transform.EnableLeaderMigration, static(onAWS), static(onAWS, both[0]), transform.Target{}},
-		{"the flag and a file of the host", transform.EnableLeaderMigration, static(onAWS), static(onAWS, both[0], both[1]) + mounted + volume, generated},
-		{"a ConfigMap for a Deployment", transform.EnableLeaderMigration, deployed("", onAWS), deployed("", onAWS, both[0], both[1]) + deep + strings.Replace(configMap, "%s", kubeManager, 1), generated},
-		{"the path that is there stays", transform.EnableLeaderMigration, static(onAWS, "--leader-migration-config=/etc/own.conf"), static(onAWS, "--leader-migration-config=/etc/own.conf", both[0]) + strings.ReplaceAll(mounted+volume, "leadermigration.conf", "own.conf"), generated},
-		{"the switch takes all of it away", transform.SwitchToExternal, static(onAWS, both[0], both[1]) + mounted + volume, static("--cloud-provider=external"), transform.Target{}},
-		{"the switch of a Deployment", transform.SwitchToExternal, deployed("", onAWS, both[0], both[1]) + deep + strings.Replace(configMap, "%s", kubeManager, 1), deployed("", "--cloud-provider=external"), transform.Target{}},
-		{"the switch keeps other volumes", transform.SwitchToExternal, static(onAWS, both[0], both[1]) + mounted + "    - {mountPath: /x, name: x}\n" + volume + "  - {name: x, emptyDir: {}}\n",
+		{"the flag", stages.EnableLeaderMigration, static(onAWS), static(onAWS, both[0]), transform.Target{}},
+		{"the flag and a file of the host", stages.EnableLeaderMigration, static(onAWS), static(onAWS, both[0], both[1]) + mounted + volume, generated},
+		{"a ConfigMap for a Deployment", stages.EnableLeaderMigration, deployed("", onAWS), deployed("", onAWS, both[0], both[1]) + deep + strings.Replace(configMap, "%s", kubeManager, 1), generated},
+		{"the path that is there stays", stages.EnableLeaderMigration, static(onAWS, "--leader-migration-config=/etc/own.conf"), static(onAWS, "--leader-migration-config=/etc/own.conf", both[0]) + strings.ReplaceAll(mounted+volume, "leadermigration.conf", "own.conf"), generated},
+		{"the switch takes all of it away", stages.SwitchToExternal, static(onAWS, both[0], both[1]) + mounted + volume, static("--cloud-provider=external"), transform.Target{}},
+		{"the switch of a Deployment", stages.SwitchToExternal, deployed("", onAWS, both[0], both[1]) + deep + strings.Replace(configMap, "%s", kubeManager, 1), deployed("", "--cloud-provider=external"), transform.Target{}},
+		{"the switch keeps other volumes", stages.SwitchToExternal, static(onAWS, both[0], both[1]) + mounted + "    - {mountPath: /x, name: x}\n" + volume + "  - {name: x, emptyDir: {}}\n",
 			static("--cloud-provider=external") + "    volumeMounts:\n    - {mountPath: /x, name: x}\n  volumes:\n  - {name: x, emptyDir: {}}\n", transform.Target{}},
-		{"the switch keeps a volume that another container uses", transform.SwitchToExternal, static(onAWS, both[0], both[1]) + mounted + "  - name: second\n    volumeMounts:\n    - {mountPath: /x, name: leader-migration-config}\n" + volume,
+		{"the switch keeps a volume that another container uses", stages.SwitchToExternal, static(onAWS, both[0], both[1]) + mounted + "  - name: second\n    volumeMounts:\n    - {mountPath: /x, name: leader-migration-config}\n" + volume,
 			static("--cloud-provider=external") + "  - name: second\n    volumeMounts:\n    - {mountPath: /x, name: leader-migration-config}\n" + volume, transform.Target{}},
-		{"names come first where they do", transform.EnableLeaderMigration, static(onAWS) + "    volumeMounts:\n    - name: x\n      mountPath: /x\n  volumes:\n  - {name: x, emptyDir: {}}\n",
+		{"names come first where they do", stages.EnableLeaderMigration, static(onAWS) + "    volumeMounts:\n    - name: x\n      mountPath: /x\n  volumes:\n  - {name: x, emptyDir: {}}\n",
 			static(onAWS, both[0], both[1]) + "    volumeMounts:\n    - name: x\n      mountPath: /x\n    - name: leader-migration-config\n      mountPath: /etc/leadermigration.conf\n      readOnly: true\n  volumes:\n  - {name: x, emptyDir: {}}\n  - name: leader-migration-config\n    hostPath:\n      path: /etc/leadermigration.conf\n      type: File\n", generated},
-		{"a folder with more than the configuration stays", transform.SwitchToExternal, static(onAWS, both[0], both[1]) + "    volumeMounts:\n    - {mountPath: /etc, name: etc}\n  volumes:\n  - {name: etc, hostPath: {path: /etc}}\n",
+		{"a folder with more than the configuration stays", stages.SwitchToExternal, static(onAWS, both[0], both[1]) + "    volumeMounts:\n    - {mountPath: /etc, name: etc}\n  volumes:\n  - {name: etc, hostPath: {path: /etc}}\n",
 			static("--cloud-provider=external") + "    volumeMounts:\n    - {mountPath: /etc, name: etc}\n  volumes:\n  - {name: etc, hostPath: {path: /etc}}\n", transform.Target{}},
-		{"the release moves with the switch", transform.SwitchToExternal, static(onAWS), strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.16", 1), transform.Target{Version: "v1.27.16+rke2r1"}},
-		{"nodeipam leaves a manager without a list", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external", `"--controllers=*,-nodeipam"`), transform.Target{NodeIPAM: true}},
-		{"nodeipam leaves a list", transform.SwitchToExternal, static(onAWS, "--controllers=*,nodeipam,tokencleaner"), static("--cloud-provider=external", "--controllers=*,tokencleaner,-nodeipam"), transform.Target{NodeIPAM: true}},
-		{"extraArgs as a mapping", transform.EnableLeaderMigration, configuration("  extraArgs:\n    cloud-provider: aws\n"), configuration("  extraArgs:\n    cloud-provider: aws\n    enable-leader-migration: \"true\"\n"), transform.Target{}},
-		{"extraArgs as a list", transform.SwitchToExternal, configuration("  extraArgs:\n  - name: cloud-provider\n    value: aws\n"), configuration("  extraArgs:\n  - name: cloud-provider\n    value: external\n"), transform.Target{}},
-		{"extraVolumes", transform.EnableLeaderMigration, configuration("  extraArgs: {cloud-provider: aws}\n"),
+		{"the release moves with the switch", stages.SwitchToExternal, static(onAWS), strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.16", 1), transform.Target{Version: "v1.27.16+rke2r1"}},
+		{"nodeipam leaves a manager without a list", stages.SwitchToExternal, static(onAWS), static("--cloud-provider=external", `"--controllers=*,-nodeipam"`), transform.Target{NodeIPAM: true}},
+		{"nodeipam leaves a list", stages.SwitchToExternal, static(onAWS, "--controllers=*,nodeipam,tokencleaner"), static("--cloud-provider=external", "--controllers=*,tokencleaner,-nodeipam"), transform.Target{NodeIPAM: true}},
+		{"extraArgs as a mapping", stages.EnableLeaderMigration, configuration("  extraArgs:\n    cloud-provider: aws\n"), configuration("  extraArgs:\n    cloud-provider: aws\n    enable-leader-migration: \"true\"\n"), transform.Target{}},
+		{"extraArgs as a list", stages.SwitchToExternal, configuration("  extraArgs:\n  - name: cloud-provider\n    value: aws\n"), configuration("  extraArgs:\n  - name: cloud-provider\n    value: external\n"), transform.Target{}},
+		{"extraVolumes", stages.EnableLeaderMigration, configuration("  extraArgs: {cloud-provider: aws}\n"),
 			configuration("  extraArgs: {cloud-provider: aws, enable-leader-migration: \"true\", leader-migration-config: /etc/leadermigration.conf}\n  extraVolumes:\n    - name: leader-migration-config\n      hostPath: /etc/leadermigration.conf\n      mountPath: /etc/leadermigration.conf\n      readOnly: true\n      pathType: File\n"), generated},
-		{"kube-apiserver in a ClusterConfiguration", transform.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer:\n  extraArgs: {cloud-provider: aws, v: '2'}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer:\n  extraArgs: {cloud-provider: external, v: '2'}\n"), transform.Target{}},
-		{"kube-apiserver in a list of extraArgs", transform.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer:\n  extraArgs:\n  - name: cloud-provider\n    value: aws\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer:\n  extraArgs:\n  - name: cloud-provider\n    value: external\n"), transform.Target{}},
-		{"the version of a ClusterConfiguration", transform.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\n"), strings.Replace(configuration("  extraArgs: {cloud-provider: external}\n"), "v1.26.15", "v1.27.1", 1), transform.Target{Version: "v1.27.1"}},
-		{"a cloud manager joins", transform.InstallCCM, cloud(onAWS), cloud(onAWS, both[0]), transform.Target{}},
-		{"a cloud manager gets a ConfigMap", transform.InstallCCM, cloud(onAWS), cloud(onAWS, both[0], both[1]) + deep + strings.Replace(configMap, "%s", cloudManager, 1), generated},
-		{"one of 1.28 has a file of its own", transform.InstallCCM, cloudOf("v1.28.1", onAWS), cloudOf("v1.28.1", onAWS, both[0], "--leader-migration-config=/etc/cloud-controller-manager-leadermigration.conf") +
+		{"kube-apiserver in a ClusterConfiguration", stages.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer:\n  extraArgs: {cloud-provider: aws, v: '2'}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer:\n  extraArgs: {cloud-provider: external, v: '2'}\n"), transform.Target{}},
+		{"kube-apiserver in a list of extraArgs", stages.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer:\n  extraArgs:\n  - name: cloud-provider\n    value: aws\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer:\n  extraArgs:\n  - name: cloud-provider\n    value: external\n"), transform.Target{}},
+		{"the version of a ClusterConfiguration", stages.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\n"), strings.Replace(configuration("  extraArgs: {cloud-provider: external}\n"), "v1.26.15", "v1.27.1", 1), transform.Target{Version: "v1.27.1"}},
+		{"a cloud manager joins", stages.InstallCCM, cloud(onAWS), cloud(onAWS, both[0]), transform.Target{}},
+		{"a cloud manager gets a ConfigMap", stages.InstallCCM, cloud(onAWS), cloud(onAWS, both[0], both[1]) + deep + strings.Replace(configMap, "%s", cloudManager, 1), generated},
+		{"one of 1.28 has a file of its own", stages.InstallCCM, cloudOf("v1.28.1", onAWS), cloudOf("v1.28.1", onAWS, both[0], "--leader-migration-config=/etc/cloud-controller-manager-leadermigration.conf") +
 			strings.ReplaceAll(deep, "/etc/", "/etc/cloud-controller-manager-") + strings.Replace(configMap, "%s", cloudManager, 1), generated},
-		{"a cloud manager leaves", transform.DisableLeaderMigration, cloud(onAWS, both[0]), strings.Replace(cloud(onAWS), "  namespace: kube-system\n", "  namespace: kube-system\n  annotations:\n    rke-lm.io/leader-migration: finished\n", 1), transform.Target{}},
-		{"its image moves with the target", transform.DisableLeaderMigration, marked(cloud(onAWS)), marked(cloudOf("v1.27.2", onAWS)), transform.Target{Version: "v1.27.16"}},
-		{"its image moves to the chosen tag", transform.DisableLeaderMigration, marked(cloud(onAWS)), marked(cloudOf("v1.27.9", onAWS)), transform.Target{ImageTag: "v1.27.9"}},
+		{"a cloud manager leaves", stages.DisableLeaderMigration, cloud(onAWS, both[0]), strings.Replace(cloud(onAWS), "  namespace: kube-system\n", "  namespace: kube-system\n  annotations:\n    rke-lm.io/leader-migration: finished\n", 1), transform.Target{}},
+		{"its image moves with the target", stages.DisableLeaderMigration, marked(cloud(onAWS)), marked(cloudOf("v1.27.2", onAWS)), transform.Target{Version: "v1.27.16"}},
+		{"its image moves to the chosen tag", stages.DisableLeaderMigration, marked(cloud(onAWS)), marked(cloudOf("v1.27.9", onAWS)), transform.Target{ImageTag: "v1.27.9"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := after(t, plan(t, c.in, c.target), c.stage); got != c.want {
@@ -141,11 +142,11 @@ func TestFilesBesideTheManifest(t *testing.T) {
 		name, in, stage, file, want string
 		target                      transform.Target
 	}{
-		{"the right to the lease", static(onAWS), transform.GrantMigrationLease, rbacFile, "kind: RoleBinding", transform.Target{}},
-		{"the right to another lease", static(onAWS), transform.GrantMigrationLease, rbacFile, "name: harbour-lease", transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, LeaseName: "harbour-lease"}},
-		{"the configuration of a static pod", static(onAWS), transform.EnableLeaderMigration, "leadermigration.conf", "leaderName: cloud-provider-extraction-migration\n", generated},
-		{"a ConfigMap", deployed("", onAWS), transform.EnableLeaderMigration, "kube-controller-manager-leader-migration.yaml", "  leadermigration.conf: |\n    apiVersion: controllermanager.config.k8s.io/v1\n", generated},
-		{"nodeipam is in the list", cloud(onAWS), transform.InstallCCM, "cloud-controller-manager-leader-migration.yaml", "- name: nodeipam\n", transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, NodeIPAM: true}},
+		{"the right to the lease", static(onAWS), stages.GrantMigrationLease, rbacFile, "kind: RoleBinding", transform.Target{}},
+		{"the right to another lease", static(onAWS), stages.GrantMigrationLease, rbacFile, "name: harbour-lease", transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, LeaseName: "harbour-lease"}},
+		{"the configuration of a static pod", static(onAWS), stages.EnableLeaderMigration, "leadermigration.conf", "leaderName: cloud-provider-extraction-migration\n", generated},
+		{"a ConfigMap", deployed("", onAWS), stages.EnableLeaderMigration, "kube-controller-manager-leader-migration.yaml", "  leadermigration.conf: |\n    apiVersion: controllermanager.config.k8s.io/v1\n", generated},
+		{"nodeipam is in the list", cloud(onAWS), stages.InstallCCM, "cloud-controller-manager-leader-migration.yaml", "- name: nodeipam\n", transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, NodeIPAM: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := plan(t, c.in, c.target).Step(c.stage)
@@ -174,21 +175,21 @@ func TestActionsOfTheStages(t *testing.T) {
 		name, got string
 		in, out   []string // what stands in the commands, in this order, and what does not
 	}{
-		{"the published patch", commands(static(onAWS), transform.Target{RBAC: transform.RBACPatch}, transform.GrantMigrationLease), []string{"system::leader-locking-kube-controller-manager", "system::leader-locking-cloud-controller-manager"}, []string{"apply"}},
-		{"kubelets come last", commands(static(onAWS), transform.Target{}, transform.SwitchToExternal), []string{"get leases", "kubeadm-config", "kube-apiserver.yaml", "restart kubelet"}, nil},
-		{"no flag for kube-apiserver from 1.33 on", commands(strings.Replace(static("--cloud-provider=external"), "v1.26", "v1.33", 1), transform.Target{}, transform.SwitchToExternal), []string{"restart kubelet"}, []string{"kube-apiserver"}},
-		{"the configuration comes first", commands(static(onAWS), generated, transform.EnableLeaderMigration), []string{"install -m 0644 leadermigration.conf /etc/leadermigration.conf", "get pods"}, nil},
-		{"a Deployment rolls out", commands(deployed("", onAWS), transform.Target{}, transform.EnableLeaderMigration), []string{"rollout status deployment/kube-controller-manager"}, []string{"kubeadm"}},
-		{"the file goes with the last stage", commands(cloud(onAWS), generated, transform.DisableLeaderMigration), []string{"delete configmap cloud-controller-manager-leader-migration"}, nil},
-		{"the file of a node stays for the cloud manager", commands(static(onAWS), generated, transform.SwitchToExternal), nil, []string{"\nrm "}},
-		{"a static pod's file goes with the last stage", commands(object("v1", "Pod", "ccm")+"spec:\n"+podSpec("  ", "x:v1.26.6", "cloud-controller-manager", []string{onAWS}), generated, transform.DisableLeaderMigration), []string{"rm /etc/leadermigration.conf"}, nil},
-		{"a Deployment's ConfigMap goes with the switch", commands(deployed("", onAWS), generated, transform.SwitchToExternal), []string{"delete configmap kube-controller-manager-leader-migration"}, nil},
-		{"a ClusterConfiguration is stored", commands(configuration("  extraArgs: {cloud-provider: aws}\n"), generated, transform.SwitchToExternal), []string{"upload-config"}, []string{"kubelet", "apiserver"}},
-		{"control planes are cordoned", commands(static(onAWS), transform.Target{}, transform.CordonControlPlane), []string{"kubectl cordon"}, nil},
-		{"not for a Deployment", commands(deployed("", onAWS), transform.Target{}, transform.CordonControlPlane), nil, []string{"cordon"}},
-		{"unless it is asked for", commands(deployed("", onAWS), transform.Target{Cordon: transform.CordonAlways}, transform.CordonControlPlane), []string{"kubectl cordon"}, nil},
-		{"not with an upgrade", commands(static(onAWS), transform.Target{Version: "v1.27.1"}, transform.CordonControlPlane), nil, []string{"cordon"}},
-		{"not twice", commands(cloud(onAWS), transform.Target{Cordon: transform.CordonAlways}, transform.CordonControlPlane), nil, []string{"cordon"}},
+		{"the published patch", commands(static(onAWS), transform.Target{RBAC: transform.RBACPatch}, stages.GrantMigrationLease), []string{"system::leader-locking-kube-controller-manager", "system::leader-locking-cloud-controller-manager"}, []string{"apply"}},
+		{"kubelets come last", commands(static(onAWS), transform.Target{}, stages.SwitchToExternal), []string{"get leases", "kubeadm-config", "kube-apiserver.yaml", "restart kubelet"}, nil},
+		{"no flag for kube-apiserver from 1.33 on", commands(strings.Replace(static("--cloud-provider=external"), "v1.26", "v1.33", 1), transform.Target{}, stages.SwitchToExternal), []string{"restart kubelet"}, []string{"kube-apiserver"}},
+		{"the configuration comes first", commands(static(onAWS), generated, stages.EnableLeaderMigration), []string{"install -m 0644 leadermigration.conf /etc/leadermigration.conf", "get pods"}, nil},
+		{"a Deployment rolls out", commands(deployed("", onAWS), transform.Target{}, stages.EnableLeaderMigration), []string{"rollout status deployment/kube-controller-manager"}, []string{"kubeadm"}},
+		{"the file goes with the last stage", commands(cloud(onAWS), generated, stages.DisableLeaderMigration), []string{"delete configmap cloud-controller-manager-leader-migration"}, nil},
+		{"the file of a node stays for the cloud manager", commands(static(onAWS), generated, stages.SwitchToExternal), nil, []string{"\nrm "}},
+		{"a static pod's file goes with the last stage", commands(object("v1", "Pod", "ccm")+"spec:\n"+podSpec("  ", "x:v1.26.6", "cloud-controller-manager", []string{onAWS}), generated, stages.DisableLeaderMigration), []string{"rm /etc/leadermigration.conf"}, nil},
+		{"a Deployment's ConfigMap goes with the switch", commands(deployed("", onAWS), generated, stages.SwitchToExternal), []string{"delete configmap kube-controller-manager-leader-migration"}, nil},
+		{"a ClusterConfiguration is stored", commands(configuration("  extraArgs: {cloud-provider: aws}\n"), generated, stages.SwitchToExternal), []string{"upload-config"}, []string{"kubelet", "apiserver"}},
+		{"control planes are cordoned", commands(static(onAWS), transform.Target{}, stages.CordonControlPlane), []string{"kubectl cordon"}, nil},
+		{"not for a Deployment", commands(deployed("", onAWS), transform.Target{}, stages.CordonControlPlane), nil, []string{"cordon"}},
+		{"unless it is asked for", commands(deployed("", onAWS), transform.Target{Cordon: transform.CordonAlways}, stages.CordonControlPlane), []string{"kubectl cordon"}, nil},
+		{"not with an upgrade", commands(static(onAWS), transform.Target{Version: "v1.27.1"}, stages.CordonControlPlane), nil, []string{"cordon"}},
+		{"not twice", commands(cloud(onAWS), transform.Target{Cordon: transform.CordonAlways}, stages.CordonControlPlane), nil, []string{"cordon"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rest := c.got

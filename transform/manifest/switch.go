@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -26,13 +27,13 @@ const (
 // and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	if m.Component != kubeManager {
-		s := elsewhere(transform.SwitchToExternal, "kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit. The kubelets are in no manifest, and become external last.",
+		s := elsewhere(stages.SwitchToExternal, "kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit. The kubelets are in no manifest, and become external last.",
 			transform.KubeletProvider{From: inTree, To: external, When: "once kube-controller-manager is external on every control-plane node"})
 		s.Verify = append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{})
 		return s
 	}
 	return transform.Stage{
-		Name: transform.SwitchToExternal,
+		Name: stages.SwitchToExternal,
 		Why: procedure.SwitchWhy(m.target) +
 			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),

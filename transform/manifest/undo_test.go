@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -28,7 +29,7 @@ func TestUndoLeadsBack(t *testing.T) {
 				target.Canonical = true
 				p := plan(t, in, target)
 				docs := p.Steps[len(p.Steps)-1].After()
-				steps, err := transform.Undo(Distro(), docs, target, transform.EnableLeaderMigration, true)
+				steps, err := transform.Undo(Distro(), docs, target, stages.EnableLeaderMigration, true)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -46,15 +47,15 @@ func TestUndoSaysWhatTheFileDoesNotTell(t *testing.T) {
 		name, in, stage, want string
 		target                transform.Target
 	}{
-		{"the only mount and volume", static(onAWS, "--enable-leader-migration", "--leader-migration-config=/etc/leadermigration.conf") + mounts, transform.EnableLeaderMigration, "before it was either absent or empty", generated},
-		{"a flag that stands elsewhere", static("--enable-leader-migration", onAWS), transform.EnableLeaderMigration, "does not stand there as rke-lm writes it", transform.Target{}},
-		{"a flag with a value", static(onAWS, "--enable-leader-migration=true"), transform.EnableLeaderMigration, "does not stand there as rke-lm writes it", transform.Target{}},
-		{"a later stage", static("--cloud-provider=external"), transform.EnableLeaderMigration, "switch-to-external comes after enable-leader-migration", transform.Target{}},
-		{"a release without the in-tree provider", strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.1", 1), transform.SwitchToExternal, "have no in-tree provider to go back to", transform.Target{}},
-		{"a release that the switch may have moved", static("--cloud-provider=external"), transform.SwitchToExternal, "from this release or from an older one", transform.Target{Version: "v1.26.15"}},
-		{"a list of controllers that was made", static("--cloud-provider=external", "'--controllers=*,-nodeipam'"), transform.SwitchToExternal, "before it was absent or *", transform.Target{NodeIPAM: true}},
-		{"an image that the last stage may have moved", cloudOf("v1.27.2", onAWS, "--enable-leader-migration"), transform.DisableLeaderMigration, "the image was this one or that of another release", transform.Target{Version: "v1.27.16", KeepLeaderMigration: true}},
-		{"where a cloud manager's flag stood", marked(cloud(onAWS)), transform.DisableLeaderMigration, "the flag stood anywhere among the arguments", transform.Target{}},
+		{"the only mount and volume", static(onAWS, "--enable-leader-migration", "--leader-migration-config=/etc/leadermigration.conf") + mounts, stages.EnableLeaderMigration, "before it was either absent or empty", generated},
+		{"a flag that stands elsewhere", static("--enable-leader-migration", onAWS), stages.EnableLeaderMigration, "does not stand there as rke-lm writes it", transform.Target{}},
+		{"a flag with a value", static(onAWS, "--enable-leader-migration=true"), stages.EnableLeaderMigration, "does not stand there as rke-lm writes it", transform.Target{}},
+		{"a later stage", static("--cloud-provider=external"), stages.EnableLeaderMigration, "switch-to-external comes after enable-leader-migration", transform.Target{}},
+		{"a release without the in-tree provider", strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.1", 1), stages.SwitchToExternal, "have no in-tree provider to go back to", transform.Target{}},
+		{"a release that the switch may have moved", static("--cloud-provider=external"), stages.SwitchToExternal, "from this release or from an older one", transform.Target{Version: "v1.26.15"}},
+		{"a list of controllers that was made", static("--cloud-provider=external", "'--controllers=*,-nodeipam'"), stages.SwitchToExternal, "before it was absent or *", transform.Target{NodeIPAM: true}},
+		{"an image that the last stage may have moved", cloudOf("v1.27.2", onAWS, "--enable-leader-migration"), stages.DisableLeaderMigration, "the image was this one or that of another release", transform.Target{Version: "v1.27.16", KeepLeaderMigration: true}},
+		{"where a cloud manager's flag stood", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag stood anywhere among the arguments", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), c.target, c.stage, false)
@@ -65,11 +66,11 @@ func TestUndoSaysWhatTheFileDoesNotTell(t *testing.T) {
 
 func TestUndoOfNothing(t *testing.T) {
 	for _, c := range []struct{ name, in, stage string }{
-		{"a flag that is not there", static(onAWS), transform.EnableLeaderMigration},
-		{"a switch that was not made", static(onAWS), transform.SwitchToExternal},
-		{"a cloud manager that did not join", cloud(onAWS), transform.InstallCCM},
-		{"a cloud manager that did not leave", cloud(onAWS, "--enable-leader-migration"), transform.DisableLeaderMigration},
-		{"a stage of another document", cloud(onAWS), transform.SwitchToExternal},
+		{"a flag that is not there", static(onAWS), stages.EnableLeaderMigration},
+		{"a switch that was not made", static(onAWS), stages.SwitchToExternal},
+		{"a cloud manager that did not join", cloud(onAWS), stages.InstallCCM},
+		{"a cloud manager that did not leave", cloud(onAWS, "--enable-leader-migration"), stages.DisableLeaderMigration},
+		{"a stage of another document", cloud(onAWS), stages.SwitchToExternal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if steps, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false); err != nil || len(steps) > 0 {
@@ -86,28 +87,28 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 		name, stage, in, wrong, want string
 		target                       transform.Target
 	}{
-		{"the flag is missing", transform.EnableLeaderMigration, static(onAWS), static(onAWS), "would not get --enable-leader-migration", transform.Target{}},
-		{"another argument goes", transform.EnableLeaderMigration, static(onAWS, "--v=2"), static(onAWS, flag), "other arguments of kube-controller-manager would change", transform.Target{}},
-		{"arguments change places", transform.EnableLeaderMigration, static(onAWS, "--v=2"), static("--v=2", onAWS, flag), "other arguments", transform.Target{}},
-		{"another field changes", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag) + "  hostNetwork: true\n", "more than the arguments", transform.Target{}},
-		{"the program changes", transform.EnableLeaderMigration, static(onAWS), strings.Replace(static(onAWS, flag), "- kube-", "- /bin/kube-", 1), "more than the arguments", transform.Target{}},
-		{"the image changes", transform.EnableLeaderMigration, static(onAWS), strings.Replace(static(onAWS, flag), "v1.26.15", "v1.26.14", 1), "more than the arguments", transform.Target{}},
-		{"another volume comes", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag) + "  volumes:\n  - {name: x, emptyDir: {}}\n", "more than the arguments", transform.Target{}},
-		{"an unknown field comes with the volume", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag) + "  volumes:\n  - {name: leader-migration-config, hostpath: {}}\n", "its schema does not allow", transform.Target{}},
-		{"the configuration is not named", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag), "would not get --leader-migration-config", generated},
-		{"the configuration is not mounted", transform.EnableLeaderMigration, static(onAWS), static(onAWS, flag, "--leader-migration-config=/etc/x"), "would not see the file", generated},
-		{"the provider stays", transform.SwitchToExternal, static(onAWS), static(onAWS), "would not be external", transform.Target{}},
-		{"the flag stays", transform.SwitchToExternal, static(onAWS, flag), static("--cloud-provider=external", flag), "would keep --enable-leader-migration", transform.Target{}},
-		{"nodeipam stays", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external"), "would still run nodeipam", transform.Target{NodeIPAM: true}},
-		{"kube-apiserver stays in-tree", transform.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), "an in-tree kube-apiserver again", transform.Target{}},
-		{"another argument of kube-apiserver changes", transform.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws, v: '2'}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: external, v: '3'}}\n"), "more than the arguments", transform.Target{}},
-		{"kube-apiserver becomes external too early", transform.EnableLeaderMigration, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: aws, enable-leader-migration: 'true'}\napiServer: {extraArgs: {cloud-provider: external}}\n"), "more than the arguments", transform.Target{}},
-		{"the list of controllers changes unasked", transform.SwitchToExternal, static(onAWS), static("--cloud-provider=external", "--controllers=-nodeipam"), "other arguments", transform.Target{}},
-		{"the cloud manager does not join", transform.InstallCCM, cloud(onAWS), cloud(onAWS), "would not get --enable-leader-migration", transform.Target{}},
-		{"the end is written down at the start", transform.InstallCCM, cloud(onAWS), marked(cloud(onAWS, flag)), "more than the arguments", transform.Target{}},
-		{"the cloud manager keeps the flag", transform.DisableLeaderMigration, cloud(onAWS, flag), marked(cloud(onAWS, flag)), "would keep --enable-leader-migration", transform.Target{}},
-		{"the end is not written down", transform.DisableLeaderMigration, cloud(onAWS, flag), cloud(onAWS), "would not say that the migration is over", transform.Target{}},
-		{"its image moves unasked", transform.DisableLeaderMigration, cloud(onAWS, flag), marked(cloudOf("v1.26.7", onAWS)), "more than the arguments", transform.Target{}},
+		{"the flag is missing", stages.EnableLeaderMigration, static(onAWS), static(onAWS), "would not get --enable-leader-migration", transform.Target{}},
+		{"another argument goes", stages.EnableLeaderMigration, static(onAWS, "--v=2"), static(onAWS, flag), "other arguments of kube-controller-manager would change", transform.Target{}},
+		{"arguments change places", stages.EnableLeaderMigration, static(onAWS, "--v=2"), static("--v=2", onAWS, flag), "other arguments", transform.Target{}},
+		{"another field changes", stages.EnableLeaderMigration, static(onAWS), static(onAWS, flag) + "  hostNetwork: true\n", "more than the arguments", transform.Target{}},
+		{"the program changes", stages.EnableLeaderMigration, static(onAWS), strings.Replace(static(onAWS, flag), "- kube-", "- /bin/kube-", 1), "more than the arguments", transform.Target{}},
+		{"the image changes", stages.EnableLeaderMigration, static(onAWS), strings.Replace(static(onAWS, flag), "v1.26.15", "v1.26.14", 1), "more than the arguments", transform.Target{}},
+		{"another volume comes", stages.EnableLeaderMigration, static(onAWS), static(onAWS, flag) + "  volumes:\n  - {name: x, emptyDir: {}}\n", "more than the arguments", transform.Target{}},
+		{"an unknown field comes with the volume", stages.EnableLeaderMigration, static(onAWS), static(onAWS, flag) + "  volumes:\n  - {name: leader-migration-config, hostpath: {}}\n", "its schema does not allow", transform.Target{}},
+		{"the configuration is not named", stages.EnableLeaderMigration, static(onAWS), static(onAWS, flag), "would not get --leader-migration-config", generated},
+		{"the configuration is not mounted", stages.EnableLeaderMigration, static(onAWS), static(onAWS, flag, "--leader-migration-config=/etc/x"), "would not see the file", generated},
+		{"the provider stays", stages.SwitchToExternal, static(onAWS), static(onAWS), "would not be external", transform.Target{}},
+		{"the flag stays", stages.SwitchToExternal, static(onAWS, flag), static("--cloud-provider=external", flag), "would keep --enable-leader-migration", transform.Target{}},
+		{"nodeipam stays", stages.SwitchToExternal, static(onAWS), static("--cloud-provider=external"), "would still run nodeipam", transform.Target{NodeIPAM: true}},
+		{"kube-apiserver stays in-tree", stages.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), "an in-tree kube-apiserver again", transform.Target{}},
+		{"another argument of kube-apiserver changes", stages.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws, v: '2'}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: external, v: '3'}}\n"), "more than the arguments", transform.Target{}},
+		{"kube-apiserver becomes external too early", stages.EnableLeaderMigration, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: aws, enable-leader-migration: 'true'}\napiServer: {extraArgs: {cloud-provider: external}}\n"), "more than the arguments", transform.Target{}},
+		{"the list of controllers changes unasked", stages.SwitchToExternal, static(onAWS), static("--cloud-provider=external", "--controllers=-nodeipam"), "other arguments", transform.Target{}},
+		{"the cloud manager does not join", stages.InstallCCM, cloud(onAWS), cloud(onAWS), "would not get --enable-leader-migration", transform.Target{}},
+		{"the end is written down at the start", stages.InstallCCM, cloud(onAWS), marked(cloud(onAWS, flag)), "more than the arguments", transform.Target{}},
+		{"the cloud manager keeps the flag", stages.DisableLeaderMigration, cloud(onAWS, flag), marked(cloud(onAWS, flag)), "would keep --enable-leader-migration", transform.Target{}},
+		{"the end is not written down", stages.DisableLeaderMigration, cloud(onAWS, flag), cloud(onAWS), "would not say that the migration is over", transform.Target{}},
+		{"its image moves unasked", stages.DisableLeaderMigration, cloud(onAWS, flag), marked(cloudOf("v1.26.7", onAWS)), "more than the arguments", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := opened(t, c.in, c.target)
@@ -168,11 +169,11 @@ func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
 		cloud(onAWS): "kubectl -n kube-system delete --ignore-not-found daemonset aws-cloud-controller-manager",
 		pod:          "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml",
 	} {
-		before, after := told(t, in, transform.Target{}, transform.InstallCCM)
+		before, after := told(t, in, transform.Target{}, stages.InstallCCM)
 		if before != want || !strings.Contains(after, "get leases") {
 			t.Errorf("before: %s\nafter: %s", before, after)
 		}
-		if step, _ := plan(t, in, transform.Target{}).Step(transform.InstallCCM); !step.Stage.Withdrawn {
+		if step, _ := plan(t, in, transform.Target{}).Step(stages.InstallCCM); !step.Stage.Withdrawn {
 			t.Error("the document without the flag would go to the cluster:\n" + in)
 		}
 	}
@@ -181,9 +182,9 @@ func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
 // The last stage removes the configuration, and the pods do not start without what they mount.
 func TestAnUndoPutsTheConfigurationBackFirst(t *testing.T) {
 	for _, c := range []struct{ text, stage, first, want string }{
-		{static(onAWS), transform.SwitchToExternal, transform.EnableLeaderMigration, "install -m 0644 leadermigration.conf /etc/leadermigration.conf"},
-		{deployed("  replicas: 2\n", onAWS), transform.SwitchToExternal, transform.EnableLeaderMigration, "kubectl apply -f "},
-		{cloud(onAWS), transform.DisableLeaderMigration, transform.InstallCCM, "kubectl apply -f "},
+		{static(onAWS), stages.SwitchToExternal, stages.EnableLeaderMigration, "install -m 0644 leadermigration.conf /etc/leadermigration.conf"},
+		{deployed("  replicas: 2\n", onAWS), stages.SwitchToExternal, stages.EnableLeaderMigration, "kubectl apply -f "},
+		{cloud(onAWS), stages.DisableLeaderMigration, stages.InstallCCM, "kubectl apply -f "},
 	} {
 		if before, _ := told(t, c.text, generated, c.stage); !strings.HasPrefix(before, c.want) {
 			t.Errorf("before the undo of %s: %q, not %s", c.stage, before, c.want)

@@ -3,7 +3,10 @@
 
 package procedure
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
 
 // For how long nobody runs the cloud controllers while a stage rolls out, measured by
 // the calls to AWS of real managers of 1.26 with the default timings of leader election
@@ -18,10 +21,10 @@ const (
 
 // backGaps are the same for stages that are taken back.
 var backGaps = map[string]string{
-	transform.EnableLeaderMigration:  "Expect a gap of about 32 seconds in which nobody runs the cloud controllers.",
-	transform.InstallCCM:             "Expect a gap of about 22 seconds in which nobody runs the cloud controllers, until kube-controller-manager takes the lease.",
-	transform.SwitchToExternal:       "No gap is to be expected: the cloud-controller-manager keeps the migration lease and runs on.",
-	transform.DisableLeaderMigration: "Expect a gap of 35 to 37 seconds in which nobody runs the cloud controllers.",
+	stages.EnableLeaderMigration:  "Expect a gap of about 32 seconds in which nobody runs the cloud controllers.",
+	stages.InstallCCM:             "Expect a gap of about 22 seconds in which nobody runs the cloud controllers, until kube-controller-manager takes the lease.",
+	stages.SwitchToExternal:       "No gap is to be expected: the cloud-controller-manager keeps the migration lease and runs on.",
+	stages.DisableLeaderMigration: "Expect a gap of 35 to 37 seconds in which nobody runs the cloud controllers.",
 }
 
 // BackGap says how long the gap is while a stage is taken back; "" where there is none,

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // The gaps were measured with leader migration.
@@ -16,7 +17,7 @@ func TestTheShortWayPromisesNoGap(t *testing.T) {
 	if strings.Contains(SwitchWhy(short), "gap") || !strings.Contains(SwitchWhy(transform.Target{}), "gap") || !strings.HasSuffix(SwitchWhy(short), ". ") || !strings.HasSuffix(SwitchWhy(transform.Target{}), ". ") {
 		t.Errorf("%q", SwitchWhy(short))
 	}
-	for _, stage := range transform.StageNames() {
+	for _, stage := range stages.Names() {
 		if got := BackGap(short, stage); got != "" {
 			t.Errorf("%s: %q", stage, got)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Why the stages are there.
@@ -74,7 +75,7 @@ func (s Set) InOrder(t transform.Target) []transform.Stage {
 // verification is the last stage: checks alone.
 func verification(t transform.Target) transform.Stage {
 	return transform.Stage{
-		Name:  transform.VerifyProviderIDs,
+		Name:  stages.VerifyProviderIDs,
 		Why:   "A provider ID that is there proves little, because in-tree kubelets wrote it and it never changes; names that stayed and no taint left prove that the nodes are the same ones.",
 		After: []transform.Action{transform.ProviderIDs{}, transform.LeaseHolder{Why: "the migration lease has the holder of cloud-controller-manager, or is not renewed any more when leader migration is off", Lease: t.LeaseName}},
 	}

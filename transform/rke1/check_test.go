@@ -8,27 +8,28 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Every check notices a result that is not the promised one.
 func TestChecksNoticeAWrongResult(t *testing.T) {
 	block := "cloud_provider:\n  name: aws\n  awsCloudProvider: {global: {zone: a}}\n"
 	for _, c := range []struct{ name, stage, before, after, want string }{
-		{"nothing was granted", transform.GrantMigrationLease, onAWS, onAWS + "addons: a\n", "would not let"},
-		{"more than addons changed", transform.GrantMigrationLease, onAWS, onAWS + granted + "prefix_path: /a\n", "prefixPath would change"},
-		{"the flag is missing", transform.EnableLeaderMigration, onAWS, onAWS, "would not get"},
-		{"the flag is off", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(flagged, "true", "false", 1), "would not get"},
-		{"another argument changed", transform.EnableLeaderMigration, onAWS, onAWS + flagged + "      v: '2'\n", "extraArgs.v would change"},
-		{"an unknown key came", transform.EnableLeaderMigration, onAWS, onAWS + flagged + "      v: '2'\n    extraargs: {}\n", "would change"},
-		{"an unknown key alone came", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(flagged, "extra_args:", "extra_argz: {}\n    extra_args:", 1), "extra_argz"},
-		{"the provider stayed", transform.SwitchToExternal, onAWS, onAWS, "would not be external-aws"},
-		{"the flag stayed", transform.SwitchToExternal, onAWS + flagged, isOut + flagged, "would keep enable-leader-migration"},
-		{"a component stayed", transform.SwitchToExternal, onAWS + "services: {kubelet: {extra_args: {cloud-provider: aws}}}\n", isOut + "services: {kubelet: {extra_args: {cloud-provider: aws}}}\n", "kubelet would keep"},
-		{"the settings are lost", transform.SwitchToExternal, block, isOut, "would not be kept"},
-		{"the settings are others", transform.SwitchToExternal, block, isOut + "  customCloudProvider: other\n", "would not be kept"},
-		{"the block stayed", transform.SwitchToExternal, block, isOut + "  awsCloudProvider: {global: {zone: a}}\n", "would not be external-aws"},
-		{"the metadata is asked for named nodes", transform.SwitchToExternal, named + onAWS, named + isOut, "useInstanceMetadataHostname would change"},
-		{"the version moved", transform.SwitchToExternal, onAWS, isOut + "cluster_name: b\n", "clusterName would change"},
+		{"nothing was granted", stages.GrantMigrationLease, onAWS, onAWS + "addons: a\n", "would not let"},
+		{"more than addons changed", stages.GrantMigrationLease, onAWS, onAWS + granted + "prefix_path: /a\n", "prefixPath would change"},
+		{"the flag is missing", stages.EnableLeaderMigration, onAWS, onAWS, "would not get"},
+		{"the flag is off", stages.EnableLeaderMigration, onAWS, onAWS + strings.Replace(flagged, "true", "false", 1), "would not get"},
+		{"another argument changed", stages.EnableLeaderMigration, onAWS, onAWS + flagged + "      v: '2'\n", "extraArgs.v would change"},
+		{"an unknown key came", stages.EnableLeaderMigration, onAWS, onAWS + flagged + "      v: '2'\n    extraargs: {}\n", "would change"},
+		{"an unknown key alone came", stages.EnableLeaderMigration, onAWS, onAWS + strings.Replace(flagged, "extra_args:", "extra_argz: {}\n    extra_args:", 1), "extra_argz"},
+		{"the provider stayed", stages.SwitchToExternal, onAWS, onAWS, "would not be external-aws"},
+		{"the flag stayed", stages.SwitchToExternal, onAWS + flagged, isOut + flagged, "would keep enable-leader-migration"},
+		{"a component stayed", stages.SwitchToExternal, onAWS + "services: {kubelet: {extra_args: {cloud-provider: aws}}}\n", isOut + "services: {kubelet: {extra_args: {cloud-provider: aws}}}\n", "kubelet would keep"},
+		{"the settings are lost", stages.SwitchToExternal, block, isOut, "would not be kept"},
+		{"the settings are others", stages.SwitchToExternal, block, isOut + "  customCloudProvider: other\n", "would not be kept"},
+		{"the block stayed", stages.SwitchToExternal, block, isOut + "  awsCloudProvider: {global: {zone: a}}\n", "would not be external-aws"},
+		{"the metadata is asked for named nodes", stages.SwitchToExternal, named + onAWS, named + isOut, "useInstanceMetadataHostname would change"},
+		{"the version moved", stages.SwitchToExternal, onAWS, isOut + "cluster_name: b\n", "clusterName would change"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := opened(t, at(release, c.before), transform.Target{})

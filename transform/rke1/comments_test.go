@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
@@ -22,7 +23,7 @@ func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
 			c.want = c.services
 		}
 		p := planned(t, at(release, named+c.services+onAWS), transform.Target{})
-		step, _ := p.Step(transform.SwitchToExternal)
+		step, _ := p.Step(stages.SwitchToExternal)
 		if got := string(step.After()[0].Bytes()); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -31,7 +32,7 @@ func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
 
 func TestTheSwitchKeepsTheCommentsOfABlockThatGoes(t *testing.T) {
 	const block = "  awsCloudProvider: # tuned\n    global:\n      # the zone\n      zone: a # by hand\n"
-	got := after(t, at(release, onAWS+block), transform.SwitchToExternal, transform.Target{})
+	got := after(t, at(release, onAWS+block), stages.SwitchToExternal, transform.Target{})
 	want := at(release, isOut+"  customCloudProvider: |-\n    [Global]\n    Zone = a\n  # tuned\n  # the zone\n  # by hand\n")
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -41,12 +42,12 @@ func TestTheSwitchKeepsTheCommentsOfABlockThatGoes(t *testing.T) {
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	const others = "services:\n  kube-controller:\n    extra_args:\n      v: \"2\"\n"
 	text := at(release, onAWS+others+"      enable-leader-migration: \"true\" # ours\n")
-	_, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, transform.EnableLeaderMigration, false)
+	_, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
 	var conflict *transform.Conflict
 	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "it has a comment (line ") {
 		t.Error(err)
 	}
-	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{Canonical: true}, transform.EnableLeaderMigration, false)
+	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{Canonical: true}, stages.EnableLeaderMigration, false)
 	if want := at(release, onAWS+others+"      # ours\n"); err != nil || string(steps[0].After()[0].Bytes()) != want {
 		t.Errorf("%v", err)
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
 	return transform.Stage{
-		Name:      transform.EnableLeaderMigration,
+		Name:      stages.EnableLeaderMigration,
 		Why:       procedure.EnableWhy + m.configWhy() + " RKE restarts it on one control plane after the other.",
 		Edit:      m.enableEdit,
 		Check:     transform.CheckBy(m.checkEnable),

@@ -8,6 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -22,7 +23,7 @@ func (m *migration) bundle() inlinemanifest.Bundle {
 func (m *migration) grantMigrationLease() transform.Stage {
 	name, kinds := m.target.Lease(), "role,rolebinding"
 	return transform.Stage{
-		Name:    transform.GrantMigrationLease,
+		Name:    stages.GrantMigrationLease,
 		Why:     procedure.GrantWhy,
 		Edit:    m.grantEdit,
 		Check:   transform.CheckBy(m.checkGrant),

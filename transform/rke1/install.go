@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // The files with the chart's values, for the migration and behind it.
@@ -24,7 +25,7 @@ const (
 func (m *migration) installCCM() transform.Stage {
 	prepare := append(m.cloudConfigActions(), m.configActions()...)
 	s := transform.Stage{
-		Name: transform.InstallCCM,
+		Name: stages.InstallCCM,
 		Why: procedure.InstallWhy +
 			"Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two." +
 			procedure.Overlap(m.target, "do the two right after each other"),
@@ -90,7 +91,7 @@ func (m *migration) installFiles() ([]transform.File, error) {
 // image of the cluster's minor. The right to the lease stays.
 func (m *migration) disableLeaderMigration() transform.Stage {
 	s := transform.Stage{
-		Name: transform.DisableLeaderMigration,
+		Name: stages.DisableLeaderMigration,
 		Why:  procedure.DisableWhy,
 	}
 	if m.target.KeepLeaderMigration && !m.move().Planned() {

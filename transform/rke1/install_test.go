@@ -10,6 +10,7 @@ import (
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // files returns the files of a stage by their names.
@@ -36,12 +37,12 @@ func chartOf(t *testing.T, text string) ccm.Chart {
 }
 
 func TestTheChartComesWithItsValues(t *testing.T) {
-	got := files(t, at(release, onAWS), transform.InstallCCM, transform.Target{ImageRepository: "registry.example.com/ccm"})
+	got := files(t, at(release, onAWS), stages.InstallCCM, transform.Target{ImageRepository: "registry.example.com/ccm"})
 	chart := chartOf(t, got[valuesFile])
 	if !chart.Migrates() || chart.ImageTag() != "v1.26.6" || len(got) != 1 || !strings.Contains(got[valuesFile], "registry.example.com/ccm") {
 		t.Error(got)
 	}
-	got = files(t, at(release, onAWS+"  awsCloudProvider: {global: {zone: a}}\n"), transform.InstallCCM, transform.Target{NoLeaderMigration: true})
+	got = files(t, at(release, onAWS+"  awsCloudProvider: {global: {zone: a}}\n"), stages.InstallCCM, transform.Target{NoLeaderMigration: true})
 	if chart := chartOf(t, got[valuesFile]); chart.Migrates() || !strings.Contains(got[valuesFile], "--cloud-config=") || got[cloudConfigFile] != "[Global]\nZone = a\n" {
 		t.Error(got)
 	}
@@ -60,12 +61,12 @@ func TestTheLastValuesAreThoseOfTheTarget(t *testing.T) {
 		{transform.Target{ImageTag: "v1.26.7"}, "v1.26.7", false},
 		{transform.Target{ImageTag: "own"}, "own", false},
 	} {
-		chart := chartOf(t, files(t, at(release, onAWS), transform.DisableLeaderMigration, c.target)[finalValuesFile])
+		chart := chartOf(t, files(t, at(release, onAWS), stages.DisableLeaderMigration, c.target)[finalValuesFile])
 		if chart.ImageTag() != c.tag || chart.Migrates() != c.flag {
 			t.Errorf("%+v: %s, %v", c.target, chart.ImageTag(), chart.Migrates())
 		}
 	}
-	kept := stageOf(t, opened(t, at(release, onAWS), transform.Target{KeepLeaderMigration: true}), transform.DisableLeaderMigration)
+	kept := stageOf(t, opened(t, at(release, onAWS), transform.Target{KeepLeaderMigration: true}), stages.DisableLeaderMigration)
 	if kept.Files != nil || len(kept.After) > 0 {
 		t.Errorf("nothing is to be done: %+v", kept.After)
 	}
@@ -96,7 +97,7 @@ func TestTheChartLandsOnControlPlanesAlone(t *testing.T) {
 
 func TestTheChartToleratesTheTaintsOfTheNodes(t *testing.T) {
 	const tainted = "nodes:\n- address: 10.0.0.1\n  internal_address: 10.0.0.1\n  role: [controlplane, etcd]\n  taints:\n  - key: reserved-for\n    value: control\n    effect: NoExecute\n"
-	for _, stage := range []string{transform.InstallCCM, transform.DisableLeaderMigration} {
+	for _, stage := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
 		for file, text := range files(t, at(release, onAWS+tainted), stage, transform.Target{}) {
 			if file != valuesFile && file != finalValuesFile {
 				continue

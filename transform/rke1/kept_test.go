@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -68,7 +69,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 		return string(text)
 	}
 	for stage, want := range map[string]string{
-		transform.EnableLeaderMigration: `{"extraArgs":{"enable-leader-migration":"true"}}`, transform.SwitchToExternal: `{}`,
+		stages.EnableLeaderMigration: `{"extraArgs":{"enable-leader-migration":"true"}}`, stages.SwitchToExternal: `{}`,
 	} {
 		s, err := p.Named(stage)
 		if err != nil || manager(s.Documents[0].After) != want {
@@ -81,10 +82,10 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 		}
 	}
 	for _, left := range []string{fmt.Sprintf(services, ""), `"services":{"etcd":{},"kubeApi":{},"kubelet":{}}`} {
-		last, _ := p.Named(transform.SwitchToExternal)
+		last, _ := p.Named(stages.SwitchToExternal)
 		text := string(last.After()[0].Root().JSON())
 		d := parse(t, strings.Replace(text, fmt.Sprintf(services, ""), left, 1))
-		back, err := transform.Undo(Distro(), transform.Only(d), target, transform.SwitchToExternal, false)
+		back, err := transform.Undo(Distro(), transform.Only(d), target, stages.SwitchToExternal, false)
 		if err != nil || len(back) != 1 || !strings.Contains(manager(back[0].Documents[0].After), "enable-leader-migration") {
 			t.Errorf("%s: %v", left, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -39,7 +40,7 @@ func TestEnableNamesTheConfiguration(t *testing.T) {
 		{"one of its own", onAWS + ownConfig, onAWS + ownConfig + "      enable-leader-migration: \"true\"\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := strings.TrimPrefix(after(t, at(release, c.config), transform.EnableLeaderMigration, generated), at(release, ""))
+			got := strings.TrimPrefix(after(t, at(release, c.config), stages.EnableLeaderMigration, generated), at(release, ""))
 			if got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
@@ -79,7 +80,7 @@ func TestConfigurationsGoWithTheSwitchAndComeBack(t *testing.T) {
 			target := c.target
 			target.Canonical = true
 			p := planned(t, at(release, c.config), target)
-			s, _ := p.Step(transform.SwitchToExternal)
+			s, _ := p.Step(stages.SwitchToExternal)
 			own := strings.Contains(c.config, configFlag)
 			if got := string(s.After()[0].Bytes()); strings.Contains(got, leaderFlag) || strings.Contains(got, configFlag) != own {
 				t.Errorf("the switch leaves\n%s", got)
@@ -111,8 +112,8 @@ func TestBothConfigurationsFitTheirManagers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := opened(t, at(c.version, onAWS), c.target)
-			manager := configurationIn(t, files(t, at(c.version, onAWS), transform.EnableLeaderMigration, c.target)[leadermigration.ConfigFile])
-			installed := files(t, at(c.version, onAWS), transform.InstallCCM, c.target)
+			manager := configurationIn(t, files(t, at(c.version, onAWS), stages.EnableLeaderMigration, c.target)[leadermigration.ConfigFile])
+			installed := files(t, at(c.version, onAWS), stages.InstallCCM, c.target)
 			cloud := configurationIn(t, installed[configMapFile])
 			chart := chartOf(t, installed[valuesFile])
 			found := leadermigration.Lint(manager, leadermigration.Reader{Component: leadermigration.Manager, Version: m.Version, Lease: c.target.Lease()})
@@ -147,11 +148,11 @@ func TestTheLastValuesHaveAConfigurationOnlyIfItStays(t *testing.T) {
 		}), newer, true},
 		{"it stays, and the image moves", with(func(t *transform.Target) { t.KeepLeaderMigration, t.Version = true, "v1.27.16-rancher1-1" }), "v1.27.2", true},
 	} {
-		chart := chartOf(t, files(t, at(release, onAWS), transform.DisableLeaderMigration, c.target)[finalValuesFile])
+		chart := chartOf(t, files(t, at(release, onAWS), stages.DisableLeaderMigration, c.target)[finalValuesFile])
 		if chart.ImageTag() != c.tag || (chart.ConfigFile() != "") != c.config || chart.ConfigMounted() != c.config {
 			t.Errorf("%s: %s, %q", c.name, chart.ImageTag(), chart.ConfigFile())
 		}
-		drops := slices.ContainsFunc(stageOf(t, opened(t, at(release, onAWS), c.target), transform.DisableLeaderMigration).After, func(a transform.Action) bool {
+		drops := slices.ContainsFunc(stageOf(t, opened(t, at(release, onAWS), c.target), stages.DisableLeaderMigration).After, func(a transform.Action) bool {
 			d, is := a.(transform.DeleteObject)
 			return is && d.Name == ccm.MigrationConfigMap
 		})
@@ -168,11 +169,11 @@ func TestChecksNoticeAWrongConfiguration(t *testing.T) {
 		target                     transform.Target
 		want                       string
 	}{
-		{"it is missing", transform.EnableLeaderMigration, onAWS, onAWS + flagged, generated, "would not get leader-migration-config"},
-		{"it is another one", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(bothFlags, "/leadermigration", "/other", 1), generated, "leader-migration-config would change"},
-		{"nobody asked for it", transform.EnableLeaderMigration, onAWS, onAWS + bothFlags, transform.Target{}, "leader-migration-config would change"},
-		{"it stayed", transform.SwitchToExternal, onAWS + bothFlags, isOut + config, generated, "would keep leader-migration-config"},
-		{"it went although no undo could tell", transform.SwitchToExternal, onAWS + bothFlags, isOut, transform.Target{}, "would change"},
+		{"it is missing", stages.EnableLeaderMigration, onAWS, onAWS + flagged, generated, "would not get leader-migration-config"},
+		{"it is another one", stages.EnableLeaderMigration, onAWS, onAWS + strings.Replace(bothFlags, "/leadermigration", "/other", 1), generated, "leader-migration-config would change"},
+		{"nobody asked for it", stages.EnableLeaderMigration, onAWS, onAWS + bothFlags, transform.Target{}, "leader-migration-config would change"},
+		{"it stayed", stages.SwitchToExternal, onAWS + bothFlags, isOut + config, generated, "would keep leader-migration-config"},
+		{"it went although no undo could tell", stages.SwitchToExternal, onAWS + bothFlags, isOut, transform.Target{}, "would change"},
 	} {
 		m := opened(t, at(release, c.before), c.target)
 		err := stageOf(t, m, c.stage).Check(opened(t, at(release, c.after), c.target))
@@ -183,7 +184,7 @@ func TestChecksNoticeAWrongConfiguration(t *testing.T) {
 }
 
 func TestTheShortWayHasNoConfiguration(t *testing.T) {
-	got := files(t, at(release, onAWS+bothFlags), transform.InstallCCM, transform.Target{NoLeaderMigration: true})
+	got := files(t, at(release, onAWS+bothFlags), stages.InstallCCM, transform.Target{NoLeaderMigration: true})
 	if len(got) != 1 || strings.Contains(got[valuesFile], configFlag) {
 		t.Error(got)
 	}
@@ -194,7 +195,7 @@ func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration") {
 		t.Error(err)
 	}
-	_, err = stageOf(t, opened(t, at(release, onAWS), with(func(t *transform.Target) { t.ImageTag = "own" })), transform.InstallCCM).Files()
+	_, err = stageOf(t, opened(t, at(release, onAWS), with(func(t *transform.Target) { t.ImageTag = "own" })), stages.InstallCCM).Files()
 	if err == nil || !strings.Contains(err.Error(), "choose a release with --ccm-image-tag") {
 		t.Error(err)
 	}

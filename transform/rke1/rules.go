@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // rule is a row of the table.
@@ -18,9 +19,9 @@ type rule = transform.Checked[*migration]
 // What rules guard. An earlier stage does not answer for what a later one puts
 // right.
 var (
-	everyEdit = []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal}
-	flagEdits = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
-	theSwitch = []string{transform.SwitchToExternal}
+	everyEdit = []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal}
+	flagEdits = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
+	theSwitch = []string{stages.SwitchToExternal}
 )
 
 // ruleMetadataUnset is also a choice: accepting it leaves the names to the operator.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ruleCase is a configuration and what one rule says about it, as severity and
@@ -112,7 +113,7 @@ func TestRulesOfTheProvider(t *testing.T) {
 		{name: "at 1.27", version: "v1.27.16-rancher1-1", config: onAWS, want: []string{"error 2"}},
 		{name: "a component at 1.27", version: "v1.27.16-rancher1-1", config: isOut + "services: {kubelet: {extra_args: {cloud-provider: aws}}}\n", want: []string{"error 5"}},
 		{name: "a target at 1.27", config: onAWS, target: transform.Target{Version: "v1.27.16-rancher1-1"}, want: []string{"error 2"}},
-		{name: "a target at 1.27, before the switch", config: onAWS, target: transform.Target{Version: "v1.27.16-rancher1-1"}, stage: transform.EnableLeaderMigration},
+		{name: "a target at 1.27, before the switch", config: onAWS, target: transform.Target{Version: "v1.27.16-rancher1-1"}, stage: stages.EnableLeaderMigration},
 		{name: "at 1.26", config: onAWS},
 	})
 	judge(t, "flag-left-on-kcm", []ruleCase{
@@ -198,7 +199,7 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal} {
+	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal} {
 		if s, _ := p.Step(name); s.State != transform.Blocked {
 			t.Errorf("%s is %s", name, s.State)
 		}

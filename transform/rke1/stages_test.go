@@ -9,12 +9,13 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const flagged = "services:\n  kube-controller:\n    extra_args:\n      enable-leader-migration: \"true\"\n"
 
 func TestEnableSetsTheFlagAndKeepsTheRest(t *testing.T) {
-	runStage(t, transform.EnableLeaderMigration, []stageCase{
+	runStage(t, stages.EnableLeaderMigration, []stageCase{
 		{"no services", onAWS, onAWS + flagged},
 		{"services without a value", onAWS + "services:\n", onAWS + flagged},
 		{"no service", onAWS + "services:\n  kubelet: {}\n", onAWS + "services:\n  kubelet: {}\n" + strings.TrimPrefix(flagged, "services:\n")},
@@ -35,7 +36,7 @@ func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{transform.GrantMigrationLease, transform.EnableLeaderMigration} {
+		for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
 			if step, _ := p.Step(name); step.State != transform.Done || step.Changes() {
 				t.Errorf("%s is %s in\n%s", name, step.State, text)
 			}
@@ -47,7 +48,7 @@ func TestGrantAppendsToAddons(t *testing.T) {
 	for name, addons := range map[string]string{
 		"absent": "", "empty": "addons: \"\"\n", "null": "addons:\n", "others": "addons: |-\n  kind: A\n  ---\n  kind: B\naddons_include: [a.yaml]\n",
 	} {
-		got := after(t, at(release, onAWS+addons), transform.GrantMigrationLease, transform.Target{})
+		got := after(t, at(release, onAWS+addons), stages.GrantMigrationLease, transform.Target{})
 		docs, err := opened(t, got, transform.Target{}).bundle().Documents()
 		if err != nil || !leadermigration.Granted(docs, leadermigration.Lease) {
 			t.Errorf("%s: %v\n%s", name, err, got)
@@ -56,13 +57,13 @@ func TestGrantAppendsToAddons(t *testing.T) {
 			t.Errorf("%s: the manifests of its own:\n%s", name, got)
 		}
 	}
-	if got := after(t, at(release, onAWS+granted), transform.GrantMigrationLease, transform.Target{}); got != at(release, onAWS+granted) {
+	if got := after(t, at(release, onAWS+granted), stages.GrantMigrationLease, transform.Target{}); got != at(release, onAWS+granted) {
 		t.Errorf("granted twice:\n%s", got)
 	}
 }
 
 func TestSwitchMakesTheProviderExternal(t *testing.T) {
-	runStage(t, transform.SwitchToExternal, []stageCase{
+	runStage(t, stages.SwitchToExternal, []stageCase{
 		{"the flag goes with what was there for it", onAWS + flagged, isOut},
 		{"other arguments stay", onAWS + "services:\n  kube-controller:\n    extra_args: {enable-leader-migration: true, v: 2}\n", isOut + "services:\n  kube-controller:\n    extra_args: {v: 2}\n"},
 		{"the block goes", onAWS + "  awsCloudProvider: {}\n", isOut},
@@ -86,11 +87,11 @@ func TestSwitchAsksTheMetadataOnlyWhereTheReleaseCan(t *testing.T) {
 			t.Errorf("%s: %v", version, got)
 		}
 	}
-	text := after(t, at("v1.24.17-rancher1-1", onAWS), transform.SwitchToExternal, transform.Target{})
+	text := after(t, at("v1.24.17-rancher1-1", onAWS), stages.SwitchToExternal, transform.Target{})
 	if strings.Contains(text, metadataKey) {
 		t.Errorf("1.24 cannot:\n%s", text)
 	}
-	text = after(t, at("v1.24.17-rancher1-1", onAWS), transform.SwitchToExternal, transform.Target{Version: "v1.25.16-rancher1-1"})
+	text = after(t, at("v1.24.17-rancher1-1", onAWS), stages.SwitchToExternal, transform.Target{Version: "v1.25.16-rancher1-1"})
 	if text != at("v1.25.16-rancher1-1", isOut) {
 		t.Errorf("1.25.16 can:\n%s", text)
 	}
@@ -102,12 +103,12 @@ func TestSwitchLeavesTheMetadataToTheOperator(t *testing.T) {
 	for text, want := range map[string]string{
 		outside: outside, kept: kept, outside + "  awsCloudProvider: {}\n": isOut,
 	} {
-		if got := after(t, at(release, text), transform.SwitchToExternal, transform.Target{}); got != at(release, want) {
+		if got := after(t, at(release, text), stages.SwitchToExternal, transform.Target{}); got != at(release, want) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}
 	accepted := transform.Target{Accept: []string{ruleMetadataUnset}}
-	if got := after(t, at(release, onAWS), transform.SwitchToExternal, accepted); got != at(release, outside) {
+	if got := after(t, at(release, onAWS), stages.SwitchToExternal, accepted); got != at(release, outside) {
 		t.Errorf("accepted:\n%s", got)
 	}
 }
@@ -120,7 +121,7 @@ func TestSwitchRefusesATargetThatWouldNotCount(t *testing.T) {
 		at("v1.27.16-rancher1-2", onAWS):                                                    "is older",
 	} {
 		m := opened(t, text, transform.Target{Version: "v1.27.16-rancher1-1", AssumeVersion: release})
-		if _, err := stageOf(t, m, transform.SwitchToExternal).Edit(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := stageOf(t, m, stages.SwitchToExternal).Edit(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %s, got %v", want, err)
 		}
 	}
@@ -128,11 +129,11 @@ func TestSwitchRefusesATargetThatWouldNotCount(t *testing.T) {
 
 func TestAPIObjectsAreEditedInTheirSpelling(t *testing.T) {
 	const before = `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubeController": {}}}}`
-	got := after(t, before, transform.EnableLeaderMigration, transform.Target{})
+	got := after(t, before, stages.EnableLeaderMigration, transform.Target{})
 	if want := strings.Replace(before, `"kubeController": {}`, `"kubeController": {"extraArgs": {"enable-leader-migration": "true"}}`, 1); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	got = after(t, got, transform.SwitchToExternal, transform.Target{})
+	got = after(t, got, stages.SwitchToExternal, transform.Target{})
 	if !strings.Contains(got, `"cloudProvider": {"name": "external-aws", "useInstanceMetadataHostname": true}`) || strings.Contains(got, leaderFlag) {
 		t.Error(got)
 	}

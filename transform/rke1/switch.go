@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,7 +22,7 @@ import (
 // manager with the flag holds the lease and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	return transform.Stage{
-		Name: transform.SwitchToExternal,
+		Name: stages.SwitchToExternal,
 		Why: procedure.SwitchWhy(m.target) +
 			"A block awsCloudProvider would turn the provider back into aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
@@ -59,7 +60,7 @@ func (m *migration) afterByHand() []string {
 	if m.isExternal() || m.runsManager() {
 		return nil
 	}
-	return []string{transform.InstallCCM}
+	return []string{stages.InstallCCM}
 }
 
 func (m *migration) metadataWhy() string {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestUndoTakesBackWhatTheFileTells(t *testing.T) {
@@ -17,11 +18,11 @@ func TestUndoTakesBackWhatTheFileTells(t *testing.T) {
 		name, stage, text, want string
 		canonical               bool
 	}{
-		{"the flag among others", transform.EnableLeaderMigration, onAWS + others + "      enable-leader-migration: \"true\"\n", onAWS + others, false},
-		{"the flag alone", transform.EnableLeaderMigration, onAWS + flagged, onAWS, true},
-		{"the switch of named nodes", transform.SwitchToExternal, named + granted + others + "cloud_provider:\n  name: external-aws\n", named + granted + others + "      enable-leader-migration: \"true\"\n" + onAWS, false},
-		{"the switch", transform.SwitchToExternal, isOut + granted, onAWS + granted + flagged, true},
-		{"nothing of a flag that is off", transform.EnableLeaderMigration, onAWS, onAWS, false},
+		{"the flag among others", stages.EnableLeaderMigration, onAWS + others + "      enable-leader-migration: \"true\"\n", onAWS + others, false},
+		{"the flag alone", stages.EnableLeaderMigration, onAWS + flagged, onAWS, true},
+		{"the switch of named nodes", stages.SwitchToExternal, named + granted + others + "cloud_provider:\n  name: external-aws\n", named + granted + others + "      enable-leader-migration: \"true\"\n" + onAWS, false},
+		{"the switch", stages.SwitchToExternal, isOut + granted, onAWS + granted + flagged, true},
+		{"nothing of a flag that is off", stages.EnableLeaderMigration, onAWS, onAWS, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			target := transform.Target{Canonical: c.canonical}
@@ -42,15 +43,15 @@ func TestUndoTakesBackWhatTheFileTells(t *testing.T) {
 
 func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 	for _, c := range []struct{ name, stage, text, want string }{
-		{"the flag alone", transform.EnableLeaderMigration, at(release, onAWS+flagged), "before it was absent, empty or null"},
-		{"the flag unquoted", transform.EnableLeaderMigration, at(release, onAWS+strings.Replace(flagged, "\"true\"", "true", 1)), "was there before"},
-		{"the flag repeated", transform.EnableLeaderMigration, at(release, onAWS+"services: {kube-controller: {extra_args_array: {enable-leader-migration: ['true']}}}\n"), "was there before"},
-		{"the metadata", transform.SwitchToExternal, at(release, isOut+granted), "absent, false, or true"},
-		{"the text of the provider", transform.SwitchToExternal, at(release, named+granted+"cloud_provider:\n  name: external-aws\n  customCloudProvider: a\n"), "came from a block"},
-		{"a release that may have moved", transform.SwitchToExternal, at(release, named+granted+"cloud_provider: {name: external-aws}\n"), "from this release or from an older one"},
-		{"no right to the lease", transform.SwitchToExternal, at(release, named+"cloud_provider: {name: external-aws}\n"), "would run nowhere"},
-		{"no in-tree provider", transform.SwitchToExternal, at("v1.27.16-rancher1-1", named+granted+"cloud_provider: {name: external-aws}\n"), "no in-tree provider to go back to"},
-		{"external by arguments alone", transform.SwitchToExternal, at(release, onAWS+granted+"services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"), "by other means"},
+		{"the flag alone", stages.EnableLeaderMigration, at(release, onAWS+flagged), "before it was absent, empty or null"},
+		{"the flag unquoted", stages.EnableLeaderMigration, at(release, onAWS+strings.Replace(flagged, "\"true\"", "true", 1)), "was there before"},
+		{"the flag repeated", stages.EnableLeaderMigration, at(release, onAWS+"services: {kube-controller: {extra_args_array: {enable-leader-migration: ['true']}}}\n"), "was there before"},
+		{"the metadata", stages.SwitchToExternal, at(release, isOut+granted), "absent, false, or true"},
+		{"the text of the provider", stages.SwitchToExternal, at(release, named+granted+"cloud_provider:\n  name: external-aws\n  customCloudProvider: a\n"), "came from a block"},
+		{"a release that may have moved", stages.SwitchToExternal, at(release, named+granted+"cloud_provider: {name: external-aws}\n"), "from this release or from an older one"},
+		{"no right to the lease", stages.SwitchToExternal, at(release, named+"cloud_provider: {name: external-aws}\n"), "would run nowhere"},
+		{"no in-tree provider", stages.SwitchToExternal, at("v1.27.16-rancher1-1", named+granted+"cloud_provider: {name: external-aws}\n"), "no in-tree provider to go back to"},
+		{"external by arguments alone", stages.SwitchToExternal, at(release, onAWS+granted+"services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"), "by other means"},
 	} {
 		target := transform.Target{}
 		if strings.Contains(c.name, "moved") {
@@ -66,7 +67,7 @@ func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 
 // RKE never prunes, so an undo of the grant says what to delete.
 func TestUndoOfTheGrantDeletesItInTheCluster(t *testing.T) {
-	s := stageOf(t, opened(t, at(release, onAWS), transform.Target{}), transform.GrantMigrationLease)
+	s := stageOf(t, opened(t, at(release, onAWS), transform.Target{}), stages.GrantMigrationLease)
 	for _, a := range s.UndoAfter {
 		if a.Command() == "kubectl -n kube-system delete --ignore-not-found role,rolebinding cloud-provider-extraction-migration" {
 			return

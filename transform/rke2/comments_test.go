@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ownEntry is an entry for control planes that somebody wrote by hand.
@@ -31,7 +32,7 @@ func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
 		"a list with a comment above":          {onAWS + "  # none yet\n  kube-controller-manager-arg: []\n", globalOff + "  # none yet\n  kube-controller-manager-arg: []\n"},
 		"an entry that selects in another way": {onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: []}\n  " + forControlPlanes + "\n", globalOff + "machineSelectorConfig:\n- config: {}\n  " + forControlPlanes + "\n"},
 	} {
-		got := configOf(step(t, plan(t, release, c.config, inTurn), transform.SwitchToExternal).Documents[0].After)
+		got := configOf(step(t, plan(t, release, c.config, inTurn), stages.SwitchToExternal).Documents[0].After)
 		got = got[:strings.Index(got, "additionalManifest")]
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -42,7 +43,7 @@ func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
 func TestTheSwitchKeepsTheCommentOfAFlagThatGoes(t *testing.T) {
 	const before = "  kube-controller-manager-arg:\n  - v=2\n  - enable-leader-migration # see OPS-12\n  - profiling=false\n"
 	want := globalOff + "  kube-controller-manager-arg:\n  - v=2\n  # see OPS-12\n  - profiling=false\n"
-	if diff := cmp.Diff(want, after(t, onAWS+before, transform.SwitchToExternal)); diff != "" {
+	if diff := cmp.Diff(want, after(t, onAWS+before, stages.SwitchToExternal)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -54,12 +55,12 @@ func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 		"behind it":      head + own + " # ours: no stub, ever" + tail,
 		"right above it": head + strings.Replace(own, "  disable", "  # ours: no stub, ever\n  disable", 1) + tail,
 	} {
-		_, _, err := back(t, comment, transform.SwitchToExternal, inTurn)
+		_, _, err := back(t, comment, stages.SwitchToExternal, inTurn)
 		refuses(t, name, err, "it has a comment (line ")
 		if err != nil && !strings.Contains(err.Error(), "--canonical") {
 			t.Errorf("%s: %v", name, err)
 		}
-		_, is, err := back(t, comment, transform.SwitchToExternal, usual)
+		_, is, err := back(t, comment, stages.SwitchToExternal, usual)
 		if err != nil || strings.Contains(is, "disable-cloud-controller") || !strings.Contains(is, "# ours: no stub, ever") {
 			t.Errorf("%s: %v\n%s", name, err, is)
 		}
@@ -72,7 +73,7 @@ func TestAnUndoLeavesAStubThatNoStageWrote(t *testing.T) {
 		"in quotes":        onAWS + "  disable-cloud-controller: \"true\"\n" + twoArgs + ownManifest,
 		"in another place": "machineGlobalConfig:\n  disable-cloud-controller: true\n  cloud-provider-name: aws\n" + twoArgs + ownManifest,
 	} {
-		was, is, err := back(t, config, transform.SwitchToExternal, inTurn)
+		was, is, err := back(t, config, stages.SwitchToExternal, inTurn)
 		if diff := cmp.Diff(was, is); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
@@ -80,11 +81,11 @@ func TestAnUndoLeavesAStubThatNoStageWrote(t *testing.T) {
 }
 
 func TestAnUndoKeepsTheCommentsOfManifests(t *testing.T) {
-	for _, stage := range []string{transform.GrantMigrationLease, transform.InstallCCM} {
+	for _, stage := range []string{stages.GrantMigrationLease, stages.InstallCCM} {
 		s := step(t, plan(t, release, told, inTurn), stage)
 		for name, line := range map[string]string{"of the Role": "kind: Role\n", "of the chart": "failurePolicy: abort\n", "within its values": "args:\n"} {
 			in := strings.Replace(string(s.After()[0].Bytes()), line, strings.TrimSpace(line)+" # of us all\n", 1)
-			if strings.Contains(line, "Role") != (stage == transform.GrantMigrationLease) {
+			if strings.Contains(line, "Role") != (stage == stages.GrantMigrationLease) {
 				continue
 			}
 			_, err := transform.Undo(Distro(), transform.Only(parse(t, in)), inTurn, stage, false)
@@ -112,13 +113,13 @@ func TestAPlanNamesCommentsThatAnEditMayMakeUntrue(t *testing.T) {
 		return lines
 	}
 	at := strings.Count(string(p.Start[0].Bytes()[:strings.Index(string(p.Start[0].Bytes()), "# in-tree")]), "\n") + 1
-	if got := notes(transform.SwitchToExternal); !slices.Equal(got, []int{at}) {
+	if got := notes(stages.SwitchToExternal); !slices.Equal(got, []int{at}) {
 		t.Errorf("notes on the lines %v instead of %d", got, at)
 	}
-	if got := notes(transform.GrantMigrationLease); len(got) > 0 {
+	if got := notes(stages.GrantMigrationLease); len(got) > 0 {
 		t.Errorf("notes of a stage that touches none: %v", got)
 	}
-	if after := string(step(t, p, transform.SwitchToExternal).Documents[0].After.Bytes()); !strings.Contains(after, "# in-tree,\n      # to be replaced\n      cloud-provider-name: external # for now") {
+	if after := string(step(t, p, stages.SwitchToExternal).Documents[0].After.Bytes()); !strings.Contains(after, "# in-tree,\n      # to be replaced\n      cloud-provider-name: external # for now") {
 		t.Error(after)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestClustersWithoutPoolsHaveEveryCombinationOfRoles(t *testing.T) {
@@ -111,7 +112,7 @@ machineSelectorConfig:
 		t.Fatal(err)
 	}
 	for _, step := range plan.Steps {
-		if step.Stage.Name != transform.EnableLeaderMigration {
+		if step.Stage.Name != stages.EnableLeaderMigration {
 			continue
 		}
 		after := string(step.After()[0].Bytes())

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -19,7 +20,7 @@ import (
 // cluster's minor. The right to the lease stays: a rollback needs it.
 func (m *migration) disableLeaderMigration() transform.Stage {
 	s := transform.Stage{
-		Name:      transform.DisableLeaderMigration,
+		Name:      stages.DisableLeaderMigration,
 		Why:       m.disableWhy(),
 		Edit:      m.disableEdit,
 		Early:     func() bool { return !m.isExternal() || m.lacksManager() },

@@ -13,10 +13,11 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestStagesHaveTheNamesAndOrderOfAllDistros(t *testing.T) {
-	all := transform.StageNames()
+	all := stages.Names()
 	for _, s := range cluster(t, onAWS).Stages() {
 		i := slices.Index(all, s.Name)
 		if i < 0 {
@@ -168,7 +169,7 @@ func TestProgressIsReadOffTheFile(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := plan(t, release, c.config, c.target)
 			var got []transform.State
-			for _, name := range []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal} {
+			for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal} {
 				got = append(got, step(t, p, name).State)
 			}
 			for _, s := range p.Steps {
@@ -229,7 +230,7 @@ func TestPlansOfManyClusters(t *testing.T) {
 		for _, provider := range providers {
 			for _, entry := range entries {
 				p := plan(t, release, pool+provider+entry, chosen)
-				if !left(step(t, p, transform.SwitchToExternal)) {
+				if !left(step(t, p, stages.SwitchToExternal)) {
 					t.Errorf("nothing is planned for\n%s", p.Start[0].Bytes())
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -24,7 +25,7 @@ const (
 // flag and keeps all its other arguments: the published edit replaces them.
 func (m *migration) enableLeaderMigration() transform.Stage {
 	return transform.Stage{
-		Name:      transform.EnableLeaderMigration,
+		Name:      stages.EnableLeaderMigration,
 		Why:       procedure.EnableWhy + m.configWhy() + m.restarts(),
 		Before:    m.enableActions(),
 		Files:     m.enableFiles,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // The manager's arguments in the global configuration, and in an entry for
@@ -53,7 +53,7 @@ func TestEnableAddsTheFlagToEverySpelling(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBoth(t, func(t *testing.T, with func(string) string) {
-				got := after(t, with(c.before), transform.EnableLeaderMigration)
+				got := after(t, with(c.before), stages.EnableLeaderMigration)
 				if diff := cmp.Diff(with(c.want), got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
@@ -72,7 +72,7 @@ func TestEnableIsDoneWhereTheFlagIsOn(t *testing.T) {
 		"\n- enable-leader-migration=false\n- enable-leader-migration",
 	} {
 		inBoth(t, func(t *testing.T, with func(string) string) {
-			if edited(t, with(value), transform.EnableLeaderMigration) {
+			if edited(t, with(value), stages.EnableLeaderMigration) {
 				t.Errorf("%q is edited", value)
 			}
 		})
@@ -88,7 +88,7 @@ func TestEnableRefusesWhatRancherDrops(t *testing.T) {
 		"\n  enable-leader-migration: true": "a mapping",
 	} {
 		inBoth(t, func(t *testing.T, with func(string) string) {
-			_, err := stageOf(t, cluster(t, with(value)), transform.EnableLeaderMigration).Edit()
+			_, err := stageOf(t, cluster(t, with(value)), stages.EnableLeaderMigration).Edit()
 			if err == nil || !strings.Contains(err.Error(), "kube-controller-manager-arg: "+kind+" where arguments are expected") {
 				t.Errorf("%q: %v", value, err)
 			}
@@ -171,7 +171,7 @@ func TestEnableReachesEveryControlPlane(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, after(t, c.before, transform.EnableLeaderMigration)); diff != "" {
+			if diff := cmp.Diff(c.want, after(t, c.before, stages.EnableLeaderMigration)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -187,7 +187,7 @@ func TestEnableKeepsFieldsThatRancherDoesNotKnow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := onAWS + "machineSelectorConfig:\n" + inserted + entry
-			if diff := cmp.Diff(want, after(t, onAWS+"machineSelectorConfig:\n"+entry, transform.EnableLeaderMigration)); diff != "" {
+			if diff := cmp.Diff(want, after(t, onAWS+"machineSelectorConfig:\n"+entry, stages.EnableLeaderMigration)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -205,7 +205,7 @@ func TestEnableSaysWhichEtcdMachinesRestart(t *testing.T) {
 		{"an entry for etcd machines, which gets no flag", split + onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [v=2]}\n  " + forEtcd + "\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			why := stageOf(t, cluster(t, c.config), transform.EnableLeaderMigration).Why
+			why := stageOf(t, cluster(t, c.config), stages.EnableLeaderMigration).Why
 			if c.want == "" && strings.Contains(why, "etcd") || !strings.Contains(why, c.want) {
 				t.Errorf("got %q, want %q", why, c.want)
 			}
@@ -235,7 +235,7 @@ func TestTheCheckOfEnableCanFail(t *testing.T) {
 		{"a field that Rancher does not know", "false]\n", "false, enable-leader-migration]\nmachineSelectorConfigs: []\n", `machineSelectorConfigs"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fails(t, checked(t, transform.EnableLeaderMigration, before, strings.Replace(before, c.old, c.new, 1)), c.want)
+			fails(t, checked(t, stages.EnableLeaderMigration, before, strings.Replace(before, c.old, c.new, 1)), c.want)
 		})
 	}
 }
@@ -243,5 +243,5 @@ func TestTheCheckOfEnableCanFail(t *testing.T) {
 func TestTheCheckOfEnableLooksAtEveryControlPlane(t *testing.T) {
 	before := twoZones + onAWS
 	after := before + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forZoneA + "\n"
-	fails(t, checked(t, transform.EnableLeaderMigration, before, after), "machines of class b would not get")
+	fails(t, checked(t, stages.EnableLeaderMigration, before, after), "machines of class b would not get")
 }

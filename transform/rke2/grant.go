@@ -8,6 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -28,7 +29,7 @@ func (m *migration) usual(at yamledit.Node, what string) error {
 // additionalManifest.
 func (m *migration) grantMigrationLease() transform.Stage {
 	return transform.Stage{
-		Name:   transform.GrantMigrationLease,
+		Name:   stages.GrantMigrationLease,
 		Why:    procedure.GrantWhy,
 		Edit:   m.grantEdit,
 		Check:  transform.CheckBy(m.checkGrant),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const (
@@ -68,7 +69,7 @@ func TestGrantAddsARoleAndABindingBehindWhatIsThere(t *testing.T) {
 			for _, config := range []string{c.manifest + onAWS, onAWS + c.manifest} {
 				before := cluster(t, config)
 				old, _ := before.RKEConfig().Get(manifestKey).String()
-				got := after(t, config, transform.GrantMigrationLease)
+				got := after(t, config, stages.GrantMigrationLease)
 				then := cluster(t, got)
 				if diff := cmp.Diff(append(c.want, added...), documentsOf(t, then)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
@@ -87,7 +88,7 @@ func TestGrantFitsIntoAFlowMapping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := documentsOf(t, migrated(t, step(t, p, transform.GrantMigrationLease).Documents[0].After)); len(got) != 2 {
+	if got := documentsOf(t, migrated(t, step(t, p, stages.GrantMigrationLease).Documents[0].After)); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
 }
@@ -104,7 +105,7 @@ func TestGrantIsDoneWhereTheLeaseCanBeLocked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := manifest("|", text) + onAWS
-			if got := after(t, config, transform.GrantMigrationLease); got != config {
+			if got := after(t, config, stages.GrantMigrationLease); got != config {
 				t.Errorf("it was edited:\n%s", got)
 			}
 		})
@@ -126,7 +127,7 @@ func TestGrantIsAddedToRightsThatDoNotSuffice(t *testing.T) {
 		"a role of that name elsewhere": strings.ReplaceAll(granted, "kube-system", "demo"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := documentsOf(t, cluster(t, after(t, manifest("|", text)+onAWS, transform.GrantMigrationLease)))
+			got := documentsOf(t, cluster(t, after(t, manifest("|", text)+onAWS, stages.GrantMigrationLease)))
 			if n := len(got); n < 3 || got[n-1] != "RoleBinding "+leadermigration.Lease || got[n-2] != "Role "+leadermigration.Lease {
 				t.Errorf("%q", got)
 			}
@@ -142,7 +143,7 @@ func TestGrantRefusesANameThatIsTaken(t *testing.T) {
 		"a binding without subject": {someMap + "---\n" + leaseBound, "c.yaml:11"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := stageOf(t, cluster(t, manifest("|", c.text)+onAWS), transform.GrantMigrationLease).Edit()
+			_, err := stageOf(t, cluster(t, manifest("|", c.text)+onAWS), stages.GrantMigrationLease).Edit()
 			fails(t, err, c.line+want)
 		})
 	}
@@ -172,8 +173,8 @@ func TestTheCheckOfGrantCanFail(t *testing.T) {
 		"another key changed": {manifest("|", granted) + onAWS + "  cni: calico\n", "cni would change on machines of class controlplane"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fails(t, checked(t, transform.GrantMigrationLease, onAWS, c.after), c.want)
+			fails(t, checked(t, stages.GrantMigrationLease, onAWS, c.after), c.want)
 		})
 	}
-	fails(t, checked(t, transform.GrantMigrationLease, onAWS, manifest("|", granted)+onAWS), "")
+	fails(t, checked(t, stages.GrantMigrationLease, onAWS, manifest("|", granted)+onAWS), "")
 }

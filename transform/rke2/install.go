@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,9 +22,9 @@ import (
 // one that is there to take part in the migration.
 func (m *migration) installCCM() transform.Stage {
 	s := transform.Stage{
-		Name:         transform.InstallCCM,
+		Name:         stages.InstallCCM,
 		Why:          procedure.InstallWhy + m.installWhat() + procedure.Overlap(m.target, "apply this stage and the switch in one change"),
-		SupersededBy: []string{transform.DisableLeaderMigration},
+		SupersededBy: []string{stages.DisableLeaderMigration},
 		Edit:         m.installEdit,
 		Check:        transform.CheckBy(m.checkInstall),
 		Undo:         m.installUndo,

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -68,7 +69,7 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 					t.Errorf("%s is blocked: %+v", st.Stage.Name, st.Findings)
 				}
 			}
-			m := behind(t, p, transform.InstallCCM)
+			m := behind(t, p, stages.InstallCCM)
 			fits(t, m)
 			for _, c := range m.Classes {
 				a, _ := args.Last(args.Of(m.Effective(c)[managerArgs].Value), configFlag)
@@ -76,7 +77,7 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 					t.Errorf("class %s reads %q", c.Name, a.Value)
 				}
 			}
-			end := string(step(t, p, transform.DisableLeaderMigration).Documents[0].After.Bytes())
+			end := string(step(t, p, stages.DisableLeaderMigration).Documents[0].After.Bytes())
 			if kept := strings.Contains(end, "--"+configFlag); kept != s.target.KeepLeaderMigration {
 				t.Errorf("at the end the chart has a configuration: %v\n%s", kept, end)
 			}
@@ -130,25 +131,25 @@ func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
 }
 
 func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
-	half := step(t, plan(t, release, onAWS, generated), transform.EnableLeaderMigration).After()
+	half := step(t, plan(t, release, onAWS, generated), stages.EnableLeaderMigration).After()
 	p, err := transform.Build(Distro(), half, inTurn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := step(t, p, transform.EnableLeaderMigration); s.State != transform.Done {
+	if s := step(t, p, stages.EnableLeaderMigration); s.State != transform.Done {
 		t.Errorf("%s", s.State)
 	}
-	fits(t, behind(t, p, transform.InstallCCM))
+	fits(t, behind(t, p, stages.InstallCCM))
 }
 
 func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 	const own = "  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf, v=2]\nmachineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: /etc/own.conf}]}\n"
 	p := plan(t, release, onAWS+own, generated)
-	enabled := configOf(step(t, p, transform.EnableLeaderMigration).Documents[0].After)
+	enabled := configOf(step(t, p, stages.EnableLeaderMigration).Documents[0].After)
 	if !strings.Contains(enabled, "[leader-migration-config=/etc/own.conf, v=2, enable-leader-migration]") || strings.Contains(enabled, managerConfig) {
 		t.Error(enabled)
 	}
-	if switched := configOf(step(t, p, transform.SwitchToExternal).Documents[0].After); !strings.Contains(switched, "[leader-migration-config=/etc/own.conf, v=2]") {
+	if switched := configOf(step(t, p, stages.SwitchToExternal).Documents[0].After); !strings.Contains(switched, "[leader-migration-config=/etc/own.conf, v=2]") {
 		t.Error(switched)
 	}
 }
@@ -156,11 +157,11 @@ func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
 	const own = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
 	p := plan(t, release, told+own, inTurn)
-	s := step(t, p, transform.SwitchToExternal)
+	s := step(t, p, stages.SwitchToExternal)
 	if !strings.Contains(configOf(s.Documents[0].Before), managerConfig+"]") || strings.Contains(configOf(s.Documents[0].After), configFlag+"="+managerConfig) {
 		t.Errorf("%s\nbecomes\n%s", configOf(s.Documents[0].Before), configOf(s.Documents[0].After))
 	}
-	was, is, err := back(t, told+own, transform.SwitchToExternal, inTurn)
+	was, is, err := back(t, told+own, stages.SwitchToExternal, inTurn)
 	if err != nil || was != is {
 		t.Errorf("%v\n%s", err, is)
 	}
@@ -169,16 +170,16 @@ func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
 func TestAChartsOwnConfigurationStays(t *testing.T) {
 	const named = "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true, --leader-migration-config=/etc/own/c.conf]"
 	own := withChart(append([]string{"extraVolumes: [{name: own, secret: {secretName: own}}]", "extraVolumeMounts: [{name: own, mountPath: /etc/own}]", named, good[0]}, good[2:]...)...)
-	s := step(t, plan(t, release, onAWS+own, generated), transform.InstallCCM)
+	s := step(t, plan(t, release, onAWS+own, generated), stages.InstallCCM)
 	if after := configOf(s.Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "extraVolumes: [{name: own, secret: {secretName: own}},") {
 		t.Error(after)
 	}
 }
 
 func TestTheShortWayHasNoConfiguration(t *testing.T) {
-	half := configOf(step(t, plan(t, release, onAWS, generated), transform.EnableLeaderMigration).Documents[0].After)
+	half := configOf(step(t, plan(t, release, onAWS, generated), stages.EnableLeaderMigration).Documents[0].After)
 	p := plan(t, release, half, withoutMigration)
-	if after := configOf(step(t, p, transform.InstallCCM).Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "--"+configFlag) {
+	if after := configOf(step(t, p, stages.InstallCCM).Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "--"+configFlag) {
 		t.Error(after)
 	}
 }
@@ -214,13 +215,13 @@ func TestResultsThatAreNotThePromisedOnes(t *testing.T) {
 	const files = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
 	withConfig := withChart(good[0], chartNamed, good[2], good[3])
 	for _, c := range []struct{ name, stage, before, after, want string }{
-		{"no configuration", transform.EnableLeaderMigration, onAWS, onAWS + flag, "would not get the file"},
-		{"a configuration that nobody writes", transform.EnableLeaderMigration, onAWS, onAWS + named, "would not get the file"},
-		{"a configuration that no argument names", transform.EnableLeaderMigration, onAWS + files, onAWS + flag + files, "would not get kube-controller-manager-arg with"},
-		{"another argument", transform.EnableLeaderMigration, onAWS, onAWS + strings.Replace(named, "]", ", v=2]", 1), "kube-controller-manager-arg would change"},
-		{"a chart without its mount", transform.InstallCCM, onAWS, onAWS + withConfig, "would not mount the manager's configuration"},
-		{"a manager that keeps its configuration", transform.SwitchToExternal, onAWS + named, onExternal + strings.Replace(named, "enable-leader-migration, ", "", 1), "kube-controller-manager-arg would change"},
-		{"a chart that keeps its configuration", transform.DisableLeaderMigration, onExternal + withConfig, onExternal + strings.Replace(withConfig, "--enable-leader-migration=true, ", "", 1), "would still have --leader-migration-config"},
+		{"no configuration", stages.EnableLeaderMigration, onAWS, onAWS + flag, "would not get the file"},
+		{"a configuration that nobody writes", stages.EnableLeaderMigration, onAWS, onAWS + named, "would not get the file"},
+		{"a configuration that no argument names", stages.EnableLeaderMigration, onAWS + files, onAWS + flag + files, "would not get kube-controller-manager-arg with"},
+		{"another argument", stages.EnableLeaderMigration, onAWS, onAWS + strings.Replace(named, "]", ", v=2]", 1), "kube-controller-manager-arg would change"},
+		{"a chart without its mount", stages.InstallCCM, onAWS, onAWS + withConfig, "would not mount the manager's configuration"},
+		{"a manager that keeps its configuration", stages.SwitchToExternal, onAWS + named, onExternal + strings.Replace(named, "enable-leader-migration, ", "", 1), "kube-controller-manager-arg would change"},
+		{"a chart that keeps its configuration", stages.DisableLeaderMigration, onExternal + withConfig, onExternal + strings.Replace(withConfig, "--enable-leader-migration=true, ", "", 1), "would still have --leader-migration-config"},
 	} {
 		open := func(config string) *migration {
 			return &migration{Cluster: opened(t, release, config), target: generated}

@@ -8,6 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // An external cluster needs a cloud-controller-manager, and its file need not hold
@@ -45,4 +46,4 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 	return rules.CCMNotInFile.At(at, "or add the chart with "+addsChart())
 }
 
-func addsChart() string { return shell.Line("rke-lm apply --stage %s", transform.InstallCCM) }
+func addsChart() string { return shell.Line("rke-lm apply --stage %s", stages.InstallCCM) }

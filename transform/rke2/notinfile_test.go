@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const (
@@ -31,11 +32,11 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := plan(t, release, c.config, transform.Target{})
-			s := step(t, p, transform.InstallCCM)
+			s := step(t, p, stages.InstallCCM)
 			if s.State != c.want || p.Open() != c.open {
 				t.Errorf("%s, open %t", s.State, p.Open())
 			}
-			if last := step(t, p, transform.DisableLeaderMigration); (last.State == transform.NotInFile) != (c.want == transform.NotInFile) {
+			if last := step(t, p, stages.DisableLeaderMigration); (last.State == transform.NotInFile) != (c.want == transform.NotInFile) {
 				t.Errorf("the end is %s", last.State)
 			}
 			known := transform.Target{}
@@ -49,7 +50,7 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 
 func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	doc := parse(t, document(release, globalOff))
-	for _, c := range []transform.Choice{{Next: true}, {Stage: transform.InstallCCM, Through: true}, {Stage: transform.DisableLeaderMigration, Through: true}, {Stage: transform.DisableLeaderMigration}} {
+	for _, c := range []transform.Choice{{Next: true}, {Stage: stages.InstallCCM, Through: true}, {Stage: stages.DisableLeaderMigration, Through: true}, {Stage: stages.DisableLeaderMigration}} {
 		p, err := transform.BuildFor(Distro(), transform.Only(doc), chosen, c)
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +59,7 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 			t.Errorf("%+v: %v, %v", c, steps, err)
 		}
 	}
-	c := transform.Choice{Stage: transform.InstallCCM}
+	c := transform.Choice{Stage: stages.InstallCCM}
 	p, err := transform.BuildFor(Distro(), transform.Only(doc), chosen, c)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestNoStagePutsTheFlagOnAChartThatHasLeftTheMigration(t *testing.T) {
 			t.Fatalf("%s puts the flag there", s.Stage.Name)
 		}
 	}
-	if step(t, p, transform.InstallCCM).State != transform.Done || step(t, p, transform.DisableLeaderMigration).State != transform.Todo {
+	if step(t, p, stages.InstallCCM).State != transform.Done || step(t, p, stages.DisableLeaderMigration).State != transform.Todo {
 		t.Errorf("%+v", p.Steps)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // manifestOf is the chart, which is there by then.
@@ -27,7 +28,7 @@ func TestTheOverrideOfAllComponentsNeedsOneGlobalConfiguration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := transform.Target{EndState: transform.EndStateOverride, NoLeaderMigration: true}
-			got := configOf(step(t, plan(t, release, c.before, target), transform.SwitchToExternal).Documents[0].After)
+			got := configOf(step(t, plan(t, release, c.before, target), stages.SwitchToExternal).Documents[0].After)
 			if diff := cmp.Diff(c.want, manifestOf.ReplaceAllString(got, "")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // rule is a row of the table.
@@ -21,15 +22,15 @@ type correction = transform.Correction
 // What rules guard. An earlier stage does not answer for what a later one puts
 // right.
 var (
-	everyEdit     = []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal}
-	flagEdits     = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
-	theSwitch     = []string{transform.SwitchToExternal}
-	afterSwitch   = []string{transform.SwitchToExternal, transform.DisableLeaderMigration}
-	theChart      = []string{transform.InstallCCM}
-	chartRuns     = []string{transform.InstallCCM, transform.SwitchToExternal}
-	imageMoves    = []string{transform.InstallCCM, transform.DisableLeaderMigration}
-	bothManagers  = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal}
-	manifestEdits = []string{transform.GrantMigrationLease, transform.InstallCCM, transform.SwitchToExternal, transform.DisableLeaderMigration}
+	everyEdit     = []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal}
+	flagEdits     = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
+	theSwitch     = []string{stages.SwitchToExternal}
+	afterSwitch   = []string{stages.SwitchToExternal, stages.DisableLeaderMigration}
+	theChart      = []string{stages.InstallCCM}
+	chartRuns     = []string{stages.InstallCCM, stages.SwitchToExternal}
+	imageMoves    = []string{stages.InstallCCM, stages.DisableLeaderMigration}
+	bothManagers  = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
+	manifestEdits = []string{stages.GrantMigrationLease, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
 )
 
 // ruleTable is the one table of RKE2's static rules, by their names.

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestTheLeaseOfAConfigurationIsOneThatTheManagersMayLock(t *testing.T) {
 	other := with(func(t *transform.Target) { t.LeaseName = "demo-migration" })
 	p := plan(t, release, onAWS, other)
-	installed, switched := configOf(step(t, p, transform.InstallCCM).Documents[0].After), configOf(step(t, p, transform.SwitchToExternal).Documents[0].After)
+	installed, switched := configOf(step(t, p, stages.InstallCCM).Documents[0].After), configOf(step(t, p, stages.SwitchToExternal).Documents[0].After)
 	untold := strings.ReplaceAll(installed, "        - leader-migration-config="+managerConfig+"\n", "")
 	ungranted := strings.Replace(switched, "- demo-migration", "- another", 1)
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Machines with etcd follow one by one, whatever the strategy says.
@@ -50,10 +51,10 @@ func TestControlPlanesThatRestartAtOnce(t *testing.T) {
 func TestControlPlanesThatRestartAtOnceAreSaidBeforeTheyDo(t *testing.T) {
 	text := onAWS + snapshots + "upgradeStrategy: {controlPlaneConcurrency: '2'}\nmachinePools:\n- {name: etcd, etcdRole: true, quantity: 3}\n- {name: control, controlPlaneRole: true, quantity: 3}\n"
 	p := plan(t, release, text, chosen)
-	for _, name := range []string{transform.EnableLeaderMigration, transform.SwitchToExternal, transform.InstallCCM} {
+	for _, name := range []string{stages.EnableLeaderMigration, stages.SwitchToExternal, stages.InstallCCM} {
 		s := step(t, p, name)
 		list := about(s.Findings, "control-planes-at-once")
-		if restarts := name != transform.InstallCCM; len(list) > 0 != restarts || s.State == transform.Blocked {
+		if restarts := name != stages.InstallCCM; len(list) > 0 != restarts || s.State == transform.Blocked {
 			t.Errorf("%s is %s: %+v", name, s.State, list)
 		}
 		for _, f := range list {

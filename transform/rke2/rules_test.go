@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // chosen is a target that acknowledges that nodes may be renamed.
@@ -77,7 +78,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 		}
 		seen[r.ID] = true
 		for _, stage := range r.Guards {
-			if !slices.Contains(transform.StageNames(), stage) {
+			if !slices.Contains(stages.Names(), stage) {
 				t.Errorf("%s guards %s", r.ID, stage)
 			}
 		}
@@ -189,7 +190,7 @@ func TestNodesMayBeRenamedOnEveryRelease(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			for _, target := range []transform.Target{{}, chosen} {
-				s := step(t, plan(t, version+"+rke2r1", onAWS, target), transform.SwitchToExternal)
+				s := step(t, plan(t, version+"+rke2r1", onAWS, target), stages.SwitchToExternal)
 				if got := len(about(s.Findings, "node-rename")) > 0; got != (target.EndState == "") {
 					t.Errorf("end state %q: %v", target.EndState, found(s.Findings))
 				}
@@ -205,7 +206,7 @@ func TestWhereAWSOnlyNamesNodesTheTextsSaySo(t *testing.T) {
 		"v1.26.15": false, "v1.28.15": false, "v1.29.10": false, "v1.29.11": true, "v1.30.6": false, "v1.30.7": true,
 		"v1.31.2": false, "v1.31.3": true, "v1.31.3-rc1": true, "v1.32.0": true, "v1.34.1": true,
 	} {
-		s := step(t, plan(t, version+"+rke2r1", onAWS, transform.Target{}), transform.SwitchToExternal)
+		s := step(t, plan(t, version+"+rke2r1", onAWS, transform.Target{}), stages.SwitchToExternal)
 		for _, f := range about(s.Findings, "node-rename") {
 			if strings.Contains(f.Message, nothing) != only || strings.Contains(f.Fix, nodeNameKey) != only {
 				t.Errorf("%s: %s; %s", version, f.Message, f.Fix)
@@ -215,7 +216,7 @@ func TestWhereAWSOnlyNamesNodesTheTextsSaySo(t *testing.T) {
 			t.Errorf("%s: %s", version, s.Stage.Why)
 		}
 	}
-	overridden := step(t, plan(t, "v1.31.4+rke2r1", onAWS, transform.Target{EndState: transform.EndStateOverride}), transform.SwitchToExternal)
+	overridden := step(t, plan(t, "v1.31.4+rke2r1", onAWS, transform.Target{EndState: transform.EndStateOverride}), stages.SwitchToExternal)
 	if !strings.Contains(overridden.Stage.Why, "The provider's name stays aws") {
 		t.Error(overridden.Stage.Why)
 	}
@@ -223,7 +224,7 @@ func TestWhereAWSOnlyNamesNodesTheTextsSaySo(t *testing.T) {
 
 func TestNodeRenameStandsWhereTheProviderWins(t *testing.T) {
 	p := plan(t, release, split+onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  "+forControlPlanes+"\n", transform.Target{})
-	s := step(t, p, transform.SwitchToExternal)
+	s := step(t, p, stages.SwitchToExternal)
 	for i, path := range []string{"spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name"} {
 		if list := about(s.Findings, "node-rename"); len(list) != 2 || list[i].Path != path {
 			t.Errorf("%+v", list)
@@ -235,7 +236,7 @@ func TestInTreeIsGone(t *testing.T) {
 	for version, want := range map[string]bool{"v1.22.17": false, "v1.26.15": false, "v1.27.1": true, "v1.28.15": true, "v1.33.5": true} {
 		t.Run(version, func(t *testing.T) {
 			p := plan(t, version+"+rke2r1", onAWS, transform.Target{EndState: transform.EndStateExternal, Accept: []string{"in-tree-gone"}})
-			for _, name := range []string{transform.GrantMigrationLease, transform.EnableLeaderMigration} {
+			for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
 				s := step(t, p, name)
 				if got := slices.Contains(found(s.Findings), fmt.Sprintf("in-tree-gone error %d", s.After()[0].Root().Get("spec", "rkeConfig", "machineGlobalConfig", "cloud-provider-name").Line())); got != want {
 					t.Errorf("%s: %v", name, found(s.Findings))
@@ -266,16 +267,16 @@ func TestAcceptAcknowledgesWhatMayBe(t *testing.T) {
 		stage                 string
 		want                  transform.State
 	}{
-		{"nothing", release, onAWS, nil, transform.SwitchToExternal, transform.Blocked},
-		{"node-rename", release, onAWS, []string{"node-rename"}, transform.SwitchToExternal, transform.Todo},
-		{"another rule", release, onAWS, []string{"cloud-config-lost"}, transform.SwitchToExternal, transform.Blocked},
-		{"one of two", release, twoConfigs, []string{"node-rename"}, transform.SwitchToExternal, transform.Blocked},
-		{"both", release, twoConfigs, []string{"node-rename", "cloud-config-lost"}, transform.SwitchToExternal, transform.Todo},
-		{"overwritten arguments block", release, onAWS + erased, nil, transform.EnableLeaderMigration, transform.Blocked},
-		{"args-overwritten", release, onAWS + erased, []string{"args-overwritten"}, transform.EnableLeaderMigration, transform.Todo},
-		{"in-tree-gone may not be", "v1.27.16+rke2r1", onAWS, []string{"in-tree-gone"}, transform.EnableLeaderMigration, transform.Blocked},
-		{"warnings do not block", release, onAWS + "  kubelet-arg: [v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=b]}\n", nil, transform.EnableLeaderMigration, transform.Todo},
-		{"other stages are not blocked", release, onAWS + erased, nil, transform.GrantMigrationLease, transform.Todo},
+		{"nothing", release, onAWS, nil, stages.SwitchToExternal, transform.Blocked},
+		{"node-rename", release, onAWS, []string{"node-rename"}, stages.SwitchToExternal, transform.Todo},
+		{"another rule", release, onAWS, []string{"cloud-config-lost"}, stages.SwitchToExternal, transform.Blocked},
+		{"one of two", release, twoConfigs, []string{"node-rename"}, stages.SwitchToExternal, transform.Blocked},
+		{"both", release, twoConfigs, []string{"node-rename", "cloud-config-lost"}, stages.SwitchToExternal, transform.Todo},
+		{"overwritten arguments block", release, onAWS + erased, nil, stages.EnableLeaderMigration, transform.Blocked},
+		{"args-overwritten", release, onAWS + erased, []string{"args-overwritten"}, stages.EnableLeaderMigration, transform.Todo},
+		{"in-tree-gone may not be", "v1.27.16+rke2r1", onAWS, []string{"in-tree-gone"}, stages.EnableLeaderMigration, transform.Blocked},
+		{"warnings do not block", release, onAWS + "  kubelet-arg: [v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=b]}\n", nil, stages.EnableLeaderMigration, transform.Todo},
+		{"other stages are not blocked", release, onAWS + erased, nil, stages.GrantMigrationLease, transform.Todo},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := step(t, plan(t, c.version, c.config, transform.Target{Accept: c.accept}), c.stage)
@@ -295,7 +296,7 @@ func TestAcceptAcknowledgesWhatMayBe(t *testing.T) {
 func TestThePublishedEntryOverAGlobalListBlocks(t *testing.T) {
 	config := onAWS + "  cni: calico\n  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forControlPlanes + "\n"
 	p := plan(t, release, config, chosen)
-	for name, want := range map[string]string{transform.EnableLeaderMigration: "args-overwritten", transform.SwitchToExternal: "value-erased"} {
+	for name, want := range map[string]string{stages.EnableLeaderMigration: "args-overwritten", stages.SwitchToExternal: "value-erased"} {
 		s := step(t, p, name)
 		if len(about(s.Findings, want)) != 1 || s.State != transform.Blocked {
 			t.Errorf("%s is %s: %v", name, s.State, found(s.Findings))

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -20,7 +21,7 @@ import (
 // edit: an external manager with the flag holds the lease and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	return transform.Stage{
-		Name: transform.SwitchToExternal,
+		Name: stages.SwitchToExternal,
 		Why: m.switchWhy() +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
 		Prepare:   m.credentials(),

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // switches compares what the switch makes of configurations.
@@ -18,7 +19,7 @@ func switches(t *testing.T, cases []struct{ name, before, want string }) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, after(t, c.before, transform.SwitchToExternal)); diff != "" {
+			if diff := cmp.Diff(c.want, after(t, c.before, stages.SwitchToExternal)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -92,7 +93,7 @@ func TestSwitchTurnsTheStubOff(t *testing.T) {
 		"1":         "true", // Rancher drops a number
 	} {
 		t.Run(before, func(t *testing.T) {
-			got := after(t, onAWS+"  disable-cloud-controller: "+before+"\n", transform.SwitchToExternal)
+			got := after(t, onAWS+"  disable-cloud-controller: "+before+"\n", stages.SwitchToExternal)
 			if diff := cmp.Diff(external+"  disable-cloud-controller: "+want+"\n", got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -138,7 +139,7 @@ func TestSwitchMakesComponentsExternal(t *testing.T) {
 				continue // a manager without a provider is refused
 			}
 			t.Run(key+" "+before, func(t *testing.T) {
-				got := after(t, onAWS+"  "+key+": "+before+"\n", transform.SwitchToExternal)
+				got := after(t, onAWS+"  "+key+": "+before+"\n", stages.SwitchToExternal)
 				if diff := cmp.Diff(globalOff+"  "+key+": "+want+"\n", got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
@@ -260,20 +261,20 @@ func TestSwitchIsDoneWhereEverythingIsExternal(t *testing.T) {
 		"with aws for no class": split + globalOff + "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  " + forZoneA + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if edited(t, config, transform.SwitchToExternal) {
+			if edited(t, config, stages.SwitchToExternal) {
 				t.Error("it is edited")
 			}
 		})
 	}
 	config := "machineGlobalConfig:\n  " + isExternal + "  disable-cloud-controller: 1\n" // Rancher drops a number
-	if !edited(t, config, transform.SwitchToExternal) {
+	if !edited(t, config, stages.SwitchToExternal) {
 		t.Error("the stub is not off, and the stage counts as done")
 	}
 }
 
 func TestTheSwitchAsksForTheRolloutFirst(t *testing.T) {
 	const want = "kubectl -n kube-system rollout status daemonset/aws-cloud-controller-manager"
-	actions := stageOf(t, cluster(t, onAWS), transform.SwitchToExternal).Before
+	actions := stageOf(t, cluster(t, onAWS), stages.SwitchToExternal).Before
 	if !slices.ContainsFunc(actions, func(a transform.Action) bool { return a.Command() == want && a.Purpose() != "" }) {
 		t.Errorf("got %+v, want %q", actions, want)
 	}
@@ -306,7 +307,7 @@ func TestTheCheckOfTheSwitchCanFail(t *testing.T) {
 		{"a field that Rancher does not know", "[v=2]\n", "[v=2]\nmachineGlobalConfigs: {}\n", `machineGlobalConfigs"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fails(t, checked(t, transform.SwitchToExternal, before, strings.Replace(after, c.old, c.new, 1)), c.want)
+			fails(t, checked(t, stages.SwitchToExternal, before, strings.Replace(after, c.old, c.new, 1)), c.want)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
@@ -25,13 +26,13 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 				}
 				steps, err := transform.Undo(Distro(), transform.Only(st.Documents[0].After), target, st.Stage.Name, false)
 				switch {
-				case err != nil && strings.Contains(s.config, "enable-leader") && st.Stage.Name != transform.DisableLeaderMigration,
-					err != nil && strings.Contains(s.config, "HelmChart") && st.Stage.Name == transform.InstallCCM,
-					err != nil && strings.Contains(s.config, "cloud-provider-config") && st.Stage.Name == transform.SwitchToExternal:
+				case err != nil && strings.Contains(s.config, "enable-leader") && st.Stage.Name != stages.DisableLeaderMigration,
+					err != nil && strings.Contains(s.config, "HelmChart") && st.Stage.Name == stages.InstallCCM,
+					err != nil && strings.Contains(s.config, "cloud-provider-config") && st.Stage.Name == stages.SwitchToExternal:
 					continue // the file does not tell what was there before
 				case err != nil || len(steps) != 1:
 					t.Errorf("%s: %d steps, %v", st.Stage.Name, len(steps), err)
-				case st.Stage.Name == transform.EnableLeaderMigration && strings.Contains(configOf(steps[0].Documents[0].After), leadermigration.ConfigFile):
+				case st.Stage.Name == stages.EnableLeaderMigration && strings.Contains(configOf(steps[0].Documents[0].After), leadermigration.ConfigFile):
 					t.Errorf("something is left:\n%s", configOf(steps[0].Documents[0].After))
 				}
 			}
@@ -41,7 +42,7 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 
 func TestAConfigurationIsUndoneWithoutATrace(t *testing.T) {
 	const files = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: audit, items: [{key: policy, path: /etc/audit.yaml}]}\n"
-	for _, stage := range transform.EditStageNames() {
+	for _, stage := range stages.EditNames() {
 		was, is, err := back(t, told+files, stage, with(func(t *transform.Target) { t.Version = "" }))
 		if err != nil {
 			t.Errorf("%s: %v", stage, err)
@@ -49,6 +50,6 @@ func TestAConfigurationIsUndoneWithoutATrace(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", stage, diff)
 		}
 	}
-	_, _, err := back(t, told, transform.EnableLeaderMigration, generated)
+	_, _, err := back(t, told, stages.EnableLeaderMigration, generated)
 	refuses(t, "whether there were files", err, "machineSelectorFiles: nothing else is in it, and before it was either absent or empty")
 }

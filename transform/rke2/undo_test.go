@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -69,17 +70,17 @@ func TestUndoGivesBackWhatTheFileStillTells(t *testing.T) {
 		stages       []string
 		target       transform.Target
 	}{
-		{"every stage", told, transform.EditStageNames(), inTurn},
-		{"every stage, with leader migration kept", told, []string{transform.GrantMigrationLease, transform.SwitchToExternal}, transform.Target{EndState: "external", KeepLeaderMigration: true}},
-		{"both stages of the short way", told, []string{transform.InstallCCM, transform.SwitchToExternal}, transform.Target{EndState: "external", NoLeaderMigration: true}},
-		{"an entry that was put in front of others", onAWS + ownManifest + entries + "- config: {debug: true}\n", []string{transform.EnableLeaderMigration, transform.SwitchToExternal}, inTurn},
-		{"a provider that an entry sets", ownManifest + entries + "- config:\n    cloud-provider-name: aws\n    cni: calico\n", []string{transform.EnableLeaderMigration, transform.SwitchToExternal}, inTurn},
-		{"the stub among sorted keys", onAWS + "  cni: calico\n  profile: cis\n" + ownManifest + entries + "- config: {debug: true}\n", []string{transform.SwitchToExternal}, inTurn},
-		{"a stub that stood elsewhere", "machineGlobalConfig:\n  disable-cloud-controller: true\n  cni: calico\n  cloud-provider-name: aws\n" + twoArgs + ownManifest, []string{transform.SwitchToExternal}, inTurn},
-		{"a component that was in-tree by its own argument, as is usual", onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, []string{transform.SwitchToExternal}, usual},
-		{"overrides behind other arguments", onAWS + twoArgs + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [--v=2, --profiling=false]\n" + ownManifest, []string{transform.SwitchToExternal, transform.DisableLeaderMigration}, override},
-		{"an override in the place of an in-tree provider, as is usual", onAWS + twoArgs + "  kubelet-arg: [--cloud-provider=aws, v=2, v=3]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest, []string{transform.SwitchToExternal}, transform.Target{EndState: "aws-override", Canonical: true}},
-		{"a flag that takes turns with the override", oneNode + onAWS + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest + entries + "- config: {debug: true}\n", []string{transform.SwitchToExternal}, override},
+		{"every stage", told, stages.EditNames(), inTurn},
+		{"every stage, with leader migration kept", told, []string{stages.GrantMigrationLease, stages.SwitchToExternal}, transform.Target{EndState: "external", KeepLeaderMigration: true}},
+		{"both stages of the short way", told, []string{stages.InstallCCM, stages.SwitchToExternal}, transform.Target{EndState: "external", NoLeaderMigration: true}},
+		{"an entry that was put in front of others", onAWS + ownManifest + entries + "- config: {debug: true}\n", []string{stages.EnableLeaderMigration, stages.SwitchToExternal}, inTurn},
+		{"a provider that an entry sets", ownManifest + entries + "- config:\n    cloud-provider-name: aws\n    cni: calico\n", []string{stages.EnableLeaderMigration, stages.SwitchToExternal}, inTurn},
+		{"the stub among sorted keys", onAWS + "  cni: calico\n  profile: cis\n" + ownManifest + entries + "- config: {debug: true}\n", []string{stages.SwitchToExternal}, inTurn},
+		{"a stub that stood elsewhere", "machineGlobalConfig:\n  disable-cloud-controller: true\n  cni: calico\n  cloud-provider-name: aws\n" + twoArgs + ownManifest, []string{stages.SwitchToExternal}, inTurn},
+		{"a component that was in-tree by its own argument, as is usual", onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, []string{stages.SwitchToExternal}, usual},
+		{"overrides behind other arguments", onAWS + twoArgs + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [--v=2, --profiling=false]\n" + ownManifest, []string{stages.SwitchToExternal, stages.DisableLeaderMigration}, override},
+		{"an override in the place of an in-tree provider, as is usual", onAWS + twoArgs + "  kubelet-arg: [--cloud-provider=aws, v=2, v=3]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest, []string{stages.SwitchToExternal}, transform.Target{EndState: "aws-override", Canonical: true}},
+		{"a flag that takes turns with the override", oneNode + onAWS + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest + entries + "- config: {debug: true}\n", []string{stages.SwitchToExternal}, override},
 	} {
 		for _, stage := range c.stages {
 			was, is, err := back(t, c.config, stage, c.target)
@@ -99,15 +100,15 @@ func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 		target              transform.Target
 		want                string
 	}{
-		{"whether there was a manifest", transform.GrantMigrationLease, onAWS + twoArgs, inTurn, "additionalManifest: nothing else is in it, and before it was either absent or empty; the file does not tell which; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form"},
-		{"whether there were entries", transform.EnableLeaderMigration, onAWS, inTurn, "machineSelectorConfig: nothing else is in it"},
-		{"whether an entry without selector was there", transform.EnableLeaderMigration, onAWS + entry, inTurn, "machineSelectorConfig[2]: the entry without a selector was there before or came with the flag"},
-		{"whether one argument was a string", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", inTurn, "kube-controller-manager-arg: one other argument is in it, and before that was a string or a list"},
-		{"what an empty list was", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: []\n", inTurn, "kube-controller-manager-arg: no other argument is in it"},
-		{"whether a component had arguments", transform.SwitchToExternal, told, override, "machineGlobalConfig.kubelet-arg: no other argument is in it, and before it was absent or empty"},
-		{"what a component was by its own argument", transform.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, inTurn, "kubelet-arg: cloud-provider stands there for itself, and before it was aws or external already"},
-		{"what workers were", transform.SwitchToExternal, split + told + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", inTurn, "machineSelectorConfig[0].config.cloud-provider-name: no control plane takes it from here, and before it was aws or external already"},
-		{"where a configuration stood", transform.SwitchToExternal, told + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config left the file with the switch"},
+		{"whether there was a manifest", stages.GrantMigrationLease, onAWS + twoArgs, inTurn, "additionalManifest: nothing else is in it, and before it was either absent or empty; the file does not tell which; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form"},
+		{"whether there were entries", stages.EnableLeaderMigration, onAWS, inTurn, "machineSelectorConfig: nothing else is in it"},
+		{"whether an entry without selector was there", stages.EnableLeaderMigration, onAWS + entry, inTurn, "machineSelectorConfig[2]: the entry without a selector was there before or came with the flag"},
+		{"whether one argument was a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", inTurn, "kube-controller-manager-arg: one other argument is in it, and before that was a string or a list"},
+		{"what an empty list was", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: []\n", inTurn, "kube-controller-manager-arg: no other argument is in it"},
+		{"whether a component had arguments", stages.SwitchToExternal, told, override, "machineGlobalConfig.kubelet-arg: no other argument is in it, and before it was absent or empty"},
+		{"what a component was by its own argument", stages.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, inTurn, "kubelet-arg: cloud-provider stands there for itself, and before it was aws or external already"},
+		{"what workers were", stages.SwitchToExternal, split + told + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", inTurn, "machineSelectorConfig[0].config.cloud-provider-name: no control plane takes it from here, and before it was aws or external already"},
+		{"where a configuration stood", stages.SwitchToExternal, told + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config left the file with the switch"},
 	} {
 		_, _, err := back(t, c.config, c.stage, c.target)
 		refuses(t, c.name, err, c.want)
@@ -116,16 +117,16 @@ func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 
 func TestCanonicalTakesTheUsualForm(t *testing.T) {
 	for _, c := range []struct{ name, stage, config, want string }{
-		{"an empty manifest becomes none", transform.GrantMigrationLease, onAWS + "additionalManifest: ''\n", onAWS},
-		{"no entries", transform.EnableLeaderMigration, onAWS + "machineSelectorConfig: []\n", onAWS},
-		{"one argument becomes a list", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", onAWS + "  kube-controller-manager-arg:\n    - v=2\n"},
+		{"an empty manifest becomes none", stages.GrantMigrationLease, onAWS + "additionalManifest: ''\n", onAWS},
+		{"no entries", stages.EnableLeaderMigration, onAWS + "machineSelectorConfig: []\n", onAWS},
+		{"one argument becomes a list", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", onAWS + "  kube-controller-manager-arg:\n    - v=2\n"},
 	} {
 		_, is, err := back(t, c.config, c.stage, usual)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if is, _, _ = strings.Cut(is, "additionalManifest"); c.stage != transform.GrantMigrationLease && is != c.want {
+		if is, _, _ = strings.Cut(is, "additionalManifest"); c.stage != stages.GrantMigrationLease && is != c.want {
 			t.Errorf("%s: got\n%s", c.name, is)
 		}
 	}
@@ -138,22 +139,22 @@ func ranTo(t *testing.T, config, stage string) string {
 }
 
 func TestUndoRefusesWhatIsNotItsOwn(t *testing.T) {
-	granted := ranTo(t, told, transform.GrantMigrationLease)
-	installed := ranTo(t, told, transform.InstallCCM)
-	final := ranTo(t, told, transform.DisableLeaderMigration)
+	granted := ranTo(t, told, stages.GrantMigrationLease)
+	installed := ranTo(t, told, stages.InstallCCM)
+	final := ranTo(t, told, stages.DisableLeaderMigration)
 	for _, c := range []struct{ name, stage, config, want string }{
-		{"a role with other rules", transform.GrantMigrationLease, strings.Replace(granted, "- update\n", "- patch\n", 1), "this manifest is not as rke-lm writes it"},
-		{"a role without its binding", transform.GrantMigrationLease, strings.Replace(granted, "kind: RoleBinding", "kind: RoleBindings", 1), "this manifest is not as rke-lm writes it"},
-		{"a role that is used elsewhere", transform.GrantMigrationLease, inManifest(granted, "kind: RoleBinding\nmetadata: {name: other, namespace: kube-system}\nroleRef: {kind: Role, name: cloud-provider-extraction-migration}\n"), "this manifest uses the role cloud-provider-extraction-migration, too"},
-		{"a chart of another version", transform.InstallCCM, strings.Replace(installed, "version: 0.0.8", "version: 0.0.9", 1), "this HelmChart is not the one that these choices"},
-		{"a chart with other values", transform.InstallCCM, strings.Replace(installed, "- --v=2", "- --v=4", 1), "this HelmChart is not the one that these choices"},
-		{"a flag in front of others", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [enable-leader-migration, v=2, v=3]\n", "enable-leader-migration does not stand there as rke-lm writes it"},
-		{"a flag in another spelling", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [v=2, v=3, --enable-leader-migration=true]\n", "enable-leader-migration does not stand there as rke-lm writes it"},
-		{"a flag in a string", transform.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: enable-leader-migration\n", "enable-leader-migration does not stand there as rke-lm writes it"},
-		{"a switch without a chart", transform.SwitchToExternal, globalOff + twoArgs, "additionalManifest has no chart of the cloud-controller-manager, so the cluster became external by other means"},
-		{"a switch without the right to the lease", transform.SwitchToExternal, strings.Replace(ranTo(t, told, transform.SwitchToExternal), "kind: RoleBinding", "kind: RoleBindings", 1), "additionalManifest does not let kube-controller-manager lock the migration lease"},
-		{"a stage in front of a later one", transform.InstallCCM, final, "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through"},
-		{"a chart of another minor", transform.SwitchToExternal, strings.Replace(ranTo(t, told, transform.SwitchToExternal), "tag: v1.26.6", "tag: v1.25.3", 1), "the switch came from this release or from an older one"},
+		{"a role with other rules", stages.GrantMigrationLease, strings.Replace(granted, "- update\n", "- patch\n", 1), "this manifest is not as rke-lm writes it"},
+		{"a role without its binding", stages.GrantMigrationLease, strings.Replace(granted, "kind: RoleBinding", "kind: RoleBindings", 1), "this manifest is not as rke-lm writes it"},
+		{"a role that is used elsewhere", stages.GrantMigrationLease, inManifest(granted, "kind: RoleBinding\nmetadata: {name: other, namespace: kube-system}\nroleRef: {kind: Role, name: cloud-provider-extraction-migration}\n"), "this manifest uses the role cloud-provider-extraction-migration, too"},
+		{"a chart of another version", stages.InstallCCM, strings.Replace(installed, "version: 0.0.8", "version: 0.0.9", 1), "this HelmChart is not the one that these choices"},
+		{"a chart with other values", stages.InstallCCM, strings.Replace(installed, "- --v=2", "- --v=4", 1), "this HelmChart is not the one that these choices"},
+		{"a flag in front of others", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [enable-leader-migration, v=2, v=3]\n", "enable-leader-migration does not stand there as rke-lm writes it"},
+		{"a flag in another spelling", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [v=2, v=3, --enable-leader-migration=true]\n", "enable-leader-migration does not stand there as rke-lm writes it"},
+		{"a flag in a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: enable-leader-migration\n", "enable-leader-migration does not stand there as rke-lm writes it"},
+		{"a switch without a chart", stages.SwitchToExternal, globalOff + twoArgs, "additionalManifest has no chart of the cloud-controller-manager, so the cluster became external by other means"},
+		{"a switch without the right to the lease", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "kind: RoleBinding", "kind: RoleBindings", 1), "additionalManifest does not let kube-controller-manager lock the migration lease"},
+		{"a stage in front of a later one", stages.InstallCCM, final, "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through"},
+		{"a chart of another minor", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "tag: v1.26.6", "tag: v1.25.3", 1), "the switch came from this release or from an older one"},
 	} {
 		_, err := undone(t, release, c.config, c.stage, inTurn)
 		refuses(t, c.name, err, c.want)
@@ -166,8 +167,8 @@ func inManifest(config, doc string) string {
 }
 
 func TestManifestsThatCameLaterStay(t *testing.T) {
-	granted := ranTo(t, told, transform.GrantMigrationLease)
-	got, err := undone(t, release, granted+"  ---\n  kind: ConfigMap\n  metadata: {name: later}\n", transform.GrantMigrationLease, inTurn)
+	granted := ranTo(t, told, stages.GrantMigrationLease)
+	got, err := undone(t, release, granted+"  ---\n  kind: ConfigMap\n  metadata: {name: later}\n", stages.GrantMigrationLease, inTurn)
 	want := told + "  ---\n  kind: ConfigMap\n  metadata: {name: later}\n"
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -175,14 +176,14 @@ func TestManifestsThatCameLaterStay(t *testing.T) {
 }
 
 func TestThereIsNoWayBackFrom127(t *testing.T) {
-	config := ranTo(t, told, transform.SwitchToExternal)
-	_, err := undone(t, "v1.27.16+rke2r1", config, transform.SwitchToExternal, usual)
+	config := ranTo(t, told, stages.SwitchToExternal)
+	_, err := undone(t, "v1.27.16+rke2r1", config, stages.SwitchToExternal, usual)
 	refuses(t, "", err, "spec.kubernetesVersion: Kubernetes 1.27 and later have no in-tree provider to go back to; stay with the external one")
 }
 
 func TestAReleaseThatTheSwitchMovedToIsNotTakenBack(t *testing.T) {
 	target := transform.Target{EndState: "external", Version: "v1.26.16+rke2r1"}
-	for _, stage := range []string{transform.SwitchToExternal, transform.DisableLeaderMigration} {
+	for _, stage := range []string{stages.SwitchToExternal, stages.DisableLeaderMigration} {
 		doc := step(t, plan(t, release, told, target), stage).After()
 		_, err := transform.Undo(Distro(), doc, target, stage, false)
 		refuses(t, stage, err, "--canonical")
@@ -199,7 +200,7 @@ func TestAReleaseThatTheSwitchMovedToIsNotTakenBack(t *testing.T) {
 }
 
 func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
-	for _, stage := range transform.EditStageNames() {
+	for _, stage := range stages.EditNames() {
 		if got, err := undone(t, release, told, stage, inTurn); err != nil || got != "" {
 			t.Errorf("%s: %v\n%s", stage, err, got)
 		}
@@ -209,15 +210,15 @@ func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
 // No manager gives a lease back while it runs.
 func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 	m := cluster(t, told)
-	s := stageOf(t, m, transform.SwitchToExternal)
+	s := stageOf(t, m, stages.SwitchToExternal)
 	if len(s.After) == 0 || len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "keeps the holder of cloud-controller-manager") {
 		t.Errorf("got %v and %v", s.After, s.UndoAfter)
 	}
-	if s := stageOf(t, m, transform.InstallCCM); len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "kube-controller-manager again") {
+	if s := stageOf(t, m, stages.InstallCCM); len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "kube-controller-manager again") {
 		t.Errorf("got %v", s.UndoAfter)
 	}
 	short := &migration{Cluster: m.Cluster, target: transform.Target{NoLeaderMigration: true}}
-	for _, name := range []string{transform.SwitchToExternal, transform.InstallCCM} {
+	for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
 		if s := stageOf(t, short, name); len(s.UndoAfter) != 1 {
 			t.Errorf("without leader migration there is no lease: %v", s.UndoAfter)
 		}
@@ -225,7 +226,7 @@ func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 }
 
 func TestTheChartsValuesLieBesideTheRunbook(t *testing.T) {
-	s := step(t, plan(t, release, told, inTurn), transform.InstallCCM)
+	s := step(t, plan(t, release, told, inTurn), stages.InstallCCM)
 	files, err := s.Files()
 	if err != nil || len(files) != 1 || files[0].Name != "aws-ccm-values.yaml" {
 		t.Fatalf("%v: %v", err, files)
@@ -234,7 +235,7 @@ func TestTheChartsValuesLieBesideTheRunbook(t *testing.T) {
 	if err != nil || !strings.Contains(files[0].Content, "- --enable-leader-migration=true\n") || !doc.Root().Get("image", "tag").Exists() {
 		t.Errorf("%v:\n%s", err, files[0].Content)
 	}
-	for _, stage := range []string{transform.GrantMigrationLease, transform.CordonControlPlane} {
+	for _, stage := range []string{stages.GrantMigrationLease, stages.CordonControlPlane} {
 		if files, err := step(t, plan(t, release, told, inTurn), stage).Files(); err != nil || len(files) > 0 {
 			t.Errorf("%s: %v %v", stage, err, files)
 		}

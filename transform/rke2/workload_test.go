@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ownManager is a cloud-controller-manager that runs without the chart.
@@ -16,11 +17,11 @@ const ownManager = "additionalManifest: |\n  kind: ConfigMap # stays\n  ---\n  a
 
 func TestAManagerWithoutTheChartGetsTheFlagAndNoChartBesideIt(t *testing.T) {
 	p := plan(t, release, onAWS+ownManager, inTurn)
-	install := string(step(t, p, transform.InstallCCM).Documents[0].After.Bytes())
+	install := string(step(t, p, stages.InstallCCM).Documents[0].After.Bytes())
 	if strings.Contains(install, "HelmChart") || !strings.Contains(install, "- --cloud-provider=aws # ours\n                  - --enable-leader-migration\n") {
 		t.Errorf("installed:\n%s", install)
 	}
-	end := string(step(t, p, transform.DisableLeaderMigration).Documents[0].After.Bytes())
+	end := string(step(t, p, stages.DisableLeaderMigration).Documents[0].After.Bytes())
 	if strings.Contains(end, "enable-leader-migration") || !strings.Contains(end, "cloud-provider=aws # ours\n") {
 		t.Errorf("at the end:\n%s", end)
 	}
@@ -28,15 +29,15 @@ func TestAManagerWithoutTheChartGetsTheFlagAndNoChartBesideIt(t *testing.T) {
 
 func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
 	p := plan(t, release, onAWS+ownManager+"              - --enable-leader-migration=true\n", inTurn)
-	if s := step(t, p, transform.InstallCCM); s.Changes() {
+	if s := step(t, p, stages.InstallCCM); s.Changes() {
 		t.Errorf("changed to\n%s", s.After()[0].Bytes())
 	}
-	if s := step(t, p, transform.DisableLeaderMigration); !s.Changes() {
+	if s := step(t, p, stages.DisableLeaderMigration); !s.Changes() {
 		t.Error("the flag stays")
 	}
 	kept := inTurn
 	kept.KeepLeaderMigration = true
-	if s := step(t, plan(t, release, onAWS+ownManager, kept), transform.DisableLeaderMigration); s.Changes() {
+	if s := step(t, plan(t, release, onAWS+ownManager, kept), stages.DisableLeaderMigration); s.Changes() {
 		t.Error("the flag was to stay")
 	}
 }
@@ -54,7 +55,7 @@ func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
 	p := plan(t, release, onAWS+ownManager, inTurn)
 	usual := inTurn
 	usual.Canonical = true
-	for _, stage := range []string{transform.DisableLeaderMigration, transform.InstallCCM} {
+	for _, stage := range []string{stages.DisableLeaderMigration, stages.InstallCCM} {
 		s := step(t, p, stage)
 		if _, err := transform.Undo(Distro(), s.After(), inTurn, stage, false); err == nil || !strings.Contains(err.Error(), "--canonical") {
 			t.Errorf("%s: %v", stage, err)

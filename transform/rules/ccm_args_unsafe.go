@@ -7,11 +7,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // CCMArgsUnsafe finds arguments that end a cloud-controller-manager.
 var CCMArgsUnsafe = ccmArgsUnsafe{transform.Rule{
-	ID: "ccm-args-unsafe", Severity: transform.Error, Guards: []string{transform.InstallCCM, transform.SwitchToExternal}, Acceptable: true,
+	ID: "ccm-args-unsafe", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.SwitchToExternal}, Acceptable: true,
 }}
 
 type ccmArgsUnsafe struct{ transform.Rule }

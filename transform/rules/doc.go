@@ -11,15 +11,16 @@ package rules
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // What rules stop. An earlier stage does not answer for what a later one puts right.
 var (
-	installCCM   = []string{transform.InstallCCM}
-	flagEdits    = []string{transform.EnableLeaderMigration, transform.SwitchToExternal}
-	theSwitch    = []string{transform.SwitchToExternal}
-	bothManagers = []string{transform.EnableLeaderMigration, transform.InstallCCM, transform.SwitchToExternal}
+	installCCM   = []string{stages.InstallCCM}
+	flagEdits    = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
+	theSwitch    = []string{stages.SwitchToExternal}
+	bothManagers = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
 )
 
 // The providers and flags of a migration, as every component spells them.

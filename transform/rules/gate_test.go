@@ -8,11 +8,12 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestGatesAreStaleByRelease(t *testing.T) {
 	volumes := func(list []args.Placed, version string) []transform.Finding {
-		return CSIGateStale.Check(list, version, transform.SwitchToExternal, nowhere)
+		return CSIGateStale.Check(list, version, stages.SwitchToExternal, nowhere)
 	}
 	migration := func(list []args.Placed, version string) []transform.Finding {
 		return FlagOnExternalGate.Check(list, version, nowhere)
@@ -44,7 +45,7 @@ func TestAGateThatALaterReleaseStopsAtIsANoteAndStopsNoStage(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 	for _, version := range []string{"v1.22.1", "v1.24.1"} {
-		if found := CSIGateStale.Check(list, version, transform.SwitchToExternal, nowhere); len(found) > 0 {
+		if found := CSIGateStale.Check(list, version, stages.SwitchToExternal, nowhere); len(found) > 0 {
 			t.Errorf("%s: %+v", version, found)
 		}
 	}

@@ -6,12 +6,13 @@ package rules
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // InTreeGone is for the in-tree provider on a release without it.
 var InTreeGone = inTreeGone{transform.Rule{
-	ID: "in-tree-gone", Severity: transform.Error, Guards: []string{transform.GrantMigrationLease, transform.EnableLeaderMigration, transform.SwitchToExternal},
+	ID: "in-tree-gone", Severity: transform.Error, Guards: []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal},
 	Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
 }}
 

@@ -6,11 +6,12 @@ package rules
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // LeaseGrantMissing is for leader migration that is on before its permission is there.
 var LeaseGrantMissing = leaseGrantMissing{transform.Rule{
-	ID: "lease-grant-missing", Severity: transform.Warning, Guards: []string{transform.EnableLeaderMigration}, Acceptable: true,
+	ID: "lease-grant-missing", Severity: transform.Warning, Guards: []string{stages.EnableLeaderMigration}, Acceptable: true,
 	Doc: "kube-controller-manager has leader migration on, and nothing in the file permits it to lock the migration lease: its cloud controllers run nowhere, unless the permission was granted elsewhere. Of manifests, lint judges those whose file or folder has permissions.",
 }}
 

@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Seen is what was seen of a cluster on Rancher's own. Objects are JSON as the
@@ -55,7 +56,7 @@ func rules() []rule {
 }
 
 func row(id string, acceptable bool, check func(Seen) []transform.Finding, doc string) rule {
-	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: transform.StageNames(), Acceptable: acceptable, Doc: doc}, Check: check}
+	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: stages.Names(), Acceptable: acceptable, Doc: doc}, Check: check}
 }
 
 // Rules are the rules, for the documentation.

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -51,7 +52,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 		return l, nil
 	}
 	folds := r.foldsBack(p)
-	if folds && stage == transform.SwitchToExternal {
+	if folds && stage == stages.SwitchToExternal {
 		return l, nil
 	}
 	steps, err := transform.Undo(r.Distro, p.Start, r.Target, stage, folds)
@@ -66,19 +67,19 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 // foldsBack reports whether the switch is taken back together with the chart, as it
 // was made: both are edits, and both are to go.
 func (r Planner) foldsBack(p *transform.Plan) bool {
-	chart, _ := p.Step(transform.InstallCCM)
+	chart, _ := p.Step(stages.InstallCCM)
 	return r.Target.NoLeaderMigration && chart.Stage.Edit != nil && r.To == ""
 }
 
 // returns reports whether a stage of actions alone shows on the cluster.
 func (r Planner) returns(stage string, seen *observation.Observation) bool {
 	switch stage {
-	case transform.InstallCCM:
+	case stages.InstallCCM:
 		return len(seen.DaemonSets) > 0
-	case transform.DisableLeaderMigration:
+	case stages.DisableLeaderMigration:
 		return len(seen.DaemonSets) > 0 && !migrates(seen) && !r.Target.NoLeaderMigration
 	}
-	return stage != transform.VerifyProviderIDs
+	return stage != stages.VerifyProviderIDs
 }
 
 // filesAgain are the files of a stage as they would be made again.
@@ -96,10 +97,10 @@ func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observat
 	if !k8s.From(version, k8s.FirstWithout) {
 		version = p.Cluster.Version
 	}
-	if slices.Contains(names, transform.SwitchToExternal) && switched(p) && k8s.From(version, k8s.FirstWithout) {
+	if slices.Contains(names, stages.SwitchToExternal) && switched(p) && k8s.From(version, k8s.FirstWithout) {
 		return &transform.Conflict{At: &yamledit.Error{
 			File: p.Start[0].File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
-			Do: "stay with the external one; with --to " + transform.SwitchToExternal + " the stages behind the switch are taken back",
+			Do: "stay with the external one; with --to " + stages.SwitchToExternal + " the stages behind the switch are taken back",
 		}}
 	}
 	last := ""

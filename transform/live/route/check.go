@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Check is what a cluster has to show at one point of the way.
@@ -32,21 +33,21 @@ type Check struct {
 func (r Planner) After(stage string) Check {
 	c := Check{Stage: stage, AtLeast: stage}
 	switch stage {
-	case transform.InstallCCM:
+	case stages.InstallCCM:
 		if r.Target.NoLeaderMigration {
 			return Check{NodesOnly: true} // both managers are owners until the switch
 		}
-	case transform.CordonControlPlane:
-		c.AtLeast, c.Either = transform.InstallCCM, true
-	case transform.SwitchToExternal:
+	case stages.CordonControlPlane:
+		c.AtLeast, c.Either = stages.InstallCCM, true
+	case stages.SwitchToExternal:
 		if r.Target.NoLeaderMigration {
-			c.Stage = transform.VerifyProviderIDs // there is no lease to look at
+			c.Stage = stages.VerifyProviderIDs // there is no lease to look at
 		}
-	case transform.UncordonControlPlane, transform.VerifyProviderIDs:
-		c.AtLeast = transform.SwitchToExternal
-	case transform.DisableLeaderMigration:
+	case stages.UncordonControlPlane, stages.VerifyProviderIDs:
+		c.AtLeast = stages.SwitchToExternal
+	case stages.DisableLeaderMigration:
 		if r.Target.KeepLeaderMigration {
-			c.AtLeast = transform.SwitchToExternal
+			c.AtLeast = stages.SwitchToExternal
 		}
 	}
 	return c
@@ -57,7 +58,7 @@ func (r Planner) After(stage string) Check {
 func (r Planner) before(p *transform.Plan, stage string) Check {
 	i := slices.IndexFunc(p.Steps, func(s transform.PlannedStage) bool { return s.Stage.Name == stage })
 	if i <= 0 || r.Target.NoLeaderMigration {
-		return Check{NodesOnly: r.Target.NoLeaderMigration && stage == transform.SwitchToExternal}
+		return Check{NodesOnly: r.Target.NoLeaderMigration && stage == stages.SwitchToExternal}
 	}
 	return r.Resumed(p.Steps[i-1].Stage.Name)
 }
@@ -65,7 +66,7 @@ func (r Planner) before(p *transform.Plan, stage string) Check {
 // Resumed is what has to hold after a stage that was done some time ago.
 func (r Planner) Resumed(stage string) Check {
 	c := r.After(stage)
-	c.Either = c.Either || stage == transform.InstallCCM
+	c.Either = c.Either || stage == stages.InstallCCM
 	return c
 }
 
@@ -73,17 +74,17 @@ func (r Planner) Resumed(stage string) Check {
 // either manager may hold the lease: none gives it back while it runs.
 func (r Planner) Undone(stage string) Check {
 	switch stage {
-	case transform.DisableLeaderMigration:
-		return Check{Stage: transform.SwitchToExternal, AtLeast: transform.SwitchToExternal, AtMost: transform.SwitchToExternal}
-	case transform.SwitchToExternal:
+	case stages.DisableLeaderMigration:
+		return Check{Stage: stages.SwitchToExternal, AtLeast: stages.SwitchToExternal, AtMost: stages.SwitchToExternal}
+	case stages.SwitchToExternal:
 		return Check{NodesOnly: r.Target.NoLeaderMigration}
-	case transform.InstallCCM:
+	case stages.InstallCCM:
 		if r.Target.NoLeaderMigration {
 			return Check{}
 		}
-		return Check{Stage: transform.EnableLeaderMigration, AtMost: transform.EnableLeaderMigration}
-	case transform.EnableLeaderMigration:
-		return Check{Stage: transform.GrantMigrationLease, AtMost: transform.GrantMigrationLease}
+		return Check{Stage: stages.EnableLeaderMigration, AtMost: stages.EnableLeaderMigration}
+	case stages.EnableLeaderMigration:
+		return Check{Stage: stages.GrantMigrationLease, AtMost: stages.GrantMigrationLease}
 	}
 	return Check{}
 }
@@ -101,7 +102,7 @@ func (c Check) Unmet(seen *observation.Observation, v verify.Verdict) []transfor
 			open = append(open, f)
 		}
 	}
-	names := transform.StageNames()
+	names := stages.Names()
 	at := slices.Index(names, c.reached(seen, v))
 	switch {
 	case c.AtLeast != "" && at < slices.Index(names, c.AtLeast):
@@ -139,12 +140,12 @@ func controlPlanes(seen *observation.Observation) map[string]bool {
 // other one is external is what RKE applied.
 func (c Check) reached(seen *observation.Observation, v verify.Verdict) string {
 	hidden := !slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager })
-	late := slices.Index(transform.StageNames(), c.AtLeast) >= slices.Index(transform.StageNames(), transform.SwitchToExternal)
+	late := slices.Index(stages.Names(), c.AtLeast) >= slices.Index(stages.Names(), stages.SwitchToExternal)
 	switch {
 	case hidden && late && len(seen.DaemonSets) > 0 && !migrates(seen):
-		return transform.DisableLeaderMigration
+		return stages.DisableLeaderMigration
 	case hidden && v.Lease.Life == observation.Dead && !migrates(seen):
-		return transform.GrantMigrationLease // the record is of somebody who runs no more
+		return stages.GrantMigrationLease // the record is of somebody who runs no more
 	}
 	return v.Reached
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func rulesOf(list []transform.Finding) []string {
@@ -34,11 +35,11 @@ func TestACheckIsOpenUntilTheManagersShowTheStage(t *testing.T) {
 		{"a finding", Check{}, verify.Verdict{Findings: []transform.Finding{stops, {Rule: "w", Severity: transform.Warning}}}, []string{"x"}},
 		{"a node that is not ready is the cause", Check{}, verify.Verdict{Findings: []transform.Finding{stops, {Rule: verify.NodeNotReady, Severity: transform.Error}}}, []string{verify.NodeNotReady, "x"}},
 		{"an accepted one", Check{}, verify.Verdict{Findings: []transform.Finding{{Rule: "x", Severity: transform.Error, Accepted: true}}}, nil},
-		{"not there yet", Check{AtLeast: transform.SwitchToExternal}, verify.Verdict{Reached: transform.InstallCCM}, []string{"stage-not-reached"}},
-		{"there", Check{AtLeast: transform.SwitchToExternal}, verify.Verdict{Reached: transform.SwitchToExternal}, nil},
-		{"further", Check{AtLeast: transform.SwitchToExternal}, verify.Verdict{Reached: transform.DisableLeaderMigration}, nil},
-		{"still there", Check{AtMost: transform.EnableLeaderMigration}, verify.Verdict{Reached: transform.InstallCCM}, []string{"stage-not-reached"}},
-		{"gone", Check{AtMost: transform.EnableLeaderMigration}, verify.Verdict{}, nil},
+		{"not there yet", Check{AtLeast: stages.SwitchToExternal}, verify.Verdict{Reached: stages.InstallCCM}, []string{"stage-not-reached"}},
+		{"there", Check{AtLeast: stages.SwitchToExternal}, verify.Verdict{Reached: stages.SwitchToExternal}, nil},
+		{"further", Check{AtLeast: stages.SwitchToExternal}, verify.Verdict{Reached: stages.DisableLeaderMigration}, nil},
+		{"still there", Check{AtMost: stages.EnableLeaderMigration}, verify.Verdict{Reached: stages.InstallCCM}, []string{"stage-not-reached"}},
+		{"gone", Check{AtMost: stages.EnableLeaderMigration}, verify.Verdict{}, nil},
 		{"the wrong owner", Check{}, verify.Verdict{Findings: []transform.Finding{wrong}}, []string{"lease-wrong-owner"}},
 		{"either owner", Check{Either: true}, verify.Verdict{Findings: []transform.Finding{wrong}}, nil},
 	} {
@@ -73,19 +74,19 @@ func TestNodesAloneAreOpenWhereAControlPlaneIsNotReady(t *testing.T) {
 func TestWhereTheManagerIsNoPodTheOtherOneTells(t *testing.T) {
 	with := &observation.Observation{DaemonSets: []observation.DaemonSet{{Args: []string{"--enable-leader-migration=true"}}}}
 	without := &observation.Observation{DaemonSets: []observation.DaemonSet{{}}}
-	end := Check{AtLeast: transform.DisableLeaderMigration}
-	if open := end.Unmet(without, verify.Verdict{Reached: transform.GrantMigrationLease}); len(open) > 0 {
+	end := Check{AtLeast: stages.DisableLeaderMigration}
+	if open := end.Unmet(without, verify.Verdict{Reached: stages.GrantMigrationLease}); len(open) > 0 {
 		t.Errorf("%v", open)
 	}
 	off := &observation.Observation{DaemonSets: []observation.DaemonSet{{Args: []string{"--enable-leader-migration=false"}}}}
-	if open := end.Unmet(off, verify.Verdict{Reached: transform.GrantMigrationLease}); len(open) > 0 {
+	if open := end.Unmet(off, verify.Verdict{Reached: stages.GrantMigrationLease}); len(open) > 0 {
 		t.Errorf("the flag is off: %v", open)
 	}
-	if open := end.Unmet(with, verify.Verdict{Reached: transform.SwitchToExternal}); len(open) != 1 {
+	if open := end.Unmet(with, verify.Verdict{Reached: stages.SwitchToExternal}); len(open) != 1 {
 		t.Errorf("a flag is left, and %v", open)
 	}
-	back := Check{AtMost: transform.GrantMigrationLease}
-	dead := verify.Verdict{Reached: transform.EnableLeaderMigration, Lease: verify.Lease{Life: observation.Dead}}
+	back := Check{AtMost: stages.GrantMigrationLease}
+	dead := verify.Verdict{Reached: stages.EnableLeaderMigration, Lease: verify.Lease{Life: observation.Dead}}
 	if open := back.Unmet(&observation.Observation{}, dead); len(open) > 0 {
 		t.Errorf("the record of a dead holder: %v", open)
 	}
@@ -97,7 +98,7 @@ func TestWhereTheManagerIsNoPodTheOtherOneTells(t *testing.T) {
 
 func TestEveryStageHasWhatHoldsBehindItThereAndBack(t *testing.T) {
 	w, keep, short := Planner{}, Planner{Target: transform.Target{KeepLeaderMigration: true}}, Planner{Target: transform.Target{NoLeaderMigration: true}}
-	for _, name := range transform.StageNames() {
+	for _, name := range stages.Names() {
 		if c := w.After(name); c.NodesOnly || c.Stage != name || c.AtLeast == "" || c.AtMost != "" {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -106,14 +107,14 @@ func TestEveryStageHasWhatHoldsBehindItThereAndBack(t *testing.T) {
 		name      string
 		got, want Check
 	}{
-		{"leader migration is kept", keep.After(transform.DisableLeaderMigration), Check{Stage: transform.DisableLeaderMigration, AtLeast: transform.SwitchToExternal}},
-		{"the short way overlaps", short.After(transform.InstallCCM), Check{NodesOnly: true}},
-		{"and has no lease", short.After(transform.SwitchToExternal), Check{Stage: transform.VerifyProviderIDs, AtLeast: transform.SwitchToExternal}},
-		{"the switch undone", w.Undone(transform.SwitchToExternal), Check{}},
-		{"the chart undone", w.Undone(transform.InstallCCM), Check{Stage: transform.EnableLeaderMigration, AtMost: transform.EnableLeaderMigration}},
-		{"the flag undone", w.Undone(transform.EnableLeaderMigration), Check{Stage: transform.GrantMigrationLease, AtMost: transform.GrantMigrationLease}},
-		{"the end undone", w.Undone(transform.DisableLeaderMigration), Check{Stage: transform.SwitchToExternal, AtLeast: transform.SwitchToExternal, AtMost: transform.SwitchToExternal}},
-		{"the chart, some time later", w.Resumed(transform.InstallCCM), Check{Stage: transform.InstallCCM, AtLeast: transform.InstallCCM, Either: true}},
+		{"leader migration is kept", keep.After(stages.DisableLeaderMigration), Check{Stage: stages.DisableLeaderMigration, AtLeast: stages.SwitchToExternal}},
+		{"the short way overlaps", short.After(stages.InstallCCM), Check{NodesOnly: true}},
+		{"and has no lease", short.After(stages.SwitchToExternal), Check{Stage: stages.VerifyProviderIDs, AtLeast: stages.SwitchToExternal}},
+		{"the switch undone", w.Undone(stages.SwitchToExternal), Check{}},
+		{"the chart undone", w.Undone(stages.InstallCCM), Check{Stage: stages.EnableLeaderMigration, AtMost: stages.EnableLeaderMigration}},
+		{"the flag undone", w.Undone(stages.EnableLeaderMigration), Check{Stage: stages.GrantMigrationLease, AtMost: stages.GrantMigrationLease}},
+		{"the end undone", w.Undone(stages.DisableLeaderMigration), Check{Stage: stages.SwitchToExternal, AtLeast: stages.SwitchToExternal, AtMost: stages.SwitchToExternal}},
+		{"the chart, some time later", w.Resumed(stages.InstallCCM), Check{Stage: stages.InstallCCM, AtLeast: stages.InstallCCM, Either: true}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %+v", c.name, c.got)
@@ -134,7 +135,7 @@ func TestANodeUnderAnotherNameAndANewOneAreHopeless(t *testing.T) {
 
 func TestHowAClusterStandsIsSaidForEveryStage(t *testing.T) {
 	seen := map[string]bool{}
-	for _, name := range append([]string{""}, transform.StageNames()...) {
+	for _, name := range append([]string{""}, stages.Names()...) {
 		seen[Holds(name)] = true
 		texts := map[string]bool{Holds(name): true}
 		for _, e := range []Edit{NotWritten, MayBeWritten, Written} {

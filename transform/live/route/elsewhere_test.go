@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -41,7 +42,7 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 		p := planned(t, c.distro, c.text)
 		w := Planner{Distro: c.distro}
 		for _, seen := range []*observation.Observation{{}, {DaemonSets: running("v1.26.6", "--v=4")}} {
-			l, err := w.Forward(p, transform.InstallCCM, seen)
+			l, err := w.Forward(p, stages.InstallCCM, seen)
 			if err != nil || !l.Empty() {
 				t.Errorf("%s: %+v, %v", c.distro.Name, l, err)
 			}
@@ -62,7 +63,7 @@ func TestNoWayBackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
 	if err := w.CheckRollback(p, names, &observation.Observation{DaemonSets: running("v1.26.6", "--v=4")}); !errors.As(err, &conflict) {
 		t.Errorf("%v", err)
 	}
-	if err := w.CheckRollback(p, []string{transform.VerifyProviderIDs, transform.DisableLeaderMigration}, &observation.Observation{}); err != nil {
+	if err := w.CheckRollback(p, []string{stages.VerifyProviderIDs, stages.DisableLeaderMigration}, &observation.Observation{}); err != nil {
 		t.Errorf("the switch stays: %v", err)
 	}
 }

@@ -3,20 +3,22 @@
 
 package route
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
 
 // Holds says in words how a cluster stands behind a stage.
 func Holds(stage string) string {
 	switch stage {
-	case transform.GrantMigrationLease:
+	case stages.GrantMigrationLease:
 		return "kube-controller-manager runs the cloud controllers, and may lock the migration lease"
-	case transform.EnableLeaderMigration:
+	case stages.EnableLeaderMigration:
 		return "kube-controller-manager runs the cloud controllers under the migration lease"
-	case transform.InstallCCM, transform.CordonControlPlane:
+	case stages.InstallCCM, stages.CordonControlPlane:
 		return "kube-controller-manager runs the cloud controllers, and the cloud-controller-manager waits for the migration lease"
-	case transform.SwitchToExternal, transform.UncordonControlPlane:
+	case stages.SwitchToExternal, stages.UncordonControlPlane:
 		return "the cloud-controller-manager runs the cloud controllers under the migration lease"
-	case transform.DisableLeaderMigration, transform.VerifyProviderIDs:
+	case stages.DisableLeaderMigration, stages.VerifyProviderIDs:
 		return "the cloud-controller-manager runs the cloud controllers, and the migration is at its end"
 	}
 	return "kube-controller-manager runs the cloud controllers, as before the migration"

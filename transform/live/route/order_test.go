@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -35,11 +36,11 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 		target           transform.Target
 		servers, workers bool
 	}{
-		{"a manifest", transform.GrantMigrationLease, transform.Target{}, false, false},
-		{"an argument of control planes", transform.EnableLeaderMigration, transform.Target{}, true, false},
-		{"the chart", transform.InstallCCM, transform.Target{}, false, false},
-		{"the provider", transform.SwitchToExternal, transform.Target{EndState: transform.EndStateExternal}, true, true},
-		{"no edit at all", transform.CordonControlPlane, transform.Target{}, false, false},
+		{"a manifest", stages.GrantMigrationLease, transform.Target{}, false, false},
+		{"an argument of control planes", stages.EnableLeaderMigration, transform.Target{}, true, false},
+		{"the chart", stages.InstallCCM, transform.Target{}, false, false},
+		{"the provider", stages.SwitchToExternal, transform.Target{EndState: transform.EndStateExternal}, true, true},
+		{"no edit at all", stages.CordonControlPlane, transform.Target{}, false, false},
 	} {
 		w := Planner{Distro: rke2.Distro(), Target: c.target}
 		p, err := transform.Build(w.Distro, transform.Only(doc), c.target)

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -24,15 +25,15 @@ func (r Planner) past(p *transform.Plan, stage string, files map[string]string, 
 	}
 	switched := switched(p)
 	switch stage {
-	case transform.CordonControlPlane:
+	case stages.CordonControlPlane:
 		return switched
-	case transform.UncordonControlPlane:
+	case stages.UncordonControlPlane:
 		mark := Mark(p)
 		return !slices.ContainsFunc(seen.Nodes, func(n observation.Node) bool { return n.Cordoned == mark })
-	case transform.InstallCCM:
+	case stages.InstallCCM:
 		h, helm := chartOf(step.Stage.After)
 		return helm && (switched && len(seen.DaemonSets) > 0 || installed(files[h.Values], seen.DaemonSets))
-	case transform.DisableLeaderMigration:
+	case stages.DisableLeaderMigration:
 		h, helm := chartOf(step.Stage.After)
 		return helm && finished(files[h.Values], seen.DaemonSets)
 	}
@@ -40,7 +41,7 @@ func (r Planner) past(p *transform.Plan, stage string, files map[string]string, 
 }
 
 func switched(p *transform.Plan) bool {
-	s, has := p.Step(transform.SwitchToExternal)
+	s, has := p.Step(stages.SwitchToExternal)
 	return has && s.State == transform.Done
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -67,7 +68,7 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 	}
 	l.Before, l.After = step.Stage.Before, step.Stage.After
 	l.Prepare = step.Stage.Prepare.Actions
-	if chart, _ := p.Step(transform.InstallCCM); stage == transform.SwitchToExternal && r.folded(p, chart.Stage.Name) {
+	if chart, _ := p.Step(stages.InstallCCM); stage == stages.SwitchToExternal && r.folded(p, chart.Stage.Name) {
 		l.Prepare = slices.Concat(chart.Stage.Prepare.Actions, l.Prepare)
 		l.Before = chart.Stage.Before // what the switch waits for is not there yet
 	}
@@ -81,14 +82,14 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 // migration both managers run the cloud controllers in between.
 func (r Planner) folded(p *transform.Plan, stage string) bool {
 	step, _ := p.Step(stage)
-	return r.Target.NoLeaderMigration && stage == transform.InstallCCM && step.Changes()
+	return r.Target.NoLeaderMigration && stage == stages.InstallCCM && step.Changes()
 }
 
 // findings are those of the stage, and of the one that is folded into it.
 func (r Planner) findings(p *transform.Plan, stage string) []transform.Finding {
 	var list []transform.Finding
 	for _, s := range p.Steps {
-		if s.Stage.Name == stage || stage == transform.SwitchToExternal && r.folded(p, s.Stage.Name) {
+		if s.Stage.Name == stage || stage == stages.SwitchToExternal && r.folded(p, s.Stage.Name) {
 			list = append(list, s.Findings...)
 		}
 	}

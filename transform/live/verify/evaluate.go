@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Choice is what the operator wants to know.
@@ -107,8 +108,8 @@ func (j *evaluation) lease() Lease {
 
 // behind reports whether the chosen stage is one of those from first to last.
 func (j *evaluation) behind(first, last string) bool {
-	at := slices.Index(transform.StageNames(), j.Stage)
-	return at >= slices.Index(transform.StageNames(), first) && at <= slices.Index(transform.StageNames(), last)
+	at := slices.Index(stages.Names(), j.Stage)
+	return at >= slices.Index(stages.Names(), first) && at <= slices.Index(stages.Names(), last)
 }
 
 // found returns a finding about an object of the cluster.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func unjudged(o *observation.Observation, stage string) (all, needed []string) {
@@ -50,12 +51,12 @@ func TestNothingIsNotTheSameAsUnseen(t *testing.T) {
 func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 	node := observation.Node{Name: "a", ProviderID: "aws:///eu-west-1a/i-5b1c8f62", Ready: &observation.Condition{Status: "True"},
 		Labels: map[string]string{observation.InstanceTypeLabel: "m5.large", observation.RegionLabel: "eu-west-1"}}
-	for _, stage := range transform.StageNames() {
+	for _, stage := range stages.Names() {
 		for name, o := range map[string]*observation.Observation{
 			"nothing was seen": {Partial: true},
 			"one node":         {Partial: true, Nodes: []observation.Node{node}},
 		} {
-			if stage == transform.UncordonControlPlane && name == "one node" {
+			if stage == stages.UncordonControlPlane && name == "one node" {
 				continue // it needs the leases, see below
 			}
 			if v := Evaluate(o, Choice{Stage: stage}); v.OK() {
@@ -64,26 +65,26 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 		}
 	}
 	o := &observation.Observation{Partial: true, Nodes: []observation.Node{node}}
-	if _, needed := unjudged(o, transform.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-owner") {
+	if _, needed := unjudged(o, stages.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-owner") {
 		t.Errorf("%v", needed)
 	}
 	var accept []string
 	for _, r := range Rules() {
 		accept = append(accept, r.ID)
 	}
-	if v := Evaluate(o, Choice{Stage: transform.SwitchToExternal, Accept: accept}); !v.OK() {
+	if v := Evaluate(o, Choice{Stage: stages.SwitchToExternal, Accept: accept}); !v.OK() {
 		t.Errorf("all is acknowledged: %+v", v)
 	}
 }
 
 func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
 	o := &observation.Observation{Partial: true, Kinds: []string{observation.Pods}}
-	if v := Evaluate(o, Choice{Stage: transform.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+	if v := Evaluate(o, Choice{Stage: stages.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("%+v", v)
 	}
 	o.Kinds = []string{observation.DaemonSets}
-	v := Evaluate(o, Choice{Stage: transform.InstallCCM})
-	if _, needed := unjudged(o, transform.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
+	v := Evaluate(o, Choice{Stage: stages.InstallCCM})
+	if _, needed := unjudged(o, stages.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
 		t.Errorf("it may run from a Deployment: %+v", v)
 	}
 }
@@ -94,11 +95,11 @@ func TestWhatWasNotSeenOutsideKubeSystemIsNotJudged(t *testing.T) {
 	if all, needed := unjudged(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
 		t.Errorf("%v, needed are %v", all, needed)
 	}
-	if v := Evaluate(o, Choice{Stage: transform.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+	if v := Evaluate(o, Choice{Stage: stages.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("one that may be elsewhere renews its lease: %+v", v.Findings)
 	}
 	o.Leases = nil
-	if v := Evaluate(o, Choice{Stage: transform.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+	if v := Evaluate(o, Choice{Stage: stages.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("nobody has the lease: %+v", v.Findings)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const (
@@ -38,7 +39,7 @@ type leading struct {
 // controllers: the stage says so, or kube-controller-manager is external, with leader
 // migration or without.
 func (j *evaluation) handedOver() bool {
-	if j.behind(transform.SwitchToExternal, transform.VerifyProviderIDs) {
+	if j.behind(stages.SwitchToExternal, stages.VerifyProviderIDs) {
 		return true
 	}
 	return j.any(observation.KubeManager, toldExternal) && !j.any(observation.KubeManager, hasLoops)
@@ -211,7 +212,7 @@ func leaderUnseen(j *evaluation) string {
 
 // unled reports whether following the leases may show a leader, or that there is none.
 func (j *evaluation) unled() bool {
-	asked := j.Stage == "" || j.behind(transform.InstallCCM, transform.VerifyProviderIDs)
+	asked := j.Stage == "" || j.behind(stages.InstallCCM, stages.VerifyProviderIDs)
 	return asked && j.leader().passes
 }
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // term is the own lease of the cloud-controller-manager after its holder renewed it
@@ -79,10 +79,10 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"it may come yet", scene(external, quiet, kubeLease(true)), "", nil, true},
 		{"nobody renews it for 29 seconds", scene(external, quiet, kubeLease(true), term(month, false, 29)), "", nil, true},
 		{"nor for 40", scene(external, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error"}, false},
-		{"nor after the last edit", scene(external, quiet, kubeLease(true), term(month, false, 40)), transform.DisableLeaderMigration, []string{"leader-missing error"}, false},
+		{"nor after the last edit", scene(external, quiet, kubeLease(true), term(month, false, 40)), stages.DisableLeaderMigration, []string{"leader-missing error"}, false},
 		{"nor while the flag is on", scene(external, waits, kubeLease(true), term(month, false, 40), migration("c_1", true, 1)), "", []string{"leader-missing error"}, false},
-		{"nor while it waits for its turn", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), transform.InstallCCM, []string{"leader-missing error"}, false},
-		{"which an earlier stage does not ask", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), transform.EnableLeaderMigration, nil, false},
+		{"nor while it waits for its turn", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), stages.InstallCCM, []string{"leader-missing error"}, false},
+		{"which an earlier stage does not ask", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), stages.EnableLeaderMigration, nil, false},
 		{"a takeover may be under way", scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), "", []string{"lease-ownerless warning"}, true},
 		{"but not for so long", followed(scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), 36), "", []string{"lease-ownerless error"}, false},
 		{"its own lease is lost again and again", followed(scene(external, quiet, kubeLease(true), term(2*time.Second, false, 16)), 36), "", []string{"leader-missing error"}, false},
@@ -105,9 +105,9 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"a restart on the machine of its holder", crashed(scene(external, waits, kubeLease(true), term(month, true, 1), since(migration("c_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
 		{"one on another machine has the times of another clock", beside("d", crashed(scene(external, waits, kubeLease(true), held(observation.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second))), "", []string{"daemonset-restarting warning"}, true},
 		{"which cannot be told where no pod has the holder's host", crashed(scene(external, waits, kubeLease(true), held(observation.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
-		{"a manager without a pod, and the stage says that it is external", scene(nil, quiet, kubeLease(true), term(month, false, 40)), transform.DisableLeaderMigration, []string{"leader-missing error", "two-owners note"}, false},
+		{"a manager without a pod, and the stage says that it is external", scene(nil, quiet, kubeLease(true), term(month, false, 40)), stages.DisableLeaderMigration, []string{"leader-missing error", "two-owners note"}, false},
 		{"nor without a stage", scene(nil, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error", "two-owners note"}, false},
-		{"and one that leads", scene(nil, quiet, kubeLease(true), term(month, true, 1)), transform.DisableLeaderMigration, []string{"two-owners note"}, false},
+		{"and one that leads", scene(nil, quiet, kubeLease(true), term(month, true, 1)), stages.DisableLeaderMigration, []string{"two-owners note"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := rulesFound(c.o, c.stage); !slices.Equal(got, c.want) {
@@ -122,7 +122,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 
 // What one look cannot tell of a finished cluster is not ok, with a stage or without.
 func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
-	for _, stage := range []string{"", transform.SwitchToExternal, transform.DisableLeaderMigration, transform.VerifyProviderIDs} {
+	for _, stage := range []string{"", stages.SwitchToExternal, stages.DisableLeaderMigration, stages.VerifyProviderIDs} {
 		for name, o := range map[string]*observation.Observation{
 			"one look":              scene(external, quiet, kubeLease(true), term(month, false, 0)),
 			"a takeover":            scene(external, quiet, kubeLease(true), term(month, true, 20)),
@@ -154,7 +154,7 @@ func TestALeaderOwnsAllCloudControllers(t *testing.T) {
 	} {
 		text := "controllerLeaders: [{name: service, component: '" + component + "'}, {name: cloud-node-lifecycle, component: '*'}]"
 		o.Managers[1].Config = &text
-		if got := rulesFound(o, transform.SwitchToExternal); !slices.Equal(got, want) {
+		if got := rulesFound(o, stages.SwitchToExternal); !slices.Equal(got, want) {
 			t.Errorf("%s: %v", component, got)
 		}
 	}
@@ -192,11 +192,11 @@ func TestRoutesWithoutARangeAreFoundBeforeTheyEndTheManager(t *testing.T) {
 		"without a controller": {[]string{"--enable-leader-migration=true", "--controllers=*,-route"}, nil},
 	} {
 		o := scene(flagged, c.args, kubeLease(true), term(month, true, 1), migration("k_1", true, 1))
-		if got := rulesFound(o, transform.InstallCCM); !slices.Equal(got, c.want) {
+		if got := rulesFound(o, stages.InstallCCM); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", name, got)
 		}
 		o.Managers, o.DaemonSets = o.Managers[:1], []observation.DaemonSet{{Namespace: "kube-system", Name: "c", Args: c.args, Observed: true, Desired: 1, Updated: 1, Ready: 1}}
-		if got := rulesFound(o, transform.InstallCCM); slices.Contains(got, "ccm-args-unsafe error") != (c.want != nil) {
+		if got := rulesFound(o, stages.InstallCCM); slices.Contains(got, "ccm-args-unsafe error") != (c.want != nil) {
 			t.Errorf("%s, of the DaemonSet: %v", name, got)
 		}
 	}

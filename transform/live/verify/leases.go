@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // patience is for how long a lease may be without a live holder: no manager gives
@@ -56,7 +57,7 @@ func (j *evaluation) matter() []string {
 
 // wanted reports whether somebody has to hold the migration lease.
 func (j *evaluation) wanted() bool {
-	if j.behind(transform.EnableLeaderMigration, transform.UncordonControlPlane) {
+	if j.behind(stages.EnableLeaderMigration, stages.UncordonControlPlane) {
 		return true
 	}
 	return slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
@@ -94,11 +95,11 @@ func (j *evaluation) leaseOwnerless() []transform.Finding {
 // either.
 func (j *evaluation) expected() string {
 	switch {
-	case j.behind(transform.EnableLeaderMigration, transform.CordonControlPlane):
+	case j.behind(stages.EnableLeaderMigration, stages.CordonControlPlane):
 		return observation.KubeManager
-	case j.behind(transform.SwitchToExternal, transform.UncordonControlPlane):
+	case j.behind(stages.SwitchToExternal, stages.UncordonControlPlane):
 		return observation.CloudManager
-	case j.behind(transform.DisableLeaderMigration, transform.VerifyProviderIDs) && j.any(observation.CloudManager, hasFlag):
+	case j.behind(stages.DisableLeaderMigration, stages.VerifyProviderIDs) && j.any(observation.CloudManager, hasFlag):
 		return observation.CloudManager
 	case len(j.of(observation.KubeManager)) > 0 && !j.any(observation.KubeManager, hasLoops):
 		return observation.CloudManager // the other one would hold it and run nothing

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // scene is a cluster with one manager of each kind.
@@ -74,9 +74,9 @@ func TestLeasesAreJudgedByWhoLives(t *testing.T) {
 		{"and no longer", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 30)), "", []string{"lease-ownerless error"}},
 		{"a lease without a holder", scene(flagged, nil, kubeLease(true), migration("", false, 31)), "", []string{"lease-ownerless error"}},
 		{"behind an undone switch either may hold it", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", nil},
-		{"but not behind the first stages", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), transform.EnableLeaderMigration, []string{"lease-wrong-owner error"}},
-		{"nor behind the switch the other one", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), transform.SwitchToExternal, []string{"lease-wrong-owner error", "reverted warning"}},
-		{"a dead holder is no wrong owner: the right one may be about to come", scene(external, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 20)), transform.SwitchToExternal, []string{"lease-ownerless warning"}},
+		{"but not behind the first stages", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), stages.EnableLeaderMigration, []string{"lease-wrong-owner error"}},
+		{"nor behind the switch the other one", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), stages.SwitchToExternal, []string{"lease-wrong-owner error", "reverted warning"}},
+		{"a dead holder is no wrong owner: the right one may be about to come", scene(external, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 20)), stages.SwitchToExternal, []string{"lease-ownerless warning"}},
 		{"a manager behind a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet, kubeLease(true), cloudLease(true)), "", []string{"two-owners note"}},
 		{"two that do not know each other", scene(inTree, quiet, kubeLease(true), cloudLease(true)), "", []string{"two-owners error"}},
 		{"one look at them is evidence enough", scene(inTree, quiet, kubeLease(false), cloudLease(false)), "", []string{"two-owners error"}},
@@ -107,7 +107,7 @@ func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
 		{"through a takeover", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 20)), "", true},
 		{"not for ever", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 31)), "", false},
 		{"where both could run everything", scene(inTree, quiet, kubeLease(true), cloudLease(false)), "", true},
-		{"where a stage asks for it", scene(nil, nil, kubeLease(true), migration("k_1", false, 1)), transform.EnableLeaderMigration, true},
+		{"where a stage asks for it", scene(nil, nil, kubeLease(true), migration("k_1", false, 1)), stages.EnableLeaderMigration, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Unsettled(c.o, Choice{Stage: c.stage}); got != c.want {
@@ -139,15 +139,15 @@ func TestWhatIsSeenTellsTheStage(t *testing.T) {
 		want string
 	}{
 		{"nothing", scene(inTree, nil), ""},
-		{"the rights", func() *observation.Observation { o := scene(inTree, nil); o.Reviews = allowed; return o }(), transform.GrantMigrationLease},
-		{"the flag", scene(flagged, nil), transform.EnableLeaderMigration},
-		{"both", scene(flagged, waits), transform.InstallCCM},
-		{"an external manager", scene(external, waits), transform.SwitchToExternal},
-		{"and the other without the flag", scene(external, quiet), transform.DisableLeaderMigration},
-		{"a manager with its values apart", scene([]string{"--cloud-provider", "aws", "--enable-leader-migration"}, waits), transform.InstallCCM},
+		{"the rights", func() *observation.Observation { o := scene(inTree, nil); o.Reviews = allowed; return o }(), stages.GrantMigrationLease},
+		{"the flag", scene(flagged, nil), stages.EnableLeaderMigration},
+		{"both", scene(flagged, waits), stages.InstallCCM},
+		{"an external manager", scene(external, waits), stages.SwitchToExternal},
+		{"and the other without the flag", scene(external, quiet), stages.DisableLeaderMigration},
+		{"a manager with its values apart", scene([]string{"--cloud-provider", "aws", "--enable-leader-migration"}, waits), stages.InstallCCM},
 		{"a manager behind a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet), ""},
-		{"an unseen manager that holds the lease", scene(nil, waits, kubeLease(true), migration("k_1", true, 1)), transform.InstallCCM},
-		{"an unseen manager that does not", scene(nil, waits, cloudLease(true), migration("c_1", true, 1)), transform.SwitchToExternal},
+		{"an unseen manager that holds the lease", scene(nil, waits, kubeLease(true), migration("k_1", true, 1)), stages.InstallCCM},
+		{"an unseen manager that does not", scene(nil, waits, cloudLease(true), migration("c_1", true, 1)), stages.SwitchToExternal},
 	} {
 		if got := Reached(c.o); got != c.want {
 			t.Errorf("%s: %q, not %q", c.name, got, c.want)

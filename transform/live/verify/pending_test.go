@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 var clock = time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
@@ -91,11 +92,11 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 		want     transform.Severity
 	}{
 		{"in-tree", inTree, nil, "", transform.Warning},
-		{"in-tree, for a stage before the switch", inTree, nil, transform.InstallCCM, transform.Warning},
-		{"in-tree, for the switch", inTree, nil, transform.SwitchToExternal, transform.Error},
+		{"in-tree, for a stage before the switch", inTree, nil, stages.InstallCCM, transform.Warning},
+		{"in-tree, for the switch", inTree, nil, stages.SwitchToExternal, transform.Error},
 		{"external", external, nil, "", transform.Error},
 		{"external, pending before", external, was, "", transform.Warning},
-		{"external, pending before, for the last stage", external, was, transform.VerifyProviderIDs, transform.Warning},
+		{"external, pending before, for the last stage", external, was, stages.VerifyProviderIDs, transform.Warning},
 		{"external, with a load balancer before", external, had, "", transform.Error},
 		{"external, and another was pending before", external, other, "", transform.Error},
 		{"a manager that is no pod, and nobody to switch to", nil, nil, "", transform.Warning},

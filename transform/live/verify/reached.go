@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // reached goes by the arguments of the managers, and where those of
@@ -23,15 +24,15 @@ func (j *evaluation) reached() string {
 	}
 	switch {
 	case len(cloud) > 0 && external && !slices.ContainsFunc(cloud, hasFlag):
-		return transform.DisableLeaderMigration
+		return stages.DisableLeaderMigration
 	case len(cloud) > 0 && external:
-		return transform.SwitchToExternal
+		return stages.SwitchToExternal
 	case len(cloud) > 0 && migrates:
-		return transform.InstallCCM
+		return stages.InstallCCM
 	case migrates:
-		return transform.EnableLeaderMigration
+		return stages.EnableLeaderMigration
 	case j.granted():
-		return transform.GrantMigrationLease
+		return stages.GrantMigrationLease
 	}
 	return ""
 }
@@ -78,7 +79,7 @@ func (j *evaluation) reverted() []transform.Finding {
 	case !j.Partial:
 		before, why = j.leftBehind()
 	}
-	names := transform.StageNames()
+	names := stages.Names()
 	if slices.Index(names, before) <= slices.Index(names, now) || len(j.of(observation.KubeManager)) == 0 {
 		return nil
 	}
@@ -90,12 +91,12 @@ func (j *evaluation) reverted() []transform.Finding {
 // managers.
 func lastShown(stage string) string {
 	switch stage {
-	case transform.CordonControlPlane:
-		return transform.InstallCCM
-	case transform.UncordonControlPlane:
-		return transform.SwitchToExternal
-	case transform.VerifyProviderIDs:
-		return transform.SwitchToExternal
+	case stages.CordonControlPlane:
+		return stages.InstallCCM
+	case stages.UncordonControlPlane:
+		return stages.SwitchToExternal
+	case stages.VerifyProviderIDs:
+		return stages.SwitchToExternal
 	}
 	return stage
 }
@@ -107,5 +108,5 @@ func (j *evaluation) leftBehind() (stage, why string) {
 	if lease.Holder == "" || slices.ContainsFunc(j.processes, hasFlag) || !j.any(observation.KubeManager, hasLoops) {
 		return "", ""
 	}
-	return transform.EnableLeaderMigration, "the lease " + lease.Name + " was held once"
+	return stages.EnableLeaderMigration, "the lease " + lease.Name + " was held once"
 }

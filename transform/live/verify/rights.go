@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // lock is a lease that a user has to lock.
@@ -111,7 +112,7 @@ func (j *evaluation) refused(l lock) []string {
 // lockers have to lock the migration lease.
 func (j *evaluation) lockers() []lock {
 	var list []lock
-	on := j.behind(transform.GrantMigrationLease, transform.UncordonControlPlane)
+	on := j.behind(stages.GrantMigrationLease, stages.UncordonControlPlane)
 	for _, p := range j.processes {
 		switch {
 		case p.Flag:

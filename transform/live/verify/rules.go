@@ -7,6 +7,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // rule is a row of the table.
@@ -22,12 +23,12 @@ type rule struct {
 }
 
 var (
-	always         = transform.StageNames()
+	always         = stages.Names()
 	flagOn         = always[1:] // from enable-leader-migration on
 	chartOn        = always[2:]
 	underLease     = always[1:6] // from enable-leader-migration to uncordon-control-plane
 	initialised    = always[4:]  // from switch-to-external on
-	managersChange = []string{transform.EnableLeaderMigration, transform.SwitchToExternal, transform.DisableLeaderMigration}
+	managersChange = []string{stages.EnableLeaderMigration, stages.SwitchToExternal, stages.DisableLeaderMigration}
 	released       = append(always[:3:3], always[5:]...) // while nothing has to be cordoned
 )
 
@@ -48,7 +49,7 @@ func liveRules() []rule {
 	return []rule{
 		live(rules.CCMArgsUnsafe.ID, transform.Error, chartOn, (*evaluation).ccmArgsUnsafe, anyArguments, nil, "The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr."),
 		live("cluster-not-settled", transform.Error, always, (*evaluation).clusterNotSettled, ranchers, nil, "On Rancher's own cluster: Rancher or a machine has not taken over the last change of a cluster."),
-		live("cordon-left", transform.Error, released, (*evaluation).cordonLeft, seen(observation.Nodes), []string{transform.UncordonControlPlane}, "A node that rke-lm cordoned was not released."),
+		live("cordon-left", transform.Error, released, (*evaluation).cordonLeft, seen(observation.Nodes), []string{stages.UncordonControlPlane}, "A node that rke-lm cordoned was not released."),
 		live("daemonset-empty", transform.Error, chartOn, (*evaluation).daemonSetEmpty, anyManager, chartOn, "The DaemonSet of the cloud-controller-manager wants no pods, or not as many as there are control planes, or they are not all ready. A rollout of no pods counts as done."),
 		live("daemonset-restarting", transform.Error, chartOn, (*evaluation).daemonSetRestarting, seen(observation.Pods), nil, "A cloud-controller-manager restarted since it has the migration lease or its own, or ends again and again. A warning where another machine's process holds the lease: the clocks of two machines may differ."),
 		live("ecr-credentials", transform.Warning, always, (*evaluation).ecrCredentials, seen(observation.Nodes), nil, "With --target-version 1.27 or later: nodes have images from ECR, for which the kubelet then has no credentials of its own."),

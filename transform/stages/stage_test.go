@@ -1,0 +1,27 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stages
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestStagesThatEditAreInTheOrderOfAll(t *testing.T) {
+	edits := slices.Clone(Names())
+	edits = slices.DeleteFunc(edits, func(s string) bool { return !slices.Contains(EditNames(), s) })
+	if !slices.Equal(edits, EditNames()) {
+		t.Errorf("%v", edits)
+	}
+}
+
+func TestStagesHaveNamesOfTheirOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range Names() {
+		if seen[name] || name == "" {
+			t.Errorf("%q stands twice", name)
+		}
+		seen[name] = true
+	}
+}
