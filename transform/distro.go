@@ -63,7 +63,9 @@ func (d Distro) Wants(text []byte) bool {
 // Span says which documents of a folder, or of a stream, describe one cluster: only an
 // explicit link makes them one.
 type Span struct {
-	// Joins reports whether a document of the distro may be one of several.
+	// Several says that a cluster may have several documents.
+	Several bool
+	// Joins reports whether a document of the distro may be one of them.
 	Joins func(*yamledit.Document) bool
 	// Gather puts those of one folder or stream in their order, the one that names the
 	// cluster first. It fails with *Refused where they describe several clusters.

@@ -20,7 +20,8 @@ type gathering struct {
 // gathered is what is held of a folder.
 type gathered struct {
 	clusters.Group
-	ends []result // of its sources, which end together
+	ends   []result // of its sources, which end together
+	unread string   // place of a document that could not be read; "" for none
 }
 
 func (g gathering) of(source int) *gathered {
@@ -65,7 +66,11 @@ func (g gathering) cluster(held *gathered, work func(found) (func() error, error
 		if err != nil {
 			return err
 		}
-		r.show, err = g.on(found{distro: c.Distro, docs: c.Docs, beside: c.Beside, sources: c.Sources}, work)
+		f := found{distro: c.Distro, docs: c.Docs, beside: c.Beside, sources: c.Sources}
+		if held.unread != "" {
+			f.unread = c.Docs[0].Root().Errorf(held.unread+" cannot be read, and may describe the same cluster, so the order of the stages is not known", "correct that document first, or move it to another folder")
+		}
+		r.show, err = g.on(f, work)
 		return err
 	})
 	return r

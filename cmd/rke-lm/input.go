@@ -43,10 +43,16 @@ type found struct {
 	live    *liveCluster         // nil for files
 	// overlaid refuses a document that kustomizations or Fleet change; nil for others.
 	overlaid error
+	// unread refuses documents where another one, which may be of the same cluster, could
+	// not be read; nil for others.
+	unread error
 }
 
 // refusal is what keeps a document from being planned, unless the operator accepts it.
 func (f found) refusal(t transform.Target) error {
+	if f.unread != nil {
+		return f.unread
+	}
 	if slices.Contains(t.Accept, rules.ChangedByOverlay.ID) {
 		return nil
 	}
@@ -94,6 +100,9 @@ func (o *options) clusters(ctx context.Context, paths []string, work func(found)
 				continue
 			case !r.cluster && !r.marked && r.beside:
 				continue // what cannot be read beside a cluster is not there
+			}
+			if !r.end && r.err != nil && o.mayJoin(r.chunk.Bytes) {
+				g.of(r.number).unread = r.place()
 			}
 			met = met || r.cluster || r.err != nil
 			none = none && !met
@@ -250,6 +259,11 @@ func (o *options) candidates() []transform.Distro {
 // wanted is the quick look at a document's text.
 func (o *options) wanted(text []byte) bool {
 	return slices.ContainsFunc(o.candidates(), func(d transform.Distro) bool { return d.Wants(text) })
+}
+
+// mayJoin reports whether a text may be of a cluster with several documents.
+func (o *options) mayJoin(text []byte) bool {
+	return !o.apart && slices.ContainsFunc(o.candidates(), func(d transform.Distro) bool { return d.Span.Several && d.Wants(text) })
 }
 
 // besides reports whether rules of a distro read a document with this text.

@@ -33,7 +33,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  transform.NoObject,
 		Kept:      transform.AllKept,
-		Span:      transform.Span{Joins: IsManifest, Gather: gather, Beside: beside},
+		Span:      transform.Span{Several: true, Joins: IsManifest, Gather: gather, Beside: beside},
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      transform.Live{Machines: transform.NoMachines, Roles: transform.NoRoles},
 	}
