@@ -14,7 +14,9 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
-	"github.com/rke-lm/rke-lm/internal/exitcode"
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
@@ -206,9 +208,32 @@ func TestAClusterWhoseSecondFileCannotBeWrittenGoesOn(t *testing.T) {
 
 // A file that changed meanwhile is seen before any file is written.
 func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
-	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud + "---\n" + "bad: [\n"})
-	r := runHere(t, "", "apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder)
-	if r.code == exitcode.Done || contentOf(t, folder, "kcm.yaml") != podOfManager {
-		t.Errorf("%d\n%s", r.code, r.stderr)
+	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
+	w := &rewrite{options: &options{streams: streams{out: io.Discard, err: io.Discard}}}
+	var ins []piece
+	for i, name := range []string{"ccm.yaml", "kcm.yaml"} {
+		path := filepath.Join(folder, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := yamledit.ParseString(path, contentOf(t, folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := yamledit.ParseString(path, "kind: Other\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.change(before, after, i); err != nil {
+			t.Fatal(err)
+		}
+		ins = append(ins, piece{source: source.Source{Name: path, Path: path}, end: true, stats: source.Stats{Info: info}})
+	}
+	if err := os.WriteFile(filepath.Join(folder, "kcm.yaml"), []byte(podOfManager+"# another hand\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.files(ins, false); !errors.Is(err, atomicfile.ErrChanged) || contentOf(t, folder, "ccm.yaml") != daemonSetOfCloud {
+		t.Errorf("%v", err)
 	}
 }
