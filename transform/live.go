@@ -7,18 +7,59 @@ import "github.com/rke-lm/rke-lm/transform/yamledit"
 
 // Live is what tells the live clusters of a distro from those of others.
 type Live struct {
+	// Kind is that of the objects by which Rancher describes the clusters; zero where it
+	// describes none.
+	Kind ObjectKind
+	// Snapshot is how Rancher is asked for a snapshot of etcd; nil where Rancher
+	// describes no clusters.
+	Snapshot EtcdSnapshot
 	// Machines reads what the machines of a cluster are given, migratable or not, off
 	// the cluster's object; see NoMachines.
 	Machines func(*yamledit.Document, Target) (MachineConfig, error)
 	// Roles are those of a machine with some labels; see NoRoles.
 	Roles func(labels map[string]string) Roles
+	// Shows reports whether a cluster looks like one of the distro, where no object
+	// says it.
+	Shows func(Traits) bool
 }
 
-// Roles are what a machine runs beside the kubelet.
-type Roles struct{ ControlPlane, Etcd, Worker bool }
+// ObjectKind is a kind of objects by which a Rancher describes clusters; each is a
+// Cluster.
+type ObjectKind struct {
+	Group, Version string
+	Namespaced     bool // without, the name of an object is the ID of its cluster
+	// Planned says that Rancher gives each machine a plan of its own, and shows machines
+	// as objects of Cluster API. Without, RKE applies the object as a whole.
+	Planned bool
+}
 
-// NoRoles is the Roles of a distro whose machines no API server shows.
-func NoRoles(map[string]string) Roles { return Roles{} }
+// The kinds that there are: of provisioned clusters, and of those that RKE makes.
+var (
+	Provisioning = ObjectKind{Group: "provisioning.cattle.io", Version: "v1", Namespaced: true, Planned: true}
+	Management   = ObjectKind{Group: "management.cattle.io", Version: "v3"}
+)
+
+// APIVersion is that of the objects.
+func (k ObjectKind) APIVersion() string { return k.Group + "/" + k.Version }
+
+// EtcdSnapshot is a SnapshotByCluster or a SnapshotByObject.
+type EtcdSnapshot interface{ snapshot() }
+
+// SnapshotByCluster returns the cluster's object that asks for one more snapshot, and
+// the number of it.
+type SnapshotByCluster func(*yamledit.Document) (after *yamledit.Document, number int64, err error)
+
+// SnapshotByObject is a snapshot that an object of its own asks for.
+type SnapshotByObject struct {
+	Kind string
+	// Make returns the object as JSON, and Taken what it waits for: "" once the snapshot
+	// is there. object is the cluster's, id and uid are those of the cluster.
+	Make  func(object []byte, id, uid, name string) ([]byte, error)
+	Taken func(object []byte) (waiting string, err error)
+}
+
+func (SnapshotByCluster) snapshot() {}
+func (SnapshotByObject) snapshot()  {}
 
 // MachineConfig returns the configuration that a machine with some labels is given, by
 // key: strings, booleans and lists, as decoded JSON.
@@ -27,4 +68,18 @@ type MachineConfig func(labels map[string]string) map[string]any
 // NoMachines is the Machines of a distro that gives machines nothing by their labels.
 func NoMachines(*yamledit.Document, Target) (MachineConfig, error) {
 	return func(map[string]string) map[string]any { return nil }, nil
+}
+
+// Roles are what a machine runs beside the kubelet.
+type Roles struct{ ControlPlane, Etcd, Worker bool }
+
+// NoRoles is the Roles of a distro whose machines no API server shows.
+func NoRoles(map[string]string) Roles { return Roles{} }
+
+// Traits are what tells the distros of clusters apart.
+type Traits struct {
+	Version string // of the API server
+	// ManagerPods says that the kube-controller-managers are pods.
+	ManagerPods bool
+	NodeLabel   func(key string) bool // whether any Node has it
 }

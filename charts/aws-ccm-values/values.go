@@ -28,6 +28,9 @@ func ForMinor(distro, minor string) (string, bool) {
 	return string(b), err == nil
 }
 
+// Distros returns the distros that there are values for.
+func Distros() []string { return []string{"rke1", "rke2"} }
+
 // Newest returns the newest cluster minor that a distro has values for.
 func Newest(distro string) string {
 	newest := ""

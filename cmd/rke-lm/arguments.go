@@ -12,10 +12,10 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -79,7 +79,7 @@ func (a *givenArguments) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	applied, open, done, err := rke1.Served{Applied: engine.Applied, Spec: engine.Spec, Failed: engine.Failed}.Arguments(now.Title())
+	applied, open, done, err := engineArguments(engine, now.Title())
 	if err == nil && done {
 		a.version(now.Title()).Served(applied, open...)
 	}
@@ -108,20 +108,20 @@ func fromFile(file string) (ownership.Given, error) {
 		if err != nil {
 			return ownership.Given{}, err
 		}
-		if rke1.IsCluster(doc) {
+		if isEngineFile(doc) {
 			clusters = append(clusters, doc)
 		}
 	}
 	if len(clusters) != 1 {
 		return ownership.Given{}, fmt.Errorf("--arguments-from: %s holds %d clusters of RKE; name a file with one, such as the cluster.yml that RKE was given", file, len(clusters))
 	}
-	return rke1.ManagerArguments(file, clusters[0])
+	return fileArguments(file, clusters[0])
 }
 
 // follow connects to the cluster of the flags, and keeps its object where RKE made it.
 func (a *givenArguments) follow(ctx context.Context, c *connection, s streams) (*observe.Observer, error) {
 	observer, server, object, err := c.reach(ctx, s, 0)
-	if err == nil && object.Distro == rancher.RKE1 {
+	if err == nil && object.Kind == transform.Management {
 		a.server, a.object = server, object
 	}
 	return observer, err

@@ -116,7 +116,7 @@ func (l *liveCluster) judge(ctx context.Context, f found, t transform.Target) ([
 // choice keeps from being looked at needs none.
 func (l *liveCluster) review(ctx context.Context, verb string, t transform.Target) error {
 	o := l.object
-	needed := rights.Needed(verb, rights.Subject{Distro: o.Distro, Home: o.Home(), Name: o.Name, ID: o.ID})
+	needed := rights.Needed(verb, rights.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID})
 	if slices.Contains(t.Accept, preconditions.NotSettled) {
 		needed = slices.DeleteFunc(needed, func(r rights.Right) bool { return r.Resource == "secrets" || r.Resource == "machines" })
 	}

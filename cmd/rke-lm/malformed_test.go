@@ -234,7 +234,9 @@ func TestMalformedDocumentsAreRefusedWithTheirPlace(t *testing.T) {
 			outer := parsedYAML(t, s.text)
 			count := 0
 			try := func(text, what string) {
-				count++
+				if count++; testing.Short() && count%4 != 0 {
+					return
+				}
 				if err := transform.Guard(what, func() error { return tryMalformed("", text) }); err != nil {
 					t.Errorf("%s: %v\n%s", what, err, text)
 				}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -39,17 +40,18 @@ func TestDocsListThePermissionsOfEveryVerb(t *testing.T) {
 func rolesOf(verb string) string {
 	var b strings.Builder
 	for _, part := range []struct {
-		title, distro string
-		downstream    bool
+		title      string
+		kind       transform.ObjectKind
+		downstream bool
 	}{
-		{"On Rancher's own cluster, for an RKE2 cluster:", "rke2", false},
-		{"On Rancher's own cluster, for an RKE1 cluster:", "rke1", false},
-		{"On the cluster itself, of RKE2:", "rke2", true},
-		{"On the cluster itself, of RKE1:", "rke1", true},
+		{"On Rancher's own cluster, for an RKE2 cluster:", transform.Provisioning, false},
+		{"On Rancher's own cluster, for an RKE1 cluster:", transform.Management, false},
+		{"On the cluster itself, of RKE2:", transform.Provisioning, true},
+		{"On the cluster itself, of RKE1:", transform.Management, true},
 	} {
-		text, title := roles(verb, part.distro, part.downstream), part.title
-		if roles(verb, "rke2", part.downstream) == roles(verb, "rke1", part.downstream) {
-			if part.distro == "rke1" {
+		text, title := roles(verb, part.kind, part.downstream), part.title
+		if roles(verb, transform.Provisioning, part.downstream) == roles(verb, transform.Management, part.downstream) {
+			if part.kind == transform.Management {
 				continue
 			}
 			title, _, _ = strings.Cut(title, ",")
@@ -59,8 +61,8 @@ func rolesOf(verb string) string {
 			writeBlock(&b, title, text)
 		}
 	}
-	if rows := rowsFor(verb, "", func(r rights.Row) bool { return r.When == rights.Local }); len(rows) > 0 {
-		writeBlock(&b, "On Rancher's own cluster if it is the one to verify, in addition to those for the cluster itself:", rolesWith(verb, "", rows))
+	if rows := rowsFor(verb, transform.ObjectKind{}, func(r rights.Row) bool { return r.When == rights.Local }); len(rows) > 0 {
+		writeBlock(&b, "On Rancher's own cluster if it is the one to verify, in addition to those for the cluster itself:", rolesWith(verb, transform.ObjectKind{}, rows))
 	}
 	return b.String()
 }
@@ -69,18 +71,18 @@ func writeBlock(b *strings.Builder, title, text string) {
 	fmt.Fprintf(b, "%s\n\n```yaml\n%s```\n\n", title, text)
 }
 
-func rowsFor(verb, distro string, fits func(rights.Row) bool) []rights.Row {
+func rowsFor(verb string, kind transform.ObjectKind, fits func(rights.Row) bool) []rights.Row {
 	return slices.DeleteFunc(rights.Table(), func(r rights.Row) bool {
-		return !slices.Contains(r.For, verb) || !fits(r) || r.Distro != "" && r.Distro != distro
+		return !slices.Contains(r.For, verb) || !fits(r) || !r.Of(kind)
 	})
 }
 
-func roles(verb, distro string, downstream bool) string {
-	return rolesWith(verb, distro, rowsFor(verb, distro, func(r rights.Row) bool { return r.Downstream == downstream && r.When != rights.Local }))
+func roles(verb string, kind transform.ObjectKind, downstream bool) string {
+	return rolesWith(verb, kind, rowsFor(verb, kind, func(r rights.Row) bool { return r.Downstream == downstream && r.When != rights.Local }))
 }
 
 // rolesWith writes a ClusterRole, and a Role for each namespace.
-func rolesWith(verb, distro string, rows []rights.Row) string {
+func rolesWith(verb string, kind transform.ObjectKind, rows []rights.Row) string {
 	var namespaces, texts []string
 	for _, r := range rows {
 		if !slices.Contains(namespaces, r.Namespace) {
@@ -89,17 +91,17 @@ func rolesWith(verb, distro string, rows []rights.Row) string {
 	}
 	slices.Sort(namespaces)
 	for _, n := range namespaces {
-		kind, in := "ClusterRole", ""
+		role, in := "ClusterRole", ""
 		if n != "" {
-			kind, in = "Role", "\n  namespace: "+home(n, distro)
+			role, in = "Role", "\n  namespace: "+home(n, kind)
 		}
 		name := verb
 		if rows[0].When == rights.Local {
 			name += "-" + rights.Local
 		}
-		text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: rke-lm-%s%s\nrules:\n", kind, name, in)
+		text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: rke-lm-%s%s\nrules:\n", role, name, in)
 		for _, r := range granting(rows, n) {
-			text += rule(r, distro)
+			text += rule(r, kind)
 		}
 		texts = append(texts, text)
 	}
@@ -127,18 +129,18 @@ func granting(rows []rights.Row, namespace string) (list []rights.Row) {
 	return list
 }
 
-func home(namespace, distro string) string {
-	if namespace == rights.Home && distro == "rke1" {
+func home(namespace string, kind transform.ObjectKind) string {
+	if namespace == rights.Home && kind == transform.Management {
 		return "<id>"
 	}
 	return namespace
 }
 
-func rule(r rights.Row, distro string) string {
+func rule(r rights.Row, kind transform.ObjectKind) string {
 	text := fmt.Sprintf("  - apiGroups: [%s] # %s\n    resources: [%s]\n", cmp.Or(r.Group, `""`), strings.ReplaceAll(r.Why, "`", ""), r.Resource)
 	if r.Name != "" {
 		name := r.Name
-		if name == rights.Own && distro == "rke1" {
+		if name == rights.Own && kind == transform.Management {
 			name = "<id>"
 		}
 		text += "    resourceNames: [" + name + "]\n"

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,15 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
-	manifests "github.com/rke-lm/rke-lm/transform/manifest"
-	"github.com/rke-lm/rke-lm/transform/rke1"
-	"github.com/rke-lm/rke-lm/transform/rke2"
 )
-
-// distros is the one list of what rke-lm knows.
-var distros = sync.OnceValue(func() []transform.Distro {
-	return []transform.Distro{rke2.Distro(), rke1.Distro(), manifests.Distro()}
-})
 
 // options are the choices that several verbs share.
 type options struct {

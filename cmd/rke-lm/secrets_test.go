@@ -43,11 +43,11 @@ func TestNoOutputShowsASecret(t *testing.T) {
 				continue
 			}
 			for i, s := range spellings {
-				if !whole && i%3 != 0 || testing.Short() && i > 0 {
+				if !whole && i%3 != 0 || testing.Short() && (i > 0 || !whole && k%3 != 0) {
 					continue // the spellings make no difference to these
 				}
 				runs := fewRuns
-				if i == 0 && whole {
+				if i == 0 && whole && (!testing.Short() || k%4 == 0) {
 					runs = everyRun(k)
 				}
 				t.Run(document.name+"/"+kind.name+"/"+s.name, func(t *testing.T) {

@@ -31,8 +31,8 @@ const (
 	// statusTime is for how long one cluster is looked at, whatever it waits for; a
 	// takeover fits into it.
 	statusTime = 90 * time.Second
-	// lastWords is for how long a look whose time is over may say what it waited for.
-	lastWords = time.Second
+	// finalReport is for how long a look whose time is over may say what it waited for.
+	finalReport = time.Second
 )
 
 func newStatus(o *options) *cobra.Command {
@@ -106,7 +106,7 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 		done <- s
 	}()
 	over := make(chan struct{})
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, func() { close(over) }) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalReport, func() { close(over) }) })()
 	select {
 	case s := <-done:
 		return s.list, s.code
@@ -214,7 +214,7 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 	if err != nil {
 		return troubled(t.name, err)
 	}
-	outline := verify.Outlined(o)
+	outline := verify.Outlined(o, distros())
 	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
 	v := verify.Evaluate(o, verify.Choice{})
 	count(&out, v.Findings)

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // version is set by the linker.
@@ -57,7 +56,7 @@ func newVersion(o *options) *cobra.Command {
 }
 
 func currentBuild() build {
-	b := build{APIVersion: outputs.APIVersion, Kind: "Version", Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Tables: facts{Date: rke2.TablesDate(), Newest: rke2.NewestRelease()}}
+	b := build{APIVersion: outputs.APIVersion, Kind: "Version", Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Tables: releaseTables()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

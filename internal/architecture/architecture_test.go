@@ -93,6 +93,12 @@ func TestOnlyTestsAndTheirServersUseTheNetworkInMemory(t *testing.T) {
 		})
 }
 
+func TestGoldenCasesAreReadByTestsOnly(t *testing.T) {
+	forbid(t, "golden cases are what tests expect",
+		func(f file) bool { return !f.test && !in(f.folder, "internal/golden") },
+		func(imported string) bool { return ours(imported, "internal/golden") })
+}
+
 // The tests above would also pass over files they never found.
 func TestEveryLayerIsFound(t *testing.T) {
 	for _, layer := range []string{"cmd", "internal", "transform", "transform/yamledit"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// What is said of a member behind its name.
+// What is said of a member after its name.
 const (
 	noNewline = ",no-newline"
 	quoted    = ",quoted"

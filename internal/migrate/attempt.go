@@ -37,8 +37,8 @@ func withHelm(annotations map[string]string, record string) map[string]string {
 	return next
 }
 
-// mark says on the lock which record a helm is about to make; "" for none.
-func (l *lock) mark(ctx context.Context, record string) error {
+// setHelm says on the lock which record a helm is about to make; "" for none.
+func (l *lock) setHelm(ctx context.Context, record string) error {
 	if err := l.enter(ctx); err != nil {
 		return err
 	}
@@ -50,21 +50,21 @@ func (l *lock) mark(ctx context.Context, record string) error {
 // attempt runs helm between two marks. The mark stays where helm was stopped in the
 // middle.
 func (h helm) attempt(ctx context.Context, c helmCall, run func(context.Context) error) error {
-	if err := h.writer.lock.mark(ctx, c.release.Namespace+"/"+c.record); err != nil {
+	if err := h.writer.lock.setHelm(ctx, c.release.Namespace+"/"+c.record); err != nil {
 		return err
 	}
 	failed := run(ctx)
-	return errors.Join(failed, afterwards(ctx, func(ctx context.Context) error {
-		if failed != nil && h.stopped(ctx, c, failed) {
+	return errors.Join(failed, cleanUp(ctx, func(ctx context.Context) error {
+		if failed != nil && h.leftRecord(ctx, c, failed) {
 			return nil
 		}
-		return h.writer.lock.mark(ctx, "")
+		return h.writer.lock.setHelm(ctx, "")
 	}))
 }
 
-// stopped reports whether a helm that failed left its record unfinished. Where that
+// leftRecord reports whether a helm that failed left its record unfinished. Where that
 // cannot be seen, it may have.
-func (h helm) stopped(ctx context.Context, c helmCall, failed error) bool {
+func (h helm) leftRecord(ctx context.Context, c helmCall, failed error) bool {
 	for _, refusal := range []string{"another operation", "already exists", "still in use"} {
 		if strings.Contains(failed.Error(), refusal) {
 			return false // somebody else was faster, and the record is theirs
@@ -74,9 +74,9 @@ func (h helm) stopped(ctx context.Context, c helmCall, failed error) bool {
 	return err != nil || slices.ContainsFunc(unfinished(records), func(k record) bool { return k.Name == c.record })
 }
 
-// ours fails with *Busy unless all records are of the helm that this run, or one that
+// onlyOwn fails with *Busy unless all records are of the helm that this run, or one that
 // died, has started. Where helm does not end with its run, it gets time to.
-func (h helm) ours(ctx context.Context, records []record) error {
+func (h helm) onlyOwn(ctx context.Context, records []record) error {
 	for _, k := range records {
 		if !h.started(k) {
 			return &Busy{k}
@@ -84,7 +84,7 @@ func (h helm) ours(ctx context.Context, records []record) error {
 	}
 	switch {
 	case len(records) == 0 && h.writer.lock.helm != "":
-		return h.writer.lock.mark(ctx, "") // it came to its end
+		return h.writer.lock.setHelm(ctx, "") // it came to its end
 	case len(records) == 0 || outlives == 0:
 		return nil
 	}
@@ -105,7 +105,7 @@ func (h helm) dropUnfinished(ctx context.Context, namespace, release string) ([]
 	if err != nil {
 		return nil, err
 	}
-	if err := h.ours(ctx, unfinished(records)); err != nil {
+	if err := h.onlyOwn(ctx, unfinished(records)); err != nil {
 		return nil, err
 	}
 	// It may have come to its end meanwhile.

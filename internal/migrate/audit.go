@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -36,7 +37,7 @@ func openAudit(name, uid string) (*audit, []Entry, error) {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s: it is no file, and what an earlier run said could not be read from it; name another one with --audit-log", name)
 	}
-	open, err := recovered(f, uid)
+	open, err := recoverAudit(f, uid)
 	if err != nil {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s: %w; name another file with --audit-log", name, err)
@@ -49,21 +50,19 @@ const lineStart = `{"apiVersion":"` + AuditVersion + `","kind":"` + AuditKind + 
 
 var errNoLog = errors.New("it holds something else than an audit log")
 
-// recovered reads a log and leaves it with whole lines.
-func recovered(f *os.File, uid string) ([]Entry, error) {
+// recoverAudit reads a log and leaves it with whole lines. It returns the intents, of one
+// cluster, that have no result.
+func recoverAudit(f *os.File, uid string) ([]Entry, error) {
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
 	}
 	whole := bytes.LastIndexByte(text, '\n') + 1
-	var open []Entry
-	for line := range bytes.Lines(text[:whole]) {
-		var e Entry
-		if err := json.Unmarshal(line, &e); err != nil || e.Kind != AuditKind {
-			return nil, errNoLog
-		}
-		open = follow(open, e, uid)
+	entries, err := ReadAudit(text[:whole])
+	if err != nil {
+		return nil, err
 	}
+	open := Unfinished(slices.DeleteFunc(entries, func(e Entry) bool { return e.Cluster.UID != uid }))
 	if half := string(text[whole:]); half != "" {
 		if !strings.HasPrefix(half, lineStart) && !strings.HasPrefix(lineStart, half) {
 			return nil, errNoLog
@@ -73,18 +72,28 @@ func recovered(f *os.File, uid string) ([]Entry, error) {
 	return open, nil
 }
 
-// follow keeps the intents without a result.
-func follow(open []Entry, e Entry, uid string) []Entry {
-	if e.Cluster.UID != uid {
-		return open
-	}
-	if e.Phase == intent {
-		return append(open, e)
-	}
-	for i := range open {
-		if open[i].ID == e.ID {
-			return append(open[:i:i], open[i+1:]...)
+// ReadAudit reads the entries of an audit log of whole lines.
+func ReadAudit(text []byte) ([]Entry, error) {
+	var list []Entry
+	for line := range bytes.Lines(text) {
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil || e.Kind != AuditKind {
+			return nil, errNoLog
 		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// Unfinished returns the intents that no later entry has the result of.
+func Unfinished(entries []Entry) []Entry {
+	var open []Entry
+	for _, e := range entries {
+		if e.Phase == Intent {
+			open = append(open, e)
+			continue
+		}
+		open = slices.DeleteFunc(open, func(o Entry) bool { return o.ID == e.ID })
 	}
 	return open
 }

@@ -30,7 +30,7 @@ func full(t *testing.T, size int64, do func()) {
 }
 
 func TestALogStaysWholeWhenTheDiskIsFull(t *testing.T) {
-	file := written(t, entry("1", intent, "u"))
+	file := written(t, entry("1", Intent, "u"))
 	a, _, err := openAudit(file, "u")
 	if err != nil {
 		t.Fatal(err)
@@ -39,11 +39,11 @@ func TestALogStaysWholeWhenTheDiskIsFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full(t, info.Size()+10, func() { err = a.add(entry("1", result, "u")) })
+	full(t, info.Size()+10, func() { err = a.add(entry("1", Result, "u")) })
 	if err == nil {
 		t.Fatal("half a line was taken for a whole one")
 	}
-	if err := errors.Join(a.add(entry("2", intent, "u")), a.close()); err != nil {
+	if err := errors.Join(a.add(entry("2", Intent, "u")), a.close()); err != nil {
 		t.Fatal(err)
 	}
 	if _, open, err := openAudit(file, "u"); err != nil || len(open) != 2 {

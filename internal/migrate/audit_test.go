@@ -42,7 +42,7 @@ func written(t *testing.T, entries ...Entry) string {
 }
 
 func TestIntentsWithoutAResultAreFound(t *testing.T) {
-	file := written(t, entry("1", intent, "u"), entry("1", result, "u"), entry("2", intent, "u"), entry("3", intent, "another"), entry("4", intent, "u"))
+	file := written(t, entry("1", Intent, "u"), entry("1", Result, "u"), entry("2", Intent, "u"), entry("3", Intent, "another"), entry("4", Intent, "u"))
 	_, open, err := openAudit(file, "u")
 	var ids []string
 	for _, e := range open {
@@ -54,7 +54,7 @@ func TestIntentsWithoutAResultAreFound(t *testing.T) {
 }
 
 func TestHalfALineOfAKilledRunIsTakenAway(t *testing.T) {
-	file := written(t, entry("1", intent, "u"))
+	file := written(t, entry("1", Intent, "u"))
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestHalfALineOfAKilledRunIsTakenAway(t *testing.T) {
 		if err != nil || len(open) != 1 {
 			t.Fatalf("cut at %d: %v %v", cut, err, open)
 		}
-		if err := errors.Join(a.add(entry("2", intent, "u")), a.close()); err != nil {
+		if err := errors.Join(a.add(entry("2", Intent, "u")), a.close()); err != nil {
 			t.Fatal(err)
 		}
 		if text, _ := os.ReadFile(file); strings.Count(string(text), "\n") != 2 || !strings.HasPrefix(string(text), string(whole)) {
@@ -118,7 +118,7 @@ func TestOnlyARefusalSaysThatNothingWasWritten(t *testing.T) {
 }
 
 func TestAnEventSaysWhoDidWhat(t *testing.T) {
-	e := entry("1", result, "u")
+	e := entry("1", Result, "u")
 	e.Stage, e.Digest, e.Result, e.Who, e.Object = "install-ccm", "abc", resultFailed, User{"anna", "desk"}, Ref{Kind: "Node", Name: "n"}
 	e.Error = strings.Repeat("é", 800)
 	text := message(e)

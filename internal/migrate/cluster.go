@@ -48,14 +48,7 @@ const local = "local"
 
 // ref names the cluster's object.
 func (c *cluster) ref() Ref {
-	return Ref{Server: local, Kind: c.kind(), Namespace: c.object.Namespace, Name: c.object.Name, UID: c.object.UID}
-}
-
-func (c *cluster) kind() string {
-	if c.object.Distro == rancher.RKE1 {
-		return "Cluster.management.cattle.io"
-	}
-	return "Cluster.provisioning.cattle.io"
+	return Ref{Server: local, Kind: "Cluster." + c.object.Kind.Group, Namespace: c.object.Namespace, Name: c.object.Name, UID: c.object.UID}
 }
 
 // read reads the cluster's object.

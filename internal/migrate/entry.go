@@ -15,8 +15,8 @@ const (
 
 // The phases of an entry.
 const (
-	intent = "intent" // before the act
-	result = "result" // behind it
+	Intent = "intent" // before the act
+	Result = "result" // after it
 )
 
 // The results of acts.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -25,19 +25,22 @@ func (r *run) snapshotEtcd(ctx context.Context, t route.Transition) (bool, error
 	}
 	r.snapshot = true
 	r.events.note("taking a snapshot of etcd")
-	if r.cluster.object.Distro == rancher.RKE1 {
-		return true, r.backup(ctx)
+	switch by := r.Planner.Distro.Live.Snapshot.(type) {
+	case transform.SnapshotByCluster:
+		return true, r.askForSnapshot(ctx, by)
+	case transform.SnapshotByObject:
+		return true, r.backup(ctx, by)
 	}
-	return true, r.askForSnapshot(ctx)
+	return false, nil
 }
 
-// askForSnapshot asks Rancher by the object of an RKE2 cluster.
-func (r *run) askForSnapshot(ctx context.Context) error {
+// askForSnapshot asks Rancher by the cluster's object.
+func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluster) error {
 	doc, err := r.cluster.document()
 	if err != nil {
 		return err
 	}
-	after, number, err := route.AskForSnapshot(doc)
+	after, number, err := ask(doc)
 	if err != nil {
 		return err
 	}
@@ -46,7 +49,7 @@ func (r *run) askForSnapshot(ctx context.Context) error {
 		if err != nil {
 			return change{}, err
 		}
-		after, _, err := route.AskForSnapshot(doc)
+		after, _, err := ask(doc)
 		return change{doc, after}, err
 	}
 	if err := r.writer.patch(ctx, actSnapshot, change{doc, after}, again, func(route.Edit) {}); err != nil {
@@ -64,14 +67,14 @@ func (r *run) askForSnapshot(ctx context.Context) error {
 	})
 }
 
-// backup makes an EtcdBackup, as Rancher's own button does.
-func (r *run) backup(ctx context.Context) error {
+// backup makes an object of its own, as Rancher's own button does.
+func (r *run) backup(ctx context.Context, by transform.SnapshotByObject) error {
 	now, err := r.cluster.server.Get(ctx, r.cluster.object)
 	if err != nil {
 		return err
 	}
-	o := Ref{Server: local, Kind: "EtcdBackup", Namespace: r.cluster.object.Home(), Name: r.cluster.object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
-	body, err := route.Backup(now.Raw, r.cluster.object.ID, r.cluster.object.UID, o.Name)
+	o := Ref{Server: local, Kind: by.Kind, Namespace: r.cluster.object.Home(), Name: r.cluster.object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
+	body, err := by.Make(now.Raw, r.cluster.object.ID, r.cluster.object.UID, o.Name)
 	if err != nil {
 		return err
 	}
@@ -84,7 +87,7 @@ func (r *run) backup(ctx context.Context) error {
 		if err != nil {
 			return look{}, err
 		}
-		waiting, err := route.BackupTaken(a.Body)
+		waiting, err := by.Taken(a.Body)
 		return look{done: waiting == "" && err == nil, waiting: waiting}, err
 	})
 }

@@ -47,7 +47,7 @@ func (h helm) upgrade(ctx context.Context, t route.Transition, a transform.HelmU
 func (h helm) uninstall(ctx context.Context, t route.Transition, a transform.HelmUninstall) error {
 	records, err := h.cluster.records(ctx, a.Namespace, a.Release)
 	if err == nil {
-		err = h.ours(ctx, unfinished(records))
+		err = h.onlyOwn(ctx, unfinished(records))
 	}
 	if err != nil || len(records) == 0 {
 		return err

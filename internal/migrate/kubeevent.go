@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 )
 
 const component = "rke-lm"
@@ -39,10 +38,6 @@ func (w *writer) event(ctx context.Context, e Entry) {
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // of objects without one
 	}
-	version := "provisioning.cattle.io/v1"
-	if w.cluster.object.Distro == rancher.RKE1 {
-		version = "management.cattle.io/v3"
-	}
 	kind := corev1.EventTypeNormal
 	if e.Result != resultDone && e.Result != foundDone {
 		kind = corev1.EventTypeWarning
@@ -50,7 +45,7 @@ func (w *writer) event(ctx context.Context, e Entry) {
 	body, err := json.Marshal(corev1.Event{
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
 		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: component + "." + e.ID},
-		InvolvedObject: corev1.ObjectReference{APIVersion: version, Kind: "Cluster", Namespace: at.Namespace, Name: at.Name, UID: types.UID(at.UID)},
+		InvolvedObject: corev1.ObjectReference{APIVersion: w.cluster.object.Kind.APIVersion(), Kind: "Cluster", Namespace: at.Namespace, Name: at.Name, UID: types.UID(at.UID)},
 		Reason:         reasons[e.Act], Message: message(e), Type: kind,
 		Source: corev1.EventSource{Component: component, Host: e.Who.Host}, ReportingController: "rke-lm.io/" + e.Verb, ReportingInstance: e.Run,
 		Action: e.Act, FirstTimestamp: when, LastTimestamp: when, Count: 1,

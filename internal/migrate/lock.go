@@ -43,9 +43,9 @@ type lock struct {
 	title    string // of the cluster
 	identity string
 
-	// turn is held by who reads or writes what follows. Requests are made meanwhile,
-	// so whoever waits for it can be told to stop.
-	turn  chan struct{}
+	// mutex guards what follows. Requests are made while it is locked, so that waiting
+	// for it has to end with a context.
+	mutex chan struct{}
 	lease *coordinationv1.Lease // as the server had it last
 	helm  string                // the record of a helm that was started and is not known to have ended
 	stop  context.CancelFunc
@@ -53,7 +53,7 @@ type lock struct {
 }
 
 func newLock(c *kube.Client, o rancher.Object, identity string) *lock {
-	l := &lock{turn: make(chan struct{}, 1), client: c, path: "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(o.Home()) + "/leases", title: o.Title(), identity: identity}
+	l := &lock{mutex: make(chan struct{}, 1), client: c, path: "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(o.Home()) + "/leases", title: o.Title(), identity: identity}
 	l.lease = &coordinationv1.Lease{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: o.Home(), Name: "rke-lm-" + o.Name},
@@ -61,9 +61,9 @@ func newLock(c *kube.Client, o rancher.Object, identity string) *lock {
 	return l
 }
 
-// take takes the lock. It fails with *Held where somebody alive has it: whose
-// record changes while we look. One that is dead is waited for, and replaced.
-func (l *lock) take(ctx context.Context, said func(string)) error {
+// acquire acquires the lock. It fails with *Held where another run renews it meanwhile.
+// A lease that is not renewed for its duration is taken over.
+func (l *lock) acquire(ctx context.Context, note func(string)) error {
 	since, seen := time.Now(), ""
 	for {
 		found, err := l.get(ctx)
@@ -74,7 +74,7 @@ func (l *lock) take(ctx context.Context, said func(string)) error {
 		case err != nil:
 			return err
 		case found == nil || holder(found) == "" || holder(found) == l.identity:
-			if err := l.put(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
+			if err := l.update(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
 				return err
 			}
 			continue // somebody was faster; the next look tells who
@@ -82,10 +82,10 @@ func (l *lock) take(ctx context.Context, said func(string)) error {
 			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
 		case seen == "":
 			since = time.Now() // a slow answer says nothing of the time before it
-			said("the lease " + found.Name + " has a holder, " + holder(found) + "; waiting to see whether it is alive")
+			note("the lease " + found.Name + " has a holder, " + holder(found) + "; waiting to see whether it is alive")
 		case time.Since(since) >= duration(found):
-			said("its holder has not renewed it for " + duration(found).String() + " and is taken for dead")
-			if err := l.put(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
+			note("its holder has not renewed it for " + duration(found).String() + " and is taken for dead")
+			if err := l.update(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
 				return err
 			}
 		}
@@ -96,17 +96,17 @@ func (l *lock) take(ctx context.Context, said func(string)) error {
 	}
 }
 
-// enter waits for the turn, or fails with why the context ended.
+// enter locks the mutex, or fails with why the context ended.
 func (l *lock) enter(ctx context.Context) error {
 	select {
-	case l.turn <- struct{}{}:
+	case l.mutex <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (l *lock) leave() { <-l.turn }
+func (l *lock) leave() { <-l.mutex }
 
 func holder(l *coordinationv1.Lease) string {
 	if l.Spec.HolderIdentity == nil {
@@ -133,16 +133,16 @@ func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	return &found, kube.Refusal(err)
 }
 
-// put writes the lock with a new time, over the lease that was found.
-func (l *lock) put(ctx context.Context, found *coordinationv1.Lease) error {
+// update writes the lock with a new time, over the lease that was found.
+func (l *lock) update(ctx context.Context, found *coordinationv1.Lease) error {
 	if err := l.enter(ctx); err != nil {
 		return err
 	}
 	defer l.leave()
-	return l.putLocked(ctx, found)
+	return l.write(ctx, found)
 }
 
-func (l *lock) putLocked(ctx context.Context, found *coordinationv1.Lease) error {
+func (l *lock) write(ctx context.Context, found *coordinationv1.Lease) error {
 	next, method, path := *l.lease, http.MethodPost, l.path
 	if found != nil {
 		next.ObjectMeta, method, path = found.ObjectMeta, http.MethodPut, l.path+"/"+url.PathEscape(found.Name)
@@ -174,7 +174,7 @@ func (l *lock) confirm(ctx context.Context) error {
 		return err
 	}
 	defer l.leave()
-	err := l.putLocked(ctx, l.lease)
+	err := l.write(ctx, l.lease)
 	if !kube.HasStatus(err, http.StatusConflict, http.StatusNotFound) {
 		return kube.Refusal(err)
 	}
@@ -187,12 +187,12 @@ func (l *lock) confirm(ctx context.Context) error {
 	case holder(found) != l.identity:
 		return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
 	}
-	return l.putLocked(ctx, found)
+	return l.write(ctx, found)
 }
 
-// keep renews the lock until it is released, and calls lost when somebody else has
+// renew renews the lock until it is released, and calls lost when somebody else has
 // it. What the network does meanwhile is for the next write to find out.
-func (l *lock) keep(ctx context.Context, lost func(error)) {
+func (l *lock) renew(ctx context.Context, lost func(error)) {
 	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	l.ended.Go(func() {
 		for kube.Pause(ctx, lockTime/5) {
@@ -218,7 +218,7 @@ func (l *lock) release(ctx context.Context) error {
 	defer l.leave()
 	if l.helm != "" {
 		l.identity = ""
-		return l.mine(l.putLocked(ctx, l.lease))
+		return unlessGone(l.write(ctx, l.lease))
 	}
 	uid := l.lease.UID
 	body, err := json.Marshal(metav1.DeleteOptions{
@@ -228,11 +228,11 @@ func (l *lock) release(ctx context.Context) error {
 		return err
 	}
 	_, err = l.client.Do(ctx, kube.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path + "/" + url.PathEscape(l.lease.Name), Body: body})
-	return l.mine(err)
+	return unlessGone(err)
 }
 
-// mine passes over that the lock was not ours any more: it is gone, or somebody else's.
-func (l *lock) mine(err error) error {
+// unlessGone passes over that the lock is gone, or is held by another run.
+func unlessGone(err error) error {
 	if kube.HasStatus(err, http.StatusNotFound, http.StatusConflict) {
 		return nil
 	}

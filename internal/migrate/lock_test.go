@@ -40,7 +40,7 @@ func TestALivingHolderIsNotTakenForDeadBehindASlowAnswer(t *testing.T) {
 		}))
 		l := newLock(client(t, server.URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
 		var held *Held
-		if err := l.take(t.Context(), func(string) {}); !errors.As(err, &held) || held.Holder != "somebody" {
+		if err := l.acquire(t.Context(), func(string) {}); !errors.As(err, &held) || held.Holder != "somebody" {
 			t.Error(err)
 		}
 	})
@@ -61,11 +61,11 @@ func TestWhoWaitsForARenewalCanBeInterrupted(t *testing.T) {
 			}
 		}))
 		l := newLock(client(t, server.URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
-		if err := l.take(t.Context(), func(string) {}); err != nil {
+		if err := l.acquire(t.Context(), func(string) {}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, interrupt := context.WithCancel(t.Context())
-		l.keep(ctx, func(err error) { t.Error(err) })
+		l.renew(ctx, func(err error) { t.Error(err) })
 		time.Sleep(lockTime/5 + time.Second) // it renews
 		time.AfterFunc(time.Second, interrupt)
 		start := time.Now()

@@ -98,7 +98,7 @@ func (r *run) review(ctx context.Context, p *transform.Plan) error {
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // somebody else runs it
 	}
-	err := r.cluster.server.Review(ctx, rights.Needed(r.verb, rights.Subject{Distro: r.cluster.object.Distro, Home: r.cluster.object.Home(), Name: r.cluster.object.Name, ID: r.cluster.object.ID, When: when}))
+	err := r.cluster.server.Review(ctx, rights.Needed(r.verb, rights.Subject{Kind: r.cluster.object.Kind, Home: r.cluster.object.Home(), Name: r.cluster.object.Name, ID: r.cluster.object.ID, When: when}))
 	if err == nil {
 		r.cluster.server.Local().Reviewed()
 		r.cluster.observer.Reviewed()

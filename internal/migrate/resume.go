@@ -49,9 +49,9 @@ func (r *run) keepSnapshot(ctx context.Context, b *beginning) error {
 
 const kubeSystem = "kube-system"
 
-// settleAudit writes the results of acts whose run was killed behind them, as the
+// concludeEarlier writes the results of acts whose run was killed behind them, as the
 // cluster shows them.
-func (r *run) settleAudit(ctx context.Context, open []Entry) error {
+func (r *run) concludeEarlier(ctx context.Context, open []Entry) error {
 	for _, e := range open {
 		found, err := r.found(ctx, e)
 		if err != nil {

@@ -55,9 +55,9 @@ func start(ctx context.Context, o Options, verb string) error {
 func (r *run) do(ctx context.Context) error {
 	begin, err := r.preflight(ctx)
 	if err != nil {
-		return r.end(whyEnded(ctx, err), begin)
+		return r.end(causeOf(ctx, err), begin)
 	}
-	err = r.locked(ctx, func(ctx context.Context) error {
+	err = r.withLock(ctx, func(ctx context.Context) error {
 		if err := r.resume(ctx, begin); err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ package migrate_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,31 +49,25 @@ func (w *world) finished(t *testing.T, want string) {
 	}
 }
 
-// audited reads an audit log: every intent has one result.
+// audited reads an audit log, in which every intent has one result.
 func audited(t *testing.T, file string) []migrate.Entry {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []migrate.Entry
-	open := map[string]int{}
-	for line := range bytes.Lines(text) {
-		var e migrate.Entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			t.Fatalf("%v: %q", err, line)
-		}
-		list = append(list, e)
-		if e.Phase == "intent" {
-			open[e.ID]++
-		} else {
-			open[e.ID] += 10
+	list, err := migrate.ReadAudit(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intents := 0
+	for _, e := range list {
+		if e.Phase == migrate.Intent {
+			intents++
 		}
 	}
-	for id, n := range open {
-		if n != 11 {
-			t.Errorf("%s has %d results and %d intents", id, n/10, n%10)
-		}
+	if open := migrate.Unfinished(list); len(open) > 0 || 2*intents != len(list) {
+		t.Errorf("%d intents in %d entries, without a result: %v", intents, len(list), open)
 	}
 	return list
 }
@@ -182,7 +175,7 @@ func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
 		}
 		var order []string
 		for _, e := range audited(t, log) {
-			if e.Phase == "intent" && (e.Act == "etcd-snapshot" || e.Act == "patch") {
+			if e.Phase == migrate.Intent && (e.Act == "etcd-snapshot" || e.Act == "patch") {
 				order = append(order, e.Act+" "+e.Stage)
 			}
 		}

@@ -63,7 +63,7 @@ func (w *writer) write(ctx context.Context, c write) error {
 	}
 	e := newEntry(Entry{
 		ID: uuid.NewString(), Run: w.lock.identity, Who: w.user, Cluster: w.cluster.ref(), Verb: w.verb, Stage: w.progress.stage,
-		Act: c.act, Object: c.object, Digest: c.digest, Phase: intent,
+		Act: c.act, Object: c.object, Digest: c.digest, Phase: Intent,
 	})
 	if err := w.audit.add(e); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (w *writer) write(ctx context.Context, c write) error {
 // conclude writes the result of an act, into the log and as an Event.
 func (w *writer) conclude(ctx context.Context, e Entry) error {
 	e = newEntry(e)
-	e.Phase = result
+	e.Phase = Result
 	err := w.audit.add(e)
 	w.event(ctx, e)
 	return err

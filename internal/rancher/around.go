@@ -16,7 +16,7 @@ import (
 // change has come is Rollout's to tell.
 func (s *Server) Around(ctx context.Context, o Object) (preconditions.Seen, error) {
 	seen := preconditions.Seen{Title: o.Title(), Object: o.Raw}
-	if o.Distro == RKE1 {
+	if !o.Kind.Planned {
 		return seen, nil
 	}
 	var err error

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -49,7 +50,7 @@ func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 	}
 	if engineID.MatchString(q.Name) {
 		// Who may read this one object need not be allowed to list.
-		switch o, h, err := s.get(ctx, Object{Distro: RKE1, Name: q.Name}); {
+		switch o, h, err := s.get(ctx, Object{Kind: transform.Management, Name: q.Name}); {
 		case err == nil && h.isEngine():
 			return []Object{o}, nil
 		case err != nil && !unseen(err):
@@ -96,7 +97,7 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 			return Object{}, fmt.Errorf("%s/%s is not the NAMESPACE/NAME of a cluster; rke-lm status lists the clusters of a Rancher", namespace, name)
 		}
 	}
-	o, h, err := s.get(ctx, Object{Distro: RKE2, Namespace: namespace, Name: name})
+	o, h, err := s.get(ctx, Object{Kind: transform.Provisioning, Namespace: namespace, Name: name})
 	switch {
 	case unseen(err) && !s.hasClusters(ctx):
 		return Object{}, ErrNoRancher
@@ -114,7 +115,7 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 // behind returns the object that counts for a cluster of RKE, for which Rancher keeps
 // one in a namespace as well that only points to it; else the object itself.
 func (s *Server) behind(ctx context.Context, o Object) (Object, error) {
-	engine, h, err := s.get(ctx, Object{Distro: RKE1, Name: o.ID})
+	engine, h, err := s.get(ctx, Object{Kind: transform.Management, Name: o.ID})
 	switch {
 	case kube.HasStatus(err, http.StatusNotFound):
 		return o, nil
@@ -154,16 +155,16 @@ func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 func (s *Server) get(ctx context.Context, o Object) (Object, head, error) {
 	var body []byte
 	err := s.PastGate(ctx, o.path(), func() error {
-		a, err := s.local.Object(ctx, kube.Request{What: "get " + o.resource(), Method: http.MethodGet, Path: o.path()}, "Cluster")
+		a, err := s.local.Object(ctx, kube.Request{What: "get " + resource(o.Kind), Method: http.MethodGet, Path: o.path()}, "Cluster")
 		body = a.Body
 		return err
 	})
 	if err != nil {
 		return o, head{}, err
 	}
-	now, h, err := read(o.Distro, body)
+	now, h, err := read(o.Kind, body)
 	if err != nil {
-		return o, h, &kube.Unreached{What: "get " + o.resource(), Err: err}
+		return o, h, &kube.Unreached{What: "get " + resource(o.Kind), Err: err}
 	}
 	return now, h, nil
 }

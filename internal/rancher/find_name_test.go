@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 func TestANameThatIsNoneAsksNobody(t *testing.T) {
@@ -58,8 +59,8 @@ func TestANameOfTwoKindsOfClustersIsRefused(t *testing.T) {
 		if _, err := s.Find(t.Context(), Query{Name: "curlew"}); err == nil || !strings.Contains(err.Error(), "c-x7k2p (curlew), fleet-default/curlew; name one by") {
 			t.Errorf("%v", err)
 		}
-		for name, distro := range map[string]string{"c-x7k2p": RKE1, "fleet-default/curlew": RKE2, "c-m-9lrmictf": RKE2} {
-			if o := find(t, s, name); o.Distro != distro {
+		for name, kind := range map[string]transform.ObjectKind{"c-x7k2p": transform.Management, "fleet-default/curlew": transform.Provisioning, "c-m-9lrmictf": transform.Provisioning} {
+			if o := find(t, s, name); o.Kind != kind {
 				t.Errorf("%s is %s", name, o.Title())
 			}
 		}
@@ -74,7 +75,7 @@ func TestAClusterOfRKEIsFoundByTheLabelsOfEither(t *testing.T) {
 			o["metadata"].(map[string]any)["labels"] = map[string]any{"team": "birds"}
 		})
 		list, err := s.Find(t.Context(), Query{Selector: "team=birds"})
-		if err != nil || len(list) != 1 || list[0].Distro != RKE1 || list[0].Title() != "c-x7k2p (curlew)" {
+		if err != nil || len(list) != 1 || list[0].Kind != transform.Management || list[0].Title() != "c-x7k2p (curlew)" {
 			t.Errorf("%v %v", list, err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -55,7 +56,7 @@ func (s *Server) PastGate(ctx context.Context, path string, do func() error) err
 // A Rancher of an older version, and an API server that is not reached through one, ask
 // for no such right.
 func (s *Server) gated(ctx context.Context) (bool, error) {
-	_, err := s.local.Do(ctx, kube.Request{What: rights.Gate.String(), Method: http.MethodGet, Path: managed + "/" + rights.Gate.Name, Accept: "application/json"})
+	_, err := s.local.Do(ctx, kube.Request{What: rights.Gate.String(), Method: http.MethodGet, Path: listOf(transform.Management) + "/" + rights.Gate.Name, Accept: "application/json"})
 	if err == nil || kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
 		return kube.Gated(err), nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -206,7 +207,7 @@ func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
 					return ranchertest.Fault{}
 				}
 			})
-			err := s.Review(t.Context(), rights.Needed("apply", rights.Subject{Distro: RKE1, Home: "c-x7k2p", Name: "c-x7k2p", ID: "c-x7k2p"}))
+			err := s.Review(t.Context(), rights.Needed("apply", rights.Subject{Kind: transform.Management, Home: "c-x7k2p", Name: "c-x7k2p", ID: "c-x7k2p"}))
 			if asks != denied(err) || asks && !strings.Contains(err.Error(), gate) || !asks && err != nil {
 				t.Errorf("%v: %v", asks, err)
 			}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -58,11 +59,11 @@ type rawList struct {
 // all lists the clusters of both kinds. A user who may list one kind alone gets that
 // one, and what they may not see; it fails where they may list neither.
 func (s *Server) all(ctx context.Context, selector string) ([]Object, []Unseen, error) {
-	provisioned, err := s.list(ctx, "clusters.provisioning.cattle.io", provisioned, selector)
+	provisioned, err := s.list(ctx, transform.Provisioning, selector)
 	if unseen(err) && !s.hasClusters(ctx) {
 		return nil, nil, ErrNoRancher
 	}
-	managed, errManaged := s.list(ctx, "clusters.management.cattle.io", managed, selector)
+	managed, errManaged := s.list(ctx, transform.Management, selector)
 	if kube.HasStatus(errManaged, http.StatusNotFound) {
 		errManaged = nil // provisioning alone, as without the multi-cluster manager
 	}
@@ -108,7 +109,7 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 	}
 	var pointing []Object // their other object has other labels, or may not be listed
 	for _, raw := range provisioned {
-		o, h, err := read(RKE2, raw)
+		o, h, err := read(transform.Provisioning, raw)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -150,7 +151,7 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 func engines(managed []json.RawMessage) (list []Object, ids map[string]known, err error) {
 	ids = map[string]known{}
 	for _, raw := range managed {
-		o, h, err := read(RKE1, raw)
+		o, h, err := read(transform.Management, raw)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -165,16 +166,17 @@ func engines(managed []json.RawMessage) (list []Object, ids map[string]known, er
 // hasClusters asks what everybody may ask: who has no right to list something is
 // refused even where there is no such thing.
 func (s *Server) hasClusters(ctx context.Context) bool {
-	_, err := s.local.Do(ctx, kube.Request{What: "get the resources of provisioning.cattle.io", Method: http.MethodGet, Path: "/apis/provisioning.cattle.io/v1", Accept: "application/json"})
+	at := transform.Provisioning
+	_, err := s.local.Do(ctx, kube.Request{What: "get the resources of " + at.Group, Method: http.MethodGet, Path: "/apis/" + at.APIVersion(), Accept: "application/json"})
 	return !kube.HasStatus(err, http.StatusNotFound)
 }
 
-func (s *Server) list(ctx context.Context, what, path, selector string) (items []json.RawMessage, err error) {
-	r := kube.Resource{What: "list " + what, Path: path, Kind: "ClusterList", JSONOnly: true}
+func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector string) (items []json.RawMessage, err error) {
+	r := kube.Resource{What: "list " + resource(kind), Path: listOf(kind), Kind: "ClusterList", JSONOnly: true}
 	if selector != "" {
 		r.Query = url.Values{"labelSelector": {selector}}
 	}
-	err = s.PastGate(ctx, path, func() (err error) {
+	err = s.PastGate(ctx, r.Path, func() (err error) {
 		items, err = kube.Collect(ctx, s.local, r, func(l *rawList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
 		return err
 	})

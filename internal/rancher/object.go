@@ -11,19 +11,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
-)
-
-// What a Rancher calls its kinds of clusters.
-const (
-	RKE2 = "rke2" // an object of provisioning.cattle.io
-	RKE1 = "rke1" // an object of management.cattle.io
 )
 
 // Object is the object that describes a cluster, as the server had it.
 type Object struct {
-	Distro          string
-	Namespace, Name string // RKE1: without a namespace, and the ID for a name
+	Kind            transform.ObjectKind
+	Namespace, Name string
 	Display         string // the name that people use
 	ID              string // c-m-… or c-…; "" while Rancher has not given one
 	UID             string
@@ -61,25 +56,17 @@ func (o Object) Chunk() yamledit.Chunk {
 
 // path is that of the object on the API.
 func (o Object) path() string {
-	if o.Distro == RKE1 {
-		return managed + "/" + url.PathEscape(o.Name)
+	if !o.Kind.Namespaced {
+		return listOf(o.Kind) + "/" + url.PathEscape(o.Name)
 	}
-	return "/apis/provisioning.cattle.io/v1/namespaces/" + url.PathEscape(o.Namespace) + "/clusters/" + url.PathEscape(o.Name)
+	return "/apis/" + o.Kind.APIVersion() + "/namespaces/" + url.PathEscape(o.Namespace) + "/clusters/" + url.PathEscape(o.Name)
 }
 
-// resource is the object's kind, for messages and rights.
-func (o Object) resource() string {
-	if o.Distro == RKE1 {
-		return "clusters.management.cattle.io"
-	}
-	return "clusters.provisioning.cattle.io"
-}
+// resource is what rights and messages call objects of a kind.
+func resource(k transform.ObjectKind) string { return "clusters." + k.Group }
 
-// The lists of clusters.
-const (
-	provisioned = "/apis/provisioning.cattle.io/v1/clusters"
-	managed     = "/apis/management.cattle.io/v3/clusters"
-)
+// listOf is the path of all objects of a kind.
+func listOf(k transform.ObjectKind) string { return "/apis/" + k.APIVersion() + "/clusters" }
 
 // head is as much of a cluster's object as tells which one it is.
 type head struct {
@@ -95,8 +82,8 @@ type head struct {
 	} `json:"status"`
 }
 
-// read reads an object of a distro.
-func read(distro string, raw []byte) (Object, head, error) {
+// read reads an object of a kind.
+func read(kind transform.ObjectKind, raw []byte) (Object, head, error) {
 	var h head
 	if err := json.Unmarshal(raw, &h); err != nil || h.Kind != "Cluster" || h.Name == "" || h.UID == "" {
 		return Object{}, h, errors.New("the answer is no Cluster of Kubernetes; look at what answers at this address")
@@ -106,10 +93,10 @@ func read(distro string, raw []byte) (Object, head, error) {
 		return Object{}, h, err
 	}
 	o := Object{
-		Distro: distro, Namespace: h.Namespace, Name: h.Name, Display: h.Name, ID: h.Status.ClusterName,
+		Kind: kind, Namespace: h.Namespace, Name: h.Name, Display: h.Name, ID: h.Status.ClusterName,
 		UID: string(h.UID), Generation: h.Generation, ResourceVersion: h.ResourceVersion, Raw: raw, Text: text,
 	}
-	if distro == RKE1 {
+	if !kind.Namespaced {
 		o.Display, o.ID = h.Spec.DisplayName, h.Name
 	}
 	return o, h, nil

@@ -25,7 +25,7 @@ func (s *Server) Rollout(ctx context.Context, o Object) (rollout.Seen, error) {
 }
 
 func (s *Server) rollout(ctx context.Context, o Object) (seen rollout.Seen, err error) {
-	if o.Distro == RKE1 {
+	if !o.Kind.Planned {
 		now, err := s.Get(ctx, o)
 		if err == nil {
 			seen.Engine, err = rollout.ReadEngine(now.Raw)

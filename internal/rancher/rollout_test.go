@@ -200,7 +200,7 @@ func TestRightsThatAreMissingAreListedInTheirOrder(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "orchard")
 		r.Do(func() { r.Denied["patch nodes"], r.Denied["list machines"] = true, true })
-		needed := rights.Needed("migrate", rights.Subject{Distro: o.Distro, Home: o.Home(), Name: o.Name, ID: o.ID, When: []string{rights.Cordon}})
+		needed := rights.Needed("migrate", rights.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID, When: []string{rights.Cordon}})
 		missing, err := s.Rights(t.Context(), needed)
 		if err != nil || fmt.Sprint(missing) != "[list machines.cluster.x-k8s.io in fleet-default patch nodes of the cluster c-m-8kqlhbsd]" {
 			t.Error(err, missing)

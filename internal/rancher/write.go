@@ -95,7 +95,7 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 	if dryRun {
 		q.Set("dryRun", "All")
 	}
-	what := "patch " + o.resource()
+	what := "patch " + resource(o.Kind)
 	var a kube.Answer
 	err := s.PastGate(ctx, o.path(), func() (err error) {
 		a, err = s.local.Object(ctx, kube.Request{
@@ -108,7 +108,7 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 		now, meaning := s.afterFailure(ctx, o, p, alike, err)
 		return now, kube.Warnings(err), settled(meaning, dryRun)
 	}
-	now, _, err := read(o.Distro, a.Body)
+	now, _, err := read(o.Kind, a.Body)
 	if err != nil {
 		return o, a.Warnings, settled(&Lost{o.Title(), &kube.Unreached{What: what, Err: err}}, dryRun)
 	}

@@ -102,7 +102,7 @@ func (k *keeper) awaitHealth(ctx context.Context) error {
 	defer cancel()
 	for !k.current().Healthy(ctx) {
 		if !kube.Pause(ctx, 100*time.Millisecond) {
-			return fmt.Errorf("agent: %s is not healthy; it said: %s", k.current().Caller(), k.current().LastWords())
+			return fmt.Errorf("agent: %s is not healthy; it said: %s", k.current().Caller(), k.current().LogTail())
 		}
 	}
 	return nil

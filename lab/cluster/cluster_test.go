@@ -31,7 +31,7 @@ func started(t *testing.T) (*cluster.Cluster, *kubernetes.Clientset) {
 	t.Cleanup(c.Stop)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(c.LastWords())
+			t.Log(c.LogTail())
 		}
 	})
 	client, err := c.Client(cluster.Admin)

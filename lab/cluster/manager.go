@@ -202,8 +202,8 @@ func (m *Manager) Thaw() { m.process.Thaw() }
 // Asked reports whether somebody ended the manager; else it ended by itself, if it has.
 func (m *Manager) Asked() bool { return m.process.Asked() }
 
-// LastWords returns the end of the manager's output.
-func (m *Manager) LastWords() string { return m.process.LastWords() }
+// LogTail returns the end of the manager's output.
+func (m *Manager) LogTail() string { return m.process.LogTail() }
 
 // Logged reports whether the manager has written a text.
 func (m *Manager) Logged(text string) bool {

@@ -44,9 +44,9 @@ func (c *Cluster) await(ctx context.Context, name string, p *process.Process, re
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("lab: %s is not ready: %w; it said: %s", name, err, p.LastWords())
+			return fmt.Errorf("lab: %s is not ready: %w; it said: %s", name, err, p.LogTail())
 		case <-p.Ended():
-			err, said := p.Err(), p.LastWords()
+			err, said := p.Err(), p.LogTail()
 			if strings.Contains(said, "address already in use") {
 				err = errTaken
 			}

@@ -3,10 +3,12 @@
 
 package e2e
 
-import "time"
+import (
+	"time"
+)
 
 // busy makes Services all along, until the function that it returns is called.
-func (c *conducted) busy() (stop func()) {
+func (c *managed) busy() (stop func()) {
 	c.Helper()
 	if err := c.service(c.Context(), "first"); err != nil {
 		c.Fatal(err)

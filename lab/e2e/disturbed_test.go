@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -25,16 +27,16 @@ import (
 
 // faulty is a run of migrate to which something happens when it says something for the first time.
 type faulty struct {
-	*conducted
-	when  func(event) bool
+	*managed
+	when  func(report.RunEvent) bool
 	what  func()
 	armed atomic.Bool
 }
 
 // during runs migrate until what happens to it ends it, or to its end.
-func (c *conducted) during(when func(event) bool, what func(), codes []int, more ...string) (int, string) {
+func (c *managed) during(when func(report.RunEvent) bool, what func(), codes []int, more ...string) (int, string) {
 	c.Helper()
-	f := &faulty{conducted: c, when: when, what: what}
+	f := &faulty{managed: c, when: when, what: what}
 	f.armed.Store(true)
 	code, text := c.result(c.start(f.hear, "migrate", more...), codes...)
 	if f.armed.Load() {
@@ -43,20 +45,20 @@ func (c *conducted) during(when func(event) bool, what func(), codes []int, more
 	return code, text
 }
 
-func (f *faulty) hear(_ *run, e event) {
+func (f *faulty) hear(_ *run, e report.RunEvent) {
 	if f.when(e) && f.armed.CompareAndSwap(true, false) {
 		f.what()
 	}
 }
 
 // written is when a stage's edit was written.
-func written(stage string) func(event) bool {
-	return func(e event) bool { return e.Type == "written" && e.Stage == stage }
+func written(stage string) func(report.RunEvent) bool {
+	return func(e report.RunEvent) bool { return e.Type == migrate.Written && e.Stage == stage }
 }
 
 // announced is when a stage begins.
-func announced(stage string) func(event) bool {
-	return func(e event) bool { return e.Type == "stage" && e.Stage == stage }
+func announced(stage string) func(report.RunEvent) bool {
+	return func(e report.RunEvent) bool { return e.Type == migrate.Staged && e.Stage == stage }
 }
 
 // Whatever happens to a migration on its way, it comes to the same end.
@@ -79,7 +81,7 @@ func TestWhatGoesWrongOnTheWayOfAClusterOfARancherIsLeftBehind(t *testing.T) {
 }
 
 // crossed starts another run while one is at work, which a machine keeps from being done first.
-func (c *conducted) crossed() {
+func (c *managed) crossed() {
 	c.Helper()
 	c.during(written(stages.EnableLeaderMigration), func() {
 		c.downstream.Stall(c.downstream.Machines[1].Name)
@@ -93,7 +95,7 @@ func (c *conducted) crossed() {
 }
 
 // hold keeps a machine from following, until the function that it returns is called.
-func (c *conducted) hold() (release func()) {
+func (c *managed) hold() (release func()) {
 	ctx := context.WithoutCancel(c.Context())
 	if err := c.downstream.Hold(ctx, c.downstream.Machines[1].Name); err != nil {
 		c.Error(err)
@@ -106,7 +108,7 @@ func (c *conducted) hold() (release func()) {
 }
 
 // cutOff breaks the network for some seconds while machines are waited for.
-func (c *conducted) cutOff() {
+func (c *managed) cutOff() {
 	c.Helper()
 	mended := make(chan struct{})
 	c.during(written(stages.InstallCCM), func() {
@@ -120,7 +122,7 @@ func (c *conducted) cutOff() {
 }
 
 // expired takes the token back when nodes are cordoned: the run cannot even release them.
-func (c *conducted) expired() {
+func (c *managed) expired() {
 	c.Helper()
 	c.during(written(stages.CordonControlPlane), func() { c.rancher.Revoke(c.token) }, []int{3, 4})
 	if len(c.cordoned()) == 0 {
@@ -131,7 +133,7 @@ func (c *conducted) expired() {
 
 // restarted restarts both API servers on the way to the switch. One that has just started knows nobody's
 // rights yet, and a run may take that for a refusal.
-func (c *conducted) restarted() {
+func (c *managed) restarted() {
 	c.Helper()
 	ctx := context.WithoutCancel(c.Context())
 	c.during(announced(stages.SwitchToExternal), func() {
@@ -146,7 +148,7 @@ func (c *conducted) restarted() {
 
 // neverReady lets a machine hang when the last edit comes to it. The run gives up, and the next one goes on
 // when the machine is back.
-func (c *conducted) neverReady() {
+func (c *managed) neverReady() {
 	c.Helper()
 	var release func()
 	c.rancher.Before(edits, func() { release = c.hold() })
@@ -163,7 +165,7 @@ func edits(r rancher.Request) bool {
 
 // notReady lets the node of a machine that follows say that it is not ready. The run says that it waits for
 // it, and goes on when the node is ready again.
-func (c *conducted) notReady() {
+func (c *managed) notReady() {
 	c.Helper()
 	ctx := context.WithoutCancel(c.Context())
 	machine := c.downstream.Machines[0].Name
@@ -173,14 +175,14 @@ func (c *conducted) notReady() {
 		}
 	}
 	says(corev1.ConditionFalse)
-	c.during(func(e event) bool {
-		return e.Type == "waiting" && strings.Contains(e.Message, "the control plane is not ready")
+	c.during(func(e report.RunEvent) bool {
+		return e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is not ready")
 	}, func() { says(corev1.ConditionTrue) }, []int{0})
 }
 
 // conflict lets another client change what a stage is about to change, after it was planned. The run is
 // refused, and goes on when the other one has taken its change back.
-func (c *conducted) conflict() {
+func (c *managed) conflict() {
 	c.Helper()
 	const list = "/spec/rkeConfig/machineGlobalConfig/kube-controller-manager-arg/0"
 	c.rancher.Before(edits, func() {
@@ -199,7 +201,7 @@ func (c *conducted) conflict() {
 }
 
 // patch changes the cluster's object as another client does.
-func (c *conducted) patch(patch string) {
+func (c *managed) patch(patch string) {
 	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
 	if err != nil {
 		c.Error(err)

@@ -8,6 +8,9 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // A run that is killed where one stage ends and the next begins is gone on with by the same command.
@@ -26,12 +29,12 @@ func TestARunOverAClusterOfARancherThatIsKilledAtEveryStageIsResumed(t *testing.
 }
 
 // killedAtStages runs a verb until it is at its end. Every stage that is announced kills the run, once.
-func (c *conducted) killedAtStages(verb string) (kills int) {
+func (c *managed) killedAtStages(verb string) (kills int) {
 	c.Helper()
 	at := map[string]bool{}
 	for range 20 {
-		code, _ := c.result(c.start(func(r *run, e event) {
-			if e.Type == "stage" && !at[e.Stage] {
+		code, _ := c.result(c.start(func(r *run, e report.RunEvent) {
+			if e.Type == migrate.Staged && !at[e.Stage] {
 				at[e.Stage] = true
 				r.kill()
 			}
@@ -46,7 +49,7 @@ func (c *conducted) killedAtStages(verb string) (kills int) {
 
 // unharmed requires that the cluster stands as it does when nothing disturbs the way there, that no node
 // stayed cordoned, that nobody shared the controllers, and that the audit log tells of every write.
-func (c *conducted) unharmed(want state) {
+func (c *managed) unharmed(want state) {
 	c.Helper()
 	c.is(want)
 	if nodes := c.cordoned(); len(nodes) > 0 {
@@ -103,7 +106,7 @@ func TestRunsOverAnRKE1ClusterOfARancherThatAreKilledAreResumed(t *testing.T) {
 }
 
 // killedAtRandom runs a verb until it is at its end, and kills it up to a number of times.
-func (c *conducted) killedAtRandom(dice *rand.Rand, most int, verb string, more ...string) (kills int) {
+func (c *managed) killedAtRandom(dice *rand.Rand, most int, verb string, more ...string) (kills int) {
 	c.Helper()
 	for range 200 {
 		r := c.start(nil, verb, more...)

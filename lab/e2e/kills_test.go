@@ -23,12 +23,12 @@ import (
 // managers do the same.
 const seed = "LAB_SEED"
 
-// All stages there and back, while managers of either kind are killed at any time. They come again on the
+// All stages forward and back, while managers of either kind are killed at any time. They come again on the
 // same machine, as after a crash.
 func TestManagersAreKilledAtRandom(t *testing.T) {
 	onlyInSoak(t)
 	start := seedOf(t)
-	for n, w := range ways {
+	for n, w := range routes {
 		t.Run(w.name, func(t *testing.T) {
 			s := begin(t, "cp-1", "cp-2", "cp-3")
 			s.agent.Pause = s.cluster.Timing.Takeover() + time.Second
@@ -36,11 +36,11 @@ func TestManagersAreKilledAtRandom(t *testing.T) {
 			along, kills := w.along(s), s.killer(rand.New(rand.NewPCG(start, uint64(n))))
 			s.underLoad(along.start, func() {
 				stop := kills.begin()
-				for _, l := range along.legs {
-					s.pass(l)
+				for _, tr := range along.transitions {
+					s.forward(tr)
 				}
-				for _, l := range slices.Backward(along.legs) {
-					s.passBack(l)
+				for _, tr := range slices.Backward(along.transitions) {
+					s.backward(tr)
 				}
 				stop()
 			})

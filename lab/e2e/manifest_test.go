@@ -46,17 +46,17 @@ func newerManifest(t *testing.T) *yamledit.Document {
 }
 
 // alongManifests takes the manifests of both managers through their plans, stage by stage.
-func (s *scenario) alongManifests(cloud *yamledit.Document) way {
+func (s *scenario) alongManifests(cloud *yamledit.Document) route {
 	s.Helper()
 	target := transform.Target{EndState: transform.EndStateExternal, LeaderMigrationConfig: transform.ConfigGenerate}
 	kcm, ccm := planOf(s.T, manifest.Distro(), document(s.T, "kubeadm/kube-controller-manager.yaml"), target), planOf(s.T, manifest.Distro(), cloud, target)
 	folder := kubeletFolder{operator: &operator{scenario: s}, kcm: kcm.Start[0]}
 	folder.kubelets = "aws"
-	w := way{start: folder.wanted()}
-	w.legs = append(folder.legs(kcm, func(d *yamledit.Document) agent.Wanted { folder.kcm = d; return folder.wanted() }),
-		folder.legs(ccm, func(d *yamledit.Document) agent.Wanted { folder.ccm = d; return folder.wanted() })...)
-	order := func(l leg) int { return slices.Index(stages.Names(), l.step.Stage.Name) }
-	slices.SortStableFunc(w.legs, func(a, b leg) int { return cmp.Compare(order(a), order(b)) })
+	w := route{start: folder.wanted()}
+	w.transitions = append(folder.transitions(kcm, func(d *yamledit.Document) agent.Wanted { folder.kcm = d; return folder.wanted() }),
+		folder.transitions(ccm, func(d *yamledit.Document) agent.Wanted { folder.ccm = d; return folder.wanted() })...)
+	order := func(tr transition) int { return slices.Index(stages.Names(), tr.step.Stage.Name) }
+	slices.SortStableFunc(w.transitions, func(a, b transition) int { return cmp.Compare(order(a), order(b)) })
 	return w
 }
 

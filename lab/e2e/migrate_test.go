@@ -16,31 +16,31 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// way is the way of a cluster through its stages.
-type way struct {
-	start agent.Wanted
-	legs  []leg
+// route is the stages of a cluster, in their order.
+type route struct {
+	start       agent.Wanted
+	transitions []transition
 }
 
-// leg is one stage as it reaches the control planes, and the same when it is undone.
-type leg struct {
-	step        transform.PlannedStage
-	forth, back move
+// transition is one stage as it reaches the control planes, and the same when it is undone.
+type transition struct {
+	step              transform.PlannedStage
+	forward, backward change
 }
 
-// move is one change.
-type move struct {
+// change is what the files ask for next, and what is done by hand around it.
+type change struct {
 	before func()              // what is done by hand before the machines follow
 	wanted func() agent.Wanted // what the files ask for then
 	after  func()              // what is done by hand when they have followed
 }
 
 // migrate drives the control planes through the stages as planned, one machine at a time, under load.
-func (s *scenario) migrate(w way) {
+func (s *scenario) migrate(w route) {
 	s.Helper()
 	s.underLoad(w.start, func() {
-		for _, l := range w.legs {
-			s.pass(l)
+		for _, tr := range w.transitions {
+			s.forward(tr)
 		}
 	})
 	if s.left == 0 {
@@ -70,24 +70,24 @@ func (s *scenario) underLoad(start agent.Wanted, change func()) {
 	s.initialised(instances)
 }
 
-// pass takes the control planes through one stage.
-func (s *scenario) pass(l leg) {
+// forward takes the control planes through one stage.
+func (s *scenario) forward(tr transition) {
 	s.Helper()
-	name := l.step.Stage.Name
-	if l.step.State != transform.Todo && l.step.State != transform.ActionOnly {
-		s.Fatalf("stage %s is %s: %v", name, l.step.State, l.step.Findings)
+	name := tr.step.Stage.Name
+	if tr.step.State != transform.Todo && tr.step.State != transform.ActionOnly {
+		s.Fatalf("stage %s is %s: %v", name, tr.step.State, tr.step.Findings)
 	}
 	s.Log("stage", name)
-	s.make(l.forth)
+	s.make(tr.forward)
 	s.gate(name)
-	l.forth.after()
+	tr.forward.after()
 }
 
 // make lets the control planes follow a change.
-func (s *scenario) make(m move) {
+func (s *scenario) make(c change) {
 	s.Helper()
-	m.before()
-	w := m.wanted()
+	c.before()
+	w := c.wanted()
 	s.external = w.External
 	s.rollOut(w)
 }

@@ -36,7 +36,7 @@ func TestAManagerInAnotherNamespaceIsASecondOwner(t *testing.T) {
 	s.twoOwners()
 	s.doubled()
 	s.verifies(stages.InstallCCM, "two-owners and no daemonset-empty", func(v verdict) bool {
-		empty := slices.ContainsFunc(v.Findings, func(f finding) bool { return f.Rule == "daemonset-empty" })
+		empty := slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" })
 		return v.code == 1 && v.has("two-owners") && !empty
 	})
 

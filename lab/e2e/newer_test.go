@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -29,7 +30,7 @@ func TestANewerManagerWithTheDefaultConfigurationIsASecondOwner(t *testing.T) {
 	s.doubled()
 	const why = "cloud-controller-manager does not find them in its leader migration configuration; kube-controller-manager holds the lease cloud-provider-extraction-migration"
 	s.verifies(stages.InstallCCM, "two owners, and why", func(v verdict) bool {
-		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f finding) bool {
+		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
 			return f.Rule == "two-owners" && f.Severity == "error" && strings.HasSuffix(f.Message, why)
 		})
 	})

@@ -33,10 +33,10 @@ type planFolder map[string]string
 // host is the folder that stands for the file system of every control plane.
 func (s *scenario) host() string { return filepath.Join(s.cluster.Dir, "host") }
 
-// legs are the stages of a plan that change what the managers get, as wanted reads it off a document.
+// transitions are the stages of a plan that change what the managers get, as wanted reads it off a document.
 // Without a document there is nothing to read: it was taken out of the cluster.
-func (o *operator) legs(plan *transform.Plan, wanted func(*yamledit.Document) agent.Wanted) []leg {
-	var list []leg
+func (o *operator) transitions(plan *transform.Plan, wanted func(*yamledit.Document) agent.Wanted) []transition {
+	var list []transition
 	folder := o.folder(plan)
 	for _, step := range plan.Steps {
 		if !step.Changes() && len(o.files(step)) == 0 {
@@ -53,18 +53,18 @@ func (o *operator) legs(plan *transform.Plan, wanted func(*yamledit.Document) ag
 			}
 			return o.undone(step)
 		}
-		list = append(list, leg{
-			step:  step,
-			forth: o.move(folder, s.Before, s.After, func() agent.Wanted { return wanted(step.Documents[0].After) }),
-			back:  o.move(folder, s.UndoBefore, s.UndoAfter, func() agent.Wanted { return wanted(before()) }),
+		list = append(list, transition{
+			step:     step,
+			forward:  o.change(folder, s.Before, s.After, func() agent.Wanted { return wanted(step.Documents[0].After) }),
+			backward: o.change(folder, s.UndoBefore, s.UndoAfter, func() agent.Wanted { return wanted(before()) }),
 		})
 	}
 	return list
 }
 
-// move does some actions before the machines follow, and others after that.
-func (o *operator) move(folder planFolder, before, after []transform.Action, wanted func() agent.Wanted) move {
-	return move{func() { o.doAll(before, folder) }, wanted, func() { o.doAll(after, folder) }}
+// change does some actions before the machines follow, and others after that.
+func (o *operator) change(folder planFolder, before, after []transform.Action, wanted func() agent.Wanted) change {
+	return change{func() { o.doAll(before, folder) }, wanted, func() { o.doAll(after, folder) }}
 }
 
 // delivered cuts the actions of a stage without an edit after the last that brings something or takes it

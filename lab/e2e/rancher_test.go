@@ -18,17 +18,17 @@ import (
 type ends struct{ inTree, external state }
 
 // rke2Cluster is the cluster of testdata, as a Rancher makes it.
-func rke2Cluster(t *testing.T) *conducted {
+func rke2Cluster(t *testing.T) *managed {
 	t.Helper()
-	return conduct(t, func(s *rancher.Server) (*rancher.Downstream, error) {
+	return manage(t, func(s *rancher.Server) (*rancher.Downstream, error) {
 		return s.AddRKE2(t.Context(), document(t, "rancher/rke2.yaml"))
 	})
 }
 
 // rke1Cluster is the other one, with two control planes and a worker.
-func rke1Cluster(t *testing.T) *conducted {
+func rke1Cluster(t *testing.T) *managed {
 	t.Helper()
-	return conduct(t, func(s *rancher.Server) (*rancher.Downstream, error) {
+	return manage(t, func(s *rancher.Server) (*rancher.Downstream, error) {
 		return s.AddRKE1(t.Context(), document(t, "rancher/rke1.yaml"), 2, 1)
 	})
 }
@@ -81,7 +81,7 @@ func TestMigrateAndRollbackOfAnRKE1ClusterOfARancher(t *testing.T) {
 }
 
 // helmless lets a run come to the chart where there is no helm. It says what to run by hand.
-func (c *conducted) helmless() {
+func (c *managed) helmless() {
 	c.Helper()
 	c.path = "/nonexistent"
 	if _, said := c.result(c.start(nil, "migrate"), 3); !strings.Contains(said, "helm upgrade --install") {
@@ -91,7 +91,7 @@ func (c *conducted) helmless() {
 }
 
 // roundTrip migrates, migrates again, which has to change nothing, and rolls back with more flags.
-func (c *conducted) roundTrip(more ...string) ends {
+func (c *managed) roundTrip(more ...string) ends {
 	c.Helper()
 	var e ends
 	e.inTree = c.state()
@@ -131,7 +131,7 @@ func (c *conducted) roundTrip(more ...string) ends {
 }
 
 // is requires that the cluster stands exactly so.
-func (c *conducted) is(want state) {
+func (c *managed) is(want state) {
 	c.Helper()
 	if diff := cmp.Diff(want, c.state()); diff != "" {
 		c.Errorf("the cluster stands otherwise (-want +got):\n%s", diff)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -52,7 +53,7 @@ func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 func (s *scenario) pends(reason string) {
 	s.Helper()
 	s.verifies(stages.SwitchToExternal, "that the Service is pending: "+reason, func(v verdict) bool {
-		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f finding) bool {
+		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
 			return f.Rule == "load-balancer-pending" && f.Severity == "error" && strings.Contains(f.Message, reason)
 		})
 	})

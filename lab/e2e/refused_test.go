@@ -67,7 +67,7 @@ func TestClustersOfARancherThatAreNotToBeMigratedAreRefused(t *testing.T) {
 }
 
 // refuses requires that a migration is refused, for a reason that it says.
-func (c *conducted) refuses(name, why string) {
+func (c *managed) refuses(name, why string) {
 	c.Helper()
 	r := c.start(nil, "migrate", "--cluster", name)
 	<-r.ended
@@ -77,7 +77,7 @@ func (c *conducted) refuses(name, why string) {
 }
 
 // withoutClusters starts a Rancher without clusters.
-func withoutClusters(t *testing.T) *conducted {
+func withoutClusters(t *testing.T) *managed {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a real API server")
@@ -88,8 +88,8 @@ func withoutClusters(t *testing.T) *conducted {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	explain(t, server.LastWords)
-	c := &conducted{scenario: &scenario{T: t}, rancher: server, downstream: &rancher.Downstream{}, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
+	explain(t, server.LogTail)
+	c := &managed{scenario: &scenario{T: t}, rancher: server, downstream: &rancher.Downstream{}, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
 	c.owes()
 	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
 		t.Fatal(err)

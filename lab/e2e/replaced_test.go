@@ -13,23 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
 )
 
-// answer is what rke-lm owners says to programs at its end.
-type answer struct {
-	Intervals []struct {
-		From, To   time.Time
-		Count, Why string
-	}
-	Arguments []struct{ From string }
-	Seconds   map[string]float64
-}
-
 // owning runs rke-lm owners beside the scenario. The function that it returns interrupts it, and tells what
 // it said and the seconds by owners that were true meanwhile.
-func (s *scenario) owning(flags ...string) func() (answer, [3]float64) {
+func (s *scenario) owning(flags ...string) func() (report.Ownership, [3]float64) {
 	s.Helper()
 	file, err := tool()
 	if err != nil {
@@ -48,7 +39,7 @@ func (s *scenario) owning(flags ...string) func() (answer, [3]float64) {
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
 	}
-	return func() (said answer, truth [3]float64) {
+	return func() (said report.Ownership, truth [3]float64) {
 		s.Helper()
 		truth[0], truth[1], truth[2] = recorder.Seconds(s.timeline(recorder.Service, began))
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -60,7 +51,7 @@ func (s *scenario) owning(flags ...string) func() (answer, [3]float64) {
 		}
 		s.Logf("owners said %v, true was %.1f, unknown:", said.Seconds, truth)
 		for _, i := range said.Intervals {
-			s.Logf("  %s %5.1f s  %s %s", i.From.Format("15:04:05.0"), i.To.Sub(i.From).Seconds(), i.Count, i.Why)
+			s.Logf("  %s to %s  %s %s", i.From, i.To, i.Count, i.Why)
 		}
 		return said, truth
 	}

@@ -37,7 +37,7 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 }
 
 // toldOf requires that a run said all of this, and no secret.
-func (c *conducted) toldOf(said string, parts ...string) {
+func (c *managed) toldOf(said string, parts ...string) {
 	c.Helper()
 	for _, part := range parts {
 		if !strings.Contains(said, part) {

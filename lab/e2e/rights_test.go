@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -28,7 +29,7 @@ var block = regexp.MustCompile("(?s)On (Rancher's own cluster|the cluster itself
 
 // least makes the runs to come those of a user who has the documented roles of the given verbs and nothing
 // else.
-func (c *conducted) least(verbs ...string) {
+func (c *managed) least(verbs ...string) {
 	c.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "permissions.md"))
 	if err != nil {
@@ -60,7 +61,7 @@ func (c *conducted) least(verbs ...string) {
 }
 
 // grant makes roles, in which placeholders stand for the cluster, and binds the user to them.
-func (c *conducted) grant(on *cluster.Cluster, roles string) {
+func (c *managed) grant(on *cluster.Cluster, roles string) {
 	c.Helper()
 	to, err := deploy.NewApplier(on.Config(cluster.Admin))
 	if err != nil {
@@ -97,11 +98,11 @@ func spared(r rights.Right) bool {
 }
 
 // usedAll requires that requests made use of all that the documentation asks for, for both ways.
-func (c *conducted) usedAll() {
+func (c *managed) usedAll() {
 	c.Helper()
-	of := rights.Subject{Distro: "rke2", Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{rights.Cordon}}
+	of := rights.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{rights.Cordon}}
 	if c.engine() {
-		of = rights.Subject{Distro: "rke1", Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{rights.Helm, rights.CloudConfig}}
+		of = rights.Subject{Kind: transform.Management, Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{rights.Helm, rights.CloudConfig}}
 	}
 	needed := slices.Concat(rights.Needed("migrate", of), rights.Needed("rollback", of))
 	needed = slices.DeleteFunc(needed, spared)

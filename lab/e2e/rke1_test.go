@@ -42,7 +42,7 @@ func TestStagesOfAnRKE1ClusterWithANewerManager(t *testing.T) {
 var newerTarget = transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: "v1.28.1"}
 
 // alongRKE1 is one cluster.yml after the other, and beside it what an operator does.
-func (s *scenario) alongRKE1(target transform.Target) way {
+func (s *scenario) alongRKE1(target transform.Target) route {
 	s.Helper()
 	plan := planOf(s.T, rke1.Distro(), document(s.T, "rke1.yml"), target)
 	o := &operator{scenario: s}
@@ -58,7 +58,7 @@ func (s *scenario) alongRKE1(target transform.Target) way {
 		}
 		return w
 	}
-	return way{wanted(plan.Start[0]), o.legs(plan, wanted)}
+	return route{wanted(plan.Start[0]), o.transitions(plan, wanted)}
 }
 
 // The manager's container is docker's, and cluster.yml has its arguments.
@@ -69,13 +69,13 @@ func TestOwnersOfAnRKE1ClusterAreKnownByItsFile(t *testing.T) {
 	s := begin(t, "cp-1")
 	s.docker, s.file = true, filepath.Join(t.TempDir(), "cluster.yml")
 	s.kubelets(s.join())
-	way := s.alongRKE1(transform.Target{})
-	s.rollOut(way.start)
+	all := s.alongRKE1(transform.Target{})
+	s.rollOut(all.start)
 	s.eventually("an owner", func(context.Context) bool { return s.owner() == cluster.KCM })
 	end := s.owning("--arguments-from", s.file)
-	for _, l := range way.legs {
+	for _, tr := range all.transitions {
 		time.Sleep(3 * time.Second)
-		s.pass(l)
+		s.forward(tr)
 	}
 	time.Sleep(3 * time.Second)
 	said, truth := end()

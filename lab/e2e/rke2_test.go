@@ -35,19 +35,19 @@ func TestStagesThatKeepTheProvidersName(t *testing.T) {
 func nothing() {}
 
 // alongRKE2 is one document after the other. What its stages ask for beside that is to look.
-func (s *scenario) alongRKE2(plan *transform.Plan) way {
+func (s *scenario) alongRKE2(plan *transform.Plan) route {
 	s.Helper()
-	w := way{start: s.wanted(plan.Start[0])}
+	w := route{start: s.wanted(plan.Start[0])}
 	for _, step := range plan.Steps {
 		if !step.Changes() {
 			continue
 		}
-		forth := move{nothing, func() agent.Wanted { return s.wanted(step.Documents[0].After) }, nothing}
-		back := move{nothing, func() agent.Wanted { return s.wanted(s.undone(step)) }, nothing}
+		forward := change{nothing, func() agent.Wanted { return s.wanted(step.Documents[0].After) }, nothing}
+		backward := change{nothing, func() agent.Wanted { return s.wanted(s.undone(step)) }, nothing}
 		if step.Stage.Name == stages.GrantMigrationLease {
-			back.after = s.revoke
+			backward.after = s.revoke
 		}
-		w.legs = append(w.legs, leg{step, forth, back})
+		w.transitions = append(w.transitions, transition{step, forward, backward})
 	}
 	return w
 }

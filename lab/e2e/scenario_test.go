@@ -69,7 +69,7 @@ func beginWith(t *testing.T, timing cluster.Timing, machines ...string) *scenari
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Stop)
-	explain(t, c.LastWords)
+	explain(t, c.LogTail)
 	s := &scenario{T: t, cluster: c, agent: agent.New(c, machines...), began: time.Now()}
 	t.Cleanup(s.agent.Stop)
 	s.record()
@@ -103,10 +103,10 @@ func (s *scenario) record() {
 
 // explain prints why a test has failed, as far as the programs that it started can tell. Their logs end with
 // the test.
-func explain(t *testing.T, lastWords func() string) {
+func explain(t *testing.T, logTail func() string) {
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log("last words of the programs:\n" + lastWords())
+			t.Log("the ends of the programs' logs:\n" + logTail())
 		}
 	})
 }

@@ -26,25 +26,25 @@ func onlyInSoak(t *testing.T) {
 	t.Parallel()
 }
 
-// ways are those of all distros.
-var ways = []struct {
+// routes are those of all distros.
+var routes = []struct {
 	name  string
-	along func(*scenario) way
+	along func(*scenario) route
 }{
-	{"rke2", func(s *scenario) way { return s.alongRKE2(planned(s.T, document(s.T, "rke2.yaml"))) }},
-	{"rke1", func(s *scenario) way { return s.alongRKE1(transform.Target{}) }},
-	{"manifest", func(s *scenario) way {
+	{"rke2", func(s *scenario) route { return s.alongRKE2(planned(s.T, document(s.T, "rke2.yaml"))) }},
+	{"rke1", func(s *scenario) route { return s.alongRKE1(transform.Target{}) }},
+	{"manifest", func(s *scenario) route {
 		return s.alongManifests(document(s.T, "kubeadm/cloud-controller-manager.yaml"))
 	}},
 }
 
 func TestStagesAreUndoneFromEachInEveryDistro(t *testing.T) {
 	onlyInSoak(t)
-	for _, w := range ways {
+	for _, w := range routes {
 		for _, stage := range stages.EditNames() {
 			t.Run(w.name+"/"+stage, func(t *testing.T) {
 				s := begin(t, "cp-1", "cp-2", "cp-3")
-				s.thereAndBack(w.along(s), stage)
+				s.forwardAndBack(w.along(s), stage)
 				s.end("undo-" + w.name + "-" + stage)
 			})
 		}
@@ -54,13 +54,13 @@ func TestStagesAreUndoneFromEachInEveryDistro(t *testing.T) {
 // Each manager has names of its own for the controllers, and a configuration that comes and goes.
 func TestStagesAreUndoneWithANewerManager(t *testing.T) {
 	onlyInSoak(t)
-	for name, along := range map[string]func(*scenario) way{
-		"rke1":     func(s *scenario) way { return s.alongRKE1(newerTarget) },
-		"manifest": func(s *scenario) way { return s.alongManifests(newerManifest(s.T)) },
+	for name, along := range map[string]func(*scenario) route{
+		"rke1":     func(s *scenario) route { return s.alongRKE1(newerTarget) },
+		"manifest": func(s *scenario) route { return s.alongManifests(newerManifest(s.T)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t, "cp-1", "cp-2", "cp-3")
-			s.thereAndBack(along(s), stages.DisableLeaderMigration)
+			s.forwardAndBack(along(s), stages.DisableLeaderMigration)
 			s.end("undo-" + name + "-newer-ccm")
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke1"
@@ -32,7 +33,7 @@ type state struct {
 }
 
 // state returns how the cluster stands. What differs from one Rancher to the next is left out.
-func (c *conducted) state() state {
+func (c *managed) state() state {
 	c.Helper()
 	distro := rke2.Distro()
 	if c.engine() {
@@ -62,7 +63,7 @@ func (c *conducted) state() state {
 }
 
 // object returns the cluster's object.
-func (c *conducted) object() map[string]any {
+func (c *managed) object() map[string]any {
 	c.Helper()
 	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
 	if err != nil {
@@ -80,7 +81,7 @@ func (c *conducted) object() map[string]any {
 	return o.Object
 }
 
-func (c *conducted) workload() []string {
+func (c *managed) workload() []string {
 	c.Helper()
 	list, err := c.client.AppsV1().DaemonSets(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -99,7 +100,7 @@ func (c *conducted) workload() []string {
 
 // objects names the roles and Secrets of kube-system, but for those in which helm keeps its history, those
 // that Kubernetes makes by itself, and the rights of whoever runs rke-lm.
-func (c *conducted) objects() []string {
+func (c *managed) objects() []string {
 	c.Helper()
 	roles, err := c.client.RbacV1().Roles(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
 	if err != nil {
@@ -127,7 +128,7 @@ func (c *conducted) objects() []string {
 }
 
 // cordoned names the nodes that are closed, or are marked as if rke-lm had closed them.
-func (c *conducted) cordoned() []string {
+func (c *managed) cordoned() []string {
 	c.Helper()
 	list, err := c.client.CoreV1().Nodes().List(c.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -142,34 +143,25 @@ func (c *conducted) cordoned() []string {
 	return names
 }
 
-// entry is as much of the audit log as scenarios need.
-type entry struct {
-	ID, Phase, Result, Act string
-	Object                 struct{ Server, Kind, Name string }
-}
-
 // audited requires that the audit log tells every write that reached a server, each with what came of it.
-func (c *conducted) audited() {
+func (c *managed) audited() {
 	c.Helper()
 	text, err := os.ReadFile(c.auditLog)
 	if err != nil {
 		c.Fatal(err)
 	}
-	told, open := map[string]int{}, map[string]entry{}
-	for line := range bytes.Lines(text) {
-		var e entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			c.Fatalf("audit log: %v: %s", err, line)
-		}
-		if e.Phase == "intent" {
-			told[e.Object.Server+" "+e.Object.Name]++
-			open[e.ID] = e
-			continue
-		}
-		delete(open, e.ID)
+	entries, err := migrate.ReadAudit(text)
+	if err != nil {
+		c.Fatalf("audit log: %v", err)
 	}
-	for _, e := range open {
-		c.Errorf("the audit log does not tell what came of %s %s %s", e.Act, e.Object.Kind, e.Object.Name)
+	told := map[string]int{}
+	for _, e := range entries {
+		if e.Phase == migrate.Intent {
+			told[e.Object.Server+" "+e.Object.Name]++
+		}
+	}
+	for _, e := range migrate.Unfinished(entries) {
+		c.Errorf("the audit log does not tell what came of %s %s", e.Act, e.Object)
 	}
 	written := c.written()
 	for _, name := range slices.Sorted(maps.Keys(written)) {
@@ -184,7 +176,7 @@ func (c *conducted) audited() {
 
 // written counts the writes of rke-lm that a server did, by server and object. Its lock, its Events and its
 // questions are none.
-func (c *conducted) written() map[string]int {
+func (c *managed) written() map[string]int {
 	count := map[string]int{}
 	for _, r := range c.rancher.Requests() {
 		switch {

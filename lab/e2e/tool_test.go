@@ -16,7 +16,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // programs is the folder of what the tests build.
@@ -49,17 +51,13 @@ var tool = sync.OnceValues(func() (string, error) {
 
 // verdict is what rke-lm verify says to programs.
 type verdict struct {
-	OK       bool
-	Findings []finding
-
+	report.Verification
 	code int // that it exits with
 }
 
-type finding struct{ Rule, Severity, Path, Message string }
-
 // has reports whether there is an error of a rule.
 func (v verdict) has(rule string) bool {
-	return slices.ContainsFunc(v.Findings, func(f finding) bool { return f.Rule == rule && f.Severity == "error" })
+	return slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == rule && f.Severity == transform.Error })
 }
 
 // ask runs rke-lm on the cluster, reads the JSON that it prints, and returns its exit code.
@@ -90,7 +88,7 @@ func (s *scenario) ask(ctx context.Context, answer any, verb string, flags ...st
 func (s *scenario) doubled() {
 	s.Helper()
 	s.eventually("two owners that rke-lm finds", func(ctx context.Context) bool {
-		var found struct{ Seconds map[string]float64 }
+		var found report.Ownership
 		_, err := s.ask(ctx, &found, "owners", "--for", "3s")
 		s.Log("owners:", found.Seconds, err)
 		return err == nil && found.Seconds["2"] > 0
@@ -113,7 +111,7 @@ func (s *scenario) verifies(stage, what string, wanted func(verdict) bool) {
 	defer func() { s.Logf("verify %v: %d %+v %v", flags, v.code, v.Findings, err) }()
 	s.eventually(fmt.Sprint("verify ", flags, " that says ", what), func(ctx context.Context) bool {
 		v = verdict{}
-		v.code, err = s.ask(ctx, &v, "verify", flags...)
+		v.code, err = s.ask(ctx, &v.Verification, "verify", flags...)
 		return err == nil && wanted(v)
 	})
 }

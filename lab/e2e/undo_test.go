@@ -18,28 +18,28 @@ import (
 // The cloud-controller-manager has the Services, and the in-tree provider takes them again.
 func TestStagesAreUndoneFromTheSwitch(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
-	s.thereAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), stages.SwitchToExternal)
+	s.forwardAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), stages.SwitchToExternal)
 	s.end("undo-switch")
 }
 
 // The in-tree provider has the Services under the migration lease, and keeps them without it.
 func TestStagesAreUndoneFromTheFlag(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2")
-	s.thereAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), stages.EnableLeaderMigration)
+	s.forwardAndBack(s.alongRKE2(planned(t, document(t, "rke2.yaml"))), stages.EnableLeaderMigration)
 	s.end("undo-enable")
 }
 
 // The chart and its objects go as they came. The soak has this for every stage.
 func TestStagesOfAnRKE1ClusterAreUndone(t *testing.T) {
 	s := alone(t)
-	s.thereAndBack(s.alongRKE1(newerTarget), stages.DisableLeaderMigration)
+	s.forwardAndBack(s.alongRKE1(newerTarget), stages.DisableLeaderMigration)
 	s.end("undo-rke1")
 }
 
 // The manager leaves the kubelet's folder, and files that were removed are put back.
 func TestStagesOfManifestsAreUndone(t *testing.T) {
 	s := alone(t)
-	s.thereAndBack(s.alongManifests(newerManifest(t)), stages.DisableLeaderMigration)
+	s.forwardAndBack(s.alongManifests(newerManifest(t)), stages.DisableLeaderMigration)
 	s.end("undo-manifest")
 }
 
@@ -52,44 +52,44 @@ func alone(t *testing.T) *scenario {
 	return begin(t, "cp-1")
 }
 
-// thereAndBack takes the control planes through the stages up to one, and back to where they were, under
+// forwardAndBack takes the control planes through the stages up to one, and back to where they were, under
 // load all the while.
-func (s *scenario) thereAndBack(w way, last string) {
+func (s *scenario) forwardAndBack(w route, last string) {
 	s.Helper()
-	n := slices.IndexFunc(w.legs, func(l leg) bool { return l.step.Stage.Name == last }) + 1
+	n := slices.IndexFunc(w.transitions, func(tr transition) bool { return tr.step.Stage.Name == last }) + 1
 	if n == 0 {
 		s.Fatal("no stage", last)
 	}
 	s.underLoad(w.start, func() {
-		for _, l := range w.legs[:n] {
-			s.pass(l)
+		for _, tr := range w.transitions[:n] {
+			s.forward(tr)
 		}
-		for _, l := range slices.Backward(w.legs[:n]) {
-			s.passBack(l)
+		for _, tr := range slices.Backward(w.transitions[:n]) {
+			s.backward(tr)
 		}
 	})
-	s.handedBack(w.legs[:n])
+	s.handedBack(w.transitions[:n])
 }
 
 // handedBack requires that one manager after the other wrote to AWS, the in-tree provider at last, and that
 // nobody owned the controllers for no longer than takeovers take.
-func (s *scenario) handedBack(legs []leg) {
+func (s *scenario) handedBack(of []transition) {
 	s.Helper()
 	order := []cluster.Component{cluster.KCM}
-	if slices.ContainsFunc(legs, func(l leg) bool { return l.step.Stage.Name == stages.SwitchToExternal }) {
+	if slices.ContainsFunc(of, func(tr transition) bool { return tr.step.Stage.Name == stages.SwitchToExternal }) {
 		order = []cluster.Component{cluster.KCM, cluster.CCM, cluster.KCM}
 	}
 	s.pen(order...)
 	s.shortGaps()
 }
 
-// passBack undoes one stage.
-func (s *scenario) passBack(l leg) {
+// backward undoes one stage.
+func (s *scenario) backward(tr transition) {
 	s.Helper()
-	s.Log("undo", l.step.Stage.Name)
-	s.make(l.back)
-	s.gateBack(l.step.Stage.Name)
-	l.back.after()
+	s.Log("undo", tr.step.Stage.Name)
+	s.make(tr.backward)
+	s.gateBack(tr.step.Stage.Name)
+	tr.backward.after()
 }
 
 // gateBack waits for what the next stage that is undone builds on.

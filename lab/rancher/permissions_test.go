@@ -25,6 +25,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -171,7 +172,7 @@ func (l *roles) run(path string, args ...string) (string, error) {
 // of them can be left out.
 func TestTheDocumentedRolesAreWhatIsNeeded(t *testing.T) {
 	l := withRKE2(t)
-	l.rolesAreWhatIsNeeded(subject{rights.Subject{Distro: "rke2", Home: rancher.Namespace, Name: "lab", ID: l.cluster.ID}, "RKE2", "lab"})
+	l.rolesAreWhatIsNeeded(subject{rights.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: "lab", ID: l.cluster.ID}, "RKE2", "lab"})
 }
 
 func TestTheDocumentedRolesAreWhatIsNeededForRKE(t *testing.T) {
@@ -181,7 +182,7 @@ func TestTheDocumentedRolesAreWhatIsNeededForRKE(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.connect(d)
-	l.rolesAreWhatIsNeeded(subject{rights.Subject{Distro: "rke1", Home: d.ID, Name: d.ID, ID: d.ID}, "RKE1", "legacy"})
+	l.rolesAreWhatIsNeeded(subject{rights.Subject{Kind: transform.Management, Home: d.ID, Name: d.ID, ID: d.ID}, "RKE1", "legacy"})
 }
 
 // action is a run of a verb.
@@ -210,7 +211,7 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 		t.Fatal(err)
 	}
 	at, namespace := clusters, of.Home
-	if of.Distro == "rke1" {
+	if of.Kind == transform.Management {
 		at, namespace = managed, ""
 	}
 	l.patch(at, namespace, of.Name, `[{"op":"add","path":"/metadata/labels","value":{"env":"lab"}}]`)
@@ -289,7 +290,7 @@ func (l *roles) noneCanGo(a action) {
 // condition gives an RKE2 cluster a configuration of the provider in a Secret while the right to copy it is left
 // out, and returns what takes it away.
 func (l *roles) condition(a action, r left) func() {
-	if l.of.Distro != "rke2" || !a.whole() || r.from.local || r.rule.Resources[0] != "secrets" {
+	if l.of.Kind != transform.Provisioning || !a.whole() || r.from.local || r.rule.Resources[0] != "secrets" {
 		return func() {}
 	}
 	const config = "/spec/rkeConfig/machineGlobalConfig/cloud-provider-config"

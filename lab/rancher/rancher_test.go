@@ -55,7 +55,7 @@ func started(t *testing.T) *rancher.Server {
 	t.Cleanup(s.Stop)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(s.LastWords())
+			t.Log(s.LogTail())
 		}
 	})
 	return s

@@ -16,7 +16,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke1"
 )
 
 const rke1Cluster = `apiVersion: management.cattle.io/v3
@@ -62,7 +63,7 @@ func TestRKEBringsAClusterToItsObjectAndReleasesCordons(t *testing.T) {
 func (l *lab) backedUpWhereThereIsAConfigurationForIt(d *rancher.Downstream) {
 	l.Helper()
 	doc := []byte(`{"spec":{"rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1"}}}`)
-	raw, err := route.Backup(doc, d.ID, "", "one")
+	raw, err := rke1.Distro().Live.Snapshot.(transform.SnapshotByObject).Make(doc, d.ID, "", "one")
 	if err != nil {
 		l.Fatal(err)
 	}

@@ -30,7 +30,9 @@ func DefaultTag(distro, minor string) string {
 
 // TestedTag returns the image tag for a cluster's release, or "": it is the same
 // for every distro.
-func TestedTag(release string) string { return DefaultTag("rke2", semver.MajorMinor(release)) }
+func TestedTag(release string) string {
+	return DefaultTag(values.Distros()[0], semver.MajorMinor(release))
+}
 
 // Manifest returns a HelmChart with the values for the cluster's minor, whose pods
 // land on all the given nodes; false says that there are none for it.

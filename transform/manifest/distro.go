@@ -35,7 +35,16 @@ func Distro() transform.Distro {
 		Kept:      transform.AllKept,
 		Span:      transform.Span{Several: true, Joins: IsManifest, Gather: gather, Beside: beside},
 		Rules:     transform.RulesOf(ruleTable()),
-		Live:      transform.Live{Machines: transform.NoMachines, Roles: transform.NoRoles},
+		Live:      live(),
+	}
+}
+
+// live is of clusters that no Rancher describes.
+func live() transform.Live {
+	return transform.Live{
+		Machines: transform.NoMachines,
+		Roles:    transform.NoRoles,
+		Shows:    func(t transform.Traits) bool { return t.ManagerPods },
 	}
 }
 

@@ -29,7 +29,21 @@ func Distro() transform.Distro {
 		Kept:      kept,
 		Span:      transform.OneDocument(),
 		Rules:     transform.RulesOf(ruleTable()),
-		Live:      transform.Live{Machines: transform.NoMachines, Roles: transform.NoRoles},
+		Live:      live(),
+	}
+}
+
+// live is how Rancher runs RKE, which alone runs its managers outside of pods and writes
+// its label for control planes without a hyphen.
+func live() transform.Live {
+	return transform.Live{
+		Kind:     transform.Management,
+		Snapshot: transform.SnapshotByObject{Kind: "EtcdBackup", Make: backup, Taken: backupTaken},
+		Machines: transform.NoMachines,
+		Roles:    transform.NoRoles,
+		Shows: func(t transform.Traits) bool {
+			return !t.ManagerPods && t.NodeLabel("node-role.kubernetes.io/controlplane")
+		},
 	}
 }
 

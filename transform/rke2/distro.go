@@ -6,6 +6,7 @@ package rke2
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -31,10 +32,21 @@ func Distro() transform.Distro {
 		Explain:   explain,
 		Deliver:   transform.ThroughRancher,
 		IsObject:  transform.Served,
-		Kept:      kept,
 		Span:      transform.OneDocument(),
+		Kept:      kept,
 		Rules:     transform.RulesOf(ruleTable()),
-		Live:      transform.Live{Machines: machines, Roles: roles},
+		Live:      live(),
+	}
+}
+
+// live is how Rancher provisions RKE2.
+func live() transform.Live {
+	return transform.Live{
+		Kind:     transform.Provisioning,
+		Snapshot: transform.SnapshotByCluster(askForSnapshot),
+		Machines: machines,
+		Roles:    roles,
+		Shows:    func(t transform.Traits) bool { return strings.Contains(t.Version, "+"+Name) },
 	}
 }
 

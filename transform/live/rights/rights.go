@@ -10,6 +10,8 @@ package rights
 import (
 	"cmp"
 	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // Right is one verb on one resource.
@@ -48,11 +50,11 @@ func (r Right) String() string {
 
 // Subject is the cluster that a run is about.
 type Subject struct {
-	Distro string // "rke2" or "rke1"
-	Home   string // the namespace of what belongs to it, on Rancher's own cluster
-	Name   string // of its object
-	ID     string // behind Rancher
-	When   []string
+	Kind transform.ObjectKind
+	Home string // the namespace of what belongs to it, on Rancher's own cluster
+	Name string // of its object
+	ID   string // behind Rancher
+	When []string
 }
 
 // What some rows are for, and not every cluster needs.
@@ -64,11 +66,16 @@ const (
 	Local          = "local"          // the cluster is Rancher's own
 )
 
+// Of reports whether the row is for clusters of a kind.
+func (r Row) Of(kind transform.ObjectKind) bool {
+	return r.Kind == transform.ObjectKind{} || r.Kind == kind
+}
+
 // Needed returns the rights that a verb needs for a cluster, each once.
 func Needed(verb string, of Subject) []Right {
 	var list []Right
 	for _, r := range Table() {
-		if !slices.Contains(r.For, verb) || r.Distro != "" && r.Distro != of.Distro || r.When != "" && !slices.Contains(of.When, r.When) {
+		if !slices.Contains(r.For, verb) || !r.Of(of.Kind) || r.When != "" && !slices.Contains(of.When, r.When) {
 			continue
 		}
 		for _, do := range r.Do {

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
-	rke2 := Subject{Distro: "rke2", Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
-	rke1 := Subject{Distro: "rke1", Home: "c-abcde", Name: "c-abcde", ID: "c-abcde"}
+	rke2 := Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
+	rke1 := Subject{Kind: transform.Management, Home: "c-abcde", Name: "c-abcde", ID: "c-abcde"}
 	cordoned := rke2
 	cordoned.When = []string{Cordon}
 	for _, c := range []struct {
@@ -33,11 +35,11 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 		said := fmt.Sprint(Needed(c.verb, c.of))
 		for _, want := range c.has {
 			if !strings.Contains(said, want) {
-				t.Errorf("%s of %s lacks %q: %s", c.verb, c.of.Distro, want, said)
+				t.Errorf("%s of %s lacks %q: %s", c.verb, c.of.Kind.Group, want, said)
 			}
 		}
 		if strings.Contains(said, c.not) {
-			t.Errorf("%s of %s needs %q: %s", c.verb, c.of.Distro, c.not, said)
+			t.Errorf("%s of %s needs %q: %s", c.verb, c.of.Kind.Group, c.not, said)
 		}
 	}
 }
@@ -48,7 +50,7 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		for _, verb := range r.For {
-			if len(Needed(verb, Subject{Distro: "rke2"})) == 0 {
+			if len(Needed(verb, Subject{Kind: transform.Provisioning})) == 0 {
 				t.Errorf("%s needs nothing", verb)
 			}
 		}
@@ -65,7 +67,7 @@ func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
 }
 
 func TestARightOfTwoRowsIsAskedForOnce(t *testing.T) {
-	needed := Needed("migrate", Subject{Distro: "rke2", Home: "fleet-default", Name: "orchard", When: []string{CloudConfig}})
+	needed := Needed("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", When: []string{CloudConfig}})
 	n := 0
 	for _, r := range needed {
 		if r.String() == "get secrets in fleet-default" {

@@ -3,7 +3,9 @@
 
 package rights
 
-// Home stands for the namespace of a cluster's object; for RKE1 that is the one
+import "github.com/rke-lm/rke-lm/transform"
+
+// Home stands for the namespace of a cluster's object; where that has none, for the one
 // named like its ID.
 const Home = "<namespace>"
 
@@ -12,12 +14,12 @@ const Own = "<name>"
 
 // Row is what some verbs need of one resource.
 type Row struct {
-	For        []string // verbs of rke-lm
-	Distro     string   // "" for all
-	When       string   // needed only then; "" for always
-	Downstream bool     // on the cluster itself
-	Namespace  string   // Home, another one, or "" for all
-	Least      string   // where the right is enough to go on; "" for Namespace
+	For        []string             // verbs of rke-lm
+	Kind       transform.ObjectKind // of the clusters; zero for all
+	When       string               // needed only then; "" for always
+	Downstream bool                 // on the cluster itself
+	Namespace  string               // Home, another one, or "" for all
+	Least      string               // where the right is enough to go on; "" for Namespace
 	Group      string
 	Resource   string
 	Name       string // Own, or that of another object; "" for all
@@ -26,9 +28,6 @@ type Row struct {
 }
 
 const (
-	rke2 = "rke2"
-	rke1 = "rke1"
-
 	kubeSystem = "kube-system"
 	management = "management.cattle.io"
 )
@@ -53,21 +52,21 @@ func local() []Row {
 		{For: []string{"status"}, Group: "provisioning.cattle.io", Resource: "clusters", Do: []string{"list"}, Why: "the clusters; other verbs need it to find one by its name, its ID or its labels"},
 		{For: []string{"status"}, Group: management, Resource: "clusters", Do: []string{"list"}, Why: "the same for RKE1"},
 		{For: []string{"status"}, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
-		{For: one, Distro: rke1, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
-		{For: one, Distro: rke2, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
-		{For: one, Distro: rke1, Group: management, Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
-		{For: writing, Distro: rke2, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
-		{For: writing, Distro: rke1, Group: management, Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
-		{For: writing, Distro: rke2, Namespace: Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Name: Own, Do: []string{"get"}, Why: "whether a change has arrived"},
-		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "whether the cluster is paused"},
-		{For: writing, Distro: rke2, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change has arrived"},
-		{For: writing, Distro: rke2, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, whether a change has arrived; each by its name; not with `apply --accept cluster-not-settled`"},
+		{For: one, Kind: transform.Management, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
+		{For: one, Kind: transform.Provisioning, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
+		{For: one, Kind: transform.Management, Group: management, Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
+		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
+		{For: writing, Kind: transform.Management, Group: management, Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
+		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Name: Own, Do: []string{"get"}, Why: "whether a change has arrived"},
+		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "whether the cluster is paused"},
+		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change has arrived"},
+		{For: writing, Kind: transform.Provisioning, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, whether a change has arrived; each by its name; not with `apply --accept cluster-not-settled`"},
 		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that keeps two runs apart"},
-		{For: whole, Distro: rke2, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
-		{For: whole, Distro: rke1, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
-		{For: whole, Distro: rke2, When: Configurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
-		{For: whole, Distro: rke2, When: CloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only where cloud-provider-config refers to a Secret: its value, for the chart"},
-		{For: whole, Distro: rke1, Namespace: Home, Group: management, Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
+		{For: whole, Kind: transform.Provisioning, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
+		{For: whole, Kind: transform.Management, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
+		{For: whole, Kind: transform.Provisioning, When: Configurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
+		{For: whole, Kind: transform.Provisioning, When: CloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only where cloud-provider-config refers to a Secret: its value, for the chart"},
+		{For: whole, Kind: transform.Management, Namespace: Home, Group: management, Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
 	}
 }
 
@@ -88,12 +87,12 @@ func downstream() []Row {
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
 		{For: whole, When: Cordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only where the plan cordons control planes: cordon and its release"},
 		{For: whole, When: CloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only where the provider has a configuration of its own: the chart mounts it"},
-		{For: []string{"rollback"}, Distro: rke2, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
+		{For: []string{"rollback"}, Kind: transform.Provisioning, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
 		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
 		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
 		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
-		{For: []string{"rollback"}, Distro: rke1, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
-		{For: []string{"rollback"}, Distro: rke1, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
+		{For: []string{"rollback"}, Kind: transform.Management, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
+		{For: []string{"rollback"}, Kind: transform.Management, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
 	}
 	rows = append(rows, ofRancher()...)
 	rows = append(rows, helm()...)
@@ -131,7 +130,7 @@ func helm() []Row {
 		{When: Helm, Group: rbac, Resource: "clusterroles", Do: append(own, "escalate", "bind"), Why: "the chart"},
 	}
 	for i := range list {
-		list[i].For, list[i].Distro = whole, rke1
+		list[i].For, list[i].Kind = whole, transform.Management
 	}
 	return list
 }

@@ -50,30 +50,6 @@ func TestANodeThatIsCordonedStaysSomebodyElses(t *testing.T) {
 	}
 }
 
-func TestASnapshotIsAskedForByItsNumber(t *testing.T) {
-	for text, want := range map[string]int64{
-		`{"spec":{"rkeConfig":{"a":1}}}`:                                 1,
-		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":null}}}`:             1,
-		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":{}}}}`:               1,
-		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":4}}}}`: 5,
-	} {
-		after, number, err := AskForSnapshot(parsed(t, text))
-		if err != nil || number != want {
-			t.Errorf("%s: %d %v", text, number, err)
-			continue
-		}
-		if again, _, err := AskForSnapshot(after); err != nil || again == nil {
-			t.Errorf("%v", err)
-		}
-		if n, _ := after.Root().Get("spec", "rkeConfig", "etcdSnapshotCreate", "generation").Value().(float64); int64(n) != want {
-			t.Errorf("%s", after.Bytes())
-		}
-	}
-	if _, _, err := AskForSnapshot(parsed(t, `{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":"four"}}}}`)); err == nil {
-		t.Error("a number that is none")
-	}
-}
-
 func TestASnapshotIsTakenWhenItsOwnNumberIsFinished(t *testing.T) {
 	for _, c := range []struct {
 		number int64

@@ -4,34 +4,31 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
 // Outline is a cluster in a few words; "" stands for what cannot be told.
 type Outline struct {
-	Distro   string // rke2, rke1, k3s or manifest
+	Distro   string // the name of a distro, or k3s
 	Provider string // aws or external
 	Reached  string // the last stage whose result shows
 }
 
-// Outlined describes a cluster. RKE1 alone writes its label for control planes
-// without a hyphen, and runs its managers outside of pods.
-func Outlined(o *observation.Observation) Outline {
+// Outlined describes a cluster, which is of the first distro that it looks like.
+func Outlined(o *observation.Observation, distros []transform.Distro) Outline {
 	j := newJudge(o, Choice{})
 	out := Outline{Reached: j.reached()}
 	kube := j.of(observation.KubeManager)
-	switch {
-	case strings.Contains(o.Version, "+rke2"):
-		out.Distro = "rke2"
-	case strings.Contains(o.Version, "+k3s"):
+	look := transform.Traits{Version: o.Version, ManagerPods: len(kube) > 0, NodeLabel: func(key string) bool { return hasLabel(o.Nodes, key) }}
+	if strings.Contains(o.Version, "+k3s") {
 		out.Distro = "k3s"
-	case len(kube) > 0:
-		out.Distro = "manifest"
-	case j.controlPlanes() > 0 && hasLabel(o.Nodes, "node-role.kubernetes.io/controlplane"):
-		out.Distro = "rke1"
+	} else if i := slices.IndexFunc(distros, func(d transform.Distro) bool { return d.Live.Shows(look) }); i >= 0 {
+		out.Distro = distros[i].Name
 	}
 	switch {
 	case len(kube) > 0 && j.any(observation.KubeManager, hasLoops):

@@ -77,7 +77,7 @@ func (j *evaluation) providerIDForeign() []transform.Finding {
 		switch {
 		case !isID || strings.EqualFold(scheme, "aws"):
 			return "", ""
-		case scheme == "rke2" || scheme == "k3s":
+		case strings.Contains(j.Observation.Version, "+"+scheme): // as a distribution names its releases
 			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialised the node, and a provider ID never changes",
 				"set disable-cloud-controller: true, then delete the Node and let its machine register again"
 		}

@@ -26,7 +26,7 @@ func shell(t *testing.T, name, script string) part {
 	return part{name, p}
 }
 
-func TestTheLastWordsAreOfProgramsThatEndedOrLoggedFaults(t *testing.T) {
+func TestTheLogTailsAreOfProgramsThatEndedOrLoggedFaults(t *testing.T) {
 	ended := shell(t, "ended", "echo I1122 03:00:00.000000 working; echo it is over; exit 3")
 	well := shell(t, "well", "echo I1122 all is well; exec sleep 600")
 	faulty := shell(t, "faulty", "echo I1122 working; echo E1122 03:00:00.000000 no answer; exec sleep 600")
@@ -37,7 +37,7 @@ func TestTheLastWordsAreOfProgramsThatEndedOrLoggedFaults(t *testing.T) {
 	const want = "--- ended: ended by itself (exit status 3)\nI1122 03:00:00.000000 working\nit is over\n--- faulty: faults\nE1122 03:00:00.000000 no answer\n"
 	got := ""
 	for since := time.Now(); got != want && time.Since(since) < time.Minute; time.Sleep(10 * time.Millisecond) {
-		got = c.LastWords()
+		got = c.LogTail()
 	}
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -14,37 +14,37 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// locked works under the lock, and gives it back on every way out.
-func (r *run) locked(ctx context.Context, work func(context.Context) error) (err error) {
+// withLock works under the lock, and gives it back on every way out.
+func (r *run) withLock(ctx context.Context, work func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l := newLock(r.Server.Local(), r.Object, r.identity())
 	r.writer.lock = l
-	if err := l.take(ctx, r.events.note); err != nil {
-		return whyEnded(ctx, err)
+	if err := l.acquire(ctx, r.events.note); err != nil {
+		return causeOf(ctx, err)
 	}
-	l.keep(ctx, func(err error) { cancel(err) })
-	defer func() { err = errors.Join(err, afterwards(ctx, l.release)) }()
+	l.renew(ctx, func(err error) { cancel(err) })
+	defer func() { err = errors.Join(err, cleanUp(ctx, l.release)) }()
 	r.events.emit(Event{Type: Began, Message: "the run " + l.identity + " holds the lock"})
-	return r.audited(ctx, work)
+	return r.withAudit(ctx, work)
 }
 
-// audited works with the audit log, and releases what was cordoned on every way out.
-func (r *run) audited(ctx context.Context, work func(context.Context) error) (err error) {
+// withAudit works with the audit log, and releases what was cordoned on every way out.
+func (r *run) withAudit(ctx context.Context, work func(context.Context) error) (err error) {
 	var open []Entry
 	if r.writer.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.writer.audit.close()) }()
-	if err := r.settleAudit(ctx, open); err != nil {
+	if err := r.concludeEarlier(ctx, open); err != nil {
 		return err
 	}
 	defer func() {
 		if held := (*Held)(nil); r.cordon.mayHold && !errors.As(err, &held) { // else the other run releases them
-			err = errors.Join(err, stillCordoned(afterwards(ctx, r.cordon.uncordonNodes)))
+			err = errors.Join(err, stillCordoned(cleanUp(ctx, r.cordon.uncordonNodes)))
 		}
 	}()
-	return whyEnded(ctx, transform.Guard(r.Object.Title(), func() error { return work(ctx) }))
+	return causeOf(ctx, transform.Guard(r.Object.Title(), func() error { return work(ctx) }))
 }
 
 // stillCordoned says what it means that nodes could not be released.
@@ -57,8 +57,8 @@ func stillCordoned(err error) error {
 
 var errInterrupted = errors.New("interrupted")
 
-// whyEnded returns why a run was told to end, where its work failed for that.
-func whyEnded(ctx context.Context, err error) error {
+// causeOf returns why a run was told to end, where its work failed for that.
+func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case cause == nil || !errors.Is(err, context.Canceled):
@@ -69,8 +69,8 @@ func whyEnded(ctx context.Context, err error) error {
 	return cause
 }
 
-// afterwards does what is left to do when a run ends, whatever ended it.
-func afterwards(ctx context.Context, do func(context.Context) error) error {
+// cleanUp does what is left to do when a run ends, whatever ended it.
+func cleanUp(ctx context.Context, do func(context.Context) error) error {
 	own, end := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer end()
 	return do(own)

@@ -23,9 +23,9 @@ func said(t *testing.T, script string) *process.Process {
 	return p
 }
 
-func TestTheLastWordsAreTheEndOfTheLogWithoutSecrets(t *testing.T) {
+func TestTheLogTailIsTheEndOfTheLogWithoutSecrets(t *testing.T) {
 	p := said(t, "for i in 1 2 3; do echo line $i; done; echo 'password: k7m2x9w4q8z3v6b1n5c7'; exit 1")
-	if got := p.LastWords(); strings.Contains(got, "k7m2x9w4q8z3v6b1n5c7") || !strings.HasPrefix(got, "line 1\nline 2\nline 3\npassword: ") {
+	if got := p.LogTail(); strings.Contains(got, "k7m2x9w4q8z3v6b1n5c7") || !strings.HasPrefix(got, "line 1\nline 2\nline 3\npassword: ") {
 		t.Errorf("%q", got)
 	}
 	third := func(line string) bool { return line == "line 3" || line == "line 2" }

@@ -24,9 +24,9 @@ type part struct {
 // fault is a line that Kubernetes, etcd or a panic writes when something goes wrong.
 var fault = regexp.MustCompile(`^[EF]\d{4} |"level":"(error|fatal|panic)"|^(panic|fatal error): `)
 
-// LastWords tells for people why a scenario may have failed, which its logs can no longer tell when they are
+// LogTail tells for people why a scenario may have failed, which its logs can no longer tell when they are
 // gone: the last lines of every program that ended by itself, and the faults that the others have logged.
-func (c *Cluster) LastWords() string {
+func (c *Cluster) LogTail() string {
 	var b strings.Builder
 	for _, p := range c.programs() {
 		lines, what := p.process.Lines(manyLines, fault.MatchString), "faults"

@@ -19,12 +19,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 )
 
-// conducted is a cluster of a Rancher that rke-lm itself migrates.
-type conducted struct {
+// managed is a cluster of a Rancher that rke-lm itself migrates.
+type managed struct {
 	*scenario
 	rancher    *rancher.Server
 	downstream *rancher.Downstream
@@ -37,8 +38,8 @@ type conducted struct {
 // relaxed are timings of elections that a busy machine keeps: some Ranchers run at a time.
 var relaxed = cluster.Timing{Lease: 6 * time.Second, Renew: 4 * time.Second, Retry: 500 * time.Millisecond}
 
-// conduct starts a Rancher with one cluster, which is in-tree and settled.
-func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)) *conducted {
+// manage starts a Rancher with one cluster, which is in-tree and settled.
+func manage(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)) *managed {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts real control planes")
@@ -53,7 +54,7 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	explain(t, server.LastWords)
+	explain(t, server.LogTail)
 	began := time.Now()
 	d, err := add(server)
 	if err != nil {
@@ -61,7 +62,7 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 	}
 	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines)}
 	s.record()
-	c := &conducted{scenario: s, rancher: server, downstream: d, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
+	c := &managed{scenario: s, rancher: server, downstream: d, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
 	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
 		t.Fatal(err)
 	}
@@ -69,16 +70,11 @@ func conduct(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error
 	return c
 }
 
-// event is as much as scenarios need of what a run says.
-type event struct {
-	Type, Stage, Message string
-}
-
 // run is one run of rke-lm.
 type run struct {
 	cmd    *exec.Cmd
 	events io.Reader
-	heard  func(event) // called with every event, in their order
+	heard  func(report.RunEvent) // called with every event, in their order
 	said   bytes.Buffer
 	fault  bytes.Buffer // what it says when it fails
 	ended  chan struct{}
@@ -87,7 +83,7 @@ type run struct {
 
 // start runs rke-lm with a verb that changes the cluster, without asking. heard is called with what it
 // says, and may be nil.
-func (c *conducted) start(heard func(*run, event), verb string, more ...string) *run {
+func (c *managed) start(heard func(*run, report.RunEvent), verb string, more ...string) *run {
 	c.Helper()
 	program, err := tool()
 	if err != nil {
@@ -98,7 +94,7 @@ func (c *conducted) start(heard func(*run, event), verb string, more ...string) 
 		"--end-state", "external", "--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "5m",
 	}, more...)
 	r := &run{cmd: exec.Command(program, args...), ended: make(chan struct{})}
-	r.heard = func(e event) {
+	r.heard = func(e report.RunEvent) {
 		if heard != nil {
 			heard(r, e)
 		}
@@ -118,7 +114,7 @@ func (c *conducted) start(heard func(*run, event), verb string, more ...string) 
 }
 
 // title is by which a cluster is found without looking through a list.
-func (c *conducted) title() string {
+func (c *managed) title() string {
 	if c.engine() {
 		return c.downstream.ID
 	}
@@ -126,7 +122,7 @@ func (c *conducted) title() string {
 }
 
 // engine reports whether RKE makes the cluster.
-func (c *conducted) engine() bool { return !strings.HasPrefix(c.downstream.ID, "c-m-") }
+func (c *managed) engine() bool { return !strings.HasPrefix(c.downstream.ID, "c-m-") }
 
 // follow hears a run to its end.
 func (r *run) follow() {
@@ -134,7 +130,7 @@ func (r *run) follow() {
 	lines := bufio.NewScanner(r.events)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var e event
+		var e report.RunEvent
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			fmt.Fprintln(&r.said, lines.Text())
 			continue
@@ -163,7 +159,7 @@ const endless = 20 * time.Minute
 
 // result waits for the end of a run, which has to come with one of the given exit codes. It returns that
 // code and what the run said.
-func (c *conducted) result(r *run, codes ...int) (int, string) {
+func (c *managed) result(r *run, codes ...int) (int, string) {
 	c.Helper()
 	select {
 	case <-r.ended:
@@ -181,7 +177,7 @@ func (c *conducted) result(r *run, codes ...int) (int, string) {
 }
 
 // rke runs rke-lm to its end, and returns what it said.
-func (c *conducted) rke(verb string, more ...string) string {
+func (c *managed) rke(verb string, more ...string) string {
 	c.Helper()
 	_, text := c.result(c.start(nil, verb, more...), 0)
 	return text

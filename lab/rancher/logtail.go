@@ -10,11 +10,11 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-// LastWords tells for people why a scenario may have failed: what keeps clusters from following, what helm
+// LogTail tells for people why a scenario may have failed: what keeps clusters from following, what helm
 // said last where it failed, and what the programs of all clusters said.
-func (s *Server) LastWords() string {
+func (s *Server) LogTail() string {
 	var b strings.Builder
-	tell := func(name string, c *cluster.Cluster) { fmt.Fprintf(&b, "=== cluster %s\n%s", name, c.LastWords()) }
+	tell := func(name string, c *cluster.Cluster) { fmt.Fprintf(&b, "=== cluster %s\n%s", name, c.LogTail()) }
 	for _, d := range s.Downstreams() {
 		tell(d.ID, d.Cluster)
 		if err := s.Fault(d.ID); err != nil {

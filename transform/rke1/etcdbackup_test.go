@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package route
+package rke1
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 // Rancher restores the configuration from status.clusterObject.
 func TestABackupIsTheOneOfRanchersButton(t *testing.T) {
 	const cluster = `{"metadata":{"name":"c-abcde","uid":"u"},"spec":{"displayName":"curlew","rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1","services":{"etcd":{"backupConfig":{"enabled":false,"retention":6}}}}},"status":{"driver":"rancherKubernetesEngine"}}`
-	raw, err := Backup([]byte(cluster), "c-abcde", "u", "c-abcde-x")
+	raw, err := backup([]byte(cluster), "c-abcde", "u", "c-abcde-x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestABackupIsTheOneOfRanchersButton(t *testing.T) {
 	if text, err := io.ReadAll(z); err != nil || string(text) != cluster || o.Status.KubernetesVersion != "v1.26.15-rancher1-1" {
 		t.Errorf("%v %s %s", err, text, o.Status.KubernetesVersion)
 	}
-	if _, err := Backup([]byte(`{"spec":"password=hunter2"}`), "c", "u", "n"); err == nil || strings.Contains(err.Error(), "hunter2") {
+	if _, err := backup([]byte(`{"spec":"password=hunter2"}`), "c", "u", "n"); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
 	}
 }
@@ -65,7 +65,7 @@ func TestAnEtcdBackupSaysHowFarItIs(t *testing.T) {
 		{"taken", `{"type":"Created","status":"True"},{"type":"Completed","status":"True"}`, "", ""},
 		{"failed", `{"type":"Created","status":"True"},{"type":"Completed","status":"False","reason":"Error","message":"s3: access denied, secret_key=wJalrXUtnFEMIK7MDENGbPxRfiCYzz19EXAMPLEK"}`, "", "failed: s3: access denied"},
 	} {
-		waiting, err := BackupTaken([]byte(`{"status":{"conditions":[` + c.conditions + `]}}`))
+		waiting, err := backupTaken([]byte(`{"status":{"conditions":[` + c.conditions + `]}}`))
 		switch {
 		case (err != nil) != (c.failed != ""), err != nil && (!strings.Contains(err.Error(), c.failed) || strings.Contains(err.Error(), "wJalr")):
 			t.Errorf("%s: %v", c.name, err)

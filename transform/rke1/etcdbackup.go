@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package route
+package rke1
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
-// Backup returns the EtcdBackup that asks for a snapshot of etcd of an RKE cluster,
+// backup returns the EtcdBackup that asks for a snapshot of etcd of an RKE cluster,
 // as Rancher's own button makes it (rancher pkg/controllers/management/etcdbackup,
 // NewBackupObject). raw is the cluster's object as the server has it: a restore with
 // the configuration takes it from status.clusterObject. EtcdBackups have no
 // subresource status, so that the status comes with the object. It may hold secrets,
 // as the cluster's object does.
-func Backup(raw []byte, id, uid, name string) ([]byte, error) {
+func backup(raw []byte, id, uid, name string) ([]byte, error) {
 	var o struct {
 		Spec struct {
 			Engine struct {
@@ -70,9 +70,9 @@ const (
 	completed = "Completed"
 )
 
-// BackupTaken reads an EtcdBackup: "" once the snapshot is there, else what it waits
+// backupTaken reads an EtcdBackup: "" once the snapshot is there, else what it waits
 // for. It fails when Rancher gave it up.
-func BackupTaken(raw []byte) (waiting string, err error) {
+func backupTaken(raw []byte) (waiting string, err error) {
 	var o struct {
 		Status struct {
 			Conditions []struct{ Type, Status, Message string } `json:"conditions"`

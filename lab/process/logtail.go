@@ -14,8 +14,8 @@ import (
 // fewLines is how much of a log an error tells.
 const fewLines = 15
 
-// LastWords returns the end of what the program has said, for errors: its log goes with the test.
-func (p *Process) LastWords() string { return strings.Join(p.Lines(fewLines, nil), "\n") }
+// LogTail returns the end of what the program has said, for errors: its log goes with the test.
+func (p *Process) LogTail() string { return strings.Join(p.Lines(fewLines, nil), "\n") }
 
 // Lines returns the last lines of the log that are chosen, so many at most; nil chooses all. A program may
 // say anything, so what may be a secret is taken out.

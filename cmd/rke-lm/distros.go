@@ -1,0 +1,42 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"sync"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	manifests "github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Nothing but this file names a distro.
+
+// distros is the one list of what rke-lm knows.
+var distros = sync.OnceValue(func() []transform.Distro {
+	return []transform.Distro{rke2.Distro(), rke1.Distro(), manifests.Distro()}
+})
+
+// releaseTables describes the tables of what Rancher hands to releases.
+func releaseTables() facts {
+	return facts{Date: rke2.TablesDate(), Newest: rke2.NewestRelease()}
+}
+
+// isEngineFile reports whether a document is what an engine was given that runs its
+// kube-controller-manager outside of pods, and fileArguments reads the arguments off it.
+func isEngineFile(doc *yamledit.Document) bool { return rke1.IsCluster(doc) }
+
+func fileArguments(file string, doc *yamledit.Document) (ownership.Given, error) {
+	return rke1.ManagerArguments(file, doc)
+}
+
+// engineArguments reads the arguments of a kube-controller-manager off what an engine
+// applies: those that it applied, others that are possible, and whether it applied any.
+func engineArguments(e *rollout.Engine, title string) (applied ownership.Given, open []ownership.Given, done bool, err error) {
+	return rke1.Served{Applied: e.Applied, Spec: e.Spec, Failed: e.Failed}.Arguments(title)
+}

@@ -1,0 +1,90 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package architecture_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A name of a distro: in an identifier in any spelling, and in a text that is no prose.
+var (
+	distroName = regexp.MustCompile(`(?i)rke[12]`)
+	distroText = regexp.MustCompile(`\brke[12]`)
+)
+
+// named are what knows distros: themselves, the tables of facts about their releases, the
+// one list of them, and the clusters that tests and benchmarks are run on.
+var named = slices.Concat([]string{"charts", "scripts/facts", "cmd/rke-lm/distros.go", "internal/fleet"}, testServers, distros)
+
+// TestNoDistroIsNamedElsewhere: what tells distros apart is a part of transform.Distro, so
+// that another one needs no branch.
+func TestNoDistroIsNamedElsewhere(t *testing.T) {
+	looked := 0
+	for _, f := range files(t) {
+		if f.test || in(path.Join(f.folder, f.name), named...) {
+			continue
+		}
+		fset := token.NewFileSet()
+		syntax, err := parser.ParseFile(fset, filepath.Join(root, f.folder, f.name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range distrosIn(syntax) {
+			t.Errorf("%s: a distro is named; ask transform.Distro or its Live, and say there what differs", fset.Position(at))
+		}
+		looked++
+	}
+	if looked == 0 {
+		t.Error("no file was looked at")
+	}
+}
+
+// distrosIn returns where a file names a distro, apart from prose.
+func distrosIn(file *ast.File) (found []token.Pos) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			if distroName.MatchString(n.Name) {
+				found = append(found, n.Pos())
+			}
+		case *ast.BasicLit:
+			text, err := strconv.Unquote(n.Value)
+			if err == nil && n.Kind == token.STRING && !strings.Contains(text, " ") && distroText.MatchString(text) {
+				found = append(found, n.Pos())
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestANamedDistroIsFound(t *testing.T) {
+	for code, want := range map[string]int{
+		`const Name = "rke2"`:                         1,
+		`var is = d.Name == rke1.Name`:                1,
+		`var RKE1 = 1`:                                1,
+		`var is = strings.Contains(version, "+rke2")`: 1,
+		`import "example.org/rke2"`:                   1,
+		`var text = "RKE1 clusters"`:                  0,
+		`var text = "the stub gives nodes rke2://"`:   0,
+		`var rke = 1 // of rke2`:                      0,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "a.go", "package a\n"+code, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(distrosIn(file)); got != want {
+			t.Errorf("%s: found %d, not %d", code, got, want)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import "testing"
+
+func TestASnapshotIsAskedForByItsNumber(t *testing.T) {
+	for text, want := range map[string]int64{
+		`{"spec":{"rkeConfig":{"a":1}}}`:                                 1,
+		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":null}}}`:             1,
+		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":{}}}}`:               1,
+		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":4}}}}`: 5,
+	} {
+		after, number, err := askForSnapshot(parse(t, text))
+		if err != nil || number != want {
+			t.Errorf("%s: %d %v", text, number, err)
+			continue
+		}
+		if again, _, err := askForSnapshot(after); err != nil || again == nil {
+			t.Errorf("%v", err)
+		}
+		if n, _ := after.Root().Get("spec", "rkeConfig", "etcdSnapshotCreate", "generation").Value().(float64); int64(n) != want {
+			t.Errorf("%s", after.Bytes())
+		}
+	}
+	if _, _, err := askForSnapshot(parse(t, `{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":"four"}}}}`)); err == nil {
+		t.Error("a number that is none")
+	}
+}
