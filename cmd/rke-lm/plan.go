@@ -6,6 +6,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +78,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		if err != nil {
 			return nil, err
 		}
-		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Open()
+		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Open() || slices.ContainsFunc(plan.Unseen, func(f transform.Finding) bool { return !f.Accepted })
 		out.Findings = outputs.Findings(f.objections(t))
 		return func() error {
 			left = left || isLeft
