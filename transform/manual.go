@@ -125,15 +125,17 @@ func namesOf(steps []PlannedStage) []string {
 func (p *Plan) manuals() manuals {
 	var list manuals
 	for _, s := range p.Steps {
-		list = append(list, s.manual())
+		list = append(list, p.manual(s))
 	}
 	return list
 }
 
 // manual is a step as a saved plan keeps it, for what is done by hand.
-func (s PlannedStage) manual() SavedStage {
+func (p *Plan) manual(s PlannedStage) SavedStage {
 	kept := SavedStage{Name: s.Stage.Name, State: s.State, AfterByHand: s.Stage.AfterByHand}
-	if s.State == ActionOnly {
+	// The kubelets of a switch are changed by hand, although its documents are edited.
+	awaited := slices.ContainsFunc(p.Steps, func(o PlannedStage) bool { return slices.Contains(o.Stage.AfterByHand, s.Stage.Name) })
+	if s.State == ActionOnly || awaited {
 		kept.Steps, kept.Check = instructions(s.Stage.After), instructions(s.Stage.Verify)
 	}
 	return kept

@@ -98,7 +98,7 @@ func (p *Plan) Save(paths ...string) Saved {
 		}
 	}
 	for _, step := range p.Steps {
-		kept := step.manual()
+		kept := p.manual(step)
 		for i, r := range step.Documents {
 			revision := SavedRevision{
 				Before: sum(r.Before.Bytes()), After: sum(r.After.Bytes()),

@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Nothing but this file names a distro.
+// No other file of this package names RKE1 or RKE2.
 
 // distros is the one list of what rke-lm knows.
 var distros = sync.OnceValue(func() []transform.Distro {

@@ -132,7 +132,7 @@ func (c *runOptions) distroOf(o rancher.Object) (transform.Distro, error) {
 	switch {
 	case err != nil:
 		return f.distro, err
-	case f.docs == nil:
+	case f.docs == nil || f.distro.Live.Kind != o.Kind:
 		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
 	case o.ID == "":
 		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}

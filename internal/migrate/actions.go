@@ -33,7 +33,7 @@ func (r *run) actions(ctx context.Context, t route.Transition, list []transform.
 }
 
 // action carries an action out: what changes something is done, what is waited for is
-// waited for. What is only looked at is part of the check behind the stage.
+// waited for. What is only looked at is part of the check after the stage.
 func (r *run) action(ctx context.Context, t route.Transition, a transform.Action) error {
 	switch a := a.(type) {
 	case transform.ClusterSettled, transform.ClusterUpdated:

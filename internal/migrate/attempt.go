@@ -67,7 +67,7 @@ func (h helm) attempt(ctx context.Context, c helmCall, run func(context.Context)
 func (h helm) leftRecord(ctx context.Context, c helmCall, failed error) bool {
 	for _, refusal := range []string{"another operation", "already exists", "still in use"} {
 		if strings.Contains(failed.Error(), refusal) {
-			return false // somebody else was faster, and the record is theirs
+			return false // another helm was faster, and the record is its
 		}
 	}
 	records, err := h.cluster.records(ctx, c.release.Namespace, c.release.Name)

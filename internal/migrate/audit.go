@@ -24,7 +24,7 @@ type audit struct {
 
 // openAudit opens a log, and returns the intents in it, of one cluster, that have no
 // result. Half a line at its end is of a run that was killed while it wrote: before
-// the act, or behind one whose intent is there; it is taken away.
+// the act, or after one whose intent is there; it is removed.
 func openAudit(name, uid string) (*audit, []Entry, error) {
 	if name == "" {
 		return &audit{}, nil, nil
@@ -116,7 +116,7 @@ func (a *audit) add(e Entry) error {
 }
 
 // append brings a line to the disk. Half a line, as a full disk leaves it, is taken
-// back: the next one would stand right behind it, and the log could not be read.
+// back: the next one would follow it on the same line, and the log could not be read.
 func (a *audit) append(line []byte) error {
 	before, err := a.file.Stat()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func (r *run) check(ctx context.Context, c route.Check) error {
 	choice := c.Choice(r.Planner.Target, r.Accept)
 	var twice time.Time // since when two owners are seen
-	told := false       // what is to be done, which a way back may need at once
+	told := false       // whether the findings were shown, which a rollback may need at once
 	err := r.waiter.await(ctx, func(ctx context.Context) (look, error) {
 		seen, err := r.look(ctx, c, choice)
 		if err != nil {

@@ -62,10 +62,10 @@ func (c *cordon) uncordonNodes(ctx context.Context) error {
 	return err
 }
 
-// errMoved says that an object changed since it was read.
+// errMoved says that a Node changed since it was read, again and again.
 var errMoved = errors.New("the node changes all the time; run the command again")
 
-// nodeTries is how often a Node is read anew that somebody else writes as well.
+// nodeTries is how often a Node is read again that others write as well.
 const nodeTries = 10
 
 // change changes a Node by a patch that fits only the version that was read.
@@ -93,7 +93,7 @@ func (c *cordon) change(ctx context.Context, act, name string, edit func(*yamled
 	return errMoved
 }
 
-// noteForeign remembers which Nodes somebody else has cordoned.
+// noteForeign remembers which Nodes were cordoned before, and not by a run.
 func (c *cordon) noteForeign(seen *observed) {
 	c.foreign = map[string]bool{}
 	for _, n := range seen.Nodes {

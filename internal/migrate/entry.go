@@ -24,7 +24,7 @@ const (
 	resultDone    = "done"
 	resultFailed  = "failed"  // nothing was written
 	resultUnknown = "unknown" // it is not known whether it was written
-	// A run that was killed behind an intent leaves no result. The next run looks.
+	// A run that was killed after an intent leaves no result. The next run looks.
 	foundDone    = "found-done"
 	foundNotDone = "found-not-done"
 	foundUnknown = "found-unknown"

@@ -65,7 +65,7 @@ type helmCall struct {
 }
 
 // run runs the command of an action in a private folder, which holds the files that
-// it names and the kubeconfig of the cluster. The folder goes on every way out.
+// it names and the kubeconfig of the cluster. The folder is removed however it ends.
 func (h helm) run(ctx context.Context, t route.Transition, a transform.Action, c helmCall) error {
 	program, err := exec.LookPath("helm")
 	if err != nil {

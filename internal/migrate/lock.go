@@ -77,7 +77,7 @@ func (l *lock) acquire(ctx context.Context, note func(string)) error {
 			if err := l.update(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
 				return err
 			}
-			continue // somebody was faster; the next look tells who
+			continue // another run was faster; the next look tells which
 		case seen != "" && found.ResourceVersion != seen:
 			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
 		case seen == "":
@@ -190,7 +190,7 @@ func (l *lock) confirm(ctx context.Context) error {
 	return l.write(ctx, found)
 }
 
-// renew renews the lock until it is released, and calls lost when somebody else has
+// renew renews the lock until it is released, and calls lost when another run has
 // it. What the network does meanwhile is for the next write to find out.
 func (l *lock) renew(ctx context.Context, lost func(error)) {
 	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -205,8 +205,8 @@ func (l *lock) renew(ctx context.Context, lost func(error)) {
 	})
 }
 
-// release gives the lock back. What it says of a helm stays, in a lease that nobody
-// holds: the next run needs it.
+// release releases the lock. What it says of a helm stays, in a lease without a
+// holder: the next run needs it.
 func (l *lock) release(ctx context.Context) error {
 	if l.stop != nil {
 		l.stop()

@@ -96,7 +96,7 @@ func (r *run) names(p *transform.Plan) ([]string, error) {
 func (r *run) review(ctx context.Context, p *transform.Plan) error {
 	when := route.Needs(p)
 	if _, err := exec.LookPath("helm"); err != nil {
-		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // somebody else runs it
+		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // the user runs it
 	}
 	err := r.cluster.server.Review(ctx, rights.Needed(r.verb, rights.Subject{Kind: r.cluster.object.Kind, Home: r.cluster.object.Home(), Name: r.cluster.object.Name, ID: r.cluster.object.ID, When: when}))
 	if err == nil {

@@ -60,14 +60,14 @@ func nextRecord(release string, records []record) string {
 }
 
 // unfinished are the records of helms that are at work, or were killed: helm lets
-// nobody else begin while there is one.
+// no other one begin while there is one.
 func unfinished(records []record) []record {
 	return slices.DeleteFunc(slices.Clone(records), func(k record) bool {
 		return !strings.HasPrefix(k.Status, "pending-") && k.Status != "uninstalling"
 	})
 }
 
-// Busy says that somebody else's helm is at work on a release, or was killed.
+// Busy says that a helm that is not the run's is at work on a release, or was killed.
 type Busy struct{ Record record }
 
 func (b *Busy) Error() string {

@@ -71,7 +71,7 @@ func (c *cluster) exists(ctx context.Context, o Ref) (bool, error) {
 	return err == nil, err
 }
 
-// create makes an object whose name nobody else has: one that is there is that of an
+// create makes an object whose name is unique: one that is there is that of an
 // earlier try.
 func (c *cluster) create(ctx context.Context, o Ref, body []byte) error {
 	path, err := pathOf(o)

@@ -49,7 +49,7 @@ func (r *run) keepSnapshot(ctx context.Context, b *beginning) error {
 
 const kubeSystem = "kube-system"
 
-// concludeEarlier writes the results of acts whose run was killed behind them, as the
+// concludeEarlier writes the results of acts whose run was killed after them, as the
 // cluster shows them.
 func (r *run) concludeEarlier(ctx context.Context, open []Entry) error {
 	for _, e := range open {

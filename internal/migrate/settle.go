@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-// errOvertaken says that somebody else changed the object.
+// errOvertaken says that someone else changed the object.
 var errOvertaken = exitcode.New(exitcode.Refused, "somebody else changed the object while the stage was under way; look at the change with rke-lm plan, and run the command again")
 
 // settle waits until every machine has what the object says. The rendered

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// withLock works under the lock, and gives it back on every way out.
+// withLock works under the lock, and releases it however the work ends.
 func (r *run) withLock(ctx context.Context, work func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -29,7 +29,7 @@ func (r *run) withLock(ctx context.Context, work func(context.Context) error) (e
 	return r.withAudit(ctx, work)
 }
 
-// withAudit works with the audit log, and releases what was cordoned on every way out.
+// withAudit works with the audit log, and uncordons its Nodes however the work ends.
 func (r *run) withAudit(ctx context.Context, work func(context.Context) error) (err error) {
 	var open []Entry
 	if r.writer.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {

@@ -38,7 +38,7 @@ type write struct {
 }
 
 // grace is for how long a request goes on that was under way when the run was told
-// to end: an answer that nobody waits for tells nothing.
+// to end: without its answer it is not known what was written.
 const grace = 20 * time.Second
 
 // writer makes the writes of a run.

@@ -1,0 +1,21 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Rancher describes a cluster by an object of one kind, and rights go by it.
+func TestEveryKindOfObjectsIsThatOfOneDistro(t *testing.T) {
+	for _, kind := range []transform.ObjectKind{transform.Provisioning, transform.Management} {
+		of := slices.DeleteFunc(slices.Clone(distros()), func(d transform.Distro) bool { return d.Live.Kind != kind })
+		if len(of) != 1 || of[0].Live.Snapshot == nil {
+			t.Errorf("%d distros have objects of %s", len(of), kind.APIVersion())
+		}
+	}
+}

@@ -1,0 +1,166 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func parsed(t *testing.T, text string) yamledit.Node {
+	t.Helper()
+	doc, err := yamledit.ParseString("cluster.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Root()
+}
+
+// told returns the arguments of a manager, from words.
+func told(t *testing.T, words string) []args.Placed {
+	t.Helper()
+	return args.Place(parsed(t, "args: ["+strings.Join(strings.Fields(words), ", ")+"]\n").Get("args"))
+}
+
+// said joins findings as severity and message; a severity of its own is in front.
+func said(found []transform.Finding) string {
+	var all []string
+	for _, f := range found {
+		all = append(all, string(f.Severity)+" "+f.Message+" / "+f.Fix)
+	}
+	return strings.Join(all, "; ")
+}
+
+// The last occurrence of a flag counts, as it does for the managers.
+func TestArgumentsOfManagersAreJudgedByTheirLastFlag(t *testing.T) {
+	kcm := func(check func([]args.Placed, string) []transform.Finding, provider string) func([]args.Placed) []transform.Finding {
+		return func(list []args.Placed) []transform.Finding { return check(list, provider) }
+	}
+	config := func(isExternal bool) func([]args.Placed) []transform.Finding {
+		return func(list []args.Placed) []transform.Finding {
+			return ConfigWithoutFlag.Check(list, isExternal, transform.FindingAt)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		check func([]args.Placed) []transform.Finding
+		args  string
+		want  string // a part of what is said; "" for nothing
+	}{
+		{"the flag on an external manager", kcm(FlagLeftOnKCM.Check, external), "v=2 enable-leader-migration", "keeps enable-leader-migration"},
+		{"the flag on an in-tree manager", kcm(FlagLeftOnKCM.Check, inTree), "enable-leader-migration", ""},
+		{"a flag that is off", kcm(FlagLeftOnKCM.Check, external), "enable-leader-migration=false", ""},
+		{"a flag that is off at last", kcm(FlagLeftOnKCM.Check, external), "enable-leader-migration enable-leader-migration=false", ""},
+		{"no flag", kcm(FlagLeftOnKCM.Check, external), "v=2", ""},
+		{"the flag without a permission", kcm(LeaseGrantMissing.Check, inTree), "enable-leader-migration=true", "apply grant-migration-lease"},
+		{"an external manager, which needs none", kcm(LeaseGrantMissing.Check, external), "enable-leader-migration=true", ""},
+		{"a configuration without the flag", config(false), "leader-migration-config=/etc/a.yaml", "takes no part in the migration"},
+		{"a spare configuration", config(true), "leader-migration-config=/etc/a.yaml", "note an external manager"},
+		{"a configuration with the flag", config(false), "leader-migration-config=/etc/a.yaml enable-leader-migration", ""},
+		{"no configuration", config(false), "v=2", ""},
+	} {
+		if got := said(c.check(told(t, c.args))); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+func TestAnImageOf128NeedsAConfiguration(t *testing.T) {
+	for words, want := range map[string]bool{"enable-leader-migration": true, "enable-leader-migration leader-migration-config=/a": false, "v=2": false} {
+		last := func(name string) (args.Arg, bool) {
+			a, set := args.LastPlaced(told(t, words), name)
+			return a.Arg, set
+		}
+		if CCMMinorSkew.Renamed(last, "v1.28.1") != want || CCMMinorSkew.Renamed(last, "v1.27.2") {
+			t.Errorf("%s", words)
+		}
+	}
+}
+
+func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
+	move := k8s.Upgrade{From: "v1.26.15", To: "v1.27.16", Is: func(string) bool { return true }}
+	for stage, want := range map[string]bool{"": true, stages.EnableLeaderMigration: false} {
+		if InTreeGone.Applies(move, stage) != want {
+			t.Errorf("in-tree-gone at %q", stage)
+		}
+	}
+	at := parsed(t, "provider: aws\n").Get("provider")
+	for _, c := range []struct {
+		provider, stage string
+		target          transform.Target
+		want            bool
+	}{
+		{inTree, "", transform.Target{}, true},
+		{external, "", transform.Target{}, false},
+		{external, stages.SwitchToExternal, transform.Target{}, true},
+		{inTree, "", transform.Target{EndState: transform.EndStateExternal}, false},
+		{"gce", stages.SwitchToExternal, transform.Target{}, false},
+	} {
+		if NodeRename.Applies(c.provider, c.stage, c.target) != c.want {
+			t.Errorf("%+v", c)
+		}
+	}
+	if got := said(NodeRename.At(at, "", "m", "f")) + said(NodeRename.At(at, stages.SwitchToExternal, "m", "f")); got != "warning m / f m / f" {
+		t.Error(got)
+	}
+}
+
+func TestAManagerOfTheManifestsIsJudgedLikeTheChart(t *testing.T) {
+	const workload = `addons: |
+  apiVersion: apps/v1
+  kind: DaemonSet
+  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}
+  spec:
+    template:
+      spec:
+        containers:
+        - name: manager
+          image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6
+          args: [ARGS]
+`
+	for _, c := range []struct{ args, unsafe, second string }{
+		{"--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true", "", ""},
+		{"--configure-cloud-routes=false", "", "two managers own the cloud controllers / add --enable-leader-migration=true"},
+		{"--enable-leader-migration=true", "routes are on without --cluster-cidr", ""},
+		{"--cloud-provider=AWS, --cluster-cidr=10.42.0.0/16, --enable-leader-migration", "--cloud-provider is not aws", ""},
+	} {
+		b := inlinemanifest.Bundle{Holder: parsed(t, strings.Replace(workload, "ARGS", c.args, 1)), Key: "addons"}
+		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + said(CCMArgsUnsafe.Workload(b)), "second " + c.second: "second " + said(CCMFlagMissing.Workload(b, transform.Target{}))} {
+			_, want, _ = strings.Cut(want, " ")
+			_, got, _ = strings.Cut(got, " ")
+			if want == "" && got != "" || !strings.Contains(got, want) {
+				t.Errorf("%s: %q, not %q", c.args, got, want)
+			}
+		}
+		if got := said(CCMFlagMissing.Workload(b, transform.Target{NoLeaderMigration: true})); c.second != "" && !strings.HasPrefix(got, "warning ") {
+			t.Errorf("two owners that were chosen: %q", got)
+		}
+	}
+	if none := (inlinemanifest.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"}); len(CCMArgsUnsafe.Workload(none)) > 0 || len(CCMFlagMissing.Workload(none, transform.Target{})) > 0 {
+		t.Error("a manager is found where none is")
+	}
+}
+
+func TestAFindingSaysWhatElseToDo(t *testing.T) {
+	at := parsed(t, "provider: external\n").Get("provider")
+	for got, want := range map[string]string{
+		said(CCMNotInFile.At(at, "or add the chart")):      "--accept " + CCMNotInFile.ID + "; or add the chart",
+		said(CloudConfigLost.Lost(at, ", and nobody can")): "then --accept " + CloudConfigLost.ID,
+		said(CloudConfigLost.Carried(at)):                  "note an external provider",
+		said(InTreeGone.At(at)):                            "migrate on 1.26",
+		said(NotMigratable.Warning(at, "Windows", "look")): "warning Windows / look",
+		NotMigratable.UnknownProvider(args.Placed{Arg: args.With("cloud-provider", "gce"), Node: at}, "kubelet").Error(): `kubelet has the cloud provider "gce"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}
