@@ -5,20 +5,6 @@ package transform
 
 import "github.com/rke-lm/rke-lm/transform/shell"
 
-// RolloutDone waits until a DaemonSet runs on every node that it is meant for.
-type RolloutDone struct {
-	Namespace, DaemonSet string
-	Why                  string
-}
-
-// Purpose implements Action.
-func (a RolloutDone) Purpose() string { return a.Why }
-
-// Command implements Action.
-func (a RolloutDone) Command() string {
-	return shell.Line("kubectl -n %s rollout status daemonset/%s", a.Namespace, a.DaemonSet)
-}
-
 // ClusterSettled waits, on Rancher's own cluster, until every machine has taken
 // over the last change of a cluster. The conditions of the Cluster object are
 // copies and lag.
@@ -62,30 +48,6 @@ func (Uncordon) Purpose() string { return "release exactly the nodes that were c
 func (a Uncordon) Command() string {
 	return shell.Line(`for node in $(kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.metadata.annotations.rke-lm\.io/cordoned}{"\n"}{end}' | awk -v run=%s '$2 == run {print $1}'); do kubectl uncordon "$node" && kubectl annotate "node/$node" %s-; done`,
 		a.Run, CordonAnnotation)
-}
-
-// ProviderIDs lists what every node must have at the end.
-type ProviderIDs struct{}
-
-// Purpose implements Action.
-func (ProviderIDs) Purpose() string {
-	return "every node keeps its name and has a provider ID aws:///ZONE/INSTANCE, and none is tainted as uninitialized"
-}
-
-// Command implements Action.
-func (ProviderIDs) Command() string {
-	return `kubectl get nodes -o custom-columns='NAME:.metadata.name,PROVIDER-ID:.spec.providerID,ZONE:.metadata.labels.topology\.kubernetes\.io/zone,TAINTS:.spec.taints[*].key'`
-}
-
-// LeaseHolder shows who holds the migration lease; "" stands for DefaultLease.
-type LeaseHolder struct{ Why, Lease string }
-
-// Purpose implements Action.
-func (a LeaseHolder) Purpose() string { return a.Why }
-
-// Command implements Action.
-func (a LeaseHolder) Command() string {
-	return shell.Line("kubectl -n kube-system get leases -o custom-columns=NAME:.metadata.name,HOLDER:.spec.holderIdentity,RENEWED:.spec.renewTime %--kube-controller-manager cloud-controller-manager %s", leaseOr(a.Lease))
 }
 
 // HelmUpgrade installs a chart, or brings its release to other values.

@@ -258,13 +258,6 @@ func TestTheCheckSeesTheClusterAfterTheStage(t *testing.T) {
 	}
 }
 
-func TestRolloutIsACommand(t *testing.T) {
-	var a Action = RolloutDone{Namespace: "n", DaemonSet: "d", Why: "before the edit"}
-	if a.Purpose() != "before the edit" || a.Command() != "kubectl -n n rollout status daemonset/d" {
-		t.Errorf("%q: %q", a.Purpose(), a.Command())
-	}
-}
-
 // dimmed is a cluster of another type than lamps.
 type dimmed struct{ lamps }
 

@@ -3,6 +3,8 @@
 
 package transform
 
+import "cmp"
+
 // The end states of a migration.
 const (
 	// EndStateExternal makes the provider's name external.
@@ -78,12 +80,4 @@ type Target struct {
 }
 
 // Lease returns the name of the migration lease.
-func (t Target) Lease() string { return leaseOr(t.LeaseName) }
-
-// leaseOr returns the name of a lease, which "" leaves at its default.
-func leaseOr(name string) string {
-	if name == "" {
-		return DefaultLease
-	}
-	return name
-}
+func (t Target) Lease() string { return cmp.Or(t.LeaseName, DefaultLease) }

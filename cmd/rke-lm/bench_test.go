@@ -7,8 +7,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,43 +42,6 @@ func fleetDocuments(tb testing.TB) (docs []*yamledit.Document) {
 		docs = append(docs, d)
 	}
 	return docs
-}
-
-// What is measured would mean little if clusters were refused.
-func TestEveryStageAppliesToTheFleet(t *testing.T) {
-	for _, d := range fleetDocuments(t) {
-		p, err := transform.Build(rke2.Distro(), transform.Only(d), transform.Target{EndState: transform.EndStateExternal})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range p.Steps {
-			if s.Stage.Edit != nil && s.State != transform.Todo {
-				t.Errorf("%s: %s is %s: %v", p.Cluster.Name, s.Stage.Name, s.State, s.Findings)
-			}
-		}
-	}
-}
-
-func TestTheFleetIsTheSameInAStreamAndInFiles(t *testing.T) {
-	folder := t.TempDir()
-	if err := fleet.Folder(folder, oneOfEach); err != nil {
-		t.Fatal(err)
-	}
-	names, err := filepath.Glob(filepath.Join(folder, "*", "*.yaml"))
-	if err != nil || len(names) != oneOfEach {
-		t.Fatalf("%d files, error %v", len(names), err)
-	}
-	var all strings.Builder
-	for _, name := range names {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.WriteString("---\n" + strings.TrimPrefix(string(b), "---\n"))
-	}
-	if all.String() != string(fleetStream(t)) {
-		t.Error("they differ")
-	}
 }
 
 // perDocument benchmarks what is done to each document of the fleet.

@@ -250,7 +250,7 @@ func (s *statusOptions) provisioned(l *liveCluster) outputs.Status {
 		}
 		count(&out, step.Findings)
 	}
-	if step, has := plan.Step(stages.SwitchToExternal); has && step.State == transform.Done {
+	if stages.External(plan) {
 		out.Provider = "external"
 	}
 	return out

@@ -62,7 +62,7 @@ func troubles() []trouble {
 func pageTroubles() []trouble {
 	return []trouble{
 		fails("a cut in the second page", "continue=500", apitest.Fault{Cut: true}, exitcode.Failed, lookAtNetwork),
-		fails("a second page that has expired", "continue=500", apitest.Fault{Status: 410}, exitcode.Failed, "list nodes: the API server answers 410: Gone; "+lookAtServer),
+		fails("a list of nodes that expires", "/nodes", apitest.Fault{Status: 410}, exitcode.Failed, "list nodes: the API server answers 410: Gone; "+lookAtServer),
 		fails("an error between two pages", "continue=500", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"}, exitcode.Failed, lookAtServer),
 		fails("a token that expires between two pages", "continue=500", apitest.Fault{Status: 401}, exitcode.Refused, "log in again"),
 		fails("a right on volumes that is taken away", "/persistentvolumes", apitest.Fault{Status: 403}, exitcode.Refused, "list persistentvolumes"),

@@ -26,6 +26,7 @@ import (
 type verifyOptions struct {
 	*options
 	choice   verify.Choice
+	stage    string
 	from     string
 	dump     string
 	snapshot string
@@ -66,7 +67,7 @@ names, UIDs and provider IDs of nodes, and the load balancers.`,
 	v.connection.flags(c)
 	v.clusterFlag(f)
 	o.outputFlag(c, "text", "json", "yaml")
-	f.StringVar(&v.choice.Stage, "stage", "", "also check what has to hold behind this stage")
+	f.StringVar(&v.stage, "stage", "", "also check what has to hold behind this stage")
 	complete(c, "stage", stages.Names())
 	f.StringVar(&v.choice.Version, "target-version", "", "release that the cluster is to move to")
 	f.StringArrayVar(&v.choice.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable)")
@@ -111,11 +112,12 @@ func (v *verifyOptions) check() error {
 	if err := checkOneOf("output", v.output, "text", "json", "yaml"); err != nil {
 		return err
 	}
-	if v.choice.Stage != "" {
-		if err := checkOneOf("stage", v.choice.Stage, stages.Names()...); err != nil {
+	if v.stage != "" {
+		if err := checkOneOf("stage", v.stage, stages.Names()...); err != nil {
 			return err
 		}
 	}
+	v.choice.Check = stages.After(v.stage, transform.Target{})
 	if v.from != "" && v.connection != (connection{}) {
 		return errors.New("--from reads a file, so the flags of a connection mean nothing; leave them out")
 	}

@@ -15,6 +15,7 @@ import (
 var withoutCode = map[string]string{
 	"transform/yamledit.Error":    "an input that cannot be edited: what ends with the default",
 	"internal/kube.TooLarge":      "only in an Unreached",
+	"internal/kube.broken":        "only in an Unreached",
 	"internal/rancher.advised":    "says more about the error in it, which has the code",
 	"internal/rancher.Incomplete": "holds the errors of several clusters, which have codes",
 	"internal/migrate.late":       "only in an End, which has a code for it",

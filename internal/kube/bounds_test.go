@@ -27,11 +27,10 @@ func serving(t *testing.T, answer http.HandlerFunc) (*Client, *int) {
 		asked++
 		answer(w, r)
 	}))
-	c, err := newClient(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, Connection{Patience: 5 * time.Second, Dial: memnet.Dial})
+	c, err := newClient(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, Connection{Patience: 5 * time.Second, Dial: memnet.Dial}, bounds{answer: 1 << 20, pages: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.bounds = bounds{answer: 1 << 20, pages: 10}
 	return c, &asked
 }
 
@@ -105,12 +104,11 @@ func TestAListWithoutALastPageEnds(t *testing.T) {
 // TestABodyThatStreamsEndsWithTheRun: a signal ends the context of the run.
 func TestABodyThatStreamsEndsWithTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	c, _ := serving(t, func(w http.ResponseWriter, r *http.Request) {
+	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Write(make([]byte, 64<<10))
 		cancel()
 		stream(r, w.Write)
 	})
-	c.bounds.answer = 1 << 40
 	if _, err := c.Do(ctx, Request{What: "list nodes", Method: http.MethodGet, Path: "/"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}

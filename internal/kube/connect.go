@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -52,7 +54,7 @@ var ErrConfig = errors.New("no cluster to connect to")
 // ErrConfig.
 func Connect(c Connection) (*Client, error) {
 	if c.Rancher != "" {
-		return newClient(c.rancher(), c)
+		return newClient(c.rancher(), c, usual)
 	}
 	config, err := c.loader().ClientConfig()
 	if err != nil {
@@ -63,7 +65,7 @@ func Connect(c Connection) (*Client, error) {
 		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, c.Authority
 		config.Insecure = c.Insecure
 	}
-	return newClient(config, c)
+	return newClient(config, c, usual)
 }
 
 // rancher goes through Rancher's plain Kubernetes route to its own cluster.
@@ -98,7 +100,7 @@ func Contexts(c Connection) ([]string, error) {
 }
 
 // newClient turns a configuration into a client.
-func newClient(config *rest.Config, c Connection) (*Client, error) {
+func newClient(config *rest.Config, c Connection, b bounds) (*Client, error) {
 	if c.Dial != nil {
 		config.Dial = c.Dial
 	}
@@ -106,33 +108,41 @@ func newClient(config *rest.Config, c Connection) (*Client, error) {
 	if err != nil { // its text quotes the address, which may hold a password
 		return nil, fmt.Errorf("%w: the server's address is no URL; correct it", ErrConfig)
 	}
-	shared, err := rest.HTTPClientFor(config)
+	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; check the certificates and the credentials that are named", ErrConfig, err)
 	}
-	h := *shared // it may be that of the whole program
-	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{
-		http: &h, base: strings.TrimSuffix(base.String(), "/"), patience: c.Patience,
-		tokens: credentialsOf(config, c), config: config,
-	}, nil
+	return over(transport, strings.TrimSuffix(base.String(), "/"), config, c, b)
 }
 
-// clusterRoute is the part of an address behind which a Rancher has a cluster's
+// over makes a client of connections that are there.
+func over(transport http.RoundTripper, base string, config *rest.Config, c Connection, b bounds) (*Client, error) {
+	config.QPS = -1 // the API server's own priority and fairness is enough, and says when to wait
+	config.AcceptContentTypes = formats
+	config.WarningHandler = rest.NoWarnings{} // they are part of the answer here
+	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme())
+	tokens := tokensOf(config, c.Rancher != "")
+	client := &Client{retry: &retry{tokens: tokens, allowed: c.Patience}, bounds: b, base: base, transport: transport, config: config, connection: c}
+	var err error
+	client.rest, err = rest.UnversionedRESTClientForConfigAndClient(config, &http.Client{Transport: chain(transport, tokens, b.answer, client.retry)})
+	return client, err
+}
+
+// clusterRoute is the part of an address after which a Rancher has a cluster's
 // API server.
 const clusterRoute = "/k8s/clusters/"
 
-// Through returns a client for another cluster behind the same Rancher; false where
-// the server was not reached through one.
+// Through returns a client for another cluster that is reached through the same Rancher;
+// false where the server was not reached through one.
 func (c *Client) Through(id string) (*Client, bool) {
 	before, _, through := strings.Cut(c.base, clusterRoute)
 	if !through {
 		return nil, false
 	}
-	return &Client{
-		http: c.http, base: before + clusterRoute + url.PathEscape(id), patience: c.patience,
-		tokens: c.tokens, config: c.config,
-	}, true
+	config := rest.CopyConfig(c.config)
+	config.Host = before + clusterRoute + url.PathEscape(id)
+	other, err := over(c.transport, config.Host, config, c.connection, c.bounds)
+	return other, err == nil
 }
 
 // Address is where the server is, for messages: without the credentials that a URL

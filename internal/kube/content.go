@@ -42,12 +42,12 @@ func Get(ctx context.Context, c *Client, r Request, kind string, into any, proto
 // Object asks for an object of a kind, and returns it as the server wrote it, in JSON.
 func (c *Client) Object(ctx context.Context, r Request, kind string) (Answer, error) {
 	r.Accept = "application/json"
-	return c.try(ctx, r, func(a Answer) error { _, err := contentOf(a, kind); return err })
+	return c.do(ctx, r, func(a Answer) error { _, err := contentOf(a, kind); return err })
 }
 
 // content makes a request until it is answered with an object of the kind.
 func (c *Client) content(ctx context.Context, r Request, kind string) (o content, err error) {
-	_, err = c.try(ctx, r, func(a Answer) (err error) { o, err = contentOf(a, kind); return err })
+	_, err = c.do(ctx, r, func(a Answer) (err error) { o, err = contentOf(a, kind); return err })
 	return o, err
 }
 

@@ -7,45 +7,56 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"k8s.io/client-go/rest"
 )
 
-// credentials are those that change while the program runs.
-type credentials struct {
+// tokens sends the token that a file holds now. client-go by itself reads the file once
+// a minute, for as long as which a new token would be of no use.
+type tokens struct {
+	next http.RoundTripper
 	file string // with a token; "" for none
-	// renewed says that a program renews them, so that what was refused may be accepted.
+	// renewed says that a program renews the credentials, so that what was refused may
+	// be accepted.
 	renewed bool
+	// given says that credentials were there: the server answered, whatever it was.
+	given atomic.Bool
 }
 
-// credentialsOf tells the file of a kubeconfig, which a program keeps, from one that
-// holds the token of a Rancher: a person renews that, or nobody does.
-func credentialsOf(config *rest.Config, c Connection) credentials {
+// tokensOf tells the file of a kubeconfig, which a program keeps, from one that
+// holds the token of a Rancher: if at all, a person renews that.
+func tokensOf(config *rest.Config, ofRancher bool) *tokens {
 	file := config.BearerTokenFile
-	return credentials{file, file != "" && c.Rancher == "" || config.ExecProvider != nil || config.AuthProvider != nil}
+	return &tokens{file: file, renewed: file != "" && !ofRancher || config.ExecProvider != nil || config.AuthProvider != nil}
 }
 
-// show puts the token that the file holds now into a request. client-go by itself
-// reads it once a minute, for as long as which a new token would be of no use.
-// What cannot be read is left to client-go, which has the last one.
-func (c credentials) show(r *http.Request) {
-	if token := c.token(); token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
+// RoundTrip implements http.RoundTripper. A token that cannot be read is left to
+// client-go, which has the last one.
+func (t *tokens) RoundTrip(req *http.Request) (*http.Response, error) {
+	if token := t.token(); token != "" {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
+	res, err := t.next.RoundTrip(req)
+	if err == nil {
+		t.given.Store(true)
+	}
+	return res, err
 }
 
 // changed reports whether the file holds another token than a request had.
-func (c credentials) changed(r *http.Request) bool {
-	token := c.token()
-	return token != "" && r.Header.Get("Authorization") != "Bearer "+token
+func (t *tokens) changed(sent *http.Request) bool {
+	token := t.token()
+	return token != "" && sent.Header.Get("Authorization") != "Bearer "+token
 }
 
 // token is what the file holds; "" where it cannot be read, or is being written.
-func (c credentials) token() string {
-	if c.file == "" {
+func (t *tokens) token() string {
+	if t.file == "" {
 		return ""
 	}
-	text, err := os.ReadFile(c.file)
+	text, err := os.ReadFile(t.file)
 	if err != nil {
 		return ""
 	}

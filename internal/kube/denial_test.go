@@ -107,7 +107,8 @@ func TestADenialIsTriedAgainWhereItPasses(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				client, asked := refusing(t, c.code, c.message)
-				client.reviewed, client.tokens.renewed = c.reviewed, c.renewed
+				client.retry.tokens.renewed = c.renewed
+				client.retry.reviewed.Store(c.reviewed)
 				_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
 				if again := *asked > 1; again != c.again || !errors.As(err, new(*Failure)) {
 					t.Errorf("asked %d times: %v", *asked, err)

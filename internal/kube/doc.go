@@ -1,10 +1,11 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kube speaks to the API server of a cluster, or to a Rancher that
-// stands before it.
+// Package kube sends requests to the API server of a cluster, directly or through a
+// Rancher: client-go's REST client and pager over a chain of RoundTrippers, each
+// with one idea (chain.go).
 //
 // Invariant: an answer that did not arrive whole is no answer. What may pass is
-// tried again for as long as the caller has patience; what was refused is said at
-// once. What a server answers is never shown, but for its own message, redacted.
+// tried again until the time that the user allows is over; a refusal is returned at
+// once. Nothing that a server answers is shown but its own message, redacted.
 package kube

@@ -5,7 +5,6 @@ package kube
 
 import (
 	"compress/gzip"
-	"context"
 	"io"
 	"net/http"
 	"sync"
@@ -52,24 +51,63 @@ func (p *pace) note(packed bool, size int, took time.Duration) {
 	p.plain = rate
 }
 
-func isPacked(res *http.Response) bool { return res.Header.Get("Content-Encoding") == "gzip" }
+// unpacked chooses the encoding of answers, and unpacks them.
+type unpacked struct {
+	next http.RoundTripper
+	pace pace
+}
 
-// readAll reads a whole body, in whichever of the two encodings it comes. What is
-// behind the compressed part is read as well: a body may be cut there, and only a
-// connection that was read to the end is used again. The bound is on the bytes of the
-// way and on those of the content.
-func readAll(ctx context.Context, res *http.Response, from io.Reader, most int64) ([]byte, error) {
-	body := bound(ctx, from, most)
-	if !isPacked(res) {
-		return io.ReadAll(body)
-	}
-	packed, err := gzip.NewReader(body)
+func (u *unpacked) RoundTrip(req *http.Request) (*http.Response, error) {
+	start := time.Now()
+	req = req.Clone(req.Context())
+	req.Header.Set("Accept-Encoding", u.pace.encoding())
+	res, err := u.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(bound(ctx, packed, most))
-	if err == nil {
-		_, err = io.Copy(io.Discard, body)
+	packed := res.Header.Get("Content-Encoding") == "gzip"
+	body := &unpackedBody{packed: res.Body, content: res.Body, end: func(size int) { u.pace.note(packed, size, time.Since(start)) }}
+	if packed {
+		res.Header.Del("Content-Encoding")
+		res.ContentLength = -1
+		body.content = nil
 	}
-	return content, err
+	res.Body = body
+	return res, nil
 }
+
+// unpackedBody reads the content of a body. What follows the compressed part is read
+// as well: a body may be cut there, and only a connection that was read to the end is
+// used again.
+type unpackedBody struct {
+	packed  io.ReadCloser
+	content io.Reader // nil before the first byte is unpacked
+	size    int
+	end     func(size int)
+}
+
+func (b *unpackedBody) Read(p []byte) (int, error) {
+	if b.content == nil {
+		z, err := gzip.NewReader(b.packed)
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF // nothing at all is no compressed text
+		}
+		if err != nil {
+			return 0, err
+		}
+		b.content = z
+	}
+	n, err := b.content.Read(p)
+	b.size += n
+	if err != io.EOF {
+		return n, err
+	}
+	if _, err := io.Copy(io.Discard, b.packed); err != nil {
+		return n, err
+	}
+	b.end(b.size)
+	return n, io.EOF
+}
+
+// Close implements io.Closer.
+func (b *unpackedBody) Close() error { return b.packed.Close() }

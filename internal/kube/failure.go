@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ import (
 // Failure is a refusal of the server.
 type Failure struct {
 	What    string // what was asked for: "list nodes"
-	Status  int
+	Code    int    // of HTTP
 	Message string
 	said    []string // warnings that came with it
 	after   time.Duration
@@ -39,7 +40,34 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string {
-	return fmt.Sprintf("%s: the API server answers %d: %s", f.What, f.Status, f.Message)
+	return fmt.Sprintf("%s: the API server answers %d: %s", f.What, f.Code, f.Message)
+}
+
+// Status implements apierrors.APIStatus, which client-go's pager asks for a list that
+// expired.
+func (f *Failure) Status() metav1.Status {
+	s := metav1.Status{Status: metav1.StatusFailure, Code: int32(f.Code), Message: f.Message}
+	if HasStatus(f, http.StatusGone) {
+		s.Reason = metav1.StatusReasonExpired
+	}
+	return s
+}
+
+// refused makes an error of every answer that is a refusal; redirects are refusals too,
+// for the credentials are for one server.
+type refused struct {
+	next   http.RoundTripper
+	tokens *tokens
+}
+
+func (r *refused) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := r.next.RoundTrip(req)
+	if err != nil || res.StatusCode/100 == 2 {
+		return res, err
+	}
+	f := newFailure(res, res.Body.(*wholeBody).answer)
+	f.outdated = r.tokens.changed(res.Request)
+	return nil, f
 }
 
 // ExitCode is that of a refusal only where the server took nothing by its rules.
@@ -53,8 +81,8 @@ func (f *Failure) ExitCode() exitcode.Code {
 // noSuchPath is what an API server answers for a group that it does not know.
 const noSuchPath = "404 page not found\n"
 
-func newFailure(what string, res *http.Response, a Answer) *Failure {
-	f := &Failure{What: what, Status: res.StatusCode, Message: http.StatusText(res.StatusCode), said: a.Warnings, after: retryAfter(res.Header)}
+func newFailure(res *http.Response, a Answer) *Failure {
+	f := &Failure{Code: res.StatusCode, Message: http.StatusText(res.StatusCode), said: a.Warnings, after: retryAfter(res.Header)}
 	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
 		// The page of a login is no answer; its query may hold a token.
 		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
@@ -66,7 +94,7 @@ func newFailure(what string, res *http.Response, a Answer) *Failure {
 // read takes from an answer who refused, and what they say about it.
 func (f *Failure) read(a Answer) {
 	var s metav1.Status
-	if f.Status == http.StatusForbidden && len(a.Body) == 0 {
+	if f.Code == http.StatusForbidden && len(a.Body) == 0 {
 		f.by = byGate // an API server always gives a reason
 		return
 	}
@@ -104,10 +132,19 @@ func Warnings(err error) []string {
 	return nil
 }
 
+// retryAfter reads the header in seconds; 0 where there is none.
+func retryAfter(h http.Header) time.Duration {
+	s, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || s < 0 {
+		return 0
+	}
+	return time.Duration(s) * time.Second
+}
+
 // foreign reports whether the refusal says nothing about the cluster and the user's
 // rights: the proxy before it does not know its way for now, or lets nobody through.
 func (f *Failure) foreign() bool {
-	switch f.Status {
+	switch f.Code {
 	case http.StatusNotFound:
 		return f.page
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -124,7 +161,7 @@ func (f *Failure) NotTaken() bool { return f.by == byAdmission }
 // API server itself.
 func HasStatus(err error, codes ...int) bool {
 	var f *Failure
-	return errors.As(err, &f) && slices.Contains(codes, f.Status) && !f.foreign() && !f.NotTaken()
+	return errors.As(err, &f) && slices.Contains(codes, f.Code) && !f.foreign() && !f.NotTaken()
 }
 
 // Gated reports whether a request was refused with 403 and nothing else. Rancher
@@ -183,7 +220,7 @@ func (u *Unreached) Unwrap() error { return u.Err }
 // it from answering.
 func unreached(ctx context.Context, what string, err error) error {
 	var f *Failure
-	if errors.As(err, &f) && (f.NotTaken() || f.Status < 500 && f.Status != http.StatusTooManyRequests && !f.foreign()) {
+	if errors.As(err, &f) && (f.NotTaken() || f.Code < 500 && f.Code != http.StatusTooManyRequests && !f.foreign()) {
 		return f
 	}
 	if ctx.Err() != nil && f == nil {
@@ -195,8 +232,10 @@ func unreached(ctx context.Context, what string, err error) error {
 // Unidentified reports whether the program that a kubeconfig names for credentials
 // gave none (k8s.io/client-go/plugin/pkg/client/auth/exec).
 func Unidentified(err error) bool {
-	var u *url.Error
-	return errors.As(err, &u) && strings.HasPrefix(u.Err.Error(), "getting credentials: ")
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		err = u.Err
+	}
+	return err != nil && strings.HasPrefix(err.Error(), "getting credentials: ")
 }
 
 func untrusted(err error) bool {

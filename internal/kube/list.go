@@ -8,21 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/pager"
 )
 
 // pageSize keeps one page of nodes, at about 15 kB each, to a few megabytes.
 const pageSize = 500
 
-var (
-	// errSamePage keeps a server that goes in circles from filling the memory.
-	errSamePage = errors.New("the API server answers with the same page for ever")
-	errExpires  = errors.New("the list expires before its last page is read")
-)
+// errSamePage keeps a server that goes in circles from filling the memory.
+var errSamePage = errors.New("the API server answers with the same page for ever")
 
 // CustomList is the head of a list of a custom resource, which has no protobuf.
 type CustomList struct {
@@ -50,98 +47,61 @@ type Resource struct {
 	What     string // for messages: "list nodes"
 	Path     string // of the list
 	Kind     string // of the list
-	Query    url.Values
+	Options  metav1.ListOptions
 	JSONOnly bool // a custom resource
-	Cached   bool // an answer from the server's cache will do
+	Optional bool // see Request
 }
 
-// Collect reads all pages of a list and keeps what keep makes of each. When the
-// list expires between two pages it begins anew, so that the result is one state
-// of the cluster.
+// Collect reads all pages of a list and keeps what keep makes of each. Where the list
+// expires between two pages client-go asks for all of it at once, so that the result is
+// one state of the cluster.
+//
+// A page is decoded here and not by client-go, which decodes all of it before anything
+// of it can be dropped: 73 MB for 5,000 nodes at once, where a piece takes half of one.
 func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
-	var end time.Time
-	for {
-		kept, err := onePass(ctx, c, r, keep)
-		if !HasStatus(err, http.StatusGone) || ctx.Err() != nil {
-			return kept, err
-		}
-		switch now := time.Now(); {
-		case end.IsZero():
-			end = now.Add(c.patience)
-		case now.After(end):
-			return nil, &Unreached{r.What, fmt.Errorf("%w: %w", errExpires, err)}
-		}
-		if !Pause(ctx, firstPause) {
-			return nil, &Unreached{r.What, ctx.Err()}
-		}
-	}
-}
-
-// onePass asks for each page before it reads the one before it, so that the server
-// and the client work at the same time.
-func onePass[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var kept []T
-	token, coming := "", c.ask(ctx, r, "")
-	for pages := 1; ; pages++ {
-		page := <-coming
-		if page.err != nil {
-			return nil, page.err
+	pages := 0
+	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		if pages++; o.Continue == "" {
+			kept = nil // the first page, or all pages in the place of those that expired
 		}
-		next, err := continued[L, P](page.content)
+		content, next, err := page[L, P](ctx, c, r, o)
 		switch {
 		case err != nil:
-			return nil, &Unreached{r.What, err}
-		case next != "" && next == token:
-			return nil, &Unreached{r.What, errSamePage}
-		case next != "" && pages >= c.mostPages():
-			return nil, &Unreached{r.What, &TooLarge{fmt.Sprintf("more than %d pages", pages)}}
-		case next != "":
-			coming = c.ask(ctx, r, next)
+			return nil, err
+		case next != "" && next == o.Continue:
+			return nil, errSamePage
+		case next != "" && pages >= c.bounds.pages:
+			return nil, &TooLarge{fmt.Sprintf("more than %d pages", pages)}
 		}
-		if kept, err = read(page.content, kept, keep); err != nil {
-			return nil, &Unreached{r.What, err}
-		}
-		if next == "" {
-			return kept, nil
-		}
-		token = next
-	}
-}
-
-// answered is the content of a page, or why there is none.
-type answered struct {
-	content content
-	err     error
-}
-
-// ask asks for a page, and does not wait for it.
-func (c *Client) ask(ctx context.Context, r Resource, token string) <-chan answered {
-	coming := make(chan answered, 1)
-	go func() {
-		var page answered
-		page.content, page.err = c.content(ctx, r.page(token), r.Kind)
-		coming <- page
-	}()
-	return coming
-}
-
-func (r Resource) page(token string) Request {
-	q := url.Values{}
-	for k, v := range r.Query {
-		q[k] = v
-	}
-	q.Set("limit", strconv.Itoa(pageSize))
+		kept, err = read(content, kept, keep)
+		return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: next}}, err
+	})
+	p.PageSize = pageSize
+	_, _, err := p.List(ctx, r.Options)
 	switch {
-	case token != "":
-		q.Set("continue", token)
-	case r.Cached:
-		q.Set("resourceVersion", "0")
+	case err == nil:
+		return kept, nil
+	case errors.As(err, new(*Unreached)), errors.As(err, new(*Failure)) && !HasStatus(err, http.StatusGone):
+		return nil, err
 	}
-	req := Request{What: r.What, Method: http.MethodGet, Path: r.Path, Query: q}
+	return nil, &Unreached{r.What, err}
+}
+
+// page asks for a page, and returns it with the token of the next one.
+func page[L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, o metav1.ListOptions) (content, string, error) {
+	query, err := metav1.ParameterCodec.EncodeParameters(&o, schema.GroupVersion{Version: "v1"})
+	if err != nil {
+		return content{}, "", err
+	}
+	req := Request{What: r.What, Method: http.MethodGet, Path: r.Path, Query: query, Optional: r.Optional}
 	if r.JSONOnly {
-		req.Accept = "application/json"
+		req.Accept = runtime.ContentTypeJSON
 	}
-	return req
+	page, err := c.content(ctx, req, r.Kind)
+	if err != nil {
+		return content{}, "", err
+	}
+	next, err := continued[L, P](page)
+	return page, next, err
 }

@@ -89,7 +89,7 @@ func TestTheMessageOfARefusalIsReadInProtobuf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFailure("list nodes", &http.Response{StatusCode: http.StatusForbidden}, Answer{Body: append([]byte("k8s\x00"), body...)})
+	f := newFailure(&http.Response{StatusCode: http.StatusForbidden}, Answer{Body: append([]byte("k8s\x00"), body...)})
 	if f.Message != "nodes is forbidden" || f.page {
 		t.Errorf("%+v", f)
 	}

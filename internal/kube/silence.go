@@ -7,49 +7,64 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 )
 
-// errSilent ends a request over a connection that nobody is at the other end of:
-// without an answer the network itself says so after many minutes.
+const (
+	// answerTime is for how long one answer may take.
+	answerTime = 2 * time.Minute
+	// silentTime is for how long nothing of it may come.
+	silentTime = 20 * time.Second
+)
+
+// errSilent ends a request over a connection that has no other end any more: without
+// an answer the network itself says so after many minutes.
 var errSilent = errors.New("the API server went silent in the middle")
 
-// listener ends a request when nothing has come of its answer for a while.
-type listener struct {
-	timer  *time.Timer
-	cancel context.CancelCauseFunc
-}
+// timely ends a request when its answer takes too long, or when nothing has come of it
+// for a while.
+type timely struct{ next http.RoundTripper }
 
-func listen(ctx context.Context) (context.Context, listener) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, listener{time.AfterFunc(silentTime, func() { cancel(errSilent) }), cancel}
-}
-
-func (l listener) stop() {
-	l.timer.Stop()
-	l.cancel(nil)
-}
-
-// in reads an answer, and hears all that comes.
-func (l listener) in(body io.Reader) io.Reader { return heard{body, l} }
-
-type heard struct {
-	io.Reader
-	listener
-}
-
-func (h heard) Read(p []byte) (int, error) {
-	n, err := h.Reader.Read(p)
-	if n > 0 {
-		h.timer.Reset(silentTime)
+func (t *timely) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), answerTime)
+	ctx, silence := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(silentTime, func() { silence(errSilent) })
+	body := &timelyBody{ctx: ctx, timer: timer, stop: func() { timer.Stop(); silence(nil); cancel() }}
+	res, err := t.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		defer body.stop()
+		return nil, body.ended(err)
 	}
-	return n, err
+	body.ReadCloser, res.Body = res.Body, body
+	return res, nil
 }
 
-// silent tells a request that was ended for silence from one that failed.
-func silent(ctx context.Context, err error) error {
-	if context.Cause(ctx) == errSilent {
-		return errSilent
+type timelyBody struct {
+	io.ReadCloser
+	ctx   context.Context
+	timer *time.Timer
+	stop  func()
+}
+
+func (b *timelyBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.timer.Reset(silentTime)
+	}
+	return n, b.ended(err)
+}
+
+func (b *timelyBody) Close() error {
+	defer b.stop()
+	return b.ReadCloser.Close()
+}
+
+// ended says why a request was ended: an answer that ends after that is none, for a
+// server ends one in good order when its client goes away.
+func (b *timelyBody) ended(err error) error {
+	if err != nil && b.ctx.Err() != nil {
+		return &broken{context.Cause(b.ctx)}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ByHand says that a stage has a command that rke-lm does not run.
@@ -38,7 +39,7 @@ func (r *run) action(ctx context.Context, t route.Transition, a transform.Action
 	switch a := a.(type) {
 	case transform.ClusterSettled, transform.ClusterUpdated:
 		return r.settle(ctx)
-	case transform.RolloutDone, transform.Desired, transform.LeaseHolder, transform.MayLock, transform.ProviderIDs:
+	case stages.Look:
 		return nil
 	case transform.Gone:
 		return r.gone(ctx, a)

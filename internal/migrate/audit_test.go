@@ -102,8 +102,8 @@ func TestALogIsForItsOwnerAlone(t *testing.T) {
 }
 
 func TestOnlyARefusalSaysThatNothingWasWritten(t *testing.T) {
-	refused := &kube.Failure{Status: http.StatusUnprocessableEntity}
-	down := &kube.Failure{Status: http.StatusBadGateway}
+	refused := &kube.Failure{Code: http.StatusUnprocessableEntity}
+	down := &kube.Failure{Code: http.StatusBadGateway}
 	for _, c := range []struct {
 		err  error
 		want string

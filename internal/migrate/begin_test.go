@@ -99,7 +99,7 @@ func TestWhoDeclinesAStageIsToldWhereTheClusterStands(t *testing.T) {
 		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != stages.SwitchToExternal, nil }
 		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the cloud-controller-manager waits for the migration lease") {
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the one that holds the migration lease, and the other one waits") {
 			t.Errorf("%v", err)
 		}
 		if left := w.Cordoned(); len(left) > 0 {

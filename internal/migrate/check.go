@@ -12,19 +12,20 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // check waits until the cluster shows what has to hold.
-func (r *run) check(ctx context.Context, c route.Check) error {
-	choice := c.Choice(r.Planner.Target, r.Accept)
+func (r *run) check(ctx context.Context, c stages.Check) error {
+	choice := verify.Choice{Check: c, Version: r.Planner.Target.Version, Accept: r.Accept}
 	var twice time.Time // since when two owners are seen
 	told := false       // whether the findings were shown, which a rollback may need at once
 	err := r.waiter.await(ctx, func(ctx context.Context) (look, error) {
-		seen, err := r.look(ctx, c, choice)
+		seen, err := r.cluster.observer.Settled(ctx, func(o *observed) bool { return verify.Unsettled(o, choice) }, r.Interval/4)
 		if err != nil {
 			return look{}, err
 		}
-		open := c.Unmet(seen, verify.Evaluate(seen, choice))
+		open := verify.Evaluate(seen, choice).Unmet()
 		if route.Hopeless(open) {
 			return look{}, &late{"it does not pass by waiting: " + firstOf(open), 0, open}
 		}
@@ -70,13 +71,4 @@ func firstOf(findings []transform.Finding) string {
 		text += fmt.Sprintf(" (and %d more)", more)
 	}
 	return text
-}
-
-// look looks at the cluster until the leases show what a choice needs. Nodes show
-// what they need at once.
-func (r *run) look(ctx context.Context, check route.Check, c verify.Choice) (*observed, error) {
-	if check.NodesOnly {
-		return r.cluster.observer.Look(ctx)
-	}
-	return r.cluster.observer.Settled(ctx, func(o *observed) bool { return verify.Unsettled(o, c) }, r.Interval/4)
 }

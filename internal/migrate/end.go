@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // End says how a run ended before its end.
@@ -63,7 +64,7 @@ func (r *run) end(err error, b *beginning) error {
 	if b == nil {
 		return err // the cluster's object could not even be planned
 	}
-	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: route.Holds(r.progress.last())}}
+	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.Holds(r.progress.last())}}
 	if err == nil {
 		r.progress.stage = ""
 		r.events.emit(Event{Type: Finished, Message: r.summary(), Outcome: &e.Outcome})

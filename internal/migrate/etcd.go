@@ -13,14 +13,12 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// snapshotEtcd takes a snapshot before the first write of a run and before the
-// switch, where the operator wants it. It reports whether it did.
+// snapshotEtcd takes a snapshot before the first write of a run and before a stage
+// that has one of its own, where the operator wants it. It reports whether it did.
 func (r *run) snapshotEtcd(ctx context.Context, t route.Transition) (bool, error) {
-	atSwitch := t.Stage == stages.SwitchToExternal && t.Edits()
-	if !r.EtcdSnapshot || r.snapshot && !atSwitch {
+	if !r.EtcdSnapshot || r.snapshot && !(t.Snapshot && t.Edits()) {
 		return false, nil
 	}
 	r.snapshot = true

@@ -11,6 +11,7 @@ import (
 	"net/url"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -22,10 +23,7 @@ const nodesPath = "/api/v1/nodes"
 
 // nodeNames lists the Nodes that a selector matches and that keep keeps.
 func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*corev1.Node) bool) ([]string, error) {
-	q := kube.Resource{What: "list nodes", Path: nodesPath, Kind: "NodeList", Query: url.Values{}}
-	if selector != "" {
-		q.Query.Set("labelSelector", selector)
-	}
+	q := kube.Resource{What: "list nodes", Path: nodesPath, Kind: "NodeList", Options: metav1.ListOptions{LabelSelector: selector}}
 	names, err := kube.Collect(ctx, c.observer.Client, q, func(l *corev1.NodeList, kept []string) []string {
 		for i := range l.Items {
 			if keep(&l.Items[i]) {

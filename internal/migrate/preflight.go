@@ -98,12 +98,20 @@ func (r *run) review(ctx context.Context, p *transform.Plan) error {
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // the user runs it
 	}
-	err := r.cluster.server.Review(ctx, rights.Needed(r.verb, rights.Subject{Kind: r.cluster.object.Kind, Home: r.cluster.object.Home(), Name: r.cluster.object.Name, ID: r.cluster.object.ID, When: when}))
-	if err == nil {
-		r.cluster.server.Local().Reviewed()
-		r.cluster.observer.Reviewed()
+	of := rights.Subject{Kind: r.cluster.object.Kind, Home: r.cluster.object.Home(), Name: r.cluster.object.Name, ID: r.cluster.object.ID, When: when}
+	if err := r.cluster.server.Review(ctx, rights.Needed(r.verb, of)); err != nil {
+		return err
 	}
-	return err
+	missing, err := r.cluster.server.Rights(ctx, rights.Wide(r.verb, of))
+	if err != nil {
+		return err
+	}
+	for _, m := range missing {
+		r.cluster.observer.KubeSystemAlone(m.Resource)
+	}
+	r.cluster.server.Local().Reviewed()
+	r.cluster.observer.Reviewed()
+	return nil
 }
 
 // admit refuses a cluster whose object is not to be changed. A change that is still

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -34,7 +35,7 @@ const recordPrefix = "sh.helm.release.v1."
 
 // records lists what helm keeps of a release, by revision.
 func (c *cluster) records(ctx context.Context, namespace, release string) ([]record, error) {
-	q := kube.Resource{What: "list secrets in " + namespace, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets", Kind: "SecretList", Query: url.Values{"labelSelector": {"owner=helm,name=" + release}}}
+	q := kube.Resource{What: "list secrets in " + namespace, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets", Kind: "SecretList", Options: metav1.ListOptions{LabelSelector: "owner=helm,name=" + release}}
 	list, err := kube.Collect(ctx, c.observer.Client, q, func(l *corev1.SecretList, kept []record) []record {
 		for i := range l.Items {
 			kept = append(kept, recordOf(&l.Items[i], release))

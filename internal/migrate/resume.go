@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // resume brings a cluster on which a run ended somewhere to where the next stage
@@ -26,7 +27,7 @@ func (r *run) resume(ctx context.Context, b *beginning) error {
 		if err := r.settle(ctx); err != nil {
 			return err
 		}
-		if err := r.check(ctx, r.Planner.Resumed(b.position)); err != nil {
+		if err := r.check(ctx, stages.After(b.position, r.Planner.Target)); err != nil {
 			return err
 		}
 	}

@@ -84,7 +84,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 			}
 		}
 		err := migrate.Forward(t.Context(), r)
-		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "was changed meanwhile") || !strings.Contains(err.Error(), "now: kube-controller-manager runs") {
+		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "was changed meanwhile") || !strings.Contains(err.Error(), "now: kube-controller-manager or cloud-controller-manager runs") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -144,7 +144,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 		}, "now: the change of switch-to-external is in the cluster's object"},
 		"refused": {func(s *ranchertest.Server) {
 			s.Refuse = func(o map[string]any) string { return map[bool]string{true: "not today"}[atSwitch(o) != nil] }
-		}, "now: kube-controller-manager runs the cloud controllers, and the cloud-controller-manager waits"},
+		}, "now: kube-controller-manager or cloud-controller-manager runs the cloud controllers, the one that holds the migration lease"},
 		"without an answer": {func(s *ranchertest.Server) {
 			s.Meanwhile = func(map[string]any) {}
 			s.Fault = func(r *http.Request) ranchertest.Fault {

@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // planning makes the transition of a stage.
@@ -63,7 +62,7 @@ func (r *run) planned(ctx context.Context, name string, plan planning) (route.Tr
 // checkAlone is for a stage without anything to do. The last one of a migration is
 // made of checks alone.
 func (r *run) checkAlone(ctx context.Context, t route.Transition) error {
-	if t.Back || t.Stage != stages.VerifyProviderIDs {
+	if !t.ChecksAlone {
 		return nil
 	}
 	return r.check(ctx, t.Check)

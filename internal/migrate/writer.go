@@ -114,7 +114,7 @@ func outcome(err error) string {
 		return resultDone
 	case errors.As(err, &lost):
 		return resultUnknown
-	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && (refused.Status/100 == 4 || refused.NotTaken()):
+	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && (refused.Code/100 == 4 || refused.NotTaken()):
 		return resultFailed
 	}
 	return resultUnknown

@@ -91,10 +91,10 @@ func choices(workloads []workload) []choice {
 func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
 	var sets, deployments []workload
 	err := atOnce(func() (err error) {
-		sets, err = everywhere(ctx, o, resource{"apps", "daemonsets", "DaemonSetList", nil}, keepDaemonSets)
+		sets, err = everywhere(ctx, o, resource{"apps", "daemonsets", "DaemonSetList", ""}, keepDaemonSets)
 		return err
 	}, func() (err error) {
-		deployments, err = everywhere(ctx, o, resource{"apps", "deployments", "DeploymentList", nil}, keepDeployments)
+		deployments, err = everywhere(ctx, o, resource{"apps", "deployments", "DeploymentList", ""}, keepDeployments)
 		return err
 	})
 	return append(sets, deployments...), err
@@ -128,9 +128,11 @@ func (o *Observer) podsWith(ctx context.Context, c choice) ([]observation.Manage
 		}
 		return kept
 	}
-	pods := resource{"", "pods", "PodList", url.Values{"labelSelector": {c.selector}}}
+	pods := resource{"", "pods", "PodList", c.selector}
 	if c.namespace != "" {
-		managers, err := kube.Collect(ctx, o.Client, pods.in(c.namespace), keep)
+		r := pods.in(c.namespace)
+		r.Optional = o.narrow.reviewed(pods.name)
+		managers, err := kube.Collect(ctx, o.Client, r, keep)
 		if c.namespace != managersNamespace && kube.HasStatus(err, http.StatusForbidden) {
 			o.narrow.add(pods.name)
 			return nil, nil
@@ -157,7 +159,7 @@ func (o *Observer) configMap(ctx context.Context, namespace, name string) (confi
 // getConfigMap returns nil for a ConfigMap that is not there.
 func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	var m corev1.ConfigMap
-	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/configmaps/" + url.PathEscape(name)}
+	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/configmaps/" + url.PathEscape(name), Optional: namespace != managersNamespace}
 	err := kube.Get(ctx, o.Client, r, "ConfigMap", &m, m.Unmarshal)
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil, nil

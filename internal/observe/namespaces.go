@@ -5,6 +5,7 @@ package observe
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -18,7 +19,7 @@ import (
 type resource struct {
 	group, name string // as in a path
 	kind        string // of the list
-	query       url.Values
+	selector    string // of labels
 }
 
 // in is the list of one namespace; "" means all of them.
@@ -31,7 +32,7 @@ func (r resource) in(namespace string) kube.Resource {
 		path += "namespaces/" + url.PathEscape(namespace) + "/"
 		what += " in " + namespace
 	}
-	return kube.Resource{What: what, Path: path + r.name, Kind: r.kind, Query: r.query}
+	return kube.Resource{What: what, Path: path + r.name, Kind: r.kind, Options: metav1.ListOptions{LabelSelector: r.selector}}
 }
 
 // everywhere lists what lies in all namespaces, or in kube-system where no more is
@@ -51,7 +52,12 @@ func everywhere[T, L any, P interface {
 	return kube.Collect(ctx, o.Client, r.in(managersNamespace), keep)
 }
 
-// narrow are the resources that may be listed in kube-system alone.
+// KubeSystemAlone says that a resource may be listed in kube-system alone, so that no
+// look asks for more: where the rights were reviewed a denial is tried again.
+func (o *Observer) KubeSystemAlone(resource string) { o.narrow.set(resource, true) }
+
+// narrow are the resources that may be listed in kube-system alone, and whether a
+// review said so.
 type narrow struct {
 	mu    sync.Mutex
 	names map[string]bool
@@ -60,16 +66,26 @@ type narrow struct {
 func (n *narrow) has(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	_, is := n.names[name]
+	return is
+}
+
+func (n *narrow) reviewed(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	return n.names[name]
 }
 
-func (n *narrow) add(name string) {
+// add notes what a request was denied.
+func (n *narrow) add(name string) { n.set(name, n.reviewed(name)) }
+
+func (n *narrow) set(name string, reviewed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.names == nil {
 		n.names = map[string]bool{}
 	}
-	n.names[name] = true
+	n.names[name] = reviewed
 }
 
 func (n *narrow) any() bool {
@@ -78,8 +94,9 @@ func (n *narrow) any() bool {
 	return len(n.names) > 0
 }
 
+// forget keeps what a review said.
 func (n *narrow) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	clear(n.names)
+	maps.DeleteFunc(n.names, func(_ string, reviewed bool) bool { return !reviewed })
 }

@@ -58,7 +58,7 @@ func (o *Observer) readPlans(ctx context.Context, out *observation.Observation) 
 
 // planRefs lists the machines of all clusters that have plans, sorted.
 func (o *Observer) planRefs(ctx context.Context) ([]planRef, error) {
-	r := kube.Resource{What: "list machines.cluster.x-k8s.io", Path: "/apis/cluster.x-k8s.io/v1beta1/machines", Kind: "MachineList", JSONOnly: true}
+	r := kube.Resource{What: "list machines.cluster.x-k8s.io", Path: "/apis/cluster.x-k8s.io/v1beta1/machines", Kind: "MachineList", JSONOnly: true, Optional: true}
 	var wrong error
 	refs, err := kube.Collect(ctx, o.Client, r, func(l *machineList, kept []planRef) []planRef {
 		for _, raw := range l.Items {

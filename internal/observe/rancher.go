@@ -39,7 +39,7 @@ func (o *Observer) readRancher(ctx context.Context, out *observation.Observation
 	if there, err := o.isRancher(ctx); !there || err != nil {
 		return err
 	}
-	r := kube.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true}
+	r := kube.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true, Optional: true}
 	out.ControlPlanes, err = kube.Collect(ctx, o.Client, r, keepControlPlanes)
 	if err != nil || len(out.ControlPlanes) == 0 {
 		return withheld(out, err)

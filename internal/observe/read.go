@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -150,7 +151,7 @@ func (o *Observer) readStorage(ctx context.Context, out *observation.Observation
 			return err
 		},
 		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := kube.Resource{What: "list csinodes.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/csinodes", Kind: "CSINodeList", Cached: true}
+			r := kube.Resource{What: "list csinodes.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/csinodes", Kind: "CSINodeList", Options: metav1.ListOptions{ResourceVersion: "0"}}
 			out.Drivers, err = kube.Collect(ctx, o.Client, r, func(l *storagev1.CSINodeList, kept []observation.NodeDrivers) []observation.NodeDrivers {
 				return keepDrivers(l, kept)
 			})

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
@@ -63,7 +64,7 @@ func (o *Observer) warnings(ctx context.Context, about []observation.Service) ([
 // events reads Warning Events about Services below a path.
 func (o *Observer) events(ctx context.Context, path string, more ...string) ([]corev1.Event, error) {
 	fields := append([]string{"involvedObject.kind=" + observation.Services, "type=" + corev1.EventTypeWarning}, more...)
-	r := kube.Resource{What: "list events", Path: path, Kind: "EventList", Query: url.Values{"fieldSelector": {strings.Join(fields, ",")}}}
+	r := kube.Resource{What: "list events", Path: path, Kind: "EventList", Options: metav1.ListOptions{FieldSelector: strings.Join(fields, ",")}, Optional: true}
 	return kube.Collect(ctx, o.Client, r, func(l *corev1.EventList, kept []corev1.Event) []corev1.Event {
 		return append(kept, l.Items...)
 	})

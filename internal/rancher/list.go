@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -174,7 +173,7 @@ func (s *Server) hasClusters(ctx context.Context) bool {
 func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector string) (items []json.RawMessage, err error) {
 	r := kube.Resource{What: "list " + resource(kind), Path: listOf(kind), Kind: "ClusterList", JSONOnly: true}
 	if selector != "" {
-		r.Query = url.Values{"labelSelector": {selector}}
+		r.Options.LabelSelector = selector
 	}
 	err = s.PastGate(ctx, r.Path, func() (err error) {
 		items, err = kube.Collect(ctx, s.local, r, func(l *rawList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
@@ -68,8 +70,8 @@ func (s *Server) optional(ctx context.Context, r kube.Request, kind string) ([]b
 func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
 	r := kube.Resource{
 		What: "list machines.cluster.x-k8s.io", Kind: "MachineList", JSONOnly: true,
-		Path:  "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/machines",
-		Query: url.Values{"labelSelector": {clusterLabel + "=" + o.Name}},
+		Path:    "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/machines",
+		Options: metav1.ListOptions{LabelSelector: clusterLabel + "=" + o.Name},
 	}
 	var wrong error
 	list, err := kube.Collect(ctx, s.local, r, func(l *rawList, kept []rollout.Machine) []rollout.Machine {

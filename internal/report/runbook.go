@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Runbook is a plan that a person can follow alone.
@@ -121,7 +121,7 @@ func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 }
 
 func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage) {
-	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Later stages come first. "+procedure.BackGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
+	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Later stages come first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
 	if r.Live != "" {
 		return
 	}

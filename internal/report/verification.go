@@ -52,7 +52,7 @@ type LeaseVerdict struct {
 // NewVerification describes a verdict.
 func NewVerification(o *observation.Observation, c verify.Choice, v verify.Verdict) Verification {
 	out := Verification{
-		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Stage, Reached: v.Reached,
+		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Check.Stage, Reached: v.Reached,
 		Nodes: []NodeVerdict{}, Findings: Findings(v.Findings), NotJudged: []Unjudged{},
 		Lease: LeaseVerdict{v.Lease.Name, v.Lease.Holder, v.Lease.Owner, string(v.Lease.Life)},
 	}

@@ -7,6 +7,8 @@ package temporary
 
 import (
 	"bufio"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +101,85 @@ func TestOnlyWhatThisPackageMakesIsRemoved(t *testing.T) {
 	}
 	if _, err := os.Stat(elsewhere); err != nil {
 		t.Error(err)
+	}
+}
+
+// One run looks once: a folder may hold many clusters.
+func TestAFolderIsCleanedOnceInARun(t *testing.T) {
+	folder := t.TempDir()
+	leave := func() {
+		left, l, err := Folder(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(left); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("others may enter: %v %v", info.Mode(), err)
+		}
+		if err := os.WriteFile(filepath.Join(left, "kubeconfig"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l.Release()
+	}
+	leave()
+	if Clean(folder); entries(t, folder) != 0 {
+		t.Error("a folder is left")
+	}
+	leave()
+	t.Chdir(folder)
+	if Clean("."); entries(t, folder) != 1 {
+		t.Error("it looked twice")
+	}
+	Clean(filepath.Join(folder, "gone")) // which is no error
+}
+
+func TestWithoutAFolderNothingIsMade(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	if f, l, err := File(gone); !errors.Is(err, fs.ErrNotExist) || f != nil || l != (Lock{}) {
+		t.Errorf("%v %v", f, err)
+	}
+	if made, l, err := Folder(gone); !errors.Is(err, fs.ErrNotExist) || made != "" || l != (Lock{}) {
+		t.Errorf("%q %v", made, err)
+	}
+	Lock{}.Release() // of what was not made
+}
+
+// A name may be that of something else by the time that the lock is there.
+func TestALockIsOfWhatHasTheNameNow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ".rke-lm-1.tmp")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openToLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".old"); err != nil || same(f, path) {
+		t.Errorf("%v: what has no name any more is the same", err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil || same(f, path) {
+		t.Errorf("%v: another file of the name is the same", err)
+	}
+	f.Close()
+	if same(f, path) {
+		t.Error("a file that is closed is the same")
+	}
+}
+
+// Where something cannot be locked nothing removes it, so it may be used.
+func TestWhatCannotBeLockedMayBeUsed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("elsewhere", path); err != nil {
+		t.Fatal(err)
+	}
+	if l, is := Hold(path); !is || l != (Lock{}) {
+		t.Errorf("%v %t", l, is)
+	}
+	taken := false
+	for _, path := range []string{path, filepath.Join(t.TempDir(), "gone")} {
+		Take(path, func(string) error { taken = true; return nil })
+	}
+	if taken {
+		t.Error("what is none of a killed run was taken")
 	}
 }
 

@@ -77,8 +77,8 @@ var shapes = []shape{
 		roles: []string{"control-plane+etcd", "worker"}, taint: reserved},
 }
 
-// stages are those behind which a chart is installed anew.
-var stages = []string{stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
+// edited are the stages after which a chart is installed anew.
+var edited = []string{stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
 
 // onRKE2Clusters returns what rke-lm writes into RKE2 clusters of a minor for a
 // version of the chart.
@@ -91,7 +91,7 @@ func onRKE2Clusters(t *testing.T, minor, version string) []rendering {
 				continue
 			}
 			p := planned(t, minor, s.pools, c)
-			for _, stage := range stages {
+			for _, stage := range edited {
 				if step, found := p.Step(stage); found {
 					all = append(all, installed(t, step, minor, s, c))
 				}
@@ -137,7 +137,7 @@ func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
 }
 
 // installed returns what Rancher hands to RKE2's Helm controller behind a stage.
-func installed(t *testing.T, step transform.Step, minor string, s shape, c choice) rendering {
+func installed(t *testing.T, step transform.PlannedStage, minor string, s shape, c choice) rendering {
 	t.Helper()
 	g := rendering{name: strings.Join([]string{s.name, c.name, "behind " + step.Stage.Name}, ", "), minor: minor, nodes: onRKE2.Nodes(allRoles...), configMaps: map[string]corev1.ConfigMap{}}
 	if c.rest != "" {

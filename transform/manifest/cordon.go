@@ -5,7 +5,6 @@ package manifest
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/cordon"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -14,8 +13,9 @@ import (
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 
 // cordon is the policy for the nodes on which kube-controller-manager runs.
-func (m *migration) cordon() cordon.Policy {
-	return cordon.Policy{
+func (m *migration) cordon() stages.Cordoning {
+	return stages.Cordoning{
+		Instead:  m.cordonsNot(),
 		Choice:   m.target.Cordon,
 		Upgrades: m.target.Version != "",
 		Selector: controlPlaneLabel, Cluster: m.Name,
@@ -24,23 +24,9 @@ func (m *migration) cordon() cordon.Policy {
 	}
 }
 
-// cordonControlPlane comes with kube-controller-manager. The pods of a Deployment
-// are held back by a cordon, so there it is made only where it is asked for.
-func (m *migration) cordonControlPlane() transform.Stage {
-	if why := m.cordonsNot(); why != "" {
-		return elsewhere(stages.CordonControlPlane, why)
-	}
-	return m.cordon().Stage()
-}
-
-func (m *migration) uncordonControlPlane() transform.Stage {
-	if why := m.cordonsNot(); why != "" {
-		return elsewhere(stages.UncordonControlPlane, why)
-	}
-	return m.cordon().Release()
-}
-
-// cordonsNot says why the stage is not made here, or "".
+// cordonsNot says why nothing is cordoned here, or "". The stages come with
+// kube-controller-manager. The pods of a Deployment are held back by a cordon, so there it
+// is made only where it is asked for.
 func (m *migration) cordonsNot() string {
 	switch {
 	case m.Component != kubeManager || m.Kind == kindConfiguration:

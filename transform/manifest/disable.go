@@ -25,34 +25,25 @@ const (
 // with its configuration, and moves its image to the target's minor.
 func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.Component != cloudManager {
-		return elsewhere(stages.DisableLeaderMigration, "kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
+		return stages.Elsewhere("kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
 	}
-	return transform.Stage{
-		Name: stages.DisableLeaderMigration,
+	return m.stages().Disable(transform.Stage{
 		Why: "One manager is left, so the migration lease has done its work: the flag, the configuration, its mount and its volume leave the manifest. " +
 			"The annotation " + markKey + " says so. The right to the lease stays, because a rollback needs it.",
-		Edit:   m.disableEdit,
-		Early:  func() bool { return !m.finished() && !m.on(leaderFlag) },
-		Check:  transform.CheckBy(m.checkDisable),
-		Undo:   m.disableUndo,
-		After:  append(m.rollOut(), m.configurationGone()...),
-		Verify: []transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a pod must run on every control-plane node"}},
+		Edit:  m.disableEdit,
+		Early: func() bool { return !m.finished() && !m.on(leaderFlag) },
+		Check: transform.CheckBy(m.checkDisable),
+		Undo:  m.disableUndo,
+		After: append(m.rollOut(), m.configurationGone()...),
 
 		UndoBefore: m.configurationBack(),
 		UndoAfter:  m.rollOut(),
-
-		AfterByHand: m.afterByHand(),
-	}
+	}, m.hidesSwitch())
 }
 
-// afterByHand is the switch, whose last part are the kubelets: their provider is in
-// no manifest. The flag leaves after them.
-func (m *migration) afterByHand() []string {
-	if m.target.KeepLeaderMigration || !m.on(leaderFlag) {
-		return nil
-	}
-	return []string{stages.SwitchToExternal}
-}
+// hidesSwitch reports whether the switch comes first. Its last part are the kubelets,
+// whose provider is in no manifest; the flag leaves after them.
+func (m *migration) hidesSwitch() bool { return !m.target.KeepLeaderMigration && m.on(leaderFlag) }
 
 func (m *migration) disableEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -104,12 +104,15 @@ func (m *migration) Stages() []transform.Stage {
 	if registers(m.Kind) {
 		return m.registrationStages()
 	}
-	return procedure.Set{
+	return m.stages().InOrder(stages.Set{
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
-		Cordon: m.cordonControlPlane, Switch: m.switchToExternal, Uncordon: m.uncordonControlPlane,
+		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
 		Disable: m.disableLeaderMigration,
-	}.InOrder(m.target)
+	})
 }
+
+// stages is what all distros have in common of them.
+func (m *migration) stages() stages.Cluster { return stages.Cluster{Target: m.target} }
 
 // explain lists the arguments of each manager by the occurrence that counts.
 func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {

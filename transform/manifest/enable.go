@@ -10,7 +10,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -68,22 +67,19 @@ func (m *migration) leave(e *yamledit.Edit, also args.Update) {
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
 	if m.Component != kubeManager {
-		return elsewhere(stages.EnableLeaderMigration, "kube-controller-manager gets the flag in its own manifest, before this one changes.")
+		return stages.Elsewhere("kube-controller-manager gets the flag in its own manifest, before this one changes.")
 	}
-	return transform.Stage{
-		Name: stages.EnableLeaderMigration,
-		Why: procedure.EnableWhy +
-			" One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
+	return m.stages().Enable(transform.Stage{
+		Why:    " One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
 		Edit:   m.enableEdit,
 		Check:  transform.CheckBy(m.checkEnable),
 		Undo:   m.joinUndo,
 		Before: m.configurationActions(),
 		After:  m.rollOut(),
-		Verify: m.holder("the migration lease has the holder of kube-controller-manager"),
 		Files:  m.configurationFiles,
 
 		UndoAfter: m.rollOut(),
-	}
+	})
 }
 
 func (m *migration) enableEdit() (*yamledit.Edit, error) {

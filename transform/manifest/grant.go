@@ -6,31 +6,23 @@ package manifest
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // rbacFile is the Role and RoleBinding in a plan folder.
 const rbacFile = "leader-migration-rbac.yaml"
 
-// elsewhere is a stage that happens in another document.
-func elsewhere(name, why string, look ...transform.Action) transform.Stage {
-	return transform.Stage{Name: name, Why: why, After: look}
-}
-
 // grantMigrationLease comes with kube-controller-manager: a Role and RoleBinding
 // of their own, or the published patch where the operator wants that.
 func (m *migration) grantMigrationLease() transform.Stage {
 	if m.Component != kubeManager || m.Kind == kindConfiguration {
-		s := elsewhere(stages.GrantMigrationLease, "The right to lock the migration lease is granted in the cluster, not here; the plan of kube-controller-manager's manifest has it, for both managers.")
-		s.Verify = []transform.Action{transform.MayLock{User: "system:serviceaccount:kube-system:cloud-controller-manager", Lease: m.target.LeaseName}}
+		s := stages.Elsewhere("The right to lock the migration lease is granted in the cluster, not here; the plan of kube-controller-manager's manifest has it, for both managers.")
+		s.Verify = []transform.Action{m.stages().MayLock(leadermigration.CloudAccount())}
 		return s
 	}
 	s := transform.Stage{
-		Name:   stages.GrantMigrationLease,
-		Why:    procedure.GrantWhy + " It is an object of the cluster and no static pod, so its file never goes where a kubelet looks.",
-		After:  []transform.Action{transform.ApplyFile{File: rbacFile, Why: "give both managers the right, from the file that plan --out writes"}},
-		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
+		Why:   " It is an object of the cluster and no static pod, so its file never goes where a kubelet looks.",
+		After: []transform.Action{transform.ApplyFile{File: rbacFile, Why: "give both managers the right, from the file that plan --out writes"}},
 		Files: func() ([]transform.File, error) {
 			return []transform.File{{Name: rbacFile, Content: leadermigration.Grant(m.target.Lease())}}, nil
 		},
@@ -43,5 +35,5 @@ func (m *migration) grantMigrationLease() transform.Stage {
 			transform.PatchLeaderRole{Component: cloudManager, Lease: m.target.Lease()},
 		}
 	}
-	return s
+	return m.stages().Grant(s)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -59,40 +58,25 @@ func (m *Manifest) readRegistration() error {
 // changes it.
 func (m *migration) registrationStages() []transform.Stage {
 	const others = "This document is for the kubelets of nodes to come; the plans of the managers have this stage."
-	not := func(name string) func() transform.Stage {
-		return func() transform.Stage { return elsewhere(name, others) }
-	}
-	return procedure.Set{
-		Grant: not(stages.GrantMigrationLease), Enable: not(stages.EnableLeaderMigration), Install: not(stages.InstallCCM),
-		Cordon: not(stages.CordonControlPlane), Switch: m.registrationSwitch, Uncordon: not(stages.UncordonControlPlane),
-		Disable: not(stages.DisableLeaderMigration),
-	}.InOrder(m.target)
+	not := func() transform.Stage { return stages.Elsewhere(others) }
+	return m.stages().InOrder(stages.Set{Grant: not, Enable: not, Install: not, Cordon: not, Switch: m.registrationSwitch, Uncordon: not, Disable: not})
 }
 
 // registrationSwitch makes the kubelets of nodes to come external. Those that run
-// are changed on their machines, after the managers; back they go first.
+// are changed on their machines, after the managers; back they go first. The
+// cloud-controller-manager is in another document, and a node that joins before it waits
+// to be initialised.
 func (m *migration) registrationSwitch() transform.Stage {
-	return transform.Stage{
-		Name: stages.SwitchToExternal,
+	name, _ := m.provider()
+	return stages.Registered(transform.Stage{
 		Why: "kubeadm gives these arguments to the kubelet of a node that it initialises or joins: the edit is for nodes to come, and changes none that runs. " +
 			"An external kubelet waits for a cloud-controller-manager that initialises its node, so use this file for new nodes only after the managers have switched.",
-		AfterByHand: m.afterManagers(),
-		Edit:        func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
-		Check:       transform.CheckBy(m.checkRegistration),
-		Undo:        m.registrationUndo,
-		After:       []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
-		Verify:      []transform.Action{transform.ProviderIDs{}},
-		UndoBefore:  []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
-	}
-}
-
-// afterManagers is the cloud-controller-manager, which is in another document: a node
-// that joins before it waits to be initialised.
-func (m *migration) afterManagers() []string {
-	if name, _ := m.provider(); name != inTree {
-		return nil
-	}
-	return []string{stages.InstallCCM}
+		Edit:       func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
+		Check:      transform.CheckBy(m.checkRegistration),
+		Undo:       m.registrationUndo,
+		After:      []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
+		UndoBefore: []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
+	}, name == inTree)
 }
 
 // moveKubelets queues another provider, where the one that is expected is there.

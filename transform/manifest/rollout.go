@@ -8,7 +8,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -19,9 +18,6 @@ func (m *Manifest) namespace() string {
 	}
 	return m.Namespace
 }
-
-// holder looks at the migration lease, if there is one.
-func (m *migration) holder(why string) []transform.Action { return procedure.Holder(m.target, why) }
 
 // rollOut brings a changed manifest to where it is at work.
 func (m *migration) rollOut() []transform.Action {

@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -27,27 +26,22 @@ const (
 // and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	if m.Component != kubeManager {
-		s := elsewhere(stages.SwitchToExternal, "kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit. The kubelets are in no manifest, and become external last.",
-			transform.KubeletProvider{From: inTree, To: external, When: "once kube-controller-manager is external on every control-plane node"})
-		s.Verify = append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{})
-		return s
+		return m.stages().Switched(stages.Elsewhere("kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit. The kubelets are in no manifest, and become external last.",
+			transform.KubeletProvider{From: inTree, To: external, When: "once kube-controller-manager is external on every control-plane node"}), false)
 	}
-	return transform.Stage{
-		Name: stages.SwitchToExternal,
-		Why: procedure.SwitchWhy(m.target) +
+	return m.stages().Switch(transform.Stage{
+		Why: m.stages().SwitchWhy() +
 			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
 		Check:   transform.CheckBy(m.checkSwitch),
 		Undo:    m.switchUndo,
-		Before:  m.switchBefore(),
 		After:   m.switchAfter(),
 		Caution: strings.TrimSpace("Nodes of the old release come back one at a time, each with leader migration on. " + m.move().Caution()),
-		Verify:  append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
 
 		UndoBefore: m.switchUndoBefore(),
-		UndoAfter:  append(m.rollOut(), m.holder(procedure.LeaseStays)...),
-	}
+		UndoAfter:  m.rollOut(),
+	}, false)
 }
 
 // credentials are what kubelets need for ECR where the switch moves to a release
@@ -58,13 +52,6 @@ func (m *migration) credentials() transform.Preparation {
 	}
 	const folder = "/etc/kubernetes/credential-provider"
 	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
-}
-
-// switchBefore is what must be seen before the edit.
-func (m *migration) switchBefore() []transform.Action {
-	return append([]transform.Action{transform.PodsRunning{Namespace: "kube-system", Component: cloudManager,
-		Why: "before the edit, a cloud-controller-manager must run on every control-plane node, and with leader migration wait for the lease"}},
-		m.holder("before the edit, the migration lease must have the holder of kube-controller-manager; after it, that of cloud-controller-manager")...)
 }
 
 // switchAfter follows the edit: the other components, the kubelets last.

@@ -5,9 +5,8 @@ package rke1
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/cordon"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -94,18 +93,23 @@ func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.D
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
-	return procedure.Set{
+	return m.stages().InOrder(stages.Set{
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
 		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
 		Disable: m.disableLeaderMigration,
-	}.InOrder(m.target)
+	})
+}
+
+// stages is what all distros have in common of them.
+func (m *migration) stages() stages.Cluster {
+	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel}
 }
 
 // controlPlaneNodeLabel selects RKE's control-plane nodes.
 const controlPlaneNodeLabel = "node-role.kubernetes.io/controlplane=true"
 
-func (m *migration) cordon() cordon.Policy {
-	return cordon.Policy{
+func (m *migration) cordon() stages.Cordoning {
+	return stages.Cordoning{
 		Choice: m.target.Cordon, Workers: m.workers(), Upgrades: m.target.Version != "",
 		Selector: controlPlaneNodeLabel, Cluster: m.Name,
 		Why:        "The published procedure has it: no new workload starts on a control plane while it switches. The lease keeps the owners apart, not the cordon, and it holds back no pod of the cloud-controller-manager.",

@@ -9,25 +9,21 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
-	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
-	return transform.Stage{
-		Name:      stages.EnableLeaderMigration,
-		Why:       procedure.EnableWhy + m.configWhy() + " RKE restarts it on one control plane after the other.",
+	return m.stages().Enable(transform.Stage{
+		Why:       m.configWhy() + " RKE restarts it on one control plane after the other.",
 		Edit:      m.enableEdit,
 		Check:     transform.CheckBy(m.checkEnable),
 		Undo:      m.enableUndo,
 		Before:    m.enableActions(),
 		After:     []transform.Action{m.taken()},
 		Files:     m.enableFiles,
-		Verify:    procedure.Holder(m.target, "the migration lease has the holder of kube-controller-manager"),
 		UndoAfter: []transform.Action{m.taken()},
-	}
+	})
 }
 
 func (m *migration) enableEdit() (*yamledit.Edit, error) {

@@ -7,8 +7,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -22,21 +20,18 @@ func (m *migration) bundle() inlinemanifest.Bundle {
 // addons.
 func (m *migration) grantMigrationLease() transform.Stage {
 	name, kinds := m.target.Lease(), "role,rolebinding"
-	return transform.Stage{
-		Name:    stages.GrantMigrationLease,
-		Why:     procedure.GrantWhy,
+	return m.stages().Grant(transform.Stage{
 		Edit:    m.grantEdit,
 		Check:   transform.CheckBy(m.checkGrant),
 		Undo:    m.grantUndo,
 		After:   []transform.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until they are deleted there; no manager may run with the flag any more.",
-		Verify:  []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
 		UndoAfter: []transform.Action{
 			m.taken(),
 			transform.Delete{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name, Why: "RKE does not delete what leaves addons"},
 			transform.Gone{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name},
 		},
-	}
+	})
 }
 
 func (m *migration) grantEdit() (*yamledit.Edit, error) {

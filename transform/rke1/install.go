@@ -10,7 +10,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -25,26 +24,21 @@ const (
 func (m *migration) installCCM() transform.Stage {
 	prepare := append(m.cloudConfigActions(), m.configActions()...)
 	s := transform.Stage{
-		Name: stages.InstallCCM,
-		Why: procedure.InstallWhy +
-			"Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two." +
-			procedure.Overlap(m.target, "do the two right after each other"),
-		After:  append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), procedure.FirstRollout("")),
-		Verify: []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
-		UndoAfter: append([]transform.Action{
+		Why:   "Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two.",
+		After: append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), stages.FirstRollout("")),
+		UndoAfter: []transform.Action{
 			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "take the chart out, once kube-controller-manager is in-tree again"},
 			transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
-		}, procedure.Holder(m.target, procedure.LeaseReturns)...),
+		},
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
 	}
 	if m.lacksManager() {
-		s.Why = procedure.InstallElsewhere + "RKE keeps no charts in its file. Look first; the commands behind that install the chart, and are for a cluster where none runs."
-		s.After = append(procedure.LookForManager(), s.After...)
-		return s
+		s.Why = "RKE keeps no charts in its file. Look first; the commands behind that install the chart, and are for a cluster where none runs."
+		return m.stages().InstalledElsewhere(s)
 	}
 	s.Prepare = account.Manager(m.cloudConfig())
-	return s
+	return m.stages().Install(s, "do the two right after each other")
 }
 
 // lacksManager reports whether the cluster is external and no
@@ -90,20 +84,16 @@ func (m *migration) installFiles() ([]transform.File, error) {
 // disableLeaderMigration brings the chart to values without the flag and to the
 // image of the cluster's minor. The right to the lease stays.
 func (m *migration) disableLeaderMigration() transform.Stage {
-	s := transform.Stage{
-		Name: stages.DisableLeaderMigration,
-		Why:  procedure.DisableWhy,
-	}
+	s := transform.Stage{Why: stages.DisableWhy}
 	if m.target.KeepLeaderMigration && !m.move().Planned() {
 		s.Why = "Not needed here: leader migration stays on, and the image has the cluster's minor already."
 		return s
 	}
-	s.After = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), procedure.Rollout("wait for the new pods")}
+	s.After = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), stages.Rollout("wait for the new pods")}
 	s.After = append(s.After, m.dropConfig()...)
-	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
-	s.UndoAfter = append(m.configActions(), m.helm(valuesFile, "bring the chart back to the values of the migration"), procedure.Rollout("wait for the new pods"))
+	s.UndoAfter = append(m.configActions(), m.helm(valuesFile, "bring the chart back to the values of the migration"), stages.Rollout("wait for the new pods"))
 	s.Files = m.finalFiles
-	return s
+	return m.stages().Disable(s, false)
 }
 
 func (m *migration) finalFiles() ([]transform.File, error) {

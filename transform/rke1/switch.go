@@ -12,8 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,22 +19,18 @@ import (
 // it back, and takes the flag off the manager in the same edit: an external
 // manager with the flag holds the lease and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
-	return transform.Stage{
-		Name: stages.SwitchToExternal,
-		Why: procedure.SwitchWhy(m.target) +
+	return m.stages().Switch(transform.Stage{
+		Why: m.stages().SwitchWhy() +
 			"A block awsCloudProvider would turn the provider back into aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
 		Check:   transform.CheckBy(m.checkSwitch),
 		Undo:    m.switchUndo,
-		Before:  procedure.BeforeSwitch(m.target),
 		After:   []transform.Action{m.taken()},
 		Caution: m.move().Caution(),
 
-		AfterByHand: m.afterByHand(),
-		Verify:      append(procedure.Holder(m.target, "the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		UndoAfter:   append([]transform.Action{m.taken()}, procedure.Holder(m.target, procedure.LeaseStays)...),
-	}
+		UndoAfter: []transform.Action{m.taken()},
+	}, m.hidesManager())
 }
 
 // credentials are what kubelets need for ECR where the switch moves to a release
@@ -54,14 +48,9 @@ func (m *migration) credentials() transform.Preparation {
 	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
 }
 
-// afterByHand is the chart, which shows in no file of RKE. A cluster that is external
-// already needs no more order.
-func (m *migration) afterByHand() []string {
-	if m.isExternal() || m.runsManager() {
-		return nil
-	}
-	return []string{stages.InstallCCM}
-}
+// hidesManager reports whether the cloud-controller-manager comes first and its chart, as
+// usual, shows in no file of RKE. A cluster that is external already needs no more order.
+func (m *migration) hidesManager() bool { return !m.isExternal() && !m.runsManager() }
 
 func (m *migration) metadataWhy() string {
 	if !m.wantsMetadata() {

@@ -6,7 +6,7 @@ package rke2
 import (
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform/cordon"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // controlPlaneNodeLabel selects RKE2's control-plane nodes.
@@ -14,8 +14,8 @@ const controlPlaneNodeLabel = "node-role.kubernetes.io/control-plane=true"
 
 // cordon is the policy for the cluster. The stage comes after the chart: a
 // cordoned control plane holds back RKE2's Helm install Job, and no DaemonSet pod.
-func (m *migration) cordon() cordon.Policy {
-	return cordon.Policy{
+func (m *migration) cordon() stages.Cordoning {
+	return stages.Cordoning{
 		Choice:   m.target.Cordon,
 		Workers:  slices.ContainsFunc(m.Classes, func(c Class) bool { return c.ControlPlane() && c.Worker() }),
 		Upgrades: m.target.Version != "",

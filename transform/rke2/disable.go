@@ -11,7 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -20,7 +19,6 @@ import (
 // cluster's minor. The right to the lease stays: a rollback needs it.
 func (m *migration) disableLeaderMigration() transform.Stage {
 	s := transform.Stage{
-		Name:      stages.DisableLeaderMigration,
 		Why:       m.disableWhy(),
 		Edit:      m.disableEdit,
 		Early:     func() bool { return !m.isExternal() || m.lacksManager() },
@@ -31,20 +29,19 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.lacksManager() {
 		return s
 	}
-	s.After = []transform.Action{procedure.Rollout("after the edit, wait for the new pods")}
-	s.Verify = []transform.Action{procedure.Desired(controlPlaneNodeLabel)}
-	s.UndoAfter = []transform.Action{procedure.Rollout("wait for the new pods")}
-	return s
+	s.After = []transform.Action{stages.Rollout("after the edit, wait for the new pods")}
+	s.UndoAfter = []transform.Action{stages.Rollout("wait for the new pods")}
+	return m.stages().Disable(s, false)
 }
 
 func (m *migration) disableWhy() string {
 	switch {
 	case m.lacksManager():
-		return procedure.DisableElsewhere
+		return stages.DisableElsewhere
 	case !m.configured():
-		return procedure.DisableWhy
+		return stages.DisableWhy
 	}
-	return procedure.DisableWhy + " The configuration leaves the chart as well."
+	return stages.DisableWhy + " The configuration leaves the chart as well."
 }
 
 func (m *migration) disableEdit() (*yamledit.Edit, error) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -133,11 +133,16 @@ func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.D
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
-	return procedure.Set{
+	return m.stages().InOrder(stages.Set{
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
 		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
 		Disable: m.disableLeaderMigration,
-	}.InOrder(m.target)
+	})
+}
+
+// stages is what all distros have in common of them.
+func (m *migration) stages() stages.Cluster {
+	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel}
 }
 
 // explain lists the effective configuration of every class.

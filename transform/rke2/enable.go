@@ -10,8 +10,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -24,17 +22,16 @@ const (
 // enableLeaderMigration gives every control plane's kube-controller-manager the
 // flag and keeps all its other arguments: the published edit replaces them.
 func (m *migration) enableLeaderMigration() transform.Stage {
-	return transform.Stage{
-		Name:      stages.EnableLeaderMigration,
-		Why:       procedure.EnableWhy + m.configWhy() + m.restarts(),
+	return m.stages().Enable(transform.Stage{
+		Why:       m.configWhy() + m.restarts(),
 		Before:    m.enableActions(),
 		Files:     m.enableFiles,
 		Edit:      m.enableEdit,
 		Check:     transform.CheckBy(m.checkEnable),
 		Undo:      m.enableUndo,
-		Verify:    append([]transform.Action{m.settled()}, m.holder("the migration lease has the holder of kube-controller-manager")...),
+		Verify:    []transform.Action{m.settled()},
 		UndoAfter: []transform.Action{m.settled()},
-	}
+	})
 }
 
 func (m *migration) configWhy() string {

@@ -7,8 +7,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -28,17 +26,14 @@ func (m *migration) usual(at yamledit.Node, what string) error {
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to
 // additionalManifest.
 func (m *migration) grantMigrationLease() transform.Stage {
-	return transform.Stage{
-		Name:   stages.GrantMigrationLease,
-		Why:    procedure.GrantWhy,
-		Edit:   m.grantEdit,
-		Check:  transform.CheckBy(m.checkGrant),
-		Undo:   m.grantUndo,
-		Verify: []transform.Action{transform.MayLock{User: leadermigration.ManagerUser, Lease: m.target.LeaseName}},
+	return m.stages().Grant(transform.Stage{
+		Edit:  m.grantEdit,
+		Check: transform.CheckBy(m.checkGrant),
+		Undo:  m.grantUndo,
 		UndoAfter: []transform.Action{transform.Gone{
 			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease(),
 		}},
-	}
+	})
 }
 
 func (m *migration) grantEdit() (*yamledit.Edit, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/procedure"
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -22,27 +22,24 @@ import (
 // one that is there to take part in the migration.
 func (m *migration) installCCM() transform.Stage {
 	s := transform.Stage{
-		Name:         stages.InstallCCM,
-		Why:          procedure.InstallWhy + m.installWhat() + procedure.Overlap(m.target, "apply this stage and the switch in one change"),
-		SupersededBy: []string{stages.DisableLeaderMigration},
-		Edit:         m.installEdit,
-		Check:        transform.CheckBy(m.checkInstall),
-		Undo:         m.installUndo,
-		Before:       m.cloudConfigActions(),
-		After:        []transform.Action{procedure.FirstRollout("after the edit, ")},
-		Verify:       []transform.Action{procedure.Desired(controlPlaneNodeLabel)},
-		UndoAfter: append([]transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}},
-			procedure.Holder(m.target, procedure.LeaseReturns)...),
+		Edit:      m.installEdit,
+		Check:     transform.CheckBy(m.checkInstall),
+		Undo:      m.installUndo,
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
 	}
 	if m.lacksManager() {
-		return notInFile(s)
+		s.Why = "If none runs, " + addsChart() + " adds the chart, without leader migration: no other manager is left to migrate from."
+		return m.stages().InstalledElsewhere(s)
 	}
 	config, _ := m.cloudConfig()
-	s.Prepare = account.Manager(config)
-	return s
+	s.Why, s.Prepare, s.Before = m.installWhat(), account.Manager(config), m.cloudConfigActions()
+	s.After = []transform.Action{stages.FirstRollout("after the edit, ")}
+	s.UndoAfter = []transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}}
+	return m.stages().Install(s, "apply this stage and the switch in one change")
 }
+
+func addsChart() string { return shell.Line("rke-lm apply --stage %s", stages.InstallCCM) }
 
 func (m *migration) installWhat() string {
 	if _, own := m.workload(); own {

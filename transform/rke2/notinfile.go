@@ -5,10 +5,7 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/shell"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // An external cluster needs a cloud-controller-manager, and its file need not hold
@@ -25,13 +22,6 @@ func (m *migration) lacksManager() bool {
 	return err == nil && !chart && !m.hasWorkload()
 }
 
-// notInFile makes the stage look for the manager instead of waiting for it.
-func notInFile(s transform.Stage) transform.Stage {
-	s.Why = procedure.InstallElsewhere + "If none runs, " + addsChart() + " adds the chart, without leader migration: no other manager is left to migrate from."
-	s.Before, s.After, s.Verify, s.UndoAfter = nil, procedure.LookForManager(), nil, nil
-	return s
-}
-
 func (m *migration) ccmNotInFile() []transform.Finding {
 	if !m.lacksManager() {
 		return nil
@@ -45,5 +35,3 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 	}
 	return rules.CCMNotInFile.At(at, "or add the chart with "+addsChart())
 }
-
-func addsChart() string { return shell.Line("rke-lm apply --stage %s", stages.InstallCCM) }

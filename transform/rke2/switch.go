@@ -11,8 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/procedure"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -20,20 +18,17 @@ import (
 // stub cloud controller off, and takes the flag off the manager in the same
 // edit: an external manager with the flag holds the lease and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
-	return transform.Stage{
-		Name: stages.SwitchToExternal,
+	return m.stages().Switch(transform.Stage{
 		Why: m.switchWhy() +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
 		Prepare:   m.credentials(),
 		Edit:      m.switchEdit,
 		Check:     transform.CheckBy(m.checkSwitch),
 		Undo:      m.switchUndo,
-		Before:    procedure.BeforeSwitch(m.target),
 		After:     []transform.Action{m.settled()},
 		Caution:   m.move().Caution(),
-		Verify:    append(m.holder("the migration lease has the holder of cloud-controller-manager"), transform.ProviderIDs{}),
-		UndoAfter: append([]transform.Action{m.settled()}, m.holder(procedure.LeaseStays)...),
-	}
+		UndoAfter: []transform.Action{m.settled()},
+	}, false)
 }
 
 // credentials are what kubelets need for ECR where the switch moves to a release
@@ -53,7 +48,7 @@ func (m *migration) switchWhy() string {
 	if m.onlyNamesNodes() && !m.isExternal() {
 		return m.nameOnlyWhy()
 	}
-	return procedure.SwitchWhy(m.target)
+	return m.stages().SwitchWhy()
 }
 
 func (m *migration) overrideWhy() string {

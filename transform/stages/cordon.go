@@ -3,6 +3,79 @@
 
 package stages
 
+import (
+	"regexp"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
 // CordonControlPlane is the stage that keeps new pods off the control planes during the
 // switch.
 const CordonControlPlane = "cordon-control-plane"
+
+// Only nodes that the migration cordoned are released, and none that an admin cordoned is
+// touched by either stage.
+var cordonNodes = Stage{
+	Name:  CordonControlPlane,
+	Holds: eitherRuns,
+
+	long: true,
+	of:   func(s Set) func() transform.Stage { return s.Cordon },
+	past: func(s Seen) bool { return s.Switched },
+	after: func(t transform.Target) Check {
+		c := installManager.after(t)
+		c.Stage, c.Cordoned = CordonControlPlane, true
+		return c
+	},
+}
+
+// Cordoning is the operator's choice for one cluster.
+type Cordoning struct {
+	Instead  string // why a distro does not do it, as a sentence; "" where it may
+	Choice   string // one of transform.CordonAuto (also ""), CordonAlways, CordonNever
+	Workers  bool   // a control plane is a worker, too
+	Upgrades bool   // the switch moves the release
+	Selector string // of the control-plane nodes
+	Cluster  string // names the run on the nodes
+
+	// Why and ReleaseWhy are what the distro says of the two stages.
+	Why, ReleaseWhy string
+}
+
+// Stage cordons the control planes.
+func (c Cordoning) Stage() transform.Stage {
+	if why := c.not(); why != "" {
+		return Elsewhere(why)
+	}
+	return transform.Stage{
+		Why:       c.Why,
+		After:     []transform.Action{transform.Cordon{Selector: c.Selector, Run: Mark(c.Cluster)}},
+		UndoAfter: []transform.Action{transform.Uncordon{Run: Mark(c.Cluster)}},
+	}
+}
+
+// unsafe is what a cluster's name may hold and a shell would not take as it is.
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// Mark is on the nodes that the migration of a cluster cordoned.
+func Mark(cluster string) string {
+	return strings.TrimRight("leader-migration-"+strings.Trim(unsafe.ReplaceAllString(cluster, "-"), "-"), "-")
+}
+
+// not says why nothing is cordoned, or "".
+func (c Cordoning) not() string {
+	switch {
+	case c.Instead != "":
+		return c.Instead
+	case c.Choice == transform.CordonAlways:
+		return ""
+	case c.Choice == transform.CordonNever:
+		return "Not needed here: --cordon never was given."
+	case c.Workers:
+		return "Not needed here: control planes also carry workloads, which could not be scheduled."
+	case c.Upgrades:
+		return "Not needed here: Kubernetes is upgraded as well, and pods have to move."
+	}
+	return ""
+}

@@ -3,6 +3,54 @@
 
 package stages
 
+import "github.com/rke-lm/rke-lm/transform"
+
 // DisableLeaderMigration is the stage that takes the cloud-controller-manager out of the
 // migration.
 const DisableLeaderMigration = "disable-leader-migration"
+
+var disableMigration = Stage{
+	Name:  DisableLeaderMigration,
+	Edits: true,
+	Holds: atTheEnd,
+
+	long:    true,
+	of:      func(s Set) func() transform.Stage { return s.Disable },
+	undoGap: "Expect a gap of 35 to 37 seconds in which nobody runs the cloud controllers.",
+	byPods:  true,
+	shown:   func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },
+	past:    func(s Seen) bool { return s.Helm && s.Finished },
+	undo:    func(s Seen) bool { return s.Cloud && !s.Migrates },
+	after: func(t transform.Target) Check {
+		c := Check{Stage: DisableLeaderMigration, AtLeast: DisableLeaderMigration, Lease: Remaining, Manager: true, External: true}
+		if t.KeepLeaderMigration {
+			c.AtLeast = SwitchToExternal
+		}
+		return c
+	},
+	undone: func(t transform.Target) Check {
+		c := switchProvider.after(t)
+		c.AtMost = c.AtLeast
+		return c
+	},
+}
+
+const atTheEnd = "the cloud-controller-manager runs the cloud controllers, and the migration is at its end"
+
+// What is said of the stage; DisableElsewhere where no cloud-controller-manager is in the
+// document of an external cluster.
+const (
+	DisableWhy = "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it. " +
+		"Expect a gap of 17 to 21 seconds in which nobody runs the cloud controllers."
+	DisableElsewhere = "No cloud-controller-manager of AWS is in the file, so whether one still has the flag does not show here."
+)
+
+// Disable completes the stage of a distro. unseen says that its document does not show
+// whether the switch was done.
+func (c Cluster) Disable(own transform.Stage, unseen bool) transform.Stage {
+	own.Verify = append(own.Verify, c.managerRuns())
+	if unseen {
+		own.AfterByHand = []string{SwitchToExternal}
+	}
+	return own
+}

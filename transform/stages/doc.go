@@ -3,4 +3,8 @@
 
 // Package stages holds what a stage of the migration means, in every distro: one file for
 // each.
+//
+// Invariant: what a stage promises and what has to hold before it, after it and after its
+// undo stands once. The commands of a runbook, the waiting of migrate and rollback, and the
+// verdict of verify all follow from the same Check.
 package stages

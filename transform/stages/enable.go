@@ -3,5 +3,39 @@
 
 package stages
 
+import "github.com/rke-lm/rke-lm/transform"
+
 // EnableLeaderMigration is the stage that gives kube-controller-manager the flag.
 const EnableLeaderMigration = "enable-leader-migration"
+
+var enableMigration = Stage{
+	Name:     EnableLeaderMigration,
+	Edits:    true,
+	Holds:    "kube-controller-manager runs the cloud controllers under the migration lease",
+	Machines: Machines{Arguments: []string{"kube-controller-manager-arg"}, Flags: []string{"enable-leader-migration", "leader-migration-config"}},
+
+	long:    true,
+	of:      func(s Set) func() transform.Stage { return s.Enable },
+	undoGap: "Expect a gap of about 32 seconds in which nobody runs the cloud controllers.",
+	byPods:  true,
+	shown:   func(m Managers) bool { return m.Flag },
+	after: func(transform.Target) Check {
+		return Check{Stage: EnableLeaderMigration, AtLeast: EnableLeaderMigration, Lease: KubeManager, Granted: true}
+	},
+	undone: func(t transform.Target) Check { return backTo(grantLease.after(t)) },
+}
+
+// For how long nobody runs the cloud controllers while a stage rolls out was measured by
+// the calls to AWS of real managers of 1.26 with the default timings of leader election
+// (leases of 15 s), with one and with three control planes, in RKE2, RKE and manifests.
+// No manager gives a lease back when it exits, so each takeover is one lease and a retry;
+// two of them make the long gaps.
+const enableWhy = "kube-controller-manager then runs its cloud controllers under the migration lease, which one manager can hand to the other. " +
+	"Expect a gap of 18 to 43 seconds in which nobody runs the cloud controllers: the leader restarts, and the leadership may move to the manager that restarts next."
+
+// Enable completes the stage of a distro.
+func (c Cluster) Enable(own transform.Stage) transform.Stage {
+	own.Why = enableWhy + own.Why
+	own.Verify = append(own.Verify, c.held(After(EnableLeaderMigration, c.Target).Lease)...)
+	return own
+}

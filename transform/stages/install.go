@@ -3,5 +3,74 @@
 
 package stages
 
+import "github.com/rke-lm/rke-lm/transform"
+
 // InstallCCM is the stage that lets a cloud-controller-manager take part in the migration.
 const InstallCCM = "install-ccm"
+
+// From this stage to the switch both managers take part in the migration under one lease.
+// kube-controller-manager holds it first. When its leader is lost, the cloud-controller-manager
+// acquires the lease, runs the same controllers and keeps them: that is as good a state, and
+// the switch is as safe.
+var installManager = Stage{
+	Name:  InstallCCM,
+	Edits: true,
+	Holds: eitherRuns,
+	With:  SwitchToExternal,
+
+	of:      func(s Set) func() transform.Stage { return s.Install },
+	undoGap: "Expect a gap of about 22 seconds in which nobody runs the cloud controllers, until kube-controller-manager takes the lease.",
+	shown:   func(m Managers) bool { return m.Cloud && m.Flag },
+	past:    func(s Seen) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
+	undo:    func(s Seen) bool { return s.Cloud },
+	after: func(t transform.Target) Check {
+		if t.NoLeaderMigration {
+			return Check{NodesOnly: true} // both managers are owners until the switch
+		}
+		return Check{Stage: InstallCCM, AtLeast: InstallCCM, Lease: Either, Granted: true, Manager: true}
+	},
+	undone: func(t transform.Target) Check {
+		if t.NoLeaderMigration {
+			return Check{}
+		}
+		return backTo(enableMigration.after(t))
+	},
+}
+
+const (
+	eitherRuns = "kube-controller-manager or cloud-controller-manager runs the cloud controllers, the one that holds the migration lease, and the other one waits for it"
+
+	installWhy       = "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. "
+	installElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed by other means, such as a release of Helm, or there is none, and then nobody initialises nodes or serves load balancers. The file does not tell. "
+
+	leaseReturns = "within half a minute the migration lease has the holder of kube-controller-manager again"
+)
+
+// Install completes the stage of a distro. Where leader migration is not used, together says
+// how the two managers are kept from running the cloud controllers at once.
+func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
+	own.Why = installWhy + own.Why
+	if c.Target.NoLeaderMigration {
+		own.Why += " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: " + together + "."
+	}
+	own.SupersededBy = []string{DisableLeaderMigration}
+	own.Verify = append(append(own.Verify, c.managerRuns()), c.held(After(InstallCCM, c.Target).Lease)...)
+	own.UndoAfter = append(own.UndoAfter, c.lease(Undone(InstallCCM, c.Target).Lease, leaseReturns)...)
+	return own
+}
+
+// InstalledElsewhere is the stage of an external cluster whose document holds no
+// cloud-controller-manager: it looks for one before all else that the distro does.
+func (c Cluster) InstalledElsewhere(own transform.Stage) transform.Stage {
+	own.Why = installElsewhere + own.Why
+	own.SupersededBy = []string{DisableLeaderMigration}
+	if len(own.After) > 0 { // it can be installed
+		own.Verify = append(own.Verify, c.managerRuns())
+		own.UndoAfter = append(own.UndoAfter, c.lease(KubeManager, leaseReturns)...)
+	}
+	own.After = append([]transform.Action{
+		pods("a pod must run on every control-plane node, in this namespace or in the one that it was installed in; rke-lm verify looks for them, too"),
+		leases(Anybody, "cloud-controller-manager must have a holder, and be renewed every few seconds", transform.Target{}.Lease()),
+	}, own.After...)
+	return own
+}

@@ -3,15 +3,131 @@
 
 package stages
 
-// Names lists all stages in their order. A distro's stages are a subsequence of it.
-func Names() []string {
-	return []string{
-		GrantMigrationLease, EnableLeaderMigration, InstallCCM, CordonControlPlane,
-		SwitchToExternal, UncordonControlPlane, DisableLeaderMigration, VerifyProviderIDs,
-	}
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Stage is what a stage means in every distro.
+type Stage struct {
+	Name string
+	// Edits reports whether it edits a document, in any distro.
+	Edits bool
+	// Holds says who runs the cloud controllers after it.
+	Holds string
+	// Machines is what it changes of machines.
+	Machines Machines
+	// With is the stage that it is made together with where leader migration is not used.
+	With string
+	// Snapshot asks for a snapshot of etcd of its own, where the operator wants any.
+	Snapshot bool
+	// ChecksAlone says that a run looks at the cluster and changes nothing.
+	ChecksAlone bool
+
+	// long says that it is there with leader migration alone.
+	long bool
+	// of returns what a distro makes of it; nil where all distros have the same.
+	of func(Set) func() transform.Stage
+	// undoGap is for how long nobody runs the cloud controllers while it is taken back.
+	undoGap string
+	// after is what has to hold after it, undone what has to hold once it was taken back.
+	after, undone func(transform.Target) Check
+	// byPods says that only the arguments of the managers' pods show its result.
+	byPods bool
+	// shown reports whether managers show its result; nil where none ever does.
+	shown func(Managers) bool
+	// past reports whether a cluster shows that it was done, and undo whether there is
+	// anything to take back. They are for a stage of actions alone: no document tells.
+	// nil stands for never, and for always.
+	past, undo func(Seen) bool
 }
 
+// ordered returns all stages. This list is the architecture.
+func ordered() []Stage {
+	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, verification}
+}
+
+// order returns the stages of a choice.
+func order(t transform.Target) []Stage {
+	return slices.DeleteFunc(ordered(), func(s Stage) bool { return s.long && t.NoLeaderMigration })
+}
+
+// Named returns a stage; none for another name.
+func Named(name string) Stage {
+	for _, s := range ordered() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return Stage{}
+}
+
+// Names lists all stages in their order. Those of a cluster are a subsequence of it.
+func Names() []string { return where(func(Stage) bool { return true }) }
+
 // EditNames lists the stages that edit a document.
-func EditNames() []string {
-	return []string{GrantMigrationLease, EnableLeaderMigration, InstallCCM, SwitchToExternal, DisableLeaderMigration}
+func EditNames() []string { return where(func(s Stage) bool { return s.Edits }) }
+
+// ShownByPods lists the stages whose result only the arguments of the managers' pods show.
+func ShownByPods() []string { return where(func(s Stage) bool { return s.byPods }) }
+
+// Where lists the stages after which something has to hold.
+func Where(holds func(Check) bool) []string {
+	return where(func(s Stage) bool { return holds(s.after(transform.Target{})) })
+}
+
+func where(is func(Stage) bool) []string {
+	var names []string
+	for _, s := range ordered() {
+		if is(s) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// inTreeAlone is how a cluster is before all stages.
+const inTreeAlone = "kube-controller-manager runs the cloud controllers, as before the migration"
+
+// Holds says who runs the cloud controllers after a stage; "" stands for before all.
+func Holds(stage string) string {
+	if s := Named(stage); s.Name != "" {
+		return s.Holds
+	}
+	return inTreeAlone
+}
+
+// UndoGap says for how long nobody runs the cloud controllers while a stage is taken
+// back; "" where there is no such time, or where leader migration, of which it is, is not
+// used.
+func UndoGap(t transform.Target, stage string) string {
+	if t.NoLeaderMigration {
+		return ""
+	}
+	return Named(stage).undoGap
+}
+
+// Machines are the keys of a machine's configuration and the flags among its arguments
+// that a stage changes.
+type Machines struct{ Keys, Arguments, Flags []string }
+
+// Promised is what any stage changes of machines: what the last one changes comes first.
+func Promised() Machines {
+	var m Machines
+	for _, s := range slices.Backward(ordered()) {
+		m.Keys = union(m.Keys, s.Machines.Keys)
+		m.Arguments = union(m.Arguments, s.Machines.Arguments)
+		m.Flags = union(m.Flags, s.Machines.Flags)
+	}
+	return m
+}
+
+func union(all, more []string) []string {
+	for _, one := range more {
+		if !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all
 }

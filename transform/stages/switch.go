@@ -3,5 +3,112 @@
 
 package stages
 
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
 // SwitchToExternal is the stage that makes the provider external.
 const SwitchToExternal = "switch-to-external"
+
+var switchProvider = Stage{
+	Name:  SwitchToExternal,
+	Edits: true,
+	Holds: "the cloud-controller-manager runs the cloud controllers under the migration lease",
+	Machines: Machines{
+		Keys:      []string{"cloud-provider-name", "disable-cloud-controller"},
+		Arguments: []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"},
+		Flags:     []string{"cloud-provider", "enable-leader-migration", "leader-migration-config", "feature-gates"},
+	},
+	Snapshot: true,
+
+	of:      func(s Set) func() transform.Stage { return s.Switch },
+	undoGap: "No gap is to be expected: the cloud-controller-manager keeps the migration lease and runs on.",
+	byPods:  true,
+	shown:   func(m Managers) bool { return m.Cloud && m.External },
+	after: func(t transform.Target) Check {
+		if t.NoLeaderMigration {
+			return verification.after(t) // there is no lease to look at
+		}
+		return Check{Stage: SwitchToExternal, AtLeast: SwitchToExternal, Lease: CloudManager, Granted: true, Manager: true, External: true, Cordoned: true}
+	},
+	// No manager gives the lease back while it runs, so either may hold it.
+	undone: func(t transform.Target) Check {
+		if t.NoLeaderMigration {
+			return Check{NodesOnly: true}
+		}
+		return Check{Lease: Either}
+	},
+}
+
+const (
+	switchWhy = "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
+		"The flag leaves kube-controller-manager in the same edit: an external manager that keeps it holds the lease and runs nothing. "
+	switchGap = "Expect a gap of 16 to 20 seconds in which nobody runs the cloud controllers. "
+
+	leaseStays = "the migration lease keeps the holder of cloud-controller-manager for as long as that runs, and kube-controller-manager waits for it"
+)
+
+// Switch completes the stage of a distro. unseen says that its document does not show
+// whether install-ccm was done.
+func (c Cluster) Switch(own transform.Stage, unseen bool) transform.Stage {
+	own.Before = append(own.Before, c.beforeSwitch()...)
+	own.UndoAfter = append(own.UndoAfter, c.lease(Undone(SwitchToExternal, c.Target).Lease, leaseStays)...)
+	return c.Switched(own, unseen)
+}
+
+// Switched completes the stage of a document without kube-controller-manager.
+func (c Cluster) Switched(own transform.Stage, unseen bool) transform.Stage {
+	own.Verify = append(own.Verify, c.held(After(SwitchToExternal, c.Target).Lease)...)
+	return Registered(own, unseen)
+}
+
+// Registered completes the stage of a document for kubelets alone.
+func Registered(own transform.Stage, unseen bool) transform.Stage {
+	own.Verify = append(own.Verify, providerIDs())
+	if unseen {
+		own.AfterByHand = []string{InstallCCM}
+	}
+	return own
+}
+
+// SwitchWhy is why the switch is there. It ends in a space.
+func (c Cluster) SwitchWhy() string {
+	if c.Target.NoLeaderMigration {
+		return switchWhy
+	}
+	return switchWhy + switchGap
+}
+
+// beforeSwitch is what has to be so before the switch: what holds after the stage before.
+func (c Cluster) beforeSwitch() []transform.Action {
+	before, after := Before(SwitchToExternal, c.Target), After(SwitchToExternal, c.Target)
+	lease := c.lease(before.Lease, "before the edit, "+before.Lease.String()+" must hold the migration lease; after it, "+after.Lease.String())
+	switch {
+	case c.Selector == "":
+		return append([]transform.Action{pods("before the edit, a cloud-controller-manager must run on every control-plane node, and with leader migration wait for the lease")}, lease...)
+	case !before.Manager:
+		return nil // it comes with the switch
+	}
+	return append([]transform.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease")}, lease...)
+}
+
+// External reports whether the switch is in the document of a plan.
+func External(p *transform.Plan) bool {
+	s, has := p.Step(SwitchToExternal)
+	return has && s.State == transform.Done
+}
+
+// CheckUndo refuses to take the switch back where there is no in-tree provider any more.
+func CheckUndo(p *transform.Plan, names []string, version string) error {
+	if !slices.Contains(names, SwitchToExternal) || !External(p) || !k8s.From(version, k8s.FirstWithout) {
+		return nil
+	}
+	return &transform.Conflict{At: &yamledit.Error{
+		File: p.Start[0].File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
+		Do: "stay with the external one; with --to " + SwitchToExternal + " the stages behind the switch are taken back",
+	}}
+}

@@ -3,5 +3,26 @@
 
 package stages
 
+import "github.com/rke-lm/rke-lm/transform"
+
 // VerifyProviderIDs is the last stage: checks alone.
 const VerifyProviderIDs = "verify-provider-ids"
+
+var verification = Stage{
+	Name:        VerifyProviderIDs,
+	Holds:       atTheEnd,
+	ChecksAlone: true,
+
+	undo: func(Seen) bool { return false },
+	after: func(transform.Target) Check {
+		return Check{Stage: VerifyProviderIDs, AtLeast: SwitchToExternal, Lease: Remaining, Manager: true, External: true}
+	},
+}
+
+func (c Cluster) verify() transform.Stage {
+	by := After(VerifyProviderIDs, c.Target).Lease
+	return transform.Stage{
+		Why:   "A provider ID that is there proves little, because in-tree kubelets wrote it and it never changes; names that stayed and no taint left prove that the nodes are the same ones.",
+		After: []transform.Action{providerIDs(), leases(by, by.shows(), c.Target.Lease())},
+	}
+}

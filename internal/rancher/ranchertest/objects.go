@@ -222,6 +222,7 @@ func (s *Server) review(r *http.Request) answer {
 				Resource string `json:"resource"`
 				Group    string `json:"group"`
 				Name     string `json:"name"`
+				Space    string `json:"namespace"`
 			} `json:"resourceAttributes"`
 		} `json:"spec"`
 		Status map[string]any `json:"status"`
@@ -231,6 +232,7 @@ func (s *Server) review(r *http.Request) answer {
 	}
 	a := review.Spec.Attributes
 	gate := a.Group == "management.cattle.io" && a.Resource == "clusters" && a.Name == "local"
-	review.Status = map[string]any{"allowed": !s.Denied[a.Verb+" "+a.Resource] && !(gate && s.Gated)}
+	denied := s.Denied[a.Verb+" "+a.Resource] || a.Space == "" && s.Denied[a.Verb+" "+a.Resource+" of all namespaces"]
+	review.Status = map[string]any{"allowed": !denied && !(gate && s.Gated)}
 	return asJSON(http.StatusCreated, review)
 }

@@ -28,7 +28,7 @@ const Token = "token-abcde:not-a-real-one"
 type Server struct {
 	// Downstream are the API servers of clusters, by their IDs.
 	Downstream map[string]http.Handler
-	// Denied are rights that the user lacks: "patch clusters".
+	// Denied are rights that the user lacks: "patch clusters", "list pods of all namespaces".
 	Denied map[string]bool
 	// Gated says that the user may not get clusters.management.cattle.io local: Rancher
 	// lets nobody without that reach management.cattle.io of its own cluster.

@@ -73,13 +73,28 @@ func (r Row) Of(kind transform.ObjectKind) bool {
 
 // Needed returns the rights that a verb needs for a cluster, each once.
 func Needed(verb string, of Subject) []Right {
+	return of.rights(verb, func(r Row) (Row, bool) {
+		r.Namespace = cmp.Or(r.Least, r.Namespace)
+		return r, !r.Optional
+	})
+}
+
+// Wide returns those of all namespaces that show more than the rights of one namespace
+// that Needed has in their place.
+func Wide(verb string, of Subject) []Right {
+	return of.rights(verb, func(r Row) (Row, bool) { return r, r.Least != "" })
+}
+
+// rights are those of the rows that choose keeps, each once.
+func (of Subject) rights(verb string, choose func(Row) (Row, bool)) []Right {
 	var list []Right
 	for _, r := range Table() {
-		if !slices.Contains(r.For, verb) || !r.Of(of.Kind) || r.When != "" && !slices.Contains(of.When, r.When) {
+		r, chosen := choose(r)
+		if !chosen || !slices.Contains(r.For, verb) || !r.Of(of.Kind) || r.When != "" && !slices.Contains(of.When, r.When) {
 			continue
 		}
 		for _, do := range r.Do {
-			right := Right{Group: r.Group, Resource: r.Resource, Verb: do, Namespace: cmp.Or(r.Least, r.Namespace)}
+			right := Right{Group: r.Group, Resource: r.Resource, Verb: do, Namespace: r.Namespace}
 			if r.Namespace == Home {
 				right.Namespace = of.Home
 			}

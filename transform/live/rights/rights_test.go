@@ -50,10 +50,30 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		for _, verb := range r.For {
+			if r.Optional {
+				continue
+			}
 			if len(Needed(verb, Subject{Kind: transform.Provisioning})) == 0 {
 				t.Errorf("%s needs nothing", verb)
 			}
 		}
+	}
+}
+
+// A run begins without what it goes on without.
+func TestWhatIsOptionalIsNotNeeded(t *testing.T) {
+	for _, verb := range []string{"verify", "migrate", "rollback"} {
+		if needed := fmt.Sprint(Needed(verb, Subject{Kind: transform.Provisioning, ID: "c-m-abcdefgh"})); strings.Contains(needed, "list events") {
+			t.Errorf("%s needs %s", verb, needed)
+		}
+	}
+}
+
+func TestARightInOneNamespaceIsWiderInAll(t *testing.T) {
+	of := Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
+	wide := fmt.Sprint(Wide("migrate", of))
+	if want := "[list pods of the cluster c-m-abcdefgh list daemonsets.apps of the cluster c-m-abcdefgh list deployments.apps of the cluster c-m-abcdefgh]"; wide != want {
+		t.Error(wide)
 	}
 }
 

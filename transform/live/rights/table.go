@@ -24,6 +24,7 @@ type Row struct {
 	Resource   string
 	Name       string // Own, or that of another object; "" for all
 	Do         []string
+	Optional   bool   // a run goes on without it
 	Why        string // for the documentation
 }
 
@@ -74,7 +75,7 @@ func downstream() []Row {
 	rows := []Row{
 		{For: looking, Resource: "nodes", Do: []string{"list"}, Why: "names and provider IDs"},
 		{For: looking, Resource: "services", Do: []string{"list"}, Why: "load balancers"},
-		{For: looking, Resource: "events", Do: []string{"list"}, Why: "why a Service has no load balancer; only asked for where one has none, and `verify` goes on without it"},
+		{For: looking, Resource: "events", Do: []string{"list"}, Optional: true, Why: "why a Service has no load balancer; only asked for where one has none, and a run goes on without it"},
 		{For: looking, Resource: "persistentvolumes", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "storageclasses", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "csinodes", Do: []string{"list"}, Why: "in-tree volumes"},

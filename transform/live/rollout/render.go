@@ -7,15 +7,12 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// What the stages of a migration change of a machine, and Rancher renders as it
-// is: keys, and the arguments whose last occurrence counts.
-var (
-	keys      = []string{"cloud-provider-name", "disable-cloud-controller"}
-	arguments = []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"}
-	flags     = []string{"cloud-provider", "enable-leader-migration", "leader-migration-config", "feature-gates"}
-)
+// promised is what the stages change of a machine, and Rancher renders as it is: keys, and
+// the arguments whose last occurrence counts.
+var promised = stages.Promised()
 
 // cloudConfig is rendered as the path of a file that holds it.
 const cloudConfig = "cloud-provider-config"
@@ -27,7 +24,7 @@ func lacks(rendered, effective map[string]any) string {
 	if rendered == nil {
 		return "it holds no configuration"
 	}
-	for _, key := range keys {
+	for _, key := range promised.Keys {
 		if !same(effective[key], rendered[key]) {
 			return key
 		}
@@ -35,7 +32,7 @@ func lacks(rendered, effective map[string]any) string {
 	if empty(effective[cloudConfig]) != empty(rendered[cloudConfig]) {
 		return cloudConfig
 	}
-	for _, key := range arguments {
+	for _, key := range promised.Arguments {
 		if flag := lacksFlag(args.Of(rendered[key]), args.Of(effective[key])); flag != "" {
 			return key + " " + flag
 		}
@@ -46,7 +43,7 @@ func lacks(rendered, effective map[string]any) string {
 // lacksFlag names the first flag of the migration that is not as it should be, or
 // the first other one that is missing.
 func lacksFlag(rendered, wanted []args.Arg) string {
-	for _, flag := range flags {
+	for _, flag := range promised.Flags {
 		is, has := args.Last(rendered, flag)
 		want, wants := args.Last(wanted, flag)
 		if has != wants || has && is.Value != want.Value {

@@ -9,9 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
-	"github.com/rke-lm/rke-lm/transform/procedure"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // RollbackOrder lists the stages to take back, the last one first, down to the one
@@ -44,15 +42,15 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Back: true, Why: procedure.BackGap(r.Target, stage), From: p.Start[0], To: p.Start[0], Files: files, Precheck: Check{NodesOnly: true}, Check: r.Undone(stage)}
+	l := Transition{Stage: stage, Back: true, Why: stages.UndoGap(r.Target, stage), From: p.Start[0], To: p.Start[0], Files: files, Snapshot: stages.Named(stage).Snapshot, Precheck: stages.Check{NodesOnly: true}, Check: stages.Undone(stage, r.Target)}
 	if step.Stage.Edit == nil {
-		if r.returns(stage, seen) {
+		if stages.Undoable(stage, shown(p, step, files, seen)) {
 			l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
 		}
 		return l, nil
 	}
 	folds := r.foldsBack(p)
-	if folds && stage == stages.SwitchToExternal {
+	if folds && stages.Named(stage).With == "" {
 		return l, nil
 	}
 	steps, err := transform.Undo(r.Distro, p.Start, r.Target, stage, folds)
@@ -67,19 +65,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 // foldsBack reports whether the switch is taken back together with the chart, as it
 // was made: both are edits, and both are to go.
 func (r Planner) foldsBack(p *transform.Plan) bool {
-	chart, _ := p.Step(stages.InstallCCM)
-	return r.Target.NoLeaderMigration && chart.Stage.Edit != nil && r.To == ""
-}
-
-// returns reports whether a stage of actions alone shows on the cluster.
-func (r Planner) returns(stage string, seen *observation.Observation) bool {
-	switch stage {
-	case stages.InstallCCM:
-		return len(seen.DaemonSets) > 0
-	case stages.DisableLeaderMigration:
-		return len(seen.DaemonSets) > 0 && !migrates(seen) && !r.Target.NoLeaderMigration
-	}
-	return stage != stages.VerifyProviderIDs
+	return r.To == "" && slices.ContainsFunc(p.Steps, func(s transform.PlannedStage) bool { return r.together(s.Stage.Name) && s.Stage.Edit != nil })
 }
 
 // filesAgain are the files of a stage as they would be made again.
@@ -97,11 +83,8 @@ func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observat
 	if !k8s.From(version, k8s.FirstWithout) {
 		version = p.Cluster.Version
 	}
-	if slices.Contains(names, stages.SwitchToExternal) && switched(p) && k8s.From(version, k8s.FirstWithout) {
-		return &transform.Conflict{At: &yamledit.Error{
-			File: p.Start[0].File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
-			Do: "stay with the external one; with --to " + stages.SwitchToExternal + " the stages behind the switch are taken back",
-		}}
+	if err := stages.CheckUndo(p, names, version); err != nil {
+		return err
 	}
 	last := ""
 	for _, name := range names {

@@ -5,7 +5,7 @@ package route
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/cordon"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -61,4 +61,4 @@ func Marked(node *yamledit.Document, run string) bool {
 
 // Mark returns the mark by which the run of a plan is known on Nodes, whether or not
 // it cordons any: an earlier one may have.
-func Mark(p *transform.Plan) string { return cordon.Mark(p.Cluster.Name) }
+func Mark(p *transform.Plan) string { return stages.Mark(p.Cluster.Name) }

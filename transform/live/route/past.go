@@ -11,38 +11,30 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// past reports whether a stage of actions alone lies behind, as the cluster shows
-// it: the object says nothing of it.
+// past reports whether a stage of actions alone was done, as the cluster shows it: the
+// object says nothing of it.
 func (r Planner) past(p *transform.Plan, stage string, files map[string]string, seen *observation.Observation) bool {
 	step, _ := p.Step(stage)
-	if step.State != transform.ActionOnly {
-		return false
-	}
-	switched := switched(p)
-	switch stage {
-	case stages.CordonControlPlane:
-		return switched
-	case stages.UncordonControlPlane:
-		mark := Mark(p)
-		return !slices.ContainsFunc(seen.Nodes, func(n observation.Node) bool { return n.Cordoned == mark })
-	case stages.InstallCCM:
-		h, helm := chartOf(step.Stage.After)
-		return helm && (switched && len(seen.DaemonSets) > 0 || installed(files[h.Values], seen.DaemonSets))
-	case stages.DisableLeaderMigration:
-		h, helm := chartOf(step.Stage.After)
-		return helm && finished(files[h.Values], seen.DaemonSets)
-	}
-	return false
+	return step.State == transform.ActionOnly && stages.Past(stage, shown(p, step, files, seen))
 }
 
-func switched(p *transform.Plan) bool {
-	s, has := p.Step(stages.SwitchToExternal)
-	return has && s.State == transform.Done
+// shown is what a cluster shows of a stage of actions alone.
+func shown(p *transform.Plan, step transform.PlannedStage, files map[string]string, seen *observation.Observation) stages.Seen {
+	mark := Mark(p)
+	s := stages.Seen{
+		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen),
+		Marked: slices.ContainsFunc(seen.Nodes, func(n observation.Node) bool { return n.Cordoned == mark }),
+	}
+	if chart, helm := chartOf(step.Stage.After); helm {
+		s.Helm, s.Installed, s.Finished = true, installed(files[chart.Values], seen.DaemonSets), finished(files[chart.Values], seen.DaemonSets)
+	}
+	return s
 }
 
 // chartOf returns the installation of a chart among actions.
@@ -108,4 +100,18 @@ func tagOf(image string) string {
 		return image[i+1:]
 	}
 	return ""
+}
+
+// migrates reports whether a cloud-controller-manager takes part in the migration.
+func migrates(seen *observation.Observation) bool {
+	return slices.ContainsFunc(seen.DaemonSets, func(d observation.DaemonSet) bool { return flagged(args.Command(d.Args)) }) ||
+		slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool {
+			return m.Component == observation.CloudManager && flagged(args.Command(m.Args))
+		})
+}
+
+// flagged reports whether arguments turn leader migration on.
+func flagged(list []args.Arg) bool {
+	flag, set := args.Last(list, leadermigration.Flag)
+	return set && flag.True()
 }

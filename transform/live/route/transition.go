@@ -31,7 +31,10 @@ type Transition struct {
 	// Caution is what to know before.
 	Caution string
 	// Precheck is what has to hold before the transition, and Check after it.
-	Precheck, Check Check
+	Precheck, Check stages.Check
+	// Snapshot asks for a snapshot of etcd of its own before the edit, where the operator
+	// wants any; ChecksAlone says that the cluster is looked at and not changed.
+	Snapshot, ChecksAlone bool
 }
 
 // Edits reports whether the transition changes the cluster's object.
@@ -58,7 +61,8 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start[0], To: p.Start[0], Files: files, Check: r.After(stage)}
+	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start[0], To: p.Start[0], Files: files, Check: stages.After(stage, r.Target)}
+	l.Snapshot, l.ChecksAlone = stages.Named(stage).Snapshot, stages.Named(stage).ChecksAlone
 	switch {
 	case r.folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || r.past(p, stage, files, seen):
 		return l, nil
@@ -68,28 +72,39 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 	}
 	l.Before, l.After = step.Stage.Before, step.Stage.After
 	l.Prepare = step.Stage.Prepare.Actions
-	if chart, _ := p.Step(stages.InstallCCM); stage == stages.SwitchToExternal && r.folded(p, chart.Stage.Name) {
-		l.Prepare = slices.Concat(chart.Stage.Prepare.Actions, l.Prepare)
-		l.Before = chart.Stage.Before // what the switch waits for is not there yet
+	for _, s := range r.foldedInto(p, stage) {
+		l.Prepare = slices.Concat(s.Stage.Prepare.Actions, l.Prepare)
+		l.Before = slices.Concat(s.Stage.Before, l.Before)
 	}
-	if l.Precheck = (Check{NodesOnly: true}); l.Edits() {
-		l.Precheck = r.before(p, stage)
+	if l.Precheck = (stages.Check{NodesOnly: true}); l.Edits() {
+		l.Precheck = stages.Before(stage, r.Target)
 	}
 	return l, nil
 }
 
-// folded reports whether a stage is made together with the switch: without leader
+// together reports whether a stage is made in one edit with another one: without leader
 // migration both managers run the cloud controllers in between.
-func (r Planner) folded(p *transform.Plan, stage string) bool {
-	step, _ := p.Step(stage)
-	return r.Target.NoLeaderMigration && stage == stages.InstallCCM && step.Changes()
+func (r Planner) together(stage string) bool {
+	return r.Target.NoLeaderMigration && stages.Named(stage).With != ""
 }
 
-// findings are those of the stage, and of the one that is folded into it.
+func (r Planner) folded(p *transform.Plan, stage string) bool {
+	step, _ := p.Step(stage)
+	return r.together(stage) && step.Changes()
+}
+
+// foldedInto are the steps that are made in one edit with a stage.
+func (r Planner) foldedInto(p *transform.Plan, stage string) []transform.PlannedStage {
+	return slices.DeleteFunc(slices.Clone(p.Steps), func(s transform.PlannedStage) bool {
+		return stages.Named(s.Stage.Name).With != stage || !r.folded(p, s.Stage.Name)
+	})
+}
+
+// findings are those of the stage, and of those that are folded into it.
 func (r Planner) findings(p *transform.Plan, stage string) []transform.Finding {
 	var list []transform.Finding
 	for _, s := range p.Steps {
-		if s.Stage.Name == stage || stage == stages.SwitchToExternal && r.folded(p, s.Stage.Name) {
+		if s.Stage.Name == stage || stages.Named(s.Stage.Name).With == stage && r.folded(p, s.Stage.Name) {
 			list = append(list, s.Findings...)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/shell"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
@@ -22,7 +21,7 @@ func (j *evaluation) daemonSetEmpty() []transform.Finding {
 			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and look at its pods"))
 		}
 	}
-	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.behind(stages.InstallCCM, stages.VerifyProviderIDs) && j.Looked(observation.Pods) && !j.ledFromOutside() {
+	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.Check.Manager && j.Looked(observation.Pods) && !j.ledFromOutside() {
 		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and look at the job that installs the chart"))
 	}
 	return list

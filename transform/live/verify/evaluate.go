@@ -14,9 +14,9 @@ import (
 
 // Choice is what the operator wants to know.
 type Choice struct {
-	Stage   string   // what has to hold behind this stage; "" for what always has to
-	Version string   // the release that the cluster is to move to, if any
-	Accept  []string // rules whose errors are acknowledged
+	Check   stages.Check // what has to hold; the zero one for what always has to
+	Version string       // the release that the cluster is to move to, if any
+	Accept  []string     // rules whose errors are acknowledged
 }
 
 // Verdict is what there is to say about an observation.
@@ -58,7 +58,7 @@ func (v Verdict) Told() bool {
 func Evaluate(o *observation.Observation, c Choice) Verdict {
 	j := newJudge(o, c)
 	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownership.Evaluate(j.processes, j.leases)}
-	v.Findings = transform.FindingsOf(checked(), j, c.Stage, c.Accept)
+	v.Findings = j.findings()
 	v.NotJudged = j.notJudged(v.Findings)
 	bad := map[string]bool{}
 	for _, f := range v.Findings {
@@ -70,6 +70,29 @@ func Evaluate(o *observation.Observation, c Choice) Verdict {
 		v.Nodes = append(v.Nodes, Node{n.Name, n.ProviderID, !bad[NodePath(n.Name)]})
 	}
 	return v
+}
+
+// Unmet returns what a cluster lacks of what was asked for; none where it holds. Nodes that
+// are not ready come first: a DaemonSet, for one, wants no pod on them, and what is said of
+// it is not the cause. What the managers show comes last: the rest says why.
+func (v Verdict) Unmet() []transform.Finding {
+	rank := map[string]int{NodeNotReady: -1, stageNotReached: 1}
+	open := slices.DeleteFunc(slices.Clone(v.Findings), func(f transform.Finding) bool { return !f.Stops() })
+	slices.SortStableFunc(open, func(a, b transform.Finding) int { return rank[a.Rule] - rank[b.Rule] })
+	return open
+}
+
+// findings are those of the rules that judge what was asked for.
+func (j *evaluation) findings() []transform.Finding {
+	found := transform.FindingsOf(checked(), j, j.Check.Stage, j.Accept)
+	if !j.Check.NodesOnly {
+		return found
+	}
+	control := map[string]bool{}
+	for _, n := range j.Nodes {
+		control[NodePath(n.Name)] = n.ControlPlane()
+	}
+	return slices.DeleteFunc(found, func(f transform.Finding) bool { return f.Rule != NodeNotReady || !control[f.Path] })
 }
 
 // Reached returns the last stage whose result shows on a cluster; "" for none.
@@ -104,12 +127,6 @@ func (j *evaluation) lease() Lease {
 	owner, name := ownership.Holder(j.processes, j.leases)
 	h := j.leases(name)
 	return Lease{Name: name, Holder: h.Holder, Owner: owner, Life: h.Life}
-}
-
-// behind reports whether the chosen stage is one of those from first to last.
-func (j *evaluation) behind(first, last string) bool {
-	at := slices.Index(stages.Names(), j.Stage)
-	return at >= slices.Index(stages.Names(), first) && at <= slices.Index(stages.Names(), last)
 }
 
 // found returns a finding about an object of the cluster.

@@ -24,18 +24,31 @@ type NotJudged struct {
 func (j *evaluation) notJudged(found []transform.Finding) []NotJudged {
 	var list []NotJudged
 	for _, r := range liveRules() {
-		if j.Stage != "" && !slices.Contains(r.Guards, j.Stage) ||
+		if j.skips(r) ||
 			slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID }) {
 			continue
 		}
 		if why := r.lacks(j); why != "" {
-			needed := slices.Contains(r.shows, j.Stage) || j.Stage == "" && r.needed != nil && r.needed(j)
+			needed := slices.Contains(r.shows, j.Check.Stage) || j.Check.Stage == "" && r.needed != nil && r.needed(j)
 			list = append(list, NotJudged{r.ID, why, needed && !slices.Contains(j.Accept, r.ID)})
 		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
 			list = append(list, NotJudged{Rule: r.ID, Why: "nothing outside kube-system was seen: " + j.outside()})
 		}
 	}
 	return list
+}
+
+// skips reports whether a rule says nothing of what was asked for.
+func (j *evaluation) skips(r rule) bool {
+	return j.Check.Stage != "" && !slices.Contains(r.Guards, j.Check.Stage)
+}
+
+// managersSeen requires the pods of the managers where they have to show a stage.
+func managersSeen(j *evaluation) string {
+	if j.Check.AtLeast == "" && j.Check.AtMost == "" {
+		return ""
+	}
+	return seen(observation.Pods)(j)
 }
 
 // aboutManagers are rules that a manager in any namespace can break.

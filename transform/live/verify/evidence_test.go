@@ -13,7 +13,7 @@ import (
 )
 
 func unjudged(o *observation.Observation, stage string) (all, needed []string) {
-	for _, n := range Evaluate(o, Choice{Stage: stage}).NotJudged {
+	for _, n := range Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}).NotJudged {
 		all = append(all, n.Rule)
 		if n.Needed {
 			needed = append(needed, n.Rule)
@@ -23,11 +23,11 @@ func unjudged(o *observation.Observation, stage string) (all, needed []string) {
 }
 
 // A rule that sees nothing says so, but for those about what most clusters do not
-// have.
+// have, or what nobody asked for.
 func TestEveryRuleSaysThatItHadNothingToJudge(t *testing.T) {
 	all, needed := unjudged(&observation.Observation{Partial: true}, "")
 	for _, r := range Rules() {
-		if got := slices.Contains(all, r.ID); got == (r.ID == "cluster-not-settled") {
+		if got := slices.Contains(all, r.ID); got == (r.ID == "cluster-not-settled" || r.ID == stageNotReached) {
 			t.Errorf("%s: %t", r.ID, got)
 		}
 	}
@@ -59,7 +59,7 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 			if stage == stages.UncordonControlPlane && name == "one node" {
 				continue // it needs the leases, see below
 			}
-			if v := Evaluate(o, Choice{Stage: stage}); v.OK() {
+			if v := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}); v.OK() {
 				t.Errorf("%s, %s: %+v", stage, name, v.NotJudged)
 			}
 		}
@@ -72,18 +72,18 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 	for _, r := range Rules() {
 		accept = append(accept, r.ID)
 	}
-	if v := Evaluate(o, Choice{Stage: stages.SwitchToExternal, Accept: accept}); !v.OK() {
+	if v := Evaluate(o, Choice{Check: stages.After(stages.SwitchToExternal, transform.Target{}), Accept: accept}); !v.OK() {
 		t.Errorf("all is acknowledged: %+v", v)
 	}
 }
 
 func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
 	o := &observation.Observation{Partial: true, Kinds: []string{observation.Pods}}
-	if v := Evaluate(o, Choice{Stage: stages.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("%+v", v)
 	}
 	o.Kinds = []string{observation.DaemonSets}
-	v := Evaluate(o, Choice{Stage: stages.InstallCCM})
+	v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
 	if _, needed := unjudged(o, stages.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
 		t.Errorf("it may run from a Deployment: %+v", v)
 	}
@@ -95,11 +95,11 @@ func TestWhatWasNotSeenOutsideKubeSystemIsNotJudged(t *testing.T) {
 	if all, needed := unjudged(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
 		t.Errorf("%v, needed are %v", all, needed)
 	}
-	if v := Evaluate(o, Choice{Stage: stages.InstallCCM}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("one that may be elsewhere renews its lease: %+v", v.Findings)
 	}
 	o.Leases = nil
-	if v := Evaluate(o, Choice{Stage: stages.InstallCCM}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("nobody has the lease: %+v", v.Findings)
 	}
 }

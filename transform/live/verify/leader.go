@@ -14,7 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/shell"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const (
@@ -39,10 +38,7 @@ type leading struct {
 // controllers: the stage says so, or kube-controller-manager is external, with leader
 // migration or without.
 func (j *evaluation) handedOver() bool {
-	if j.behind(stages.SwitchToExternal, stages.VerifyProviderIDs) {
-		return true
-	}
-	return j.any(observation.KubeManager, toldExternal) && !j.any(observation.KubeManager, hasLoops)
+	return j.Check.External || j.any(observation.KubeManager, toldExternal) && !j.any(observation.KubeManager, hasLoops)
 }
 
 func toldExternal(p ownership.Process) bool {
@@ -212,8 +208,7 @@ func leaderUnseen(j *evaluation) string {
 
 // unled reports whether following the leases may show a leader, or that there is none.
 func (j *evaluation) unled() bool {
-	asked := j.Stage == "" || j.behind(stages.InstallCCM, stages.VerifyProviderIDs)
-	return asked && j.leader().passes
+	return (j.Check.Stage == "" || j.Check.Manager) && j.leader().passes
 }
 
 func crashes(p ownership.Process) bool { return p.Waiting == "CrashLoopBackOff" }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -113,7 +114,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 			if got := rulesFound(c.o, c.stage); !slices.Equal(got, c.want) {
 				t.Errorf("%v, not %v", got, c.want)
 			}
-			if got := Unsettled(c.o, Choice{Stage: c.stage}); got != c.open {
+			if got := Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}); got != c.open {
 				t.Errorf("a further look may tell: %t", got)
 			}
 		})
@@ -130,11 +131,11 @@ func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 			"leases elsewhere":      scene(external, append(slices.Clone(quiet), "--leader-elect-resource-namespace=cloud"), kubeLease(true)),
 			"arguments of a script": scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, false, 40)),
 		} {
-			v := Evaluate(o, Choice{Stage: stage})
+			v := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})})
 			if _, needed := unjudged(o, stage); !slices.Contains(needed, "leader-missing") || v.OK() {
 				t.Errorf("%s, %q: %v %+v", name, stage, v.OK(), v.Findings)
 			}
-			if accepted := Evaluate(o, Choice{Stage: stage, Accept: []string{"leader-missing"}}); slices.ContainsFunc(accepted.NotJudged, func(n NotJudged) bool { return n.Rule == "leader-missing" && n.Needed }) {
+			if accepted := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{}), Accept: []string{"leader-missing"}}); slices.ContainsFunc(accepted.NotJudged, func(n NotJudged) bool { return n.Rule == "leader-missing" && n.Needed }) {
 				t.Errorf("%s, %q: it was acknowledged", name, stage)
 			}
 		}

@@ -24,6 +24,9 @@ func leasePath(name string) string { return leadermigration.Namespace + "/leases
 // Unsettled reports whether a further look at the leases can change the verdict.
 func Unsettled(o *observation.Observation, c Choice) bool {
 	j := newJudge(o, c)
+	if c.Check.NodesOnly {
+		return false // nodes show at once what they need
+	}
 	if j.any(observation.CloudManager, crashes) {
 		return false // which is verdict enough: its leases are never kept
 	}
@@ -57,10 +60,7 @@ func (j *evaluation) matter() []string {
 
 // wanted reports whether somebody has to hold the migration lease.
 func (j *evaluation) wanted() bool {
-	if j.behind(stages.EnableLeaderMigration, stages.UncordonControlPlane) {
-		return true
-	}
-	return slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
+	return j.Check.Lease.Needed() || slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
 }
 
 func (j *evaluation) leaseOwnerless() []transform.Finding {
@@ -94,15 +94,13 @@ func (j *evaluation) leaseOwnerless() []transform.Finding {
 // expected returns the component that has to hold the migration lease; "" for
 // either.
 func (j *evaluation) expected() string {
-	switch {
-	case j.behind(stages.EnableLeaderMigration, stages.CordonControlPlane):
-		return observation.KubeManager
-	case j.behind(stages.SwitchToExternal, stages.UncordonControlPlane):
-		return observation.CloudManager
-	case j.behind(stages.DisableLeaderMigration, stages.VerifyProviderIDs) && j.any(observation.CloudManager, hasFlag):
-		return observation.CloudManager
+	switch by := j.Check.Lease; {
 	case len(j.of(observation.KubeManager)) > 0 && !j.any(observation.KubeManager, hasLoops):
 		return observation.CloudManager // the other one would hold it and run nothing
+	case by == stages.KubeManager:
+		return observation.KubeManager
+	case by == stages.CloudManager, by == stages.Remaining && j.any(observation.CloudManager, hasFlag):
+		return observation.CloudManager
 	}
 	return ""
 }

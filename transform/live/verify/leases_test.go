@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -54,7 +55,7 @@ func migration(holder string, changed bool, silent float64) observation.Lease {
 
 func rulesFound(o *observation.Observation, stage string) []string {
 	var ids []string
-	for _, f := range Evaluate(o, Choice{Stage: stage}).Findings {
+	for _, f := range Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}).Findings {
 		ids = append(ids, f.Rule+" "+string(f.Severity))
 	}
 	return ids
@@ -74,8 +75,9 @@ func TestLeasesAreJudgedByWhoLives(t *testing.T) {
 		{"and no longer", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 30)), "", []string{"lease-ownerless error"}},
 		{"a lease without a holder", scene(flagged, nil, kubeLease(true), migration("", false, 31)), "", []string{"lease-ownerless error"}},
 		{"behind an undone switch either may hold it", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", nil},
+		{"nor is there a wrong one before the switch", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), stages.CordonControlPlane, nil},
 		{"but not behind the first stages", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), stages.EnableLeaderMigration, []string{"lease-wrong-owner error"}},
-		{"nor behind the switch the other one", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), stages.SwitchToExternal, []string{"lease-wrong-owner error", "reverted warning"}},
+		{"nor behind the switch the other one", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), stages.SwitchToExternal, []string{"lease-wrong-owner error", "stage-not-reached error"}},
 		{"a dead holder is no wrong owner: the right one may be about to come", scene(external, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 20)), stages.SwitchToExternal, []string{"lease-ownerless warning"}},
 		{"a manager behind a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet, kubeLease(true), cloudLease(true)), "", []string{"two-owners note"}},
 		{"two that do not know each other", scene(inTree, quiet, kubeLease(true), cloudLease(true)), "", []string{"two-owners error"}},
@@ -110,7 +112,7 @@ func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
 		{"where a stage asks for it", scene(nil, nil, kubeLease(true), migration("k_1", false, 1)), stages.EnableLeaderMigration, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Unsettled(c.o, Choice{Stage: c.stage}); got != c.want {
+			if got := Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}); got != c.want {
 				t.Errorf("%t", got)
 			}
 		})

@@ -11,7 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/shell"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // LoadBalancerPending is the rule that finds Services without a load balancer.
@@ -87,7 +86,7 @@ func (j *evaluation) pendingBefore(s observation.Service) bool {
 // inTree reports whether kube-controller-manager is seen to run the cloud controllers,
 // or no cloud-controller-manager is there that could. After the switch it is no excuse.
 func (j *evaluation) inTree() bool {
-	if j.behind(stages.SwitchToExternal, stages.VerifyProviderIDs) {
+	if j.Check.External {
 		return false
 	}
 	if len(j.of(observation.KubeManager)) > 0 {

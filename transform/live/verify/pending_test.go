@@ -102,7 +102,7 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 		{"a manager that is no pod, and nobody to switch to", nil, nil, "", transform.Warning},
 		{"a manager that is no pod, and one to switch to", []observation.Manager{manager(observation.CloudManager, "--cloud-provider=aws")}, nil, "", transform.Error},
 	} {
-		found := pendingIn(observation.Observation{Managers: c.managers, Before: c.before, Services: []observation.Service{waiting(time.Hour, "m")}}, Choice{Stage: c.stage})
+		found := pendingIn(observation.Observation{Managers: c.managers, Before: c.before, Services: []observation.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
 		if len(found) != 1 || found[0].Severity != c.want {
 			t.Errorf("%s: %+v", c.name, found)
 		}

@@ -13,28 +13,55 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// reached goes by the arguments of the managers, and where those of
-// kube-controller-manager cannot be read, by who holds the migration lease.
-func (j *evaluation) reached() string {
-	kube, cloud := j.of(observation.KubeManager), j.cloud()
-	external, migrates := !j.any(observation.KubeManager, hasLoops), j.any(observation.KubeManager, hasFlag)
-	if len(kube) == 0 {
+// reached is the last stage that the managers show.
+func (j *evaluation) reached() string { return stages.Reached(j.managers()) }
+
+// managers are known by their arguments, and where those of kube-controller-manager cannot
+// be read, by who holds the migration lease.
+func (j *evaluation) managers() stages.Managers {
+	cloud := j.cloud()
+	m := stages.Managers{
+		Granted: j.granted(), Cloud: len(cloud) > 0, CloudFlag: slices.ContainsFunc(cloud, hasFlag),
+		Flag: j.any(observation.KubeManager, hasFlag), External: !j.any(observation.KubeManager, hasLoops),
+	}
+	if len(j.of(observation.KubeManager)) == 0 {
 		owner := j.lease().Owner
-		external, migrates = owner == observation.CloudManager, owner == observation.KubeManager
+		m.Flag, m.External = owner == observation.KubeManager, owner == observation.CloudManager
 	}
+	return m
+}
+
+const stageNotReached = "stage-not-reached"
+
+// stageNotReached compares what the managers show with what they have to.
+func (j *evaluation) stageNotReached() []transform.Finding {
+	shown := j.shown()
+	within, below := j.Check.Within(shown)
+	message := "the managers do not show the result of " + j.Check.AtLeast + " yet"
 	switch {
-	case len(cloud) > 0 && external && !slices.ContainsFunc(cloud, hasFlag):
-		return stages.DisableLeaderMigration
-	case len(cloud) > 0 && external:
-		return stages.SwitchToExternal
-	case len(cloud) > 0 && migrates:
-		return stages.InstallCCM
-	case migrates:
-		return stages.EnableLeaderMigration
-	case j.granted():
-		return stages.GrantMigrationLease
+	case within || !j.Looked(observation.Pods):
+		return nil
+	case !below:
+		message = "the managers still show the result of " + shown
 	}
-	return ""
+	return []transform.Finding{found("kube-system/pods", message, "look at the arguments of both managers, and which of their pods were not replaced")}
+}
+
+// shown is the last stage that shows. Where kube-controller-manager is no pod, as with RKE,
+// it shows by the migration lease alone. Once nobody needs that, the cloud-controller-manager
+// without the flag is what is left to see, and that the other one is external is what RKE
+// applied; and the record of a dead holder is of somebody who runs no more.
+func (j *evaluation) shown() string {
+	m := j.managers()
+	if !slices.ContainsFunc(j.Managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager }) && !m.CloudFlag {
+		switch {
+		case j.Check.External && m.Cloud:
+			m.External = true
+		case j.lease().Life == observation.Dead:
+			m.Flag, m.External = false, false
+		}
+	}
+	return stages.Reached(m)
 }
 
 // cloud returns what the pods of the cloud-controller-manager do, and what those
@@ -74,8 +101,8 @@ func (j *evaluation) reverted() []transform.Finding {
 	switch {
 	case j.Before != nil && j.Before.Reached != "":
 		before, why = j.Before.Reached, "the snapshot of "+j.Before.Taken.UTC().Format("2006-01-02 15:04")+" shows it"
-	case j.Stage != "":
-		before, why = lastShown(j.Stage), "you asked for "+j.Stage
+	case j.Check.Stage != "":
+		return nil // which is to show: stage-not-reached says so
 	case !j.Partial:
 		before, why = j.leftBehind()
 	}
@@ -85,20 +112,6 @@ func (j *evaluation) reverted() []transform.Finding {
 	}
 	return []transform.Finding{found(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
 		"look who wrote the cluster last (Rancher's interface, Fleet, Terraform, an old branch), and apply the stage where the YAML is kept")}
-}
-
-// lastShown returns the last stage up to one whose result can be seen on the
-// managers.
-func lastShown(stage string) string {
-	switch stage {
-	case stages.CordonControlPlane:
-		return stages.InstallCCM
-	case stages.UncordonControlPlane:
-		return stages.SwitchToExternal
-	case stages.VerifyProviderIDs:
-		return stages.SwitchToExternal
-	}
-	return stage
 }
 
 // leftBehind finds a migration lease that somebody held although no manager has

@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // lock is a lease that a user has to lock.
@@ -112,16 +111,15 @@ func (j *evaluation) refused(l lock) []string {
 // lockers have to lock the migration lease.
 func (j *evaluation) lockers() []lock {
 	var list []lock
-	on := j.behind(stages.GrantMigrationLease, stages.UncordonControlPlane)
 	for _, p := range j.processes {
 		switch {
 		case p.Flag:
 			list = append(list, lock{user(p), p.Migration, false})
-		case on && p.Loops:
+		case j.Check.Granted && p.Loops:
 			list = append(list, lock{user(p), migrationOf(p.Component, j.processes), false})
 		}
 	}
-	if on {
+	if j.Check.Granted {
 		if len(j.of(observation.CloudManager)) == 0 {
 			list = append(list, lock{leadermigration.CloudAccount(), migrationOf(observation.CloudManager, j.processes), false})
 		}

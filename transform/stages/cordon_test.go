@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cordon
+package stages
 
 import (
 	"strings"
@@ -13,15 +13,15 @@ import (
 func TestControlPlanesAreCordonedWhereNothingHasToMove(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		p    Policy
+		p    Cordoning
 		want bool
 	}{
-		{"dedicated", Policy{}, true},
-		{"with workloads", Policy{Workers: true}, false},
-		{"upgraded", Policy{Upgrades: true}, false},
-		{"always", Policy{Choice: transform.CordonAlways, Workers: true, Upgrades: true}, true},
-		{"never", Policy{Choice: transform.CordonNever}, false},
-		{"auto", Policy{Choice: transform.CordonAuto, Workers: true}, false},
+		{"dedicated", Cordoning{}, true},
+		{"with workloads", Cordoning{Workers: true}, false},
+		{"upgraded", Cordoning{Upgrades: true}, false},
+		{"always", Cordoning{Choice: transform.CordonAlways, Workers: true, Upgrades: true}, true},
+		{"never", Cordoning{Choice: transform.CordonNever}, false},
+		{"auto", Cordoning{Choice: transform.CordonAuto, Workers: true}, false},
 	} {
 		stage, release := c.p.Stage(), c.p.Release()
 		if got := len(stage.After) > 0; got != c.want || got != (len(release.After) > 0) || got != (len(stage.UndoAfter) > 0) {
@@ -35,7 +35,7 @@ func TestControlPlanesAreCordonedWhereNothingHasToMove(t *testing.T) {
 
 func TestARunIsOneWordForTheShell(t *testing.T) {
 	for cluster, want := range map[string]string{"heron": "leader-migration-heron", "": "leader-migration", "a b; rm": "leader-migration-a-b-rm", "$(x)": "leader-migration-x"} {
-		if got := (Policy{Cluster: cluster}).run(); got != want {
+		if got := Mark(cluster); got != want {
 			t.Errorf("%q: %q", cluster, got)
 		}
 	}

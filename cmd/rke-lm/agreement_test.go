@@ -1,0 +1,318 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/golden"
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// world is what a cluster shows: three control planes, on which both managers run alike.
+type world struct {
+	kube, cloud string // "" for none; else the provider, and "+flag"
+	holder      string // of the migration lease: kube, cloud, dead, a stranger; "" for no lease
+	followed    bool   // the leases were seen to move
+}
+
+func (w world) String() string {
+	return fmt.Sprintf("kube-controller-manager %q, cloud-controller-manager %q, lease of %q, followed %t", w.kube, w.cloud, w.holder, w.followed)
+}
+
+// worlds are all of them.
+func worlds() []world {
+	var all []world
+	for _, kube := range []string{"", "aws", "aws+flag", "external", "external+flag"} {
+		for _, cloud := range []string{"", "aws", "aws+flag"} {
+			for _, holder := range []string{"", "kube", "cloud", "dead", "a stranger"} {
+				for _, followed := range []bool{true, false} {
+					all = append(all, world{kube, cloud, holder, followed})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// observed is the world as rke-lm sees it.
+func (w world) observed() *observation.Observation {
+	o := &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind, Version: "v1.26.15"}
+	for _, user := range []string{leadermigration.ManagerUser, leadermigration.CloudAccount()} {
+		for _, verb := range []string{"get", "create", "update"} {
+			o.Reviews = append(o.Reviews, observation.AccessReview{User: user, Verb: verb, Lease: leadermigration.Lease, Allowed: true})
+		}
+	}
+	arguments := func(list string, more ...string) []string {
+		provider, flag := strings.CutSuffix(list, "+flag")
+		more = append(more, "--cloud-provider="+provider)
+		if flag {
+			more = append(more, "--enable-leader-migration=true")
+		}
+		return more
+	}
+	for i, host := range []string{"heron-1", "heron-2", "heron-3"} {
+		o.Nodes = append(o.Nodes, observation.Node{Name: host, UID: "uid-" + host, ProviderID: fmt.Sprintf("aws:///eu-central-1a/i-0c3f9a71d%08x", i+1), Ready: &observation.Condition{Status: "True"}, Labels: map[string]string{
+			"node-role.kubernetes.io/control-plane": "true", observation.RegionLabel: "eu-central-1", observation.InstanceTypeLabel: "m5.large", "topology.kubernetes.io/zone": "eu-central-1a",
+		}})
+		if w.kube != "" {
+			o.Managers = append(o.Managers, observation.Manager{Component: observation.KubeManager, Pod: "kube-controller-manager-" + host, Node: host, Hosts: []string{host}, Args: arguments(w.kube), Running: true})
+		}
+		if w.cloud != "" {
+			o.Managers = append(o.Managers, observation.Manager{Component: observation.CloudManager, Pod: "aws-cloud-controller-manager-" + host, Node: host, Hosts: []string{host}, Image: "ccm:v1.26.6", Args: arguments(w.cloud, "--configure-cloud-routes=false"), Running: true})
+		}
+	}
+	lease := func(name, holder string) {
+		o.Leases = append(o.Leases, observation.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: w.followed, SilentSeconds: 1})
+	}
+	lease(observation.KubeManager, "heron-1_kube")
+	if w.cloud != "" {
+		o.DaemonSets = []observation.DaemonSet{{Namespace: "kube-system", Name: "aws-cloud-controller-manager", Image: "ccm:v1.26.6", Args: arguments(w.cloud, "--configure-cloud-routes=false"), Observed: true, Desired: 3, Updated: 3, Ready: 3}}
+		lease(observation.CloudManager, "heron-2_cloud")
+	}
+	switch w.holder {
+	case "kube":
+		lease(leadermigration.Lease, "heron-1_kube")
+	case "cloud":
+		lease(leadermigration.Lease, "heron-2_cloud")
+	case "dead":
+		lease(leadermigration.Lease, "heron-3_kube")
+		o.Leases[len(o.Leases)-1].SilentSeconds = 90
+	case "a stranger":
+		lease(leadermigration.Lease, "elsewhere_1")
+	}
+	return o
+}
+
+// planIn plans the cluster of a distro.
+func planIn(t *testing.T, d transform.Distro, target transform.Target) *transform.Plan {
+	t.Helper()
+	p, err := transform.Build(d, openGolden(t, d, inEachDistro[d.Name], target).Documents(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// waitsFor is what migrate waits for after a stage.
+func waitsFor(t *testing.T, d transform.Distro, p *transform.Plan, stage string) stages.Check {
+	t.Helper()
+	l, err := route.Planner{Distro: d, Target: p.Target}.Forward(p, stage, &observation.Observation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Check
+}
+
+// Whatever a cluster shows, verify --stage stops where migrate waits, and for the same reason.
+func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
+	var dumps []*observation.Observation
+	for _, c := range golden.Inputs(t, "live-") {
+		o, err := observe.ReadDumpFrom(c.Name, strings.NewReader(c.Text()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dumps = append(dumps, o)
+	}
+	for _, w := range worlds() {
+		dumps = append(dumps, w.observed())
+	}
+	for _, d := range distros() {
+		p := planIn(t, d, transform.Target{EndState: transform.EndStateExternal})
+		for _, stage := range stages.Names() {
+			held, check := 0, waitsFor(t, d, p, stage)
+			for _, o := range dumps {
+				v := verify.Evaluate(o, verify.Choice{Check: stages.After(stage, transform.Target{})}) // as the flag --stage has it
+				waits := verify.Evaluate(o, verify.Choice{Check: check}).Unmet()
+				stops := slices.ContainsFunc(v.Findings, transform.Finding.Stops)
+				if stops != (len(waits) > 0) || !slices.Equal(rulesOf(v.Unmet()), rulesOf(waits)) {
+					t.Errorf("%s after %s: verify stops for %v, migrate for %v", d.Name, stage, rulesOf(v.Unmet()), rulesOf(waits))
+				}
+				if v.OK() {
+					held++
+				}
+			}
+			if held == 0 || held == len(dumps) {
+				t.Errorf("%s: %s holds for %d of %d clusters", d.Name, stage, held, len(dumps))
+			}
+		}
+	}
+}
+
+func rulesOf(list []transform.Finding) []string {
+	var ids []string
+	for _, f := range list {
+		ids = append(ids, f.Rule)
+	}
+	return ids
+}
+
+// A cluster as it is after each stage, and the stages for which it is in order.
+func TestAClusterIsInOrderForTheStagesThatItShows(t *testing.T) {
+	const (
+		grant, enable, install, cordon = stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.InstallCCM, stages.CordonControlPlane
+		change, uncordon, disable, end = stages.SwitchToExternal, stages.UncordonControlPlane, stages.DisableLeaderMigration, stages.VerifyProviderIDs
+	)
+	for _, c := range []struct {
+		name string
+		w    world
+		want []string
+	}{
+		{"granted", world{"aws", "", "", true}, []string{grant}},
+		{"enabled", world{"aws+flag", "", "kube", true}, []string{grant, enable}},
+		{"installed", world{"aws+flag", "aws+flag", "kube", true}, []string{grant, enable, install, cordon}},
+		{"a leader was lost, and the cloud-controller-manager holds the lease", world{"aws+flag", "aws+flag", "cloud", true}, []string{grant, install, cordon}},
+		{"switched", world{"external", "aws+flag", "cloud", true}, []string{grant, enable, install, cordon, change, uncordon, end}},
+		{"at the end", world{"external", "aws", "", true}, []string{grant, disable, end}},
+		{"the flag is left", world{"external+flag", "aws+flag", "kube", true}, []string{grant}},
+		{"nobody holds the lease", world{"aws+flag", "aws+flag", "dead", true}, []string{grant}},
+		{"a stranger holds it", world{"aws+flag", "aws+flag", "a stranger", true}, []string{grant}},
+		{"two owners", world{"aws", "aws", "", true}, nil},
+		{"RKE, installed", world{"", "aws+flag", "kube", true}, []string{grant, enable, install, cordon}},
+		{"RKE, a leader was lost", world{"", "aws+flag", "cloud", true}, []string{grant, install, cordon, change, uncordon, end}}, // who is external does not show
+		{"RKE, at the end", world{"", "aws", "dead", true}, []string{grant, disable, end}},
+	} {
+		var got []string
+		for _, stage := range stages.Names() {
+			if verify.Evaluate(c.w.observed(), verify.Choice{Check: stages.After(stage, transform.Target{})}).OK() {
+				got = append(got, stage)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, not %v", c.name, got, c.want)
+		}
+	}
+}
+
+// said is who may hold the migration lease, as a runbook says it: whom the sentence names.
+func said(sentence string) []string {
+	var names []string
+	for name, component := range map[string]string{"kube": leadermigration.Manager, "cloud": leadermigration.CloudManager} {
+		if strings.Contains(sentence, component) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// leaseSentences are what the commands of a runbook say of the migration lease.
+func leaseSentences(actions []transform.Action) []string {
+	var list []string
+	for _, a := range actions {
+		if look, is := a.(stages.Look); is && strings.Contains(look.Command(), "get leases") {
+			sentence, _, _ := strings.Cut(look.Purpose(), ":")
+			list = append(list, sentence)
+		}
+	}
+	return list
+}
+
+// promise is a sentence of a runbook, and the check that it is about.
+type promise struct {
+	stage, sentence string
+	check           stages.Check
+}
+
+// promisesOf are those of one stage.
+func promisesOf(s transform.Stage, t transform.Target) []promise {
+	after, undone := stages.After(s.Name, t), stages.Undone(s.Name, t)
+	var list []promise
+	for _, sentence := range leaseSentences(slices.Concat(s.Verify, s.After)) {
+		list = append(list, promise{s.Name, sentence, after})
+	}
+	for _, sentence := range leaseSentences(s.Before) {
+		first, then, _ := strings.Cut(sentence, ";")
+		list = append(list, promise{"before " + s.Name, first, stages.Before(s.Name, t)}, promise{s.Name, then, after})
+	}
+	for _, sentence := range leaseSentences(s.UndoAfter) {
+		list = append(list, promise{"undo of " + s.Name, sentence, undone})
+	}
+	return list
+}
+
+// Who may hold the lease is what the words of the runbook say: verify and migrate object to
+// every other manager, and to none that the runbook names.
+func TestARunbookNamesThoseWhoMayHoldTheLease(t *testing.T) {
+	for _, d := range distros() {
+		p := planIn(t, d, transform.Target{EndState: transform.EndStateExternal})
+		read := map[string]bool{}
+		for _, step := range p.Steps {
+			for _, promised := range promisesOf(step.Stage, p.Target) {
+				read[promised.stage] = true
+				for _, w := range worlds() {
+					external := strings.HasPrefix(w.kube, "external")
+					if w.holder != "kube" && w.holder != "cloud" || w.cloud != "aws+flag" || w.kube == "" || strings.HasSuffix(w.kube, "+flag") == external || external != promised.check.External {
+						continue // no such lease, or another point of the migration
+					}
+					v := verify.Evaluate(w.observed(), verify.Choice{Check: promised.check})
+					wrong := slices.Contains(rulesOf(v.Unmet()), "lease-wrong-owner")
+					if named := slices.Contains(said(promised.sentence), w.holder); named == wrong {
+						t.Errorf("%s, %s: %q; verify and migrate find %v\n%s", d.Name, promised.stage, promised.sentence, rulesOf(v.Unmet()), w)
+					}
+				}
+			}
+		}
+		want := map[string][]string{
+			"rke2": {"before switch-to-external", "enable-leader-migration", "install-ccm", "switch-to-external", "undo of install-ccm", "undo of switch-to-external", "verify-provider-ids"},
+			"rke1": {"before switch-to-external", "enable-leader-migration", "install-ccm", "switch-to-external", "undo of install-ccm", "undo of switch-to-external", "verify-provider-ids"},
+			// the cloud-controller-manager is in a manifest of its own
+			"manifest": {"before switch-to-external", "enable-leader-migration", "switch-to-external", "undo of switch-to-external", "verify-provider-ids"},
+		}[d.Name]
+		for _, stage := range want {
+			if !read[stage] {
+				t.Errorf("%s: the runbook says nothing of the lease: %s", d.Name, stage)
+			}
+		}
+	}
+}
+
+// Every stage is told by something: by a command that a person runs or by an action, and by a
+// rule without which verify does not call it done.
+func TestEveryStageHasChecks(t *testing.T) {
+	for _, stage := range stages.Names() {
+		v := verify.Evaluate(&observation.Observation{Partial: true}, verify.Choice{Check: stages.After(stage, transform.Target{})})
+		if v.Told() || v.OK() {
+			t.Errorf("%s: a cluster of which nothing was seen is in order", stage)
+		}
+	}
+	for _, d := range distros() {
+		for _, step := range planIn(t, d, transform.Target{EndState: transform.EndStateExternal, Cordon: transform.CordonAlways}).Steps {
+			if s := step.Stage; len(s.Verify)+len(s.After) == 0 && s.Edit == nil && !strings.Contains(s.Why, "manifest") {
+				t.Errorf("%s: a person cannot see whether %s is done", d.Name, s.Name)
+			}
+		}
+	}
+}
+
+// The leader of kube-controller-manager was lost between install-ccm and the switch, and the
+// cloud-controller-manager holds the lease: one answer, from the command itself.
+func TestTheCommandSaysThatEitherManagerMayHoldTheLeaseBeforeTheSwitch(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "dump.yaml")
+	if err := observe.WriteDump(file, world{"aws+flag", "aws+flag", "cloud", true}.observed()); err != nil {
+		t.Fatal(err)
+	}
+	for stage, want := range map[string]int{
+		stages.InstallCCM: exitcode.Done, stages.CordonControlPlane: exitcode.Done,
+		stages.EnableLeaderMigration: exitcode.Found, stages.SwitchToExternal: exitcode.Found,
+	} {
+		r := runHere(t, "", "verify", "--from", file, "--stage", stage)
+		if r.code != want {
+			t.Errorf("%s: exit code %d\n%s%s", stage, r.code, r.stdout, r.stderr)
+		}
+		if strings.Contains(r.stdout, "lease-wrong-owner") != (stage == stages.EnableLeaderMigration) {
+			t.Errorf("%s: %s", stage, r.stdout)
+		}
+	}
+}

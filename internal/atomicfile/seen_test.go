@@ -1,0 +1,62 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAFileIsReadAgainOnlyAsItWasSeen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster.yaml")
+	if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := See(info)
+	f, err := Open(path, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if text, err := io.ReadAll(f); err != nil || string(text) != "before" {
+		t.Errorf("%q %v", text, err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func() error
+	}{
+		{"another time", func() error { return os.Chtimes(path, time.Time{}, info.ModTime().Add(time.Second)) }},
+		{"another size", func() error {
+			return errors.Join(os.WriteFile(path, []byte("after!!"), 0o600), os.Chtimes(path, time.Time{}, info.ModTime()))
+		}},
+		{"another file", func() error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, []byte("before"), 0o600), os.Chtimes(path, time.Time{}, info.ModTime()))
+		}},
+	} {
+		if err := c.change(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path, seen); !errors.Is(err, ErrChanged) || !strings.HasSuffix(err.Error(), "; run the command again") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if _, err := Open(path, Seen{}); !errors.Is(err, ErrChanged) {
+		t.Errorf("what was never seen is read: %v", err)
+	}
+	if _, err := Open(path+".gone", seen); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "there is no such file") {
+		t.Error(err)
+	}
+	if _, err := Open(filepath.Join(path, "below"), seen); err == nil || !strings.HasSuffix(err.Error(), "cannot be read again: not a directory; check its permissions") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,202 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+)
+
+// file writes a text into a file of its own.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// leading is a kubeconfig that leads to a server, with the credentials of a user in YAML.
+func leading(t *testing.T, s *httptest.Server, user string) string {
+	t.Helper()
+	return file(t, "config", fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: b
+contexts: [{name: b, context: {cluster: c, user: u}}, {name: a, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+users: [{name: u, user: %s}]
+`, s.URL, user))
+}
+
+func authority(s *httptest.Server) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+}
+
+func TestAConfigurationThatLeadsNowhereIsSaid(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	s := memnet.Serve(t, http.NotFoundHandler())
+	good := leading(t, s, "{token: x}")
+	for name, c := range map[string]Connection{
+		"no file":                        {},
+		"a file that is not there":       {Kubeconfig: filepath.Join(t.TempDir(), "gone")},
+		"a file that is none":            {Kubeconfig: file(t, "config", "{")},
+		"a context that is not there":    {Kubeconfig: good, Context: "other"},
+		"an authority that is none":      {Kubeconfig: good, Authority: file(t, "ca", "text")},
+		"an authority that is not there": {Rancher: s.URL, Token: "x", Authority: "no-such-file"},
+		"an address that is none":        {Rancher: "https://user:password@[", Token: "x"},
+	} {
+		c, err := Connect(c)
+		if c != nil || !errors.Is(err, ErrConfig) || strings.Contains(err.Error(), "password") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheContextsOfAConfigurationAreListedInOrder(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	s := memnet.Serve(t, http.NotFoundHandler())
+	if names, err := Contexts(Connection{Kubeconfig: leading(t, s, "{}")}); err != nil || !slices.Equal(names, []string{"a", "b"}) {
+		t.Errorf("%v %v", names, err)
+	}
+	for _, text := range []string{"", "{"} {
+		if names, err := Contexts(Connection{Kubeconfig: file(t, "config", text)}); !errors.Is(err, ErrConfig) {
+			t.Errorf("%v %v", names, err)
+		}
+	}
+}
+
+func TestTheAuthorityThatIsGivenIsTrustedInPlaceOfTheKubeconfigs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("{}")) }))
+		text, err := os.ReadFile(leading(t, s, "{token: x}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		strict := file(t, "config", strings.Replace(string(text), "insecure-skip-tls-verify: true", "", 1))
+		for name, c := range map[string]struct {
+			connection Connection
+			trusted    bool
+		}{
+			"none":                  {Connection{Kubeconfig: strict}, false},
+			"a file":                {Connection{Kubeconfig: strict, Authority: file(t, "ca", authority(s))}, true},
+			"any":                   {Connection{Kubeconfig: strict, Insecure: true}, true},
+			"a file for a Rancher":  {Connection{Rancher: s.URL + "/", Token: "x", Authority: file(t, "ca", authority(s))}, true},
+			"a Rancher's own":       {Connection{Rancher: s.URL, Token: "x", AuthorityData: []byte(authority(s))}, true},
+			"a Rancher without one": {Connection{Rancher: s.URL, Token: "x"}, false},
+		} {
+			c.connection.Dial, c.connection.Patience = memnet.Dial, time.Hour
+			client, err := Connect(c.connection)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			_, err = client.Do(t.Context(), get)
+			if (err == nil) != c.trusted || time.Since(start) > 0 || err != nil && !strings.Contains(err.Error(), "check the address and the certificate authority of the cluster") {
+				t.Errorf("%s: %v after %s", name, err, time.Since(start))
+			}
+		}
+	})
+}
+
+// kubectl proxy listens so, and needs nothing that client-go would make connections for.
+func TestAServerWithoutTLSAndCredentialsIsReached(t *testing.T) {
+	c, err := Connect(Connection{Kubeconfig: file(t, "config", `{apiVersion: v1, kind: Config, current-context: a,
+contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "http://127.0.0.1:8001"}}]}`)})
+	if err != nil || c.transport == nil || c.Address() != "http://127.0.0.1:8001" {
+		t.Errorf("%v: no connections to %s", err, c.Address())
+	}
+}
+
+// Whoever a server sends on to is not shown the token.
+func TestARedirectIsNotFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		elsewhere := 0
+		other := memnet.Serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			client := answering(t, code(status, "Location", other.URL+"/login?token=secret"))
+			_, err := client.Do(t.Context(), get)
+			if want := fmt.Sprintf("get nodes: the API server answers %d: it sends on to %s/login, which is not followed; check the address and the credentials", status, other.URL); err == nil || err.Error() != want || elsewhere > 0 {
+				t.Errorf("%v", err)
+			}
+		}
+	})
+}
+
+func TestAClusterBehindARancherIsReachedByItsID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		s := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.URL.Path+" "+r.Header.Get("Authorization")+" "+r.UserAgent())
+			w.Write([]byte("{}"))
+		}))
+		c, err := Connect(Connection{Rancher: s.URL + "/tools/", Token: "token-abcde:x", UserAgent: "rke-lm/test", Insecure: true, Dial: memnet.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, through := c.Through("c-m-abcdefgh")
+		if !through {
+			t.Fatal("not through a Rancher")
+		}
+		for _, c := range []*Client{c, other} {
+			if _, err := c.Do(t.Context(), get); err != nil {
+				t.Error(err)
+			}
+			if at, is := c.Rancher(); !is || at != s.URL+"/tools" {
+				t.Errorf("%s %t", at, is)
+			}
+		}
+		const tail = "/api/v1/nodes/a Bearer token-abcde:x rke-lm/test"
+		if want := []string{"/tools/k8s/clusters/local" + tail, "/tools/k8s/clusters/c-m-abcdefgh" + tail}; !slices.Equal(asked, want) {
+			t.Errorf("%q", asked)
+		}
+		other.Reviewed()
+		if c.retry.reviewed.Load() {
+			t.Error("the rights on one cluster are taken for those on another")
+		}
+		direct, err := Connect(Connection{Kubeconfig: leading(t, s, "{}")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, through := direct.Through("c-m-abcdefgh"); through || direct.Address() != s.URL {
+			t.Errorf("a server that is no Rancher leads to another; it is at %s", direct.Address())
+		}
+	})
+}
+
+func TestAnAddressIsShownWithoutItsPassword(t *testing.T) {
+	c, err := Connect(Connection{Rancher: "https://user:password@rancher.example.com", Token: "x"})
+	if err != nil || c.Address() != "https://rancher.example.com/k8s/clusters/local" {
+		t.Errorf("%v %s", err, c.Address())
+	}
+}
+
+func TestPathsOfAConfigurationHoldInAnotherFolder(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	s := memnet.Serve(t, http.NotFoundHandler())
+	if err := os.WriteFile("ca.pem", []byte(authority(s)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Connect(Connection{Rancher: s.URL, Token: "x", TokenFile: "token", Authority: "ca.pem"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.Kubeconfig()
+	if err != nil || !strings.Contains(string(text), filepath.Join(folder, "token")) || !strings.Contains(string(text), filepath.Join(folder, "ca.pem")) {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

@@ -1,0 +1,163 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// Rancher answers 403 and nothing else; an API server always gives a reason.
+func TestARefusalWithoutAReasonIsRanchersOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for status, gated := range map[int]bool{http.StatusForbidden: true, http.StatusUnauthorized: false, http.StatusNotFound: false} {
+			if _, err := answering(t, code(status)).Do(t.Context(), get); Gated(err) != gated || !HasStatus(err, status) {
+				t.Errorf("%d: %v", status, err)
+			}
+		}
+		if Gated(errors.New("another error")) || Gated(nil) {
+			t.Error("what is no refusal is Rancher's")
+		}
+	})
+}
+
+func TestARefusalSaysItsMessageAndItsWarningsWithoutSecrets(t *testing.T) {
+	const secret = "token-abcde:k7m2x9w4q8z3v6b1n5c7f2h4j6t8p3s9"
+	synctest.Test(t, func(t *testing.T) {
+		for name, body := range map[string]string{
+			"an API server": `{"kind":"Status","apiVersion":"v1","message":"the token ` + secret + ` is not good"}`,
+			"a Rancher":     `{"type":"error","status":"400","message":"the token ` + secret + ` is not good"}`,
+		} {
+			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Warning", `299 - "the token `+secret+` is old"`)
+				w.WriteHeader(http.StatusBadRequest)
+				w.Write([]byte(body))
+			})
+			_, err := client.Do(t.Context(), get)
+			if err == nil || !strings.HasPrefix(err.Error(), "get nodes: the API server answers 400: the token ") || strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if said := Warnings(err); len(said) != 1 || strings.Contains(said[0], secret) || !strings.HasPrefix(said[0], "the token ") {
+				t.Errorf("%s: %q", name, said)
+			}
+		}
+		rest.SetDefaultWarningHandler(loud{t})
+		defer rest.SetDefaultWarningHandler(rest.WarningLogger{})
+		client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Warning", `299 - "unknown field"`)
+			w.Write([]byte("{}"))
+		})
+		if a, err := client.Do(t.Context(), get); err != nil || len(a.Warnings) != 1 || Warnings(err) != nil {
+			t.Errorf("%q %v", a.Warnings, err)
+		}
+	})
+}
+
+// loud is where client-go writes warnings by itself.
+type loud struct{ *testing.T }
+
+func (l loud) HandleWarningHeader(_ int, _, text string) { l.Errorf("client-go writes %q", text) }
+
+// A server that cannot be reached is said with its address, and without more of the request.
+func TestWhatTheNetworkSaysIsSaidWithTheAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := answering(t, fall)
+		l.retry.allowed = time.Second
+		_, err := l.Do(t.Context(), get)
+		if err == nil || !strings.Contains(err.Error(), `get nodes: Get "https://127.0.0.1:`) || !strings.HasSuffix(err.Error(), "/k8s/clusters/local/api/v1/nodes/a\": EOF; check the network and the API server, and run the command again") {
+			t.Error(err)
+		}
+	})
+}
+
+func TestARefusalHasItsOwnExitCode(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want exitcode.Code
+	}{
+		{&Failure{Code: http.StatusForbidden, by: byAdmission}, exitcode.Refused},
+		{&Failure{Code: http.StatusInternalServerError}, exitcode.Failed},
+		{&Denied{}, exitcode.Refused},
+		{&Unreached{Err: errors.New("EOF")}, exitcode.Failed},
+	} {
+		if got := exitcode.Of(c.err); got != int(c.want) {
+			t.Errorf("%T is %d, not %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestErrorsOfSeveralRequestsAreOne(t *testing.T) {
+	missing := func(what string) error { return &Failure{What: what, Code: http.StatusForbidden, by: byAuthorizer} }
+	expired := &Failure{What: "list pods", Code: http.StatusUnauthorized}
+	other := errors.New("another error")
+	err := Joined([]error{nil, missing("list pods"), other, missing("list nodes"), missing("list pods"), &Denied{Missing: []string{"get secrets"}}})
+	if want := "these rights are missing: get secrets, list nodes, list pods; ask for them, docs/permissions.md has the roles"; err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+	for _, first := range []error{expired, &Denied{Expired: true}} {
+		err := Joined([]error{missing("list nodes"), first})
+		if want := "the API server does not accept the credentials; log in again, they may have expired"; err == nil || err.Error() != want {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := Joined([]error{nil, other, expired}); !errors.As(err, new(*Denied)) {
+		t.Errorf("%v", err)
+	}
+	if err := Joined([]error{nil, other}); err != other || Joined(nil) != nil {
+		t.Errorf("%v", err)
+	}
+	denied := &Denied{Missing: []string{"get secrets"}}
+	if Refusal(denied) != error(denied) || Refusal(nil) != nil {
+		t.Error("a denial is said in other words")
+	}
+}
+
+// client-go asks a refusal whether a list expired; what a webhook says with the same code
+// is about something else.
+func TestOnlyAnAPIServersOwnRefusalMeansThatAListExpired(t *testing.T) {
+	for _, c := range []struct {
+		f    Failure
+		want bool
+	}{
+		{Failure{Code: http.StatusGone}, true},
+		{Failure{Code: http.StatusGone, by: byAdmission}, false},
+		{Failure{Code: http.StatusConflict}, false},
+	} {
+		if apierrors.IsResourceExpired(&c.f) != c.want || int(c.f.Status().Code) != c.f.Code {
+			t.Errorf("%+v", c.f)
+		}
+	}
+}
+
+func TestAllOfManyAreDoneAndNoMoreThanAFewAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		done := make([]bool, 20)
+		err := ForEach(len(done), func(i int) error {
+			time.Sleep(time.Second)
+			done[i] = true
+			if i == 13 {
+				return errors.New("the thirteenth")
+			}
+			return nil
+		})
+		for i, d := range done {
+			if !d {
+				t.Errorf("%d is not done", i)
+			}
+		}
+		if took := time.Since(start); err == nil || err.Error() != "the thirteenth" || took != 3*time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	firstPause = 200 * time.Millisecond
+	longPause  = 5 * time.Second
+	// unexpectedTime is for how long something else than an API server may answer: a
+	// proxy whose server starts anew has a page for that, and so has a wrong address.
+	unexpectedTime = 5 * time.Second
+)
+
+// retry makes a request again and again while what is wrong may pass.
+type retry struct {
+	next   http.RoundTripper
+	tokens *tokens
+	// allowed is for how long.
+	allowed time.Duration
+	// reviewed says that all rights that are needed were there.
+	reviewed atomic.Bool
+}
+
+func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	end, unexpectedEnd := time.Now().Add(r.allowed), time.Time{}
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		again, err := renewed(req)
+		if err != nil {
+			return nil, err
+		}
+		res, err := r.next.RoundTrip(again)
+		if err == nil {
+			return res, nil
+		}
+		last := end
+		if errors.As(err, new(*unexpected)) {
+			if unexpectedEnd.IsZero() {
+				unexpectedEnd, pause = time.Now().Add(unexpectedTime), firstPause
+			}
+			last = earlier(end, unexpectedEnd)
+		}
+		wait, passes := r.passes(ctx, err, pause)
+		if ctx.Err() != nil || !passes || time.Now().Add(wait).After(last) {
+			return nil, err
+		}
+		if !Pause(ctx, wait) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// renewed is a request with a body that nothing has read of.
+func renewed(req *http.Request) (*http.Request, error) {
+	again := req.Clone(req.Context())
+	if req.GetBody == nil {
+		return again, nil
+	}
+	var err error
+	again.Body, err = req.GetBody()
+	return again, err
+}
+
+// passes reports whether an error may pass, and how long to wait. What no
+// server said is the network's, which may come back; a certificate that is not
+// trusted does not, nor do credentials that never were there: the program for them
+// may ask a person each time. Credentials that are renewed do, and a webhook's own
+// troubles; what a webhook does not take it takes at no later time either.
+func (r *retry) passes(ctx context.Context, err error, pause time.Duration) (time.Duration, bool) {
+	var f *Failure
+	if !errors.As(err, &f) {
+		if endless(err) {
+			return 0, false
+		}
+		return pause, !untrusted(err) && (r.tokens.given.Load() || !Unidentified(err))
+	}
+	switch {
+	case f.Code == http.StatusTooManyRequests, f.Code >= 500, f.Code == http.StatusNotFound && f.foreign(), f.by == byUnready:
+		return max(pause, f.after), true
+	case f.NotTaken():
+		return 0, false
+	case f.Code == http.StatusUnauthorized:
+		return pause, r.tokens.renewed || f.outdated
+	case f.by == byGate:
+		return pause, f.outdated
+	case f.Code == http.StatusForbidden:
+		return pause, r.reviewed.Load() && f.by == byAuthorizer && !callOf(ctx).optional
+	}
+	return 0, false
+}

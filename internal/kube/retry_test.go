@@ -1,0 +1,187 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// script answers the first requests with these functions, and the others with "{}".
+func script(t *testing.T, answers ...http.HandlerFunc) (*Client, *int) {
+	t.Helper()
+	asked := 0
+	return answering(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		if asked <= len(answers) {
+			answers[asked-1](w, r)
+			return
+		}
+		w.Write([]byte("{}"))
+	}), &asked
+}
+
+func code(code int, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(code)
+	}
+}
+
+// cut announces more than it writes.
+func cut(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "100")
+	w.Write([]byte(`{"half`))
+}
+
+// fall ends a connection without an answer.
+func fall(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+var get = Request{What: "get nodes", Method: http.MethodGet, Path: "/api/v1/nodes/a"}
+
+func TestWhatPassesIsTriedAgainAfterAPause(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want time.Duration
+		had  []http.HandlerFunc
+	}{
+		{"an error of the server", firstPause, []http.HandlerFunc{code(500)}},
+		{"several, each after a longer pause", firstPause + 2*firstPause + 4*firstPause, []http.HandlerFunc{code(500), code(502), code(503)}},
+		{"too many requests", firstPause, []http.HandlerFunc{code(429)}},
+		{"too many requests, for a time that the server says", 3 * time.Second, []http.HandlerFunc{code(429, "Retry-After", "3")}},
+		{"a time that is none", firstPause, []http.HandlerFunc{code(503, "Retry-After", "-3")}},
+		{"an answer that ends in the middle", firstPause, []http.HandlerFunc{cut}},
+		{"a connection that ends without an answer", firstPause, []http.HandlerFunc{fall}},
+		{"compressed text that is none", firstPause, []http.HandlerFunc{code(200, "Content-Encoding", "gzip")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client, asked := script(t, c.had...)
+				client.retry.allowed = 4 * time.Second
+				start := time.Now()
+				if _, err := client.Do(t.Context(), get); err != nil || time.Since(start) != c.want || *asked != len(c.had)+1 {
+					t.Errorf("%v after %s, asked %d times", err, time.Since(start), *asked)
+				}
+			})
+		})
+	}
+}
+
+func TestNoRequestIsTriedForLongerThanAllowed(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+		took   time.Duration // at least
+	}{
+		"errors without an end":            {code(500), "get nodes: the API server answers 500: Internal Server Error", 600 * time.Millisecond},
+		"a time that is longer":            {code(429, "Retry-After", "3600"), "get nodes: the API server answers 429: Too Many Requests", 0},
+		"answers that end in the middle":   {cut, "get nodes: unexpected EOF; check the network and the API server, and run the command again", 600 * time.Millisecond},
+		"a server that forgets the answer": {fall, "EOF; check the network and the API server, and run the command again", 600 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client := answering(t, c.answer) // one second is allowed
+				start := time.Now()
+				_, err := client.Do(t.Context(), get)
+				if took := time.Since(start); err == nil || !strings.Contains(err.Error(), c.want) || took < c.took || took > time.Second {
+					t.Errorf("%v after %s", err, took)
+				}
+				if !errors.As(err, new(*Unreached)) {
+					t.Errorf("%T", err)
+				}
+			})
+		})
+	}
+}
+
+func TestARequestIsMadeAgainWithItsWholeBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bodies []string
+		note := func(next http.HandlerFunc) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				bodies = append(bodies, r.Header.Get("Content-Type")+" "+string(body))
+				next(w, r)
+			}
+		}
+		client, _ := script(t, note(code(500)), note(cut), note(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("{}")) }))
+		patch := Request{What: "patch nodes", Method: http.MethodPatch, Path: "/api/v1/nodes/a", Body: []byte(`[{"op":"test"}]`), ContentType: "application/json-patch+json"}
+		if _, err := client.Do(t.Context(), patch); err != nil || fmt.Sprint(bodies) != strings.TrimSuffix("["+strings.Repeat(`application/json-patch+json [{"op":"test"}] `, 3), " ")+"]" {
+			t.Errorf("%v %q", err, bodies)
+		}
+	})
+}
+
+func TestAPageInThePlaceOfAnAnswerIsTriedAgainForAFewSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := new(int)
+		client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			*asked++
+			w.Write([]byte("<html>one moment</html>"))
+		})
+		client.retry.allowed = time.Hour
+		if err := client.Read(t.Context(), get, func(Answer) error { return errors.New("it is no version") }); err == nil || !strings.HasPrefix(err.Error(), "get nodes: it is no version; check the network") {
+			t.Error(err)
+		}
+		*asked = 0
+		a, err := client.Object(t.Context(), get, "Node")
+		if err == nil || !strings.HasPrefix(err.Error(), "get nodes: the answer is no Node of Kubernetes") || *asked < 5 || len(a.Body) > 0 {
+			t.Errorf("asked %d times: %q %v", *asked, a.Body, err)
+		}
+	})
+}
+
+func TestAnInterruptEndsAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := answering(t, code(500))
+		client.retry.allowed = time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		if _, err := client.Do(ctx, get); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		if _, err := client.Do(ctx, get); err == nil || err.Error() != "get nodes: interrupted" {
+			t.Error(err)
+		}
+	})
+}
+
+// The rights were reviewed, but not that of what a run goes on without.
+func TestWhatIsOptionalIsRefusedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const message = `events is forbidden: User "u-1" cannot list resource "events" in API group "" at the cluster scope`
+		for _, optional := range []bool{false, true} {
+			client, asked := refusing(t, http.StatusForbidden, message)
+			client.Reviewed()
+			r := get
+			r.Optional = optional
+			if _, err := client.Do(t.Context(), r); !HasStatus(err, http.StatusForbidden) || (*asked == 1) != optional {
+				t.Errorf("optional is %t, asked %d times: %v", optional, *asked, err)
+			}
+		}
+	})
+}
+
+func TestWhatIsNoNameAsksNobody(t *testing.T) {
+	for _, path := range []string{"/api/v1/nodes/a%2Fb", "/api/v1/nodes/..", "/api/v1/nodes/%2E%2E", "/api/v1/nodes/a%25b", "/api/v1/nodes/%zz"} {
+		client, asked := script(t)
+		if _, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet, Path: path}); err == nil || *asked > 0 {
+			t.Errorf("%s: asked %d times, %v", path, *asked, err)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+func idsOf(list []transform.Finding) []string {
+	var ids []string
+	for _, f := range list {
+		ids = append(ids, f.Rule)
+	}
+	return ids
+}
+
+func TestNodesThatAreNotReadyAreNamedFirstAndWhatTheManagersShowLast(t *testing.T) {
+	stops := func(rule string) transform.Finding {
+		return transform.Finding{Rule: rule, Severity: transform.Error}
+	}
+	accepted := stops("x")
+	accepted.Accepted = true
+	v := Verdict{Findings: []transform.Finding{stops("a"), accepted, stops(NodeNotReady), stops(stageNotReached), stops("two-owners"), {Rule: "w", Severity: transform.Warning}}}
+	if got := idsOf(v.Unmet()); !slices.Equal(got, []string{NodeNotReady, "a", "two-owners", stageNotReached}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
+	kube, cloud, either := kubeLease(true), cloudLease(true), migration("k_1", true, 1)
+	enabled, installed := scene(flagged, nil, kube, either), scene(flagged, waits, kube, cloud, either)
+	switched := scene(external, waits, kube, cloud, migration("c_1", true, 1))
+	finished := scene(external, quiet, kube, cloud)
+	for _, c := range []struct {
+		name  string
+		o     *observation.Observation
+		check stages.Check
+		want  string
+	}{
+		{"nothing is asked", enabled, stages.Check{}, ""},
+		{"not there yet", installed, stages.Check{AtLeast: stages.SwitchToExternal}, "the managers do not show the result of switch-to-external yet"},
+		{"there", switched, stages.Check{AtLeast: stages.SwitchToExternal}, ""},
+		{"further", finished, stages.Check{AtLeast: stages.SwitchToExternal}, ""},
+		{"still there", installed, stages.Check{AtMost: stages.EnableLeaderMigration}, "the managers still show the result of install-ccm"},
+		{"gone", enabled, stages.Check{AtMost: stages.EnableLeaderMigration}, ""},
+	} {
+		found := newJudge(c.o, Choice{Check: c.check}).stageNotReached()
+		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || found[0].Message != c.want) {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+	if found := newJudge(&observation.Observation{Partial: true}, Choice{Check: stages.Check{AtLeast: stages.SwitchToExternal}}).stageNotReached(); len(found) > 0 {
+		t.Errorf("pods were not seen: %+v", found)
+	}
+}
+
+func TestNodesAloneAreUnmetWhereAControlPlaneIsNotReady(t *testing.T) {
+	node := func(name, ready string, labels ...string) observation.Node {
+		n := observation.Node{Name: name, Labels: map[string]string{}, Ready: &observation.Condition{Status: ready}}
+		for _, l := range labels {
+			n.Labels[l] = "true"
+		}
+		return n
+	}
+	seen := &observation.Observation{
+		Nodes: []observation.Node{node("a", "True", "node-role.kubernetes.io/control-plane"), node("b", "Unknown", "node-role.kubernetes.io/controlplane"), node("w", "False")},
+		// The worker was ready before: it stops a migration, and never a way back.
+		Before: &observation.Snapshot{Nodes: []observation.NodeIdentity{{Name: "w", Ready: true}}},
+	}
+	for _, accept := range []string{"", NodeNotReady} {
+		c := Choice{Check: stages.Check{NodesOnly: true}, Accept: []string{accept}}
+		open := Evaluate(seen, c).Unmet()
+		if accept == "" && (len(open) != 1 || open[0].Path != "nodes/b") || accept != "" && len(open) > 0 {
+			t.Errorf("accepted %q: %+v", accept, open)
+		}
+		if Unsettled(seen, c) {
+			t.Error("nodes show at once what they need")
+		}
+	}
+}
+
+func TestWhereTheManagerIsNoPodTheOtherOneShowsTheStage(t *testing.T) {
+	set := func(list ...string) []observation.DaemonSet { return []observation.DaemonSet{{Args: list}} }
+	dead := []observation.Lease{kubeLease(true), migration("k_1", true, 90)}
+	held := []observation.Lease{kubeLease(true), migration("k_1", true, 1)}
+	end, back := stages.After(stages.DisableLeaderMigration, transform.Target{}), stages.Undone(stages.EnableLeaderMigration, transform.Target{})
+	for _, c := range []struct {
+		name  string
+		o     observation.Observation
+		check stages.Check
+		met   bool
+	}{
+		{"no flag is left", observation.Observation{DaemonSets: set()}, end, true},
+		{"the flag is off", observation.Observation{DaemonSets: set("--enable-leader-migration=false")}, end, true},
+		{"a flag is left", observation.Observation{DaemonSets: set("--enable-leader-migration=true"), Leases: []observation.Lease{cloudLease(true), migration("c_1", true, 1)}}, end, false},
+		{"the record of a dead holder", observation.Observation{Leases: dead}, back, true},
+		{"somebody holds it", observation.Observation{Leases: held}, back, false},
+	} {
+		if found := newJudge(&c.o, Choice{Check: c.check}).stageNotReached(); (len(found) == 0) != c.met {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+}

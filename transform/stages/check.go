@@ -1,0 +1,91 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stages
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Check is what a cluster has to show at one point of the migration.
+type Check struct {
+	// Stage is the one whose rules judge the cluster; "" for what always has to hold.
+	Stage string
+	// AtLeast and AtMost are stages between which the managers have to be, as they
+	// show it; "" for no bound.
+	AtLeast, AtMost string
+	// Lease is who has to hold the migration lease.
+	Lease Holder
+	// Granted says that the managers have to be allowed to lock it.
+	Granted bool
+	// Manager says that a cloud-controller-manager has to run on every control plane,
+	// and External that nobody else can run the cloud controllers: it has to lead.
+	Manager, External bool
+	// Cordoned says that control planes may be cordoned, Released that they just were
+	// until then.
+	Cordoned, Released bool
+	// NodesOnly says that nothing is looked at but whether the control planes are
+	// ready: no stage begins or ends without them.
+	NodesOnly bool
+}
+
+// Holder is who has to hold the migration lease.
+type Holder int
+
+// Anybody is for a lease that nobody has to hold. Either is for one that one of the two
+// managers has to hold, Remaining for one that the cloud-controller-manager has to hold
+// for as long as it takes part in the migration.
+const (
+	Anybody Holder = iota
+	KubeManager
+	Either
+	CloudManager
+	Remaining
+)
+
+// Needed reports whether somebody has to hold the lease, whatever the managers' flags.
+func (h Holder) Needed() bool { return h == KubeManager || h == Either || h == CloudManager }
+
+// After is what has to hold after a stage; "" stands for what always has to hold.
+func After(stage string, t transform.Target) Check {
+	if s := Named(stage); s.after != nil {
+		return s.after(t)
+	}
+	return Check{}
+}
+
+// Before is what has to hold before a stage changes anything: what holds after the one
+// before it.
+func Before(stage string, t transform.Target) Check {
+	list := order(t)
+	i := slices.IndexFunc(list, func(s Stage) bool { return s.Name == stage })
+	if i <= 0 {
+		return Check{}
+	}
+	return list[i-1].after(t)
+}
+
+// Undone is what has to hold once a stage was taken back.
+func Undone(stage string, t transform.Target) Check {
+	if s := Named(stage); s.undone != nil {
+		return s.undone(t)
+	}
+	return Check{}
+}
+
+// Within reports whether a stage that managers show lies within the bounds of a check;
+// below says on which side it does not.
+func (c Check) Within(shown string) (within, below bool) {
+	names := Names()
+	at := slices.Index(names, shown) // -1 for none
+	below = c.AtLeast != "" && at < slices.Index(names, c.AtLeast)
+	return !below && (c.AtMost == "" || at <= slices.Index(names, c.AtMost)), below
+}
+
+// backTo is what has to hold after a stage whose successor was taken back.
+func backTo(c Check) Check {
+	c.AtLeast, c.AtMost = "", c.Stage
+	return c
+}

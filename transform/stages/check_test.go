@@ -1,0 +1,118 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stages
+
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+var (
+	long  = transform.Target{}
+	keep  = transform.Target{KeepLeaderMigration: true}
+	short = transform.Target{NoLeaderMigration: true}
+)
+
+func TestEveryStageHasWhatHasToHoldAfterIt(t *testing.T) {
+	for _, name := range Names() {
+		if c := After(name, long); c.NodesOnly || c.Stage != name || c.AtLeast == "" || c.AtMost != "" {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if After("", long) != (Check{}) {
+		t.Error("before all stages")
+	}
+}
+
+func TestWhatHasToHoldFollowsTheChoices(t *testing.T) {
+	end := After(DisableLeaderMigration, long)
+	end.AtLeast = SwitchToExternal
+	for _, c := range []struct {
+		name      string
+		got, want Check
+	}{
+		{"leader migration is kept", After(DisableLeaderMigration, keep), end},
+		{"the short way overlaps", After(InstallCCM, short), Check{NodesOnly: true}},
+		{"and has no lease", After(SwitchToExternal, short), After(VerifyProviderIDs, short)},
+		{"nothing comes before the first stage", Before(GrantMigrationLease, long), Check{}},
+		{"the stage before", Before(InstallCCM, long), After(EnableLeaderMigration, long)},
+		{"the stage before, on the short way", Before(SwitchToExternal, short), After(InstallCCM, short)},
+		{"the switch undone", Undone(SwitchToExternal, long), Check{Lease: Either}},
+		{"the switch undone, on the short way", Undone(SwitchToExternal, short), Check{NodesOnly: true}},
+		{"the chart undone", Undone(InstallCCM, long), Check{Stage: EnableLeaderMigration, AtMost: EnableLeaderMigration, Lease: KubeManager, Granted: true}},
+		{"the flag undone", Undone(EnableLeaderMigration, long), Check{Stage: GrantMigrationLease, AtMost: GrantMigrationLease, Granted: true}},
+		{"the right undone", Undone(GrantMigrationLease, long), Check{}},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %+v", c.name, c.got)
+		}
+	}
+	c, after := Undone(DisableLeaderMigration, long), After(SwitchToExternal, long)
+	if c.AtLeast != c.AtMost || c.AtMost != SwitchToExternal || c.Lease != after.Lease {
+		t.Errorf("the end undone: %+v", c)
+	}
+}
+
+// Both managers take part in the migration under one lease from the one to the other, and
+// no manager gives it back.
+func TestEitherManagerMayHoldTheLeaseFromTheInstallationToTheSwitch(t *testing.T) {
+	for name, want := range map[string]Holder{
+		"": Anybody, GrantMigrationLease: Anybody, EnableLeaderMigration: KubeManager, InstallCCM: Either, CordonControlPlane: Either,
+		SwitchToExternal: CloudManager, UncordonControlPlane: CloudManager, DisableLeaderMigration: Remaining, VerifyProviderIDs: Remaining,
+	} {
+		if got := After(name, long).Lease; got != want {
+			t.Errorf("%q: %d", name, got)
+		}
+	}
+	if Before(SwitchToExternal, long).Lease != Either || Undone(SwitchToExternal, long).Lease != Either {
+		t.Error("before the switch and after its undo")
+	}
+}
+
+func TestBoundsOfACheckAreStages(t *testing.T) {
+	c := Check{AtLeast: EnableLeaderMigration, AtMost: SwitchToExternal}
+	for shown, want := range map[string][2]bool{
+		"": {false, true}, GrantMigrationLease: {false, true}, EnableLeaderMigration: {true, false}, SwitchToExternal: {true, false}, DisableLeaderMigration: {false, false},
+	} {
+		if within, below := c.Within(shown); within != want[0] || below != want[1] {
+			t.Errorf("%q: %t, %t", shown, within, below)
+		}
+	}
+}
+
+func TestTheGapOfAnUndoIsOneOfLeaderMigration(t *testing.T) {
+	gaps := 0
+	for _, name := range Names() {
+		if UndoGap(short, name) != "" {
+			t.Errorf("%s: %q", name, UndoGap(short, name))
+		}
+		if UndoGap(long, name) != "" {
+			gaps++
+		}
+	}
+	if gaps != 4 {
+		t.Errorf("%d stages have a gap when they are undone", gaps)
+	}
+}
+
+func TestWhoRunsTheControllersIsSaidForEveryStage(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range append([]string{""}, Names()...) {
+		if Holds(name) == "" {
+			t.Errorf("%q: nothing", name)
+		}
+		seen[Holds(name)] = true
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d sentences", len(seen))
+	}
+}
+
+func TestTheSwitchPromisesNoGapWithoutLeaderMigration(t *testing.T) {
+	with, without := Cluster{Target: long}.SwitchWhy(), Cluster{Target: short}.SwitchWhy()
+	if with != without+switchGap {
+		t.Errorf("%q\n%q", with, without)
+	}
+}

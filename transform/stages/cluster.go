@@ -1,0 +1,38 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stages
+
+import "github.com/rke-lm/rke-lm/transform"
+
+// Cluster is what stages have to know of a cluster, whatever its distro.
+type Cluster struct {
+	Target transform.Target
+	// Selector matches the control planes, on which the DaemonSet of the chart runs; "" for
+	// a cloud-controller-manager of another manifest.
+	Selector string
+}
+
+// Set is what a distro makes of the stages for one cluster.
+type Set struct {
+	Grant, Enable, Install, Cordon, Switch, Uncordon, Disable func() transform.Stage
+}
+
+// InOrder returns the stages of a cluster, by their names and in their order.
+func (c Cluster) InOrder(set Set) []transform.Stage {
+	var list []transform.Stage
+	for _, s := range order(c.Target) {
+		made := c.verify()
+		if s.of != nil {
+			made = s.of(set)()
+		}
+		made.Name = s.Name
+		list = append(list, made)
+	}
+	return list
+}
+
+// Elsewhere is a stage that happens in another document, or not at all.
+func Elsewhere(why string, look ...transform.Action) transform.Stage {
+	return transform.Stage{Why: why, After: look}
+}
