@@ -37,7 +37,7 @@ func (p *Plan) Choose(c Choice) ([]PlannedStage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.manuals().first(p.Start.File(), namesOf(steps), c); err != nil {
+	if err := p.manuals().first(p.Start[0].File(), namesOf(steps), c); err != nil {
 		return nil, err
 	}
 	return steps, nil
@@ -62,7 +62,7 @@ func (p *Plan) choose(c Choice) ([]PlannedStage, error) {
 		case !s.Left():
 			return nil, nil
 		}
-		return nil, comesBefore(p.Start.File(), left[0].Stage.Name, c.Stage)
+		return nil, comesBefore(p.Start[0].File(), left[0].Stage.Name, c.Stage)
 	}
 	return nil, nil
 }

@@ -33,7 +33,7 @@ func TestAChoiceNeedsTheStagesUpToItsOwn(t *testing.T) {
 		{"none, which needs all", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := BuildFor(distro(threeLamps), document(t, c.text), Target{}, c.choice)
+			p, err := BuildFor(distro(threeLamps), Only(document(t, c.text)), Target{}, c.choice)
 			if (err == nil) != (c.want != nil) {
 				t.Fatalf("error %v", err)
 			}
@@ -68,7 +68,7 @@ func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
 				}
 				return []Stage{light(doc, "a"), light(doc, "b"), stuck}
 			}
-			p, err := BuildFor(distro(stages), document(t, "a: 'off'\nb: 'off'\nc: 'off'\n"), Target{}, Choice{Next: true})
+			p, err := BuildFor(distro(stages), Only(document(t, "a: 'off'\nb: 'off'\nc: 'off'\n")), Target{}, Choice{Next: true})
 			if (err == nil) != c.want {
 				t.Fatalf("error %v", err)
 			}

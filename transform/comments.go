@@ -13,22 +13,37 @@ import (
 // the edit and not on the document, so no distro's table has it.
 const RuleComment = "comment-outdated"
 
+// line is one of a document.
+type line struct {
+	of     *yamledit.Document
+	number int
+}
+
 // commentNotes names the comments at the values that an edit replaces: every one
 // of them stays, and what it says may no longer be true.
 func commentNotes(edit *yamledit.Edit) []Finding {
 	var notes []Finding
-	said := map[int]bool{}
-	for _, n := range edit.Replaced() {
-		for _, line := range n.Comments() {
-			if begins := !said[line] && !said[line-1]; begins {
+	said := map[line]bool{}
+	for _, n := range eachNode(edit, (*yamledit.Edit).Replaced) {
+		for _, l := range n.Comments() {
+			if begins := !said[line{n.Document(), l}] && !said[line{n.Document(), l - 1}]; begins {
 				f := FindingAt(n, "this comment describes a value that the stage changes; the stage keeps the comment", "update the comment if it is no longer true")
-				f.Rule, f.Severity, f.Line = RuleComment, Note, line
+				f.Rule, f.Severity, f.Line = RuleComment, Note, l
 				notes = append(notes, f)
 			}
-			said[line] = true
+			said[line{n.Document(), l}] = true
 		}
 	}
 	return notes
+}
+
+// eachNode returns nodes of an edit, document by document.
+func eachNode(edit *yamledit.Edit, of func(*yamledit.Edit) []yamledit.Node) []yamledit.Node {
+	var nodes []yamledit.Node
+	for _, e := range edit.Each() {
+		nodes = append(nodes, of(e)...)
+	}
+	return nodes
 }
 
 // uncommented refuses to take away what has a comment: no stage writes one, so it
@@ -38,7 +53,7 @@ func uncommented(edit *yamledit.Edit, target Target) error {
 	if target.Canonical {
 		return nil
 	}
-	for _, n := range edit.Removed() {
+	for _, n := range eachNode(edit, (*yamledit.Edit).Removed) {
 		if lines := n.Comments(); len(lines) > 0 {
 			return Undetermined(n, fmt.Sprintf("it has a comment (line %d), which no stage writes, so it may be older than the stage", lines[0]))
 		}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,33 +20,34 @@ type Distro struct {
 	// quick look before parsing.
 	Markers []string
 	// Plausible looks again, still without parsing, at a text that has a marker:
-	// words that other files use as well are no reason to complain about those. nil
-	// stands for a marker that is proof enough.
+	// words that other files use as well are no reason to complain about those.
 	Plausible func(text []byte) bool
 	// Owns reports whether the document describes a cluster of this distro.
 	Owns func(*yamledit.Document) bool
 	// Identify names the cluster of a document, migratable or not, without its
 	// version.
 	Identify func(*yamledit.Document) Identity
-	// Open reads a cluster. It fails with *Refused for one that is not to be
-	// migrated, and with *yamledit.Error for one that cannot be read safely.
-	Open func(*yamledit.Document, Target) (Cluster, error)
+	// Open reads the documents of one cluster, of which the first names it. It fails
+	// with *Refused for one that is not to be migrated, and with *yamledit.Error for
+	// one that cannot be read safely.
+	Open func([]*yamledit.Document, Target) (Cluster, error)
 	// Lint reads a cluster for its findings alone, migratable or not. It may
-	// return both a cluster and what of it cannot be read. nil stands for Open.
-	Lint func(*yamledit.Document, Target) (Cluster, error)
+	// return both a cluster and what of it cannot be read.
+	Lint func([]*yamledit.Document, Target) (Cluster, error)
 	// Explain returns the effective configuration of a cluster, migratable or
-	// not; nil where a distro has no such thing.
-	Explain func(*yamledit.Document, Target) ([]MachineClass, error)
+	// not; see NoClasses.
+	Explain func([]*yamledit.Document, Target) ([]MachineClass, error)
 	// Deliver says how a document of the distro in a file reaches its cluster; the
-	// file is its plain path, without quotes. nil
-	// stands for kubectl apply on Rancher's own cluster.
+	// file is its plain path, without quotes. See ThroughRancher.
 	Deliver func(doc *yamledit.Document, file string) Delivery
 	// IsObject reports whether a document is an object as Rancher's API has it, and no
-	// file of people; nil where Rancher writes none.
+	// file of people. See NoObject.
 	IsObject func(*yamledit.Document) bool
 	// Kept returns what Rancher's types keep of an object, decoded from JSON, in one
-	// form; nil where Rancher writes none.
+	// form. See AllKept.
 	Kept func(object map[string]any) map[string]any
+	// Span says which documents describe one cluster. See OneDocument.
+	Span Span
 	// Rules are the static rules.
 	Rules []Rule
 	// Live is for clusters that are read from an API server.
@@ -57,8 +57,25 @@ type Distro struct {
 // Wants is the quick look at a document's text.
 func (d Distro) Wants(text []byte) bool {
 	has := func(marker string) bool { return bytes.Contains(text, []byte(marker)) }
-	return slices.ContainsFunc(d.Markers, has) && (d.Plausible == nil || d.Plausible(text))
+	return slices.ContainsFunc(d.Markers, has) && d.Plausible(text)
 }
+
+// Span says which documents of a folder, or of a stream, describe one cluster: only an
+// explicit link makes them one.
+type Span struct {
+	// Several says that a cluster may have several documents.
+	Several bool
+	// Joins reports whether a document of the distro may be one of them.
+	Joins func(*yamledit.Document) bool
+	// Gather puts those of one folder or stream in their order, the one that names the
+	// cluster first. It fails with *Refused where they describe several clusters.
+	Gather func([]*yamledit.Document) ([]*yamledit.Document, error)
+	// Beside tells, by its text, a document that rules read and that no stage edits.
+	Beside func(text []byte) bool
+}
+
+// Only returns the documents of a cluster that has one.
+func Only(doc *yamledit.Document) []*yamledit.Document { return []*yamledit.Document{doc} }
 
 // Delivery is how a changed document reaches its cluster.
 type Delivery struct {
@@ -69,23 +86,15 @@ type Delivery struct {
 	Resource string
 }
 
-// Delivery says how the document in a file reaches the cluster of the plan.
-func (p *Plan) Delivery(file string) Delivery {
-	if p.deliver != nil {
-		return p.deliver(p.Start, file)
-	}
-	return Delivery{
-		How: "Rancher as\nusual: commit it, or, if kubectl get printed it, run on Rancher's own cluster (kubectl apply would keep\n" +
-			"keys that were removed from the file):",
-		Command:  shell.Line("kubectl replace -f %s", shell.Path(file)),
-		Resource: ResourceOf(p.Start),
-	}
-}
+// Delivery says how a document of the plan reaches the cluster, once it is in a file.
+func (p *Plan) Delivery(doc *yamledit.Document, file string) Delivery { return p.deliver(doc, file) }
 
-// Cluster is a cluster that can be migrated, as it stands in a document.
+// Cluster is a cluster that can be migrated, as its documents have it.
 type Cluster interface {
 	Identity() Identity
-	Document() *yamledit.Document
+	// Documents returns the documents that describe the cluster, the one that names it
+	// first.
+	Documents() []*yamledit.Document
 	// Stages returns the stages in their order.
 	Stages() []Stage
 	// Findings returns what the rules that guard a stage say about the cluster;

@@ -30,6 +30,8 @@ type Finding struct {
 	Fix      string   `json:"fix"`
 	// Accepted says that the operator acknowledged the rule.
 	Accepted bool `json:"accepted,omitempty"`
+	// Offset is that of the document in its file, which tells it from others there.
+	Offset int `json:"-"`
 }
 
 // Stops reports whether the finding stops the stage that it guards.
@@ -37,7 +39,7 @@ func (f Finding) Stops() bool { return f.Severity == Error && !f.Accepted }
 
 // FindingAt returns a finding about a node.
 func FindingAt(n yamledit.Node, message, fix string) Finding {
-	return Finding{File: n.Document().File(), Line: n.Line(), Path: n.Path(), Message: message, Fix: fix}
+	return Finding{File: n.Document().File(), Line: n.Line(), Path: n.Path(), Message: message, Fix: fix, Offset: n.Document().Chunk().Offset}
 }
 
 // Report makes a finding about a place, as FindingAt does.
@@ -53,8 +55,7 @@ type Rule struct {
 	Guards []string
 	// Acceptable says whether --accept may acknowledge an error.
 	Acceptable bool
-	// Elsewhere says that another document of a run may hold what the rule misses; its
-	// findings count once all documents were seen.
+	// Elsewhere says that the rule is about a document that was not given.
 	Elsewhere bool
 	// Fixable says that lint --fix can correct what the rule finds.
 	Fixable bool

@@ -30,7 +30,7 @@ func (d Distro) SameSpec(a, b *yamledit.Document) bool {
 // kept is what Rancher keeps of a value. What is no object stays as it is.
 func (d Distro) kept(v any) any {
 	object, isMap := v.(map[string]any)
-	if !isMap || d.Kept == nil {
+	if !isMap {
 		return v
 	}
 	return d.Kept(object)
@@ -39,7 +39,7 @@ func (d Distro) kept(v any) any {
 // sameAs compares a document with another version of it: an object as Rancher does,
 // a file of people by its tree.
 func (d Distro) sameAs(doc *yamledit.Document) func(a, b any) bool {
-	if d.IsObject != nil && d.IsObject(doc) {
+	if d.IsObject(doc) {
 		return d.Alike
 	}
 	return Same

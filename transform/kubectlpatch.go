@@ -21,19 +21,19 @@ type Patches struct {
 	Undo []byte // nil where the undo does not go to the cluster
 }
 
-// Patches returns the patches of a step whose document is an object that kubectl
+// Patches returns the patches of a step for one document that is an object that kubectl
 // printed. Its resourceVersion is that of one moment, so the server takes the document
 // once, and a patch after each stage. Other documents have no patches. Patches fails
 // where no test operation can guard the change.
-func (p *Plan) Patches(s PlannedStage) (Patches, error) {
-	if !s.Changes() || !p.printed() {
+func (p *Plan) Patches(s PlannedStage, r Revision) (Patches, error) {
+	if !r.Changes() || !p.printed(r.Before) {
 		return Patches{}, nil
 	}
-	do, err := patchFile(s.Before, s.After)
+	do, err := patchFile(r.Before, r.After)
 	if err != nil || s.Stage.Withdrawn {
 		return Patches{Do: do}, err
 	}
-	undo, err := patchFile(s.After, s.Before)
+	undo, err := patchFile(r.After, r.Before)
 	if err != nil {
 		return Patches{}, err
 	}
@@ -41,8 +41,8 @@ func (p *Plan) Patches(s PlannedStage) (Patches, error) {
 }
 
 // PatchCommand sends a file of Patches to the object.
-func (p *Plan) PatchCommand(file string) string {
-	resource, root := p.Delivery("").Resource, p.Start.Root()
+func (p *Plan) PatchCommand(doc *yamledit.Document, file string) string {
+	resource, root := p.Delivery(doc, "").Resource, doc.Root()
 	name, _ := root.Get("metadata", "name").String()
 	if namespace, _ := root.Get("metadata", "namespace").String(); namespace != "" {
 		return shell.Line("kubectl -n %s patch %s/%s --type=json --patch-file %s", namespace, resource, name, file)
@@ -51,10 +51,10 @@ func (p *Plan) PatchCommand(file string) string {
 }
 
 // printed reports whether an API server has the document, and kubectl printed it.
-func (p *Plan) printed() bool {
-	metadata := p.Start.Root().Get("metadata")
+func (p *Plan) printed(doc *yamledit.Document) bool {
+	metadata := doc.Root().Get("metadata")
 	set := func(key string) bool { v, _ := metadata.Get(key).String(); return v != "" }
-	return p.Delivery("").Resource != "" && (set("uid") || set("resourceVersion"))
+	return p.Delivery(doc, "").Resource != "" && (set("uid") || set("resourceVersion"))
 }
 
 // patchFile makes a patch with an operation on a few lines of its own. <, > and & are

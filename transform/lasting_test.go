@@ -24,22 +24,22 @@ func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
 		}
 		return []Stage{light(doc, "a"), b}
 	})
-	p, err := BuildFor(swings, document(t, "a: off\nb: 'off'\n"), Target{}, Choice{Stage: "b", Through: true})
+	p, err := BuildFor(swings, Only(document(t, "a: off\nb: 'off'\n")), Target{}, Choice{Stage: "b", Through: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := p.Steps[len(p.Steps)-1].After
+	last := p.Steps[len(p.Steps)-1].After()
 	if err := Lasting(swings, last, Target{}, []string{"a", "b"}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be todo after the edit") {
 		t.Errorf("%v", err)
 	}
 	if err := Lasting(swings, last, Target{}, []string{"b"}); err != nil {
 		t.Errorf("stage a was not written: %v", err)
 	}
-	p, err = Build(distro(twoLamps), document(t, "a: off\nb: 'off'\n"), Target{})
+	p, err = Build(distro(twoLamps), Only(document(t, "a: off\nb: 'off'\n")), Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Lasting(distro(twoLamps), p.Steps[1].After, Target{}, []string{"a", "b"}); err != nil {
+	if err := Lasting(distro(twoLamps), p.Steps[1].After(), Target{}, []string{"a", "b"}); err != nil {
 		t.Error(err)
 	}
 }

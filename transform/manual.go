@@ -125,29 +125,31 @@ func namesOf(steps []PlannedStage) []string {
 func (p *Plan) manuals() manuals {
 	var list manuals
 	for _, s := range p.Steps {
-		list = append(list, s.manual())
+		list = append(list, p.manual(s))
 	}
 	return list
 }
 
 // manual is a step as a saved plan keeps it, for what is done by hand.
-func (s PlannedStage) manual() SavedStage {
+func (p *Plan) manual(s PlannedStage) SavedStage {
 	kept := SavedStage{Name: s.Stage.Name, State: s.State, AfterByHand: s.Stage.AfterByHand}
-	if s.State == ActionOnly {
+	// The kubelets of a switch are changed by hand, although its documents are edited.
+	awaited := slices.ContainsFunc(p.Steps, func(o PlannedStage) bool { return slices.Contains(o.Stage.AfterByHand, s.Stage.Name) })
+	if s.State == ActionOnly || awaited {
 		kept.Steps, kept.Check = instructions(s.Stage.After), instructions(s.Stage.Verify)
 	}
 	return kept
 }
 
-// Passed lists what somebody has to do by hand around the moves.
-func (s Saved) Passed(moves []SavedStep, c Choice) []Manual {
-	return manuals(s.Stages).passed(moved(moves), c, true)
+// Passed lists what somebody has to do by hand around the steps.
+func (s Saved) Passed(steps []SavedStep, c Choice) []Manual {
+	return manuals(s.Stages).passed(savedNames(steps), c, true)
 }
 
-func moved(moves []SavedStep) []string {
+func savedNames(steps []SavedStep) []string {
 	var names []string
-	for _, m := range moves {
-		names = append(names, m.Stage.Name)
+	for _, s := range steps {
+		names = append(names, s.Stage.Name)
 	}
 	return names
 }

@@ -29,27 +29,49 @@ const (
 type Plan struct {
 	Cluster Identity
 	Target  Target
-	Start   *yamledit.Document
+	Start   []*yamledit.Document // the one that names the cluster first
 	Steps   []PlannedStage
 
-	Part Part // in a run over several documents
-	cut  bool // later stages were not planned
+	Unseen []Finding // about documents that were not given
+	cut    bool      // later stages were not planned
 
 	deliver func(doc *yamledit.Document, file string) Delivery
 }
 
-// PlannedStage is one stage with its document before and after.
+// PlannedStage is one stage with its documents before and after.
 type PlannedStage struct {
-	Stage    Stage
-	State    State
-	Before   *yamledit.Document
-	After    *yamledit.Document
-	Splices  []yamledit.Splice // Before → After
-	Reverse  []yamledit.Splice // After → Before
-	Edits    []Place
-	Findings []Finding
+	Stage     Stage
+	State     State
+	Documents []Revision // of the cluster, in their order
+	Edits     []Place
+	Findings  []Finding
 
-	result Cluster // behind the stage, where it edits the document
+	result Cluster // after the stage, where it edits a document
+}
+
+// Revision is a document before a stage and after it.
+type Revision struct {
+	Before, After *yamledit.Document
+	Splices       []yamledit.Splice // Before → After; none where the stage does not edit it
+	Reverse       []yamledit.Splice // After → Before
+}
+
+// Before returns the documents before the stage.
+func (s PlannedStage) Before() []*yamledit.Document {
+	docs := make([]*yamledit.Document, len(s.Documents))
+	for i, r := range s.Documents {
+		docs[i] = r.Before
+	}
+	return docs
+}
+
+// After returns the documents after the stage.
+func (s PlannedStage) After() []*yamledit.Document {
+	docs := make([]*yamledit.Document, len(s.Documents))
+	for i, r := range s.Documents {
+		docs[i] = r.After
+	}
+	return docs
 }
 
 // Files returns what a person needs for the stage beside the document.
@@ -75,15 +97,19 @@ func (s PlannedStage) Prepared() []File {
 	return s.Stage.Prepare.Files
 }
 
-// Place is where a stage changes its document. The line is that of the file as it
-// stands, before any stage.
+// Place is where a stage changes a document. The line is that of the file as it
+// is, before any stage.
 type Place struct {
+	File string `json:"file,omitempty"` // where the cluster has several documents
 	Path string `json:"path"`
 	Line int    `json:"line"`
 }
 
-// Changes reports whether the step edits the document.
-func (s PlannedStage) Changes() bool { return len(s.Splices) > 0 }
+// Changes reports whether the stage edits the document.
+func (r Revision) Changes() bool { return len(r.Splices) > 0 }
+
+// Changes reports whether the step edits a document.
+func (s PlannedStage) Changes() bool { return slices.ContainsFunc(s.Documents, Revision.Changes) }
 
 // Left reports whether the stage's edit is left to do.
 func (s PlannedStage) Left() bool { return s.State == Todo || s.State == Blocked }
@@ -109,32 +135,32 @@ func (p *Plan) Step(stage string) (PlannedStage, bool) {
 	return PlannedStage{}, false
 }
 
-// Build plans all stages of the cluster in a document. Every step was applied,
+// Build plans all stages of the cluster in its documents. Every step was applied,
 // parsed again, compared with its promise and checked by its stage; an error
 // says that this cannot be done, and then there is no plan.
-func Build(d Distro, doc *yamledit.Document, target Target) (*Plan, error) {
-	return BuildFor(d, doc, target, Choice{})
+func Build(d Distro, docs []*yamledit.Document, target Target) (*Plan, error) {
+	return BuildFor(d, docs, target, Choice{})
 }
 
 // BuildFor plans the stages that a choice needs, as Build does: up to its own, or
 // to the first that is not done. A choice of no stage needs all. Later stages are
 // asked for their edits, so that no migration begins that is known to get stuck;
 // what they do is applied and proven when their turn comes.
-func BuildFor(d Distro, doc *yamledit.Document, target Target, choice Choice) (*Plan, error) {
-	c, err := d.Open(doc, target)
+func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice) (*Plan, error) {
+	c, err := d.Open(docs, target)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Cluster: c.Identity(), Target: target, Start: doc, deliver: d.Deliver}
-	p.Part = partOf(d, c)
-	var way trail
+	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), deliver: d.Deliver}
+	p.Unseen = unseen(d, c)
+	var made revisions
 	for i := range c.Stages() {
-		step, next, err := build(d, c, i, target, choice, way)
+		step, next, err := build(d, c, i, target, choice, made)
 		if err != nil {
 			return nil, err
 		}
 		if step.Changes() {
-			way = append(way, leg{step.Before, step.After, step.Splices})
+			made = append(made, step.Documents)
 		}
 		p.Steps = append(p.Steps, step)
 		if later := next.Stages()[i+1:]; choice.ends(step) && slices.ContainsFunc(later, edits) && canGoOn(later) {
@@ -146,7 +172,7 @@ func BuildFor(d Distro, doc *yamledit.Document, target Target, choice Choice) (*
 	return p, nil
 }
 
-// edits reports whether a stage may change the document; the others cost nothing to
+// edits reports whether a stage may change a document; the others cost nothing to
 // plan.
 func edits(s Stage) bool { return s.Edit != nil }
 
@@ -162,15 +188,15 @@ func canGoOn(later []Stage) bool {
 	})
 }
 
-// build applies stage i to a cluster and returns the cluster behind it. way leads
-// from the file to the cluster.
-func build(d Distro, c Cluster, i int, target Target, choice Choice, way trail) (PlannedStage, Cluster, error) {
+// build applies stage i to a cluster and returns the cluster after it. The revisions
+// made so far lead from the files to the cluster.
+func build(d Distro, c Cluster, i int, target Target, choice Choice, made revisions) (PlannedStage, Cluster, error) {
 	stages := c.Stages()
-	step := PlannedStage{Stage: stages[i], State: Done, Before: c.Document(), After: c.Document()}
+	step := PlannedStage{Stage: stages[i], State: Done, Documents: unchanged(c.Documents())}
 	if step.Stage.NotInFile != nil && step.Stage.NotInFile() {
 		step.State = NotInFile
-		own, _ := PartOf(d, c, c.Findings(step.Stage.Name))
-		step.Findings = way.findings(own)
+		own, _ := Unseen(d, c.Findings(step.Stage.Name))
+		step.Findings = made.findings(c.Documents(), own)
 		if step.Stage.Edit == nil || !choice.names(step.Stage.Name) {
 			return step, c, nil
 		}
@@ -190,15 +216,12 @@ func build(d Distro, c Cluster, i int, target Target, choice Choice, way trail) 
 	if edit.Empty() {
 		return step, c, nil
 	}
-	step.Edits = way.places(edit.Nodes())
-	notes := way.findings(commentNotes(edit))
-	if step.After, step.Splices, err = edit.Apply(); err != nil {
+	step.Edits = made.places(c.Documents(), edit)
+	notes := made.findings(c.Documents(), commentNotes(edit))
+	if step.Documents, err = revise(c.Documents(), edit); err != nil {
 		return step, nil, err
 	}
-	if step.Reverse, err = yamledit.Reverse(step.Before.Bytes(), step.Splices); err != nil {
-		return step, nil, err
-	}
-	after, err := d.Open(step.After, target)
+	after, err := d.Open(step.After(), target)
 	if err != nil {
 		return step, nil, err
 	}
@@ -206,8 +229,8 @@ func build(d Distro, c Cluster, i int, target Target, choice Choice, way trail) 
 	if err := prove(step, c, after); err != nil {
 		return step, nil, err
 	}
-	way = append(way[:len(way):len(way)], leg{step.Before, step.After, step.Splices})
-	step.Findings = append(way.findings(after.Findings(step.Stage.Name)), notes...)
+	made = append(made[:len(made):len(made)], step.Documents)
+	step.Findings = append(made.findings(after.Documents(), after.Findings(step.Stage.Name)), notes...)
 	step.State = Todo
 	for _, f := range step.Findings {
 		if f.Stops() {
@@ -235,7 +258,7 @@ func prove(step PlannedStage, before, after Cluster) error {
 }
 
 func broken(c Cluster, stage, what string) error {
-	return c.Document().Root().Errorf(fmt.Sprintf("stage %s cannot be planned: %s", stage, what), "make this change manually")
+	return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s cannot be planned: %s", stage, what), "make this change manually")
 }
 
 // supersededBy reports whether a later stage that leaves nothing to do for

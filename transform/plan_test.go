@@ -20,10 +20,10 @@ type lamps struct {
 	findings func(doc *yamledit.Document, stage string) []Finding
 }
 
-func (l lamps) Identity() Identity           { return Identity{Distro: "lamps"} }
-func (l lamps) Document() *yamledit.Document { return l.doc }
-func (l lamps) Stages() []Stage              { return l.stages(l.doc) }
-func (l lamps) Findings(s string) []Finding  { return l.findings(l.doc, s) }
+func (l lamps) Identity() Identity              { return Identity{Distro: "lamps"} }
+func (l lamps) Documents() []*yamledit.Document { return Only(l.doc) }
+func (l lamps) Stages() []Stage                 { return l.stages(l.doc) }
+func (l lamps) Findings(s string) []Finding     { return l.findings(l.doc, s) }
 
 // light returns a stage that is done when its lamp is on.
 func light(doc *yamledit.Document, lamp string, supersededBy ...string) Stage {
@@ -54,7 +54,8 @@ func distro(stages func(*yamledit.Document) []Stage) Distro {
 }
 
 func warning(stages func(*yamledit.Document) []Stage, findings func(*yamledit.Document, string) []Finding) Distro {
-	return Distro{Name: "lamps", Open: func(doc *yamledit.Document, _ Target) (Cluster, error) {
+	return Distro{Name: "lamps", IsObject: NoObject, Kept: AllKept, Open: func(docs []*yamledit.Document, _ Target) (Cluster, error) {
+		doc := docs[0]
 		if doc.Root().Get("broken").Value() == "on" {
 			return nil, doc.Root().Errorf("broken", "mend it")
 		}
@@ -76,28 +77,28 @@ func document(t *testing.T, text string) *yamledit.Document {
 }
 
 func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
-	p, err := Build(distro(twoLamps), document(t, "a: off # dark\nb: 'off'\n"), Target{})
+	p, err := Build(distro(twoLamps), Only(document(t, "a: off # dark\nb: 'off'\n")), Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"a: 'on' # dark\nb: 'off'\n", "a: 'on' # dark\nb: 'on'\n"}
-	last := p.Start
+	last := p.Start[0]
 	for i, s := range p.Steps {
-		if s.State != Todo || s.Before != last || string(s.After.Bytes()) != want[i] || !s.Changes() {
-			t.Errorf("step %d is %s: %s", i, s.State, s.After.Bytes())
+		if s.State != Todo || s.Documents[0].Before != last || string(s.After()[0].Bytes()) != want[i] || !s.Changes() {
+			t.Errorf("step %d is %s: %s", i, s.State, s.After()[0].Bytes())
 		}
 		if diff := cmp.Diff([]Place{{Path: s.Stage.Name, Line: i + 1}}, s.Edits); diff != "" {
 			t.Errorf("step %d (-want +got):\n%s", i, diff)
 		}
-		there, err := yamledit.Apply(s.Before.Bytes(), s.Splices)
+		there, err := yamledit.Apply(s.Before()[0].Bytes(), s.Documents[0].Splices)
 		if err != nil || string(there) != want[i] {
 			t.Errorf("the splices of step %d make %q (%v)", i, there, err)
 		}
-		back, err := yamledit.Apply(s.After.Bytes(), s.Reverse)
-		if err != nil || string(back) != string(s.Before.Bytes()) {
+		back, err := yamledit.Apply(s.After()[0].Bytes(), s.Documents[0].Reverse)
+		if err != nil || string(back) != string(s.Before()[0].Bytes()) {
 			t.Errorf("the reverse of step %d makes %q (%v)", i, back, err)
 		}
-		last = s.After
+		last = s.Documents[0].After
 	}
 	if !p.Left() || p.Cluster.Distro != "lamps" {
 		t.Errorf("%+v", p)
@@ -117,7 +118,7 @@ func TestStagesThatHoldAreDone(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := warning(twoLamps, func(*yamledit.Document, string) []Finding { return []Finding{{Severity: Warning}} })
-			p, err := Build(d, document(t, c.text), Target{})
+			p, err := Build(d, Only(document(t, c.text)), Target{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +138,7 @@ func TestOnlyLaterStagesSupersede(t *testing.T) {
 	stages := func(doc *yamledit.Document) []Stage {
 		return []Stage{lit("first")(doc), light(doc, "a", "first", "none"), lit("last")(doc)}
 	}
-	p, err := Build(distro(stages), document(t, "a: 'off'\n"), Target{})
+	p, err := Build(distro(stages), Only(document(t, "a: 'off'\n")), Target{})
 	if err != nil || p.Steps[1].State != Todo {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -164,7 +165,7 @@ func TestFindingsJudgeTheDocumentAfterTheStage(t *testing.T) {
 				}
 				return []Finding{{Severity: Note}, c.finding, {Severity: Note}}
 			})
-			p, err := Build(d, document(t, "a: 'off'\nb: 'off'\n"), Target{})
+			p, err := Build(d, Only(document(t, "a: 'off'\nb: 'off'\n")), Target{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +177,7 @@ func TestFindingsJudgeTheDocumentAfterTheStage(t *testing.T) {
 }
 
 func TestStepIsFoundByName(t *testing.T) {
-	p, err := Build(distro(twoLamps), document(t, "a: 'on'\nb: 'off'\n"), Target{})
+	p, err := Build(distro(twoLamps), Only(document(t, "a: 'on'\nb: 'off'\n")), Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change manually"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := Build(distro(c.stages), document(t, c.text), Target{})
+			p, err := Build(distro(c.stages), Only(document(t, c.text)), Target{})
 			if p != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %+v, %v\nwant %s", p, err, c.want)
 			}
@@ -245,14 +246,14 @@ func TestTheCheckSeesTheClusterAfterTheStage(t *testing.T) {
 	stages := func(doc *yamledit.Document) []Stage {
 		s := light(doc, "a")
 		s.Check = func(after Cluster) error {
-			if doc.Root().Get("a").Value() != "off" || after.Document().Root().Get("a").Value() != "on" {
+			if doc.Root().Get("a").Value() != "off" || after.Documents()[0].Root().Get("a").Value() != "on" {
 				return errors.New("the check sees the wrong clusters")
 			}
 			return nil
 		}
 		return []Stage{s}
 	}
-	if _, err := Build(distro(stages), document(t, "a: 'off'\n"), Target{}); err != nil {
+	if _, err := Build(distro(stages), Only(document(t, "a: 'off'\n")), Target{}); err != nil {
 		t.Error(err)
 	}
 }

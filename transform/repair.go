@@ -8,8 +8,9 @@ import "github.com/rke-lm/rke-lm/transform/yamledit"
 // Fix is the mechanical correction of one finding. Queue fails where it takes a
 // hand.
 type Fix struct {
-	Rule  string
-	Queue func(*yamledit.Edit) error
+	Rule     string
+	Document int // of the cluster's
+	Queue    func(*yamledit.Edit) error
 }
 
 // Fixer is a Cluster that knows corrections of its findings.
@@ -45,15 +46,15 @@ func repairOne(d Distro, c Cluster, target Target) (Cluster, string) {
 	}
 	before := count(c)
 	for _, fix := range f.Fixes() {
-		e := c.Document().Edit()
+		e := c.Documents()[fix.Document].Edit()
 		if fix.Queue(e) != nil {
 			continue
 		}
-		doc, _, err := e.Apply()
+		fixed, err := revise(c.Documents(), e)
 		if err != nil {
 			continue
 		}
-		after, _ := d.ForLint(doc, target)
+		after, _ := d.Lint(PlannedStage{Documents: fixed}.After(), target)
 		if after != nil && count(after)[fix.Rule] < before[fix.Rule] {
 			return after, fix.Rule
 		}
@@ -68,12 +69,4 @@ func count(c Cluster) map[string]int {
 		n[f.Rule]++
 	}
 	return n
-}
-
-// ForLint opens a document for its findings; see Lint.
-func (d Distro) ForLint(doc *yamledit.Document, target Target) (Cluster, error) {
-	if d.Lint == nil {
-		return d.Open(doc, target)
-	}
-	return d.Lint(doc, target)
 }

@@ -17,10 +17,10 @@ type letters struct {
 	fixes []Fix
 }
 
-func (letters) Identity() Identity             { return Identity{} }
-func (c letters) Document() *yamledit.Document { return c.doc }
-func (letters) Stages() []Stage                { return nil }
-func (c letters) Fixes() []Fix                 { return c.fixes }
+func (letters) Identity() Identity                { return Identity{} }
+func (c letters) Documents() []*yamledit.Document { return Only(c.doc) }
+func (letters) Stages() []Stage                   { return nil }
+func (c letters) Fixes() []Fix                    { return c.fixes }
 
 func (c letters) Findings(string) []Finding {
 	var found []Finding
@@ -33,7 +33,8 @@ func (c letters) Findings(string) []Finding {
 }
 
 func lettersDistro(fixes func(*yamledit.Document) []Fix) Distro {
-	return Distro{Open: func(doc *yamledit.Document, _ Target) (Cluster, error) {
+	return Distro{Lint: func(docs []*yamledit.Document, _ Target) (Cluster, error) {
+		doc := docs[0]
 		if doc.Root().Len() == 0 {
 			return nil, errors.New("nothing is left")
 		}
@@ -78,12 +79,12 @@ func TestRepairKeepsFixesThatHelp(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := lettersDistro(c.fixes)
-			before, err := d.ForLint(document(t, c.before), Target{})
+			before, err := d.Lint(Only(document(t, c.before)), Target{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			after, made := Repair(d, before, Target{})
-			if got := string(after.Document().Bytes()); got != c.want || !slices.Equal(made, c.made) {
+			if got := string(after.Documents()[0].Bytes()); got != c.want || !slices.Equal(made, c.made) {
 				t.Errorf("%q by %v", got, made)
 			}
 		})
@@ -95,7 +96,7 @@ func TestRepairEnds(t *testing.T) {
 	d := lettersDistro(func(doc *yamledit.Document) []Fix {
 		return []Fix{replace(doc, "a", "a", "b"), replace(doc, "b", "b", "a")}
 	})
-	before, err := d.ForLint(document(t, "[a]\n"), Target{})
+	before, err := d.Lint(Only(document(t, "[a]\n")), Target{})
 	if err != nil {
 		t.Fatal(err)
 	}

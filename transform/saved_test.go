@@ -29,7 +29,7 @@ func savedLamps(t *testing.T) Saved {
 	d := distro(func(doc *yamledit.Document) []Stage {
 		return []Stage{light(doc, "a"), {Name: "wait"}, light(doc, "b"), light(doc, "c")}
 	})
-	p, err := Build(d, document(t, dark), Target{EndState: EndStateExternal})
+	p, err := Build(d, Only(document(t, dark)), Target{EndState: EndStateExternal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func told(moves []SavedStep, err error) string {
 	var names []string
 	after := ""
 	for _, m := range moves {
-		names, after = append(names, m.Stage.Name), string(m.After)
+		names, after = append(names, m.Stage.Name), string(m.After[0])
 	}
 	return strings.Join(names, ",") + " " + after
 }
@@ -88,7 +88,7 @@ func TestASavedPlanGoesForward(t *testing.T) {
 		{"not on another document", unlike, Choice{Next: true}, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
 		{"not to a stage that was not planned", dark, Choice{Stage: "d"}, "error: the saved plan of (no name) has no stage d; use one of its runbook"},
 	} {
-		if diff := cmp.Diff(c.want, told(s.Forward(lampsAt(t, c.text), c.choice))); diff != "" {
+		if diff := cmp.Diff(c.want, told(s.Forward(Only(lampsAt(t, c.text)), c.choice))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -109,7 +109,7 @@ func TestASavedPlanGoesBackToTheSameBytes(t *testing.T) {
 		{"not past a later stage", allOn, "b", false, "conflict: l.yaml: c comes after b and is still in the file; undo it first, or add --through"},
 		{"not in another document", unlike, "a", true, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
 	} {
-		if diff := cmp.Diff(c.want, told(s.Back(lampsAt(t, c.text), c.stage, c.through))); diff != "" {
+		if diff := cmp.Diff(c.want, told(s.Back(Only(lampsAt(t, c.text)), c.stage, c.through))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -121,11 +121,11 @@ func TestWhatStandsAroundADocumentIsNoPartOfThePlan(t *testing.T) {
 		{"---\n", ""}, {"# new\n---\n", "# next\n"}, {"--- # marked\n", ""}, {"\ufeff", ""}, {"%YAML 1.1\n---\n", "...\n"}, {"---  \n", "\n\n"},
 	} {
 		want := "a " + around.front + aIsOn + around.behind
-		if diff := cmp.Diff(want, told(s.Forward(lampsAt(t, around.front+dark+around.behind), Choice{Next: true}))); diff != "" {
+		if diff := cmp.Diff(want, told(s.Forward(Only(lampsAt(t, around.front+dark+around.behind)), Choice{Next: true}))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		want = "a " + around.front + dark + around.behind
-		if diff := cmp.Diff(want, told(s.Back(lampsAt(t, around.front+aIsOn+around.behind), "a", false))); diff != "" {
+		if diff := cmp.Diff(want, told(s.Back(Only(lampsAt(t, around.front+aIsOn+around.behind)), "a", false))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
@@ -141,7 +141,7 @@ func TestAPlanThatWasChangedLeadsNowhere(t *testing.T) {
 	} {
 		s := savedLamps(t)
 		change(&s.Stages[0])
-		if got := told(s.Forward(lampsAt(t, dark), Choice{Next: true})); !strings.Contains(got, "so plan.json was changed") {
+		if got := told(s.Forward(Only(lampsAt(t, dark)), Choice{Next: true})); !strings.Contains(got, "so plan.json was changed") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -149,15 +149,15 @@ func TestAPlanThatWasChangedLeadsNowhere(t *testing.T) {
 
 func TestAPlanWithoutEditsKnowsItsDocument(t *testing.T) {
 	d := distro(func(*yamledit.Document) []Stage { return []Stage{{Name: "wait"}} })
-	p, err := Build(d, document(t, dark), Target{})
+	p, err := Build(d, Only(document(t, dark)), Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := p.Save("")
-	if got := told(s.Forward(lampsAt(t, dark), Choice{Next: true})); got != " " {
+	if got := told(s.Forward(Only(lampsAt(t, dark)), Choice{Next: true})); got != " " {
 		t.Error(got)
 	}
-	if got := told(s.Back(lampsAt(t, unlike), "wait", false)); !strings.HasPrefix(got, "conflict") {
+	if got := told(s.Back(Only(lampsAt(t, unlike)), "wait", false)); !strings.HasPrefix(got, "conflict") {
 		t.Error(got)
 	}
 }
@@ -169,13 +169,13 @@ func TestPickPrefersThePlanThatKnowsTheDocument(t *testing.T) {
 	other := savedLamps(t)
 	other.Cluster.Name = "other"
 	plans := []Saved{other, one, two}
-	if p, ok := Pick(plans, two.Cluster, lampsAt(t, aIsOn)); !ok || p.Source.Document != 2 {
+	if p, ok := Pick(plans, two.Cluster, Only(lampsAt(t, aIsOn))); !ok || p.Source.Document != 2 {
 		t.Errorf("got %v", p.Source)
 	}
-	if p, ok := Pick(plans, two.Cluster, lampsAt(t, unlike)); !ok || p.Source.Document != 1 {
+	if p, ok := Pick(plans, two.Cluster, Only(lampsAt(t, unlike))); !ok || p.Source.Document != 1 {
 		t.Errorf("got %v", p.Source)
 	}
-	if _, ok := Pick(plans, Identity{Distro: "lamps", Name: "new"}, lampsAt(t, dark)); ok {
+	if _, ok := Pick(plans, Identity{Distro: "lamps", Name: "new"}, Only(lampsAt(t, dark))); ok {
 		t.Error("a plan of another cluster was picked")
 	}
 }

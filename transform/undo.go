@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Undo plans the reverse of a stage from the document alone, and with through
+// Undo plans the reverse of a stage from the documents alone, and with through
 // the reverse of every later stage before it, the last one first. The steps lead
 // from the document as it is to the one without the stage; there are none when
 // nothing of the stage is in it.
@@ -19,8 +19,8 @@ import (
 // the one that was undone (an object of Rancher: the same to Rancher), and the stage's own check holds between the two, for
 // every machine class. A *Conflict says that a later stage comes first, or that
 // the document does not tell what was there before the stage.
-func Undo(d Distro, doc *yamledit.Document, target Target, stage string, through bool) ([]PlannedStage, error) {
-	c, err := d.Open(doc, target)
+func Undo(d Distro, docs []*yamledit.Document, target Target, stage string, through bool) ([]PlannedStage, error) {
+	c, err := d.Open(docs, target)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func Undo(d Distro, doc *yamledit.Document, target Target, stage string, through
 		case name == "":
 			return steps, nil
 		case name != stage && !through:
-			return nil, comesAfter(doc.File(), name, stage)
+			return nil, comesAfter(c.Documents()[0].File(), name, stage)
 		}
 		step, before, err := undo(d, c, name, target)
 		if err != nil {
@@ -66,7 +66,7 @@ func lastInEffect(stages []Stage, from string) (string, error) {
 // undo takes one stage out of a cluster and returns the cluster without it.
 func undo(d Distro, c Cluster, name string, target Target) (PlannedStage, Cluster, error) {
 	s, _ := stageOf(c.Stages(), name)
-	step := PlannedStage{Stage: s, State: Done, Before: c.Document()}
+	step := PlannedStage{Stage: s, State: Done}
 	edit, err := s.Undo()
 	if err != nil {
 		return step, nil, err
@@ -74,25 +74,22 @@ func undo(d Distro, c Cluster, name string, target Target) (PlannedStage, Cluste
 	if err := uncommented(edit, target); err != nil {
 		return step, nil, err
 	}
-	if step.After, step.Splices, err = edit.Apply(); err != nil {
+	if step.Documents, err = revise(c.Documents(), edit); err != nil {
 		return step, nil, err
 	}
-	if step.Reverse, err = yamledit.Reverse(step.Before.Bytes(), step.Splices); err != nil {
-		return step, nil, err
-	}
-	before, err := d.Open(step.After, target)
+	before, err := d.Open(step.After(), target)
 	if err != nil {
 		return step, nil, err
 	}
-	if err := proveUndo(before, c, name, d.sameAs(c.Document())); err != nil {
-		return step, nil, Lost(c.Document().Root(), fmt.Sprintf("stage %s cannot be undone from the document alone: %s", name, err))
+	if err := proveUndo(d, before, c, name); err != nil {
+		return step, nil, Lost(c.Documents()[0].Root(), fmt.Sprintf("stage %s cannot be undone from the document alone: %s", name, err))
 	}
 	return step, before, nil
 }
 
 // proveUndo requires that the stage leads from the one cluster to the other, and
 // that nothing more is left of it.
-func proveUndo(before, after Cluster, name string, same func(a, b any) bool) error {
+func proveUndo(d Distro, before, after Cluster, name string) error {
 	s, found := stageOf(before.Stages(), name)
 	if !found {
 		return fmt.Errorf("the stage would be removed")
@@ -104,12 +101,14 @@ func proveUndo(before, after Cluster, name string, same func(a, b any) bool) err
 	if err != nil {
 		return err
 	}
-	again, _, err := edit.Apply()
+	again, err := revise(before.Documents(), edit)
 	if err != nil {
 		return err
 	}
-	if !same(again.Root().Value(), after.Document().Root().Value()) {
-		return fmt.Errorf("applying it again would not restore the current document")
+	for i, doc := range after.Documents() {
+		if !d.sameAs(doc)(again[i].After.Root().Value(), doc.Root().Value()) {
+			return fmt.Errorf("applying it again would not restore the current document")
+		}
 	}
 	return s.Check(after)
 }

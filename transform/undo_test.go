@@ -31,10 +31,10 @@ func switchedLamps(doc *yamledit.Document) []Stage {
 
 func undone(t *testing.T, d Distro, text, stage string, through bool) (string, error) {
 	t.Helper()
-	steps, err := Undo(d, document(t, text), Target{}, stage, through)
+	steps, err := Undo(d, Only(document(t, text)), Target{}, stage, through)
 	said := ""
 	for _, s := range steps {
-		said += s.Stage.Name + " " + string(s.After.Bytes())
+		said += s.Stage.Name + " " + string(s.After()[0].Bytes())
 	}
 	return said, err
 }

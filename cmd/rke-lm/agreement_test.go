@@ -99,7 +99,7 @@ func (w world) observed() *observation.Observation {
 // planIn plans the cluster of a distro.
 func planIn(t *testing.T, d transform.Distro, target transform.Target) *transform.Plan {
 	t.Helper()
-	p, err := transform.Build(d, openGolden(t, d, inEachDistro[d.Name], target).Document(), target)
+	p, err := transform.Build(d, openGolden(t, d, inEachDistro[d.Name], target).Documents(), target)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/atomicfile"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -125,7 +125,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	}
 	a.begin(paths)
 	defer a.end()
-	code := a.files(ctx, paths, target)
+	code := a.each(ctx, paths, target)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -146,23 +146,27 @@ func (a *applyOptions) complain(errs ...error) (code int) {
 	return code
 }
 
-// files works on one file after the other, and returns the code of the worst error.
-func (a *applyOptions) files(ctx context.Context, paths []string, target transform.Target) (code int) {
-	var errs []error // of the file in work
+// each works on one file after the other, and returns the code of the worst error.
+func (a *applyOptions) each(ctx context.Context, paths []string, target transform.Target) (code int) {
+	of := map[string][]error{} // by file
 	for r := range a.clusters(ctx, paths, func(f found) (func() error, error) { return a.cluster(f, target) }) {
 		if err := r.use(); err != nil {
-			errs = append(errs, err)
+			of[r.source.Name] = append(of[r.source.Name], err)
 		}
 		if !r.end {
 			continue
 		}
-		// A saved plan stands for its own document, whatever its neighbours are like,
-		// in a file that could be read.
-		if err := a.file(r.piece, r.err != nil || len(errs) > 0 && !a.saved.given()); err != nil {
+		var errs []error
+		for _, in := range r.ended {
+			errs = append(errs, of[in.source.Name]...)
+			delete(of, in.source.Name)
+		}
+		// A saved plan is for its own documents, whatever their neighbours are like,
+		// in files that could be read.
+		if err := a.files(r.ended, r.err != nil || len(errs) > 0 && !a.saved.given()); err != nil {
 			errs = append(errs, err)
 		}
 		code = max(code, a.complain(errs...))
-		errs = nil
 	}
 	return code
 }
@@ -174,15 +178,20 @@ func (a *applyOptions) cluster(f found, t transform.Target) (func() error, error
 		return nil, err
 	}
 	var said, diff bytes.Buffer
-	part, note, err := a.part(f, t, &said, &diff)
+	changes, note, err := a.changed(f, t, &said, &diff)
 	return func() error {
 		a.err.Write(said.Bytes())
 		a.out.Write(diff.Bytes())
-		if part == nil {
+		if len(changes) == 0 {
 			return nil
 		}
-		a.notes = append(a.notes, note)
-		return a.parts.Add(*part)
+		a.note(f.docs[0], note)
+		for _, c := range changes {
+			if err := a.change(c.before, c.after, c.first); err != nil {
+				return err
+			}
+		}
+		return nil
 	}, err
 }
 
@@ -191,7 +200,7 @@ type turn struct {
 	stage    string
 	blocked  bool
 	findings []transform.Finding
-	after    *yamledit.Document
+	after    []*yamledit.Document
 }
 
 // turns returns what is to be done to a cluster, and what somebody does by hand
@@ -204,14 +213,14 @@ func (a *applyOptions) turns(f found, t transform.Target) ([]turn, []transform.M
 		turns, err := undoTurns(f, t, a.undo, a.choice.Through)
 		return turns, nil, err
 	}
-	p, err := transform.BuildFor(f.distro, f.doc, t, a.choice)
+	p, err := transform.BuildFor(f.distro, f.docs, t, a.choice)
 	if err != nil {
 		return nil, nil, err
 	}
 	steps, err := p.Choose(a.choice)
 	var turns []turn
 	for _, s := range steps {
-		turns = append(turns, turn{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After})
+		turns = append(turns, turn{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
 	}
 	if err == nil && len(turns) > 0 {
 		err = a.lasting(f, t, turns)
@@ -232,26 +241,40 @@ func (a *applyOptions) lasting(f found, t transform.Target, turns []turn) error 
 	return transform.Lasting(f.distro, turns[len(turns)-1].after, t, stages)
 }
 
-// part returns the part of the file that changes and what to say of it, or nil.
-func (a *applyOptions) part(f found, t transform.Target, said, diff io.Writer) (*atomicfile.Part, string, error) {
-	after, note, err := a.next(f, t, said)
-	if after == nil || err != nil {
-		return nil, "", err
-	}
-	if a.dryRun {
-		outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(f.doc, after))
-	}
-	changed := part(f.doc, after)
-	return &changed, note, nil
+// revision is a document that changes.
+type revision struct {
+	before, after *yamledit.Document
+	first         int // of the stages, the first that changes it
 }
 
-// next returns the document that a cluster is to have, and what to say of it; none
-// where nothing is to be done.
-func (a *applyOptions) next(f found, t transform.Target, said io.Writer) (*yamledit.Document, string, error) {
+// changed returns the documents that change, and what to say of them.
+func (a *applyOptions) changed(f found, t transform.Target, said, diff io.Writer) ([]revision, string, error) {
+	turns, note, err := a.next(f, t, said)
+	if len(turns) == 0 || err != nil {
+		return nil, "", err
+	}
+	var changes []revision
+	for i, before := range f.docs {
+		after := turns[len(turns)-1].after[i]
+		if after == before {
+			continue
+		}
+		if a.dryRun {
+			outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(before, after))
+		}
+		first := slices.IndexFunc(turns, func(s turn) bool { return s.after[i] != before })
+		changes = append(changes, revision{before, after, first})
+	}
+	return changes, note, nil
+}
+
+// next returns the stages that a cluster takes, and what to say of them; none where
+// nothing is to be done.
+func (a *applyOptions) next(f found, t transform.Target, said io.Writer) ([]turn, string, error) {
 	turns, manual, err := a.turns(f, t)
-	name := f.doc.File() + ": " + f.distro.Identify(f.doc).Title() + ": "
+	name := f.docs[0].File() + ": " + f.distro.Identify(f.docs[0]).Title() + ": "
 	if f.live != nil {
-		name = f.doc.File() + ": "
+		name = f.docs[0].File() + ": "
 	}
 	var first *transform.ManualFirst
 	switch {
@@ -278,7 +301,7 @@ func (a *applyOptions) next(f found, t transform.Target, said io.Writer) (*yamle
 	for _, m := range manual {
 		outputs.WriteManual(said, a.palette(a.err), m)
 	}
-	return turns[len(turns)-1].after, name + strings.Join(stages, ", ") + a.direction(), nil
+	return turns, name + strings.Join(stages, ", ") + a.direction(), nil
 }
 
 // direction is said of stages that are taken back.

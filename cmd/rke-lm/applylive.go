@@ -25,13 +25,13 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 	}
 	code, err := a.eachCluster(ctx, nil, func(f found, t transform.Target) (func() error, error) {
 		var said bytes.Buffer
-		after, note, err := a.next(f, t, &said)
+		turns, note, err := a.next(f, t, &said)
 		return func() error {
 			a.err.Write(said.Bytes())
-			if after == nil {
+			if len(turns) == 0 {
 				return nil
 			}
-			return a.patch(ctx, f, t, after, note)
+			return a.patch(ctx, f, t, turns[len(turns)-1].after[0], note)
 		}, err
 	}, func(error) {})
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 	if err != nil {
 		return err
 	}
-	if err := preconditions.Check(f.doc.File(), findings); err != nil {
+	if err := preconditions.Check(f.docs[0].File(), findings); err != nil {
 		return err
 	}
 	outputs.WriteFindings(a.err, a.palette(a.err), findings, "") // what was acknowledged
@@ -63,7 +63,7 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 		return err
 	}
 	if a.dryRun {
-		outputs.WriteDiff(a.out, a.palette(a.out), outputs.Diff(f.doc, after))
+		outputs.WriteDiff(a.out, a.palette(a.out), outputs.Diff(f.docs[0], after))
 	}
 	if a.dryRun && !a.server {
 		fmt.Fprintln(a.err, note, "would be applied")
@@ -102,11 +102,17 @@ func (a *applyOptions) now(ctx context.Context, f found, t transform.Target) (c 
 		return c, err
 	}
 	f.live = &again
-	if f.doc, err = transform.Parse(again.object.Chunk()); err != nil {
+	doc, err := transform.Parse(again.object.Chunk())
+	if err != nil {
 		return c, err
 	}
-	after, _, err := a.next(f, t, io.Discard)
-	return change{f, after}, err
+	f.docs = transform.Only(doc)
+	c = change{found: f}
+	turns, _, err := a.next(f, t, io.Discard)
+	if len(turns) > 0 {
+		c.after = turns[len(turns)-1].after[0]
+	}
+	return c, err
 }
 
 func (a *applyOptions) sendOnce(ctx context.Context, c change) error {
@@ -116,15 +122,15 @@ func (a *applyOptions) sendOnce(ctx context.Context, c change) error {
 	}
 	_, warnings, err := c.live.server.Patch(ctx, c.live.object, p, c.distro.Alike, a.server)
 	for _, w := range warnings {
-		fmt.Fprintf(a.err, "%s: the server warns: %s\n", c.doc.File(), w)
+		fmt.Fprintf(a.err, "%s: the server warns: %s\n", c.docs[0].File(), w)
 	}
 	return err
 }
 
 func patchOf(f found, after *yamledit.Document) (jsonpatch.Patch, error) {
-	p, err := jsonpatch.Diff(f.doc.Bytes(), after.Bytes())
+	p, err := jsonpatch.Diff(f.docs[0].Bytes(), after.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.doc.File(), err)
+		return nil, fmt.Errorf("%s: %w", f.docs[0].File(), err)
 	}
 	return p, nil
 }

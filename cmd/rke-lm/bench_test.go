@@ -79,14 +79,14 @@ func BenchmarkParse(b *testing.B) {
 
 func BenchmarkOpen(b *testing.B) {
 	perDocument(b, func(d *yamledit.Document) error {
-		_, err := rke2.Distro().Open(d, transform.Target{})
+		_, err := rke2.Distro().Open(transform.Only(d), transform.Target{})
 		return err
 	})
 }
 
 func BenchmarkBuild(b *testing.B) {
 	perDocument(b, func(d *yamledit.Document) error {
-		_, err := transform.Build(rke2.Distro(), d, transform.Target{})
+		_, err := transform.Build(rke2.Distro(), transform.Only(d), transform.Target{})
 		return err
 	})
 }
@@ -96,7 +96,7 @@ func BenchmarkShow(b *testing.B) {
 	plans := map[*yamledit.Document]*transform.Plan{}
 	show := func(d *yamledit.Document) (err error) {
 		if plans[d] == nil { // in the first round, which is not counted
-			plans[d], err = transform.Build(rke2.Distro(), d, transform.Target{})
+			plans[d], err = transform.Build(rke2.Distro(), transform.Only(d), transform.Target{})
 		}
 		if err == nil {
 			outputs.WritePlan(io.Discard, outputs.Palette{}, outputs.NewPlan(plans[d], ""))

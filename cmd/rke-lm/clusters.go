@@ -72,16 +72,16 @@ func (o *options) workLive(l *liveCluster, work func(found) (func() error, error
 	title := l.object.Title()
 	p := piece{chunk: l.object.Chunk(), marked: true, end: true}
 	p.source = source.FromReader(title, nil)
-	r := result{piece: p, cluster: true}
+	r := result{piece: p, cluster: true, ended: []piece{p}}
 	r.err = transform.Guard(title, func() error {
 		f, err := o.open(p.chunk)
 		switch {
 		case err != nil:
 			return err
-		case f.doc == nil:
+		case f.docs == nil:
 			return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not %s", title, o.documents())}
 		}
-		f.source, f.live = p.source, l
+		f.sources, f.live = []source.Source{p.source}, l
 		r.show, err = work(f)
 		return err
 	})
@@ -132,7 +132,7 @@ func (l *liveCluster) progress(ctx context.Context, f found, t transform.Target)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := rollout.NewWanted(f.distro, f.doc, l.object.Raw, t)
+	wanted, err := rollout.NewWanted(f.distro, f.docs[0], l.object.Raw, t)
 	if err != nil {
 		return nil, err
 	}

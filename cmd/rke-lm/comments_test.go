@@ -50,7 +50,7 @@ func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk,
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(d, doc, target)
+	p, err := transform.Build(d, transform.Only(doc), target)
 	if err != nil {
 		t.Fatalf("with comments there is no plan: %v\n%s", err, c.Bytes)
 	}
@@ -58,16 +58,16 @@ func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk,
 		if !s.Changes() {
 			continue
 		}
-		allCommentsIn(t, "stage "+s.Stage.Name, s.Before, s.After)
+		allCommentsIn(t, "stage "+s.Stage.Name, s.Documents[0].Before, s.Documents[0].After)
 		for _, canonical := range []bool{false, true} {
 			back := target
 			back.Canonical = canonical
-			steps, err := transform.Undo(d, s.After, back, s.Stage.Name, false)
+			steps, err := transform.Undo(d, s.After(), back, s.Stage.Name, false)
 			if err != nil {
 				continue // the file does not tell
 			}
 			for _, u := range steps {
-				allCommentsIn(t, "undo of "+s.Stage.Name, u.Before, u.After)
+				allCommentsIn(t, "undo of "+s.Stage.Name, u.Documents[0].Before, u.Documents[0].After)
 			}
 		}
 	}

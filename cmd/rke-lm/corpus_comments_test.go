@@ -16,13 +16,13 @@ import (
 // YAML, such as the configuration of a provider, goes with the text.
 func commentsAreKept(o *outcome, i int) error {
 	s := o.Steps[i]
-	left := commentsOf(s.After.Bytes())
+	left := commentsOf(s.After()[0].Bytes())
 	for _, d := range o.changes[i] {
 		if _, isText := d.before.(string); isText && d.after == absent && !isFlag(d.before) {
-			addTo(left, commentsOf(linesOf(s.Before, d.was)))
+			addTo(left, commentsOf(linesOf(s.Documents[0].Before, d.was)))
 		}
 	}
-	for comment, n := range commentsOf(s.Before.Bytes()) {
+	for comment, n := range commentsOf(s.Before()[0].Bytes()) {
 		if left[comment] < n {
 			return fmt.Errorf("a comment is lost: %s", comment)
 		}

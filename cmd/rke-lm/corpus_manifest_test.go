@@ -44,7 +44,7 @@ type manifestRun struct {
 func (r *manifestRun) plan(doc *yamledit.Document, name string) bool {
 	r.t.Helper()
 	r.tried++
-	plan, err := transform.Build(manifests.Distro(), doc, r.target)
+	plan, err := transform.Build(manifests.Distro(), transform.Only(doc), r.target)
 	if err != nil {
 		r.refused.add(err, name)
 		if isOwnMistake(err) {
@@ -82,11 +82,11 @@ func (r *manifestRun) check(plan *transform.Plan) error {
 // applyingAgain plans from the bytes after a stage: all up to it is done, and the
 // rest ends in the same bytes.
 func (r *manifestRun) applyingAgain(o *outcome, i int) error {
-	doc, err := transform.Parse(o.Steps[i].After.Chunk())
+	doc, err := transform.Parse(o.Steps[i].Documents[0].After.Chunk())
 	if err != nil {
 		return fmt.Errorf("the result does not parse: %w", err)
 	}
-	again, err := transform.Build(manifests.Distro(), doc, r.target)
+	again, err := transform.Build(manifests.Distro(), transform.Only(doc), r.target)
 	if err != nil {
 		return fmt.Errorf("the result cannot be planned: %w", err)
 	}
@@ -118,8 +118,8 @@ func onlyManagersPartsDiffer(o *outcome, i int) error {
 // othersCommentsAreKept lets only those comments go that stand behind a flag of the
 // migration, or inside of what goes as a whole.
 func othersCommentsAreKept(o *outcome, i int) error {
-	before := o.Steps[i].Before
-	left := commentsOf(o.Steps[i].After.Bytes())
+	before := o.Steps[i].Documents[0].Before
+	left := commentsOf(o.Steps[i].Documents[0].After.Bytes())
 	for _, d := range o.changes[i] {
 		if d.after == absent {
 			addTo(left, commentsOf(linesOf(before, d.was)))

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -84,10 +85,10 @@ func (s *objectSweep) document(c yamledit.Chunk) string {
 		target.EndState = transform.EndStateOverride // which edits them
 	}
 	d, plan := goldenPlan(c, target)
-	if plan == nil || d.Kept == nil {
+	if plan == nil || d.Name == manifests.Name {
 		return ""
 	}
-	object, err := asObject(d, plan.Start)
+	object, err := asObject(d, plan.Start[0])
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Pl
 	if err != nil {
 		return nil, err
 	}
-	p, err := transform.BuildFor(d, doc, target, transform.Choice{Stage: file.Stage.Name, Through: true})
+	p, err := transform.BuildFor(d, transform.Only(doc), target, transform.Choice{Stage: file.Stage.Name, Through: true})
 	if err != nil {
 		return nil, fmt.Errorf("the object cannot be planned: %w", err)
 	}
@@ -121,7 +122,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Pl
 	if err != nil || !step.Changes() {
 		return nil, fmt.Errorf("the object has nothing to do: %v", err)
 	}
-	after, err := s.write(d, before, doc, step.After)
+	after, err := s.write(d, before, doc, step.Documents[0].After)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Pl
 			return nil, err
 		}
 		// The usual form may be another one, and so may the place of the flag.
-		if undone != nil && !usual && file.Stage.Name != stages.SwitchToExternal && !d.SameSpec(undone, step.Before) {
+		if undone != nil && !usual && file.Stage.Name != stages.SwitchToExternal && !d.SameSpec(undone, step.Documents[0].Before) {
 			return nil, errors.New("taken back it is another object")
 		}
 	}
@@ -143,7 +144,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Pl
 // undo takes a stage back, and returns the object without it; nil where the file does
 // not tell what was there before either.
 func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.PlannedStage, target transform.Target) (*yamledit.Document, error) {
-	_, fileErr := transform.Undo(d, file.After, target, file.Stage.Name, false)
+	_, fileErr := transform.Undo(d, file.After(), target, file.Stage.Name, false)
 	if fileErr == nil {
 		s.count.undoneAsFile++
 	}
@@ -151,7 +152,7 @@ func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.Plan
 	if err != nil {
 		return nil, err
 	}
-	back, err := transform.Undo(d, doc, target, file.Stage.Name, false)
+	back, err := transform.Undo(d, transform.Only(doc), target, file.Stage.Name, false)
 	switch {
 	case err != nil && fileErr == nil:
 		return nil, fmt.Errorf("it is undone as a file, and not as an object: %w", err)
@@ -161,7 +162,7 @@ func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.Plan
 	case len(back) != 1:
 		return nil, fmt.Errorf("%d steps back", len(back))
 	}
-	undone, err := s.write(d, after, doc, back[0].After)
+	undone, err := s.write(d, after, doc, back[0].Documents[0].After)
 	if err != nil {
 		return nil, fmt.Errorf("back: %w", err)
 	}

@@ -23,11 +23,11 @@ type outcome struct {
 }
 
 func outcomeOf(plan *transform.Plan) (*outcome, error) {
-	value, err := valueOf(plan.Start.Bytes())
+	value, err := valueOf(plan.Start[0].Bytes())
 	o := &outcome{Plan: plan, values: []any{value}}
 	for i, s := range plan.Steps {
 		if s.Changes() && err == nil {
-			value, err = valueOf(s.After.Bytes())
+			value, err = valueOf(s.After()[0].Bytes())
 		}
 		o.values = append(o.values, value)
 		o.changes = append(o.changes, differences(o.values[i], value))
@@ -36,7 +36,7 @@ func outcomeOf(plan *transform.Plan) (*outcome, error) {
 }
 
 // last returns the document behind all stages.
-func (o *outcome) last() *yamledit.Document { return o.Steps[len(o.Steps)-1].After }
+func (o *outcome) last() *yamledit.Document { return o.Steps[len(o.Steps)-1].Documents[0].After }
 
 func checkPlan(plan *transform.Plan) error {
 	o, err := outcomeOf(plan)
@@ -61,15 +61,15 @@ func checkPlan(plan *transform.Plan) error {
 }
 
 func stepsFollowEachOther(o *outcome) error {
-	doc := o.Start
+	doc := o.Start[0]
 	for _, s := range o.Steps {
-		if s.Before != doc {
+		if s.Documents[0].Before != doc {
 			return fmt.Errorf("%s does not start where the step before it ends", s.Stage.Name)
 		}
-		if !s.Changes() && !bytes.Equal(s.Before.Bytes(), s.After.Bytes()) {
+		if !s.Changes() && !bytes.Equal(s.Before()[0].Bytes(), s.After()[0].Bytes()) {
 			return fmt.Errorf("%s changes bytes without a splice", s.Stage.Name)
 		}
-		doc = s.After
+		doc = s.Documents[0].After
 	}
 	return nil
 }
@@ -78,11 +78,11 @@ func undoingAllRestores(o *outcome) error {
 	text := o.last().Bytes()
 	for _, s := range slices.Backward(o.Steps) {
 		var err error
-		if text, err = yamledit.Apply(text, s.Reverse); err != nil {
+		if text, err = yamledit.Apply(text, s.Documents[0].Reverse); err != nil {
 			return err
 		}
 	}
-	if !bytes.Equal(text, o.Start.Bytes()) {
+	if !bytes.Equal(text, o.Start[0].Bytes()) {
 		return errors.New("undoing all stages does not restore the start")
 	}
 	return nil
@@ -90,17 +90,17 @@ func undoingAllRestores(o *outcome) error {
 
 func splicesGoBothWays(o *outcome, i int) error {
 	s := o.Steps[i]
-	forth, err := yamledit.Apply(s.Before.Bytes(), s.Splices)
+	forth, err := yamledit.Apply(s.Before()[0].Bytes(), s.Documents[0].Splices)
 	if err != nil {
 		return err
 	}
-	back, err := yamledit.Apply(s.After.Bytes(), s.Reverse)
+	back, err := yamledit.Apply(s.After()[0].Bytes(), s.Documents[0].Reverse)
 	switch {
 	case err != nil:
 		return err
-	case !bytes.Equal(forth, s.After.Bytes()):
+	case !bytes.Equal(forth, s.After()[0].Bytes()):
 		return errors.New("the splices do not lead to the document after the stage")
-	case !bytes.Equal(back, s.Before.Bytes()):
+	case !bytes.Equal(back, s.Before()[0].Bytes()):
 		return errors.New("the reverse does not lead to the document before the stage")
 	}
 	return nil
@@ -109,17 +109,17 @@ func splicesGoBothWays(o *outcome, i int) error {
 // applyingAgainChangesNothing plans from the bytes after a stage: all up to it
 // is done, and the rest ends in the same bytes.
 func applyingAgainChangesNothing(o *outcome, i int) error {
-	doc, err := transform.Parse(o.Steps[i].After.Chunk())
+	doc, err := transform.Parse(o.Steps[i].Documents[0].After.Chunk())
 	if err != nil {
 		return fmt.Errorf("the result does not parse: %w", err)
 	}
-	again, err := transform.Build(rke2.Distro(), doc, o.Target)
+	again, err := transform.Build(rke2.Distro(), transform.Only(doc), o.Target)
 	if err != nil {
 		return fmt.Errorf("the result cannot be planned: %w", err)
 	}
 	for _, s := range again.Steps[:i+1] {
 		if s.Left() || s.Changes() {
-			return fmt.Errorf("planned again, %s is %s with %d splices", s.Stage.Name, s.State, len(s.Splices))
+			return fmt.Errorf("planned again, %s is %s with %d splices", s.Stage.Name, s.State, len(s.Documents[0].Splices))
 		}
 	}
 	if !bytes.Equal((&outcome{Plan: again}).last().Bytes(), o.last().Bytes()) {
@@ -145,15 +145,15 @@ func theSavedPlanGoesBothWays(o *outcome) error {
 	}
 	first, last := edits[0].Stage.Name, edits[len(edits)-1].Stage.Name
 	forth, err := saved.Forward(o.Start, transform.Choice{Stage: last, Through: true})
-	if err != nil || !bytes.Equal(forth[len(forth)-1].After, o.last().Bytes()) {
+	if err != nil || !bytes.Equal(forth[len(forth)-1].After[0], o.last().Bytes()) {
 		return fmt.Errorf("the saved plan ends in other bytes (%v)", err)
 	}
 	end, err := transform.Parse(o.last().Chunk())
 	if err != nil {
 		return err
 	}
-	back, err := saved.Back(end, first, true)
-	if err != nil || !bytes.Equal(back[len(back)-1].After, o.Start.Bytes()) {
+	back, err := saved.Back(transform.Only(end), first, true)
+	if err != nil || !bytes.Equal(back[len(back)-1].After[0], o.Start[0].Bytes()) {
 		return fmt.Errorf("the saved plan undoes to other bytes (%v)", err)
 	}
 	return nil

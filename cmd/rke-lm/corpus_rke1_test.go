@@ -110,7 +110,7 @@ type rke1Run struct{ propertyRun }
 func (r *rke1Run) plan(doc *yamledit.Document, name string) {
 	r.t.Helper()
 	r.tried++
-	plan, err := transform.Build(rke1.Distro(), doc, rke1Target)
+	plan, err := transform.Build(rke1.Distro(), transform.Only(doc), rke1Target)
 	if err != nil {
 		r.refused.add(err, name)
 		if isOwnMistake(err) {
@@ -155,11 +155,11 @@ func checkRKE1Plan(plan *transform.Plan) error {
 // againChangesNothing plans from the bytes after a stage: all up to it is done,
 // and the rest ends in the same bytes.
 func againChangesNothing(o *outcome, i int) error {
-	doc, err := transform.Parse(o.Steps[i].After.Chunk())
+	doc, err := transform.Parse(o.Steps[i].Documents[0].After.Chunk())
 	if err != nil {
 		return fmt.Errorf("the result does not parse: %w", err)
 	}
-	again, err := transform.Build(rke1.Distro(), doc, rke1Target)
+	again, err := transform.Build(rke1.Distro(), transform.Only(doc), rke1Target)
 	if err != nil {
 		return fmt.Errorf("the result cannot be planned: %w", err)
 	}

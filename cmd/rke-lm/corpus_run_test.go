@@ -31,7 +31,7 @@ type propertyRun struct {
 
 func (r *propertyRun) plan(doc *yamledit.Document, name string, c choice) {
 	r.t.Helper()
-	plan, err := transform.Build(rke2.Distro(), doc, c.target)
+	plan, err := transform.Build(rke2.Distro(), transform.Only(doc), c.target)
 	var wrong error
 	if err == nil {
 		wrong = checkPlan(plan)
@@ -69,7 +69,7 @@ func (r *propertyRun) count(plan *transform.Plan) {
 		r.applied, r.findings = map[string]int{}, map[string]int{}
 	}
 	for _, s := range plan.Steps {
-		r.splices += len(s.Splices)
+		r.splices += len(s.Documents[0].Splices)
 		if s.Changes() {
 			r.applied[s.Stage.Name]++
 		}

@@ -96,7 +96,7 @@ func TestCorpusFragmentsAreNotPlanned(t *testing.T) {
 		if rke2.Distro().Owns(doc) {
 			t.Errorf("%s is taken for a cluster", placeOf(doc))
 		}
-		if _, err := transform.Build(rke2.Distro(), doc, plain.target); err == nil {
+		if _, err := transform.Build(rke2.Distro(), transform.Only(doc), plain.target); err == nil {
 			t.Errorf("%s is planned", placeOf(doc))
 		}
 	}

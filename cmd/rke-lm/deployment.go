@@ -41,7 +41,7 @@ or from the hosts of control planes; they are never part of an image.`,
 		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args) },
 	}
 	f := c.Flags()
-	f.IntVar(&d.scaling.Replicas, "replicas", 2, "number of number of pods, at least 2: with one, the Deployment could not replace it")
+	f.IntVar(&d.scaling.Replicas, "replicas", 2, "number of number of number of pods, at least 2: with one, the Deployment could not replace it")
 	f.StringVar(&d.scaling.Certificates, "certificates", manifests.FromSecret, "source of keys and certificates: secret, so that the pods can run on any node, or host-path, on control-plane nodes")
 	complete(c, "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
 	return c
@@ -54,9 +54,9 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 	if d.scaling.Replicas < 2 {
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}
-	d.distro = manifests.Name
+	d.distro, d.apart = manifests.Name, true
 	code, err := d.eachCluster(ctx, paths, func(f found, _ transform.Target) (func() error, error) {
-		text, err := manifests.Deployment(f.doc, d.scaling)
+		text, err := manifests.Deployment(f.docs[0], d.scaling)
 		return func() error { return d.print(text) }, err
 	}, func(error) {})
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *deploymentOptions) print(text string) error {
 	if err != nil {
 		return err
 	}
-	c, err := manifests.Distro().ForLint(doc, transform.Target{AssumeVersion: "v1.26.0"})
+	c, err := manifests.Distro().Lint(transform.Only(doc), transform.Target{AssumeVersion: "v1.26.0"})
 	if err != nil {
 		return fmt.Errorf("the printed Deployment cannot be read: %w", err)
 	}

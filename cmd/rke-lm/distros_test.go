@@ -5,6 +5,7 @@ package main
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func openGolden(t *testing.T, d transform.Distro, folder string, target transfor
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := d.Open(doc, target)
+		c, err := d.Open(transform.Only(doc), target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,6 +91,19 @@ func goldenChunks(t *testing.T) []yamledit.Chunk {
 		chunks = append(chunks, chunksOf(c)...)
 	}
 	return chunks
+}
+
+// Every field of a distro is there: what a distro does not have of its own, it takes
+// from the defaults of package transform.
+func TestADistroHasAllOfItsFields(t *testing.T) {
+	for _, d := range distros() {
+		v := reflect.ValueOf(d)
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Errorf("%s has no %s", d.Name, v.Type().Field(i).Name)
+			}
+		}
+	}
 }
 
 // goldenFiles returns the golden cases whose input is a file, and no dump.

@@ -203,6 +203,9 @@ func jsonFields(fields map[string]string, prefix string, of reflect.Type) {
 	for i := range of.NumField() {
 		f := of.Field(i)
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		switch {
 		case f.Anonymous && name == "":
 			jsonFields(fields, prefix, f.Type)

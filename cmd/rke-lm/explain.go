@@ -69,13 +69,10 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 	}
 	result := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}, Errors: []outputs.Problem{}}
 	code, err := e.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
-		if f.distro.Explain == nil {
-			return nil, &failure{code: exitcode.Refused, err: f.doc.Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(f.distro.Name)+" cluster gets the configuration in the file", "read the file, or see the diffs of plan")}
-		}
 		if e.diff != "" {
 			return e.compare(f, t)
 		}
-		config, err := e.effective(f.distro, f.doc, t)
+		config, err := e.effective(f.distro, f.docs, t)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +92,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 // notToMigrate says what every verb says of a cluster that is not to be migrated; what its
 // machines get is shown all the same.
 func notToMigrate(f found, t transform.Target) error {
-	_, err := f.distro.Open(f.doc, t)
+	_, err := f.distro.Open(f.docs, t)
 	if len(transform.NotMigratableIn(err)) > 0 {
 		return err
 	}
@@ -116,13 +113,16 @@ func (e *explainOptions) show(config outputs.EffectiveConfig, result *outputs.Ef
 	return b.Flush()
 }
 
-func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t transform.Target) (outputs.EffectiveConfig, error) {
-	id := d.Identify(doc)
+func (e *explainOptions) effective(d transform.Distro, docs []*yamledit.Document, t transform.Target) (outputs.EffectiveConfig, error) {
+	id := d.Identify(docs[0])
 	config := outputs.EffectiveConfig{
 		Name: id.Name, Namespace: id.Namespace, Distro: d.Name,
-		Source: outputs.SourceOf(doc),
+		Source: outputs.SourceOf(docs[0]),
 	}
-	classes, err := d.Explain(doc, t)
+	classes, err := d.Explain(docs, t)
+	if err == nil && len(classes) == 0 {
+		return config, &failure{code: exitcode.Refused, err: docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets the configuration in the file", "read the file, or see the diffs of plan")}
+	}
 	for _, c := range classes {
 		config.Classes = append(config.Classes, outputs.NewClass(c, e.key))
 	}
@@ -131,7 +131,7 @@ func (e *explainOptions) effective(d transform.Distro, doc *yamledit.Document, t
 
 // compare returns what shows a stage's effect on every class.
 func (e *explainOptions) compare(f found, t transform.Target) (show func() error, err error) {
-	p, err := transform.BuildFor(f.distro, f.doc, t, transform.Choice{Stage: e.diff})
+	p, err := transform.BuildFor(f.distro, f.docs, t, transform.Choice{Stage: e.diff})
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +139,11 @@ func (e *explainOptions) compare(f found, t transform.Target) (show func() error
 	if err != nil {
 		return nil, err
 	}
-	before, err := e.effective(f.distro, step.Before, t)
+	before, err := e.effective(f.distro, step.Before(), t)
 	if err != nil {
 		return nil, err
 	}
-	after, err := e.effective(f.distro, step.After, t)
+	after, err := e.effective(f.distro, step.After(), t)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (e *explainOptions) compare(f found, t transform.Target) (show func() error
 			outputs.WriteDiff(e.out, e.palette(e.out), d)
 		}
 		if len(diffs) == 0 {
-			fmt.Fprintf(e.err, "%s: %s changes nothing that reaches a machine\n", f.doc.File(), e.diff)
+			fmt.Fprintf(e.err, "%s: %s changes nothing that reaches a machine\n", f.docs[0].File(), e.diff)
 		}
 		return nil
 	}, nil

@@ -61,7 +61,7 @@ func TestAPanicInOneDocumentIsReportedAndTheOthersGoOn(t *testing.T) {
 	var usual []string
 	var faults []error
 	for r := range o.clusters(context.Background(), []string{folder}, func(f found) (func() error, error) {
-		name, _ := f.doc.Root().Get("metadata", "name").String()
+		name, _ := f.docs[0].Root().Get("metadata", "name").String()
 		if strings.HasSuffix(name, "odd") {
 			return nil, errors.New([]string{}[len(name)])
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
@@ -24,36 +25,48 @@ import (
 // piece is what a scan hands on: a document of a source, or its end.
 type piece struct {
 	source source.Source
+	number int // of the source
 	chunk  yamledit.Chunk
 	marked bool // the text holds a distro's marker
+	beside bool // the text is of a document that rules of a distro read
 	end    bool
 	stats  source.Stats // at the end
 	err    error        // of the scan, at the end
 }
 
-// found is a document that describes a cluster.
+// found is the documents that describe a cluster.
 type found struct {
-	distro transform.Distro
-	doc    *yamledit.Document
-	source source.Source
-	live   *liveCluster // nil for a file
+	distro  transform.Distro
+	docs    []*yamledit.Document // the one that names the cluster first
+	beside  []*yamledit.Document // that rules read
+	sources []source.Source      // for each of docs
+	live    *liveCluster         // nil for files
 	// overlaid refuses a document that kustomizations or Fleet change; nil for others.
 	overlaid error
+	// unread refuses documents where another one, which may be of the same cluster, could
+	// not be read; nil for others.
+	unread error
 }
 
 // refusal is what keeps a document from being planned, unless the operator accepts it.
 func (f found) refusal(t transform.Target) error {
+	if f.unread != nil {
+		return f.unread
+	}
 	if slices.Contains(t.Accept, rules.ChangedByOverlay.ID) {
 		return nil
 	}
 	return f.overlaid
 }
 
-// result is what came of a document, or the end of a source.
+// result is what came of a cluster, or the end of sources.
 type result struct {
 	piece
 	cluster bool
-	show    func() error // what is left to do, in the order of the documents
+	joins   *found             // a document that may be one of several of its cluster
+	seen    *yamledit.Document // one that rules read
+	ended   []piece            // sources that end here, together where one cluster has documents in them
+	show    func() error       // what is left to do, in the order of the documents
 }
 
 // clusters calls work for every cluster in the paths, on all cores, and yields
@@ -74,17 +87,30 @@ func (o *options) clusters(ctx context.Context, paths []string, work func(found)
 		}
 		none := err == nil
 		met, first := false, error(nil) // in this source
-		for r := range inOrder(ctx, o.scan(sources), piece.size, func(p piece) result { return o.work(p, work) }) {
+		g := gathering{options: o, folders: clusters.NewFolders(sources), groups: map[string]*gathered{}}
+		for r := range clusters.InOrder(ctx, o.scan(sources), piece.size, func(p piece) result { return o.work(p, work) }) {
 			switch {
 			case r.end:
 				r.err = o.ending(r.piece, met, first)
+			case r.seen != nil:
+				g.of(r.number).See(r.seen)
+				continue
 			case !r.cluster && !r.marked && first == nil:
 				first = r.err
 				continue
+			case !r.cluster && !r.marked && r.beside:
+				continue // what cannot be read beside a cluster is not there
+			}
+			if !r.end && r.err != nil && o.mayJoin(r.chunk.Bytes) {
+				g.of(r.number).unread = r.place()
 			}
 			met = met || r.cluster || r.err != nil
 			none = none && !met
-			if met && !yield(r) {
+			if r.joins != nil {
+				g.of(r.number).Add(r.joins.distro, r.joins.docs[0], r.source)
+				continue
+			}
+			if !g.pass(r, met, work, yield) {
 				return
 			}
 			if r.end {
@@ -108,7 +134,10 @@ func (r result) use() error {
 }
 
 // failed is an error that concerns no source.
-func failed(err error) result { return result{piece: piece{end: true, err: err}} }
+func failed(err error) result {
+	p := piece{end: true, err: err}
+	return result{piece: p, ended: []piece{p}}
+}
 
 // sources finds what the paths name; what was found is returned with an error.
 func (o *options) sources(paths []string) ([]source.Source, error) {
@@ -128,22 +157,23 @@ func (o *options) sources(paths []string) ([]source.Source, error) {
 // up, it says what the file holds instead.
 func (o *options) scan(sources []source.Source) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		for _, s := range sources {
-			count, marked, more := 0, false, true
+		for i, s := range sources {
+			count, marked, beside, more := 0, false, false, true
 			wanted := func(text []byte) bool {
 				count++
 				marked = o.wanted(text)
-				return marked || s.Named && count == 1
+				beside = !marked && o.besides(text)
+				return marked || beside || s.Named && count == 1
 			}
 			stats, err := s.Scan(wanted, func(c yamledit.Chunk) error {
 				for _, item := range yamledit.Items(c) {
-					if more = yield(piece{source: s, chunk: item, marked: marked}); !more {
+					if more = yield(piece{source: s, number: i, chunk: item, marked: marked, beside: beside}); !more {
 						return context.Canceled
 					}
 				}
 				return nil
 			})
-			if !more || !yield(piece{source: s, end: true, stats: stats, err: err}) {
+			if !more || !yield(piece{source: s, number: i, end: true, stats: stats, err: err}) {
 				return
 			}
 		}
@@ -160,15 +190,34 @@ func (o *options) work(p piece, work func(found) (func() error, error)) result {
 	}
 	r.err = transform.Guard(p.place(), func() error {
 		f, err := o.open(p.chunk)
-		if err != nil || f.doc == nil {
+		if err != nil {
 			return err
 		}
-		r.cluster, f.source = true, p.source
-		f.overlaid = kustomize.Judge(f.doc, o.overlays.Use(p.source))
-		r.show, err = work(f)
+		if f.docs == nil {
+			if p.beside {
+				r.seen, err = transform.Parse(p.chunk)
+			}
+			return err
+		}
+		r.cluster, f.sources = true, []source.Source{p.source}
+		if !o.apart && f.distro.Span.Joins(f.docs[0]) {
+			r.joins = &f
+			return nil
+		}
+		r.show, err = o.on(f, work)
 		return err
 	})
 	return r
+}
+
+// on calls work for a cluster, once it is known what overlays make of its documents.
+func (o *options) on(f found, work func(found) (func() error, error)) (func() error, error) {
+	for i, doc := range f.docs {
+		if f.overlaid == nil {
+			f.overlaid = kustomize.Judge(doc, o.overlays.Use(f.sources[i]))
+		}
+	}
+	return work(f)
 }
 
 // place names the document in messages.
@@ -212,6 +261,16 @@ func (o *options) wanted(text []byte) bool {
 	return slices.ContainsFunc(o.candidates(), func(d transform.Distro) bool { return d.Wants(text) })
 }
 
+// mayJoin reports whether a text may be of a cluster with several documents.
+func (o *options) mayJoin(text []byte) bool {
+	return !o.apart && slices.ContainsFunc(o.candidates(), func(d transform.Distro) bool { return d.Span.Several && d.Wants(text) })
+}
+
+// besides reports whether rules of a distro read a document with this text.
+func (o *options) besides(text []byte) bool {
+	return slices.ContainsFunc(o.candidates(), func(d transform.Distro) bool { return d.Span.Beside(text) })
+}
+
 // open parses a document and finds its distro; without one there is no doc.
 func (o *options) open(c yamledit.Chunk) (found, error) {
 	doc, err := transform.Parse(c)
@@ -220,7 +279,7 @@ func (o *options) open(c yamledit.Chunk) (found, error) {
 	}
 	for _, d := range o.candidates() {
 		if d.Owns(doc) || o.distro == d.Name && doc.Root().Exists() {
-			return found{distro: d, doc: doc}, nil
+			return found{distro: d, docs: transform.Only(doc)}, nil
 		}
 	}
 	if items := doc.Root().Get("items"); items.IsList() {

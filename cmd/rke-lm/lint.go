@@ -24,10 +24,8 @@ import (
 type lintOptions struct {
 	rewrite
 	tally
-	fix      bool
-	moved    int // lines that fixes added to the file in work
-	together transform.Together
-	lacking  []transform.Part // documents that lack what another one may hold
+	fix   bool
+	moved int // lines that fixes added to the file in work
 }
 
 func newLint(o *options) *cobra.Command {
@@ -66,37 +64,23 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		l.begin(paths)
 		defer l.end()
 	}
-	failed := false // in the file in work
+	failed := map[string]bool{} // files, by name
 	for r := range l.clusters(ctx, paths, func(f found) (func() error, error) { return l.cluster(f, target) }) {
 		if err := r.use(); err != nil && l.fail(err, target) {
-			failed = true
+			failed[r.source.Name] = true
 		}
 		if !r.end {
 			continue
 		}
-		if err := l.ended(r.piece, failed); err != nil {
+		if err := l.ended(r.ended, slices.ContainsFunc(r.ended, func(in piece) bool { return failed[in.source.Name] })); err != nil {
 			l.fail(err, target)
 		}
-		failed = false
+		clear(failed)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for _, p := range l.lacking {
-		l.add(l.together.Left(p))
-	}
 	return l.finish()
-}
-
-// take keeps what a document has to say about others, until all were read.
-func (l *lintOptions) take(p transform.Part) {
-	l.together.Add(p)
-	for i := range p.Lacks {
-		p.Lacks[i].Line += l.moved
-	}
-	if len(p.Lacks) > 0 {
-		l.lacking = append(l.lacking, p)
-	}
 }
 
 // check refuses choices that mean nothing together. Where standard output takes
@@ -125,7 +109,7 @@ func (l *lintOptions) check(paths []string) error {
 // cluster lints a cluster, and returns what shows its findings and keeps what
 // fixes changed.
 func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error) {
-	c, err := f.distro.ForLint(f.doc, t)
+	c, err := f.distro.Lint(slices.Concat(f.docs, f.beside), t)
 	if err == nil {
 		err = f.overlaid
 	}
@@ -136,14 +120,10 @@ func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error)
 	if l.fix {
 		c, made = transform.Repair(f.distro, c, t)
 	}
-	findings, inRun := transform.PartOf(f.distro, c, append(c.Findings(""), f.objections(t)...))
-	if d, depends := c.(transform.Dependent); depends && len(inRun.Lacks) > 0 {
-		inRun = inRun.Seen(d, l.beside(f, d))
-	}
+	findings, unseen := transform.Unseen(f.distro, append(c.Findings(""), f.objections(t)...))
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
-		l.take(inRun)
-		l.show(findings)
+		l.show(append(findings, unseen...))
 		if len(made) == 0 {
 			return nil
 		}
@@ -164,13 +144,21 @@ func (l *lintOptions) show(findings []transform.Finding) {
 
 // keep takes over what fixes made of a cluster.
 func (l *lintOptions) keep(f found, c transform.Cluster, made []string) error {
-	before, after := f.doc, c.Document()
-	l.notes = append(l.notes, fmt.Sprintf("%s: %s: fixed %s,", before.File(), c.Identity().Title(), counted(made)))
-	if l.dryRun {
-		outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
+	l.note(f.docs[0], fmt.Sprintf("%s: %s: fixed %s,", f.docs[0].File(), c.Identity().Title(), counted(made)))
+	for i, after := range c.Documents() {
+		before := f.docs[i]
+		if after == before {
+			continue
+		}
+		if l.dryRun {
+			outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
+		}
+		l.moved += bytes.Count(after.Bytes(), []byte("\n")) - bytes.Count(before.Bytes(), []byte("\n"))
+		if err := l.change(before, after, 0); err != nil {
+			return err
+		}
 	}
-	l.moved += bytes.Count(after.Bytes(), []byte("\n")) - bytes.Count(before.Bytes(), []byte("\n"))
-	return l.parts.Add(part(before, after))
+	return nil
 }
 
 // counted lists rules, with how often they stand in the list.
@@ -227,11 +215,11 @@ func asFindings(r *transform.Refused, t transform.Target) []transform.Finding {
 	return list
 }
 
-// ended writes the file behind its last document.
-func (l *lintOptions) ended(in piece, failed bool) error {
+// ended writes files after their last document.
+func (l *lintOptions) ended(files []piece, failed bool) error {
 	l.moved = 0
 	if !l.fix {
 		return nil
 	}
-	return l.file(in, failed)
+	return l.files(files, failed)
 }

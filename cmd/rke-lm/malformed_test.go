@@ -275,24 +275,22 @@ func TestAForcedDistroRefusesOtherDocuments(t *testing.T) {
 func tryMalformed(distro, text string) error {
 	o := &options{distro: distro}
 	f, err := o.open(yamledit.Chunk{File: "m.yaml", Bytes: []byte(text)})
-	if err != nil || f.doc == nil {
+	if err != nil || f.docs == nil {
 		return unfit(err)
 	}
 	target := transform.Target{EndState: transform.EndStateExternal, AssumeVersion: assumedFor(f.distro.Name)}
-	c, err := f.distro.ForLint(f.doc, target)
+	c, err := f.distro.Lint(f.docs, target)
 	if c != nil {
 		c.Findings("")
 	}
 	if err := unfit(err); err != nil {
 		return fmt.Errorf("lint: %w", err)
 	}
-	if f.distro.Explain != nil {
-		_, err := f.distro.Explain(f.doc, target)
-		if err := unfit(err); err != nil {
-			return fmt.Errorf("explain: %w", err)
-		}
+	_, err = f.distro.Explain(f.docs, target)
+	if err := unfit(err); err != nil {
+		return fmt.Errorf("explain: %w", err)
 	}
-	p, err := transform.Build(f.distro, f.doc, target)
+	p, err := transform.Build(f.distro, f.docs, target)
 	if err != nil {
 		return unfit(err)
 	}
@@ -305,7 +303,7 @@ func tryMalformed(distro, text string) error {
 			made = append(made, s.Stage.Name)
 		}
 	}
-	return transform.Lasting(f.distro, p.Steps[len(p.Steps)-1].After, target, made)
+	return transform.Lasting(f.distro, p.Steps[len(p.Steps)-1].After(), target, made)
 }
 
 func assumedFor(distro string) string {

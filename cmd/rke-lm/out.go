@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // planFolders writes plans below a folder; without one it writes nothing.
@@ -43,14 +44,18 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if fs.dir == "" {
 		return nil
 	}
-	path, err := of.source.Absolute()
-	if err != nil {
+	var paths []string
+	for _, s := range of.sources {
+		path, err := s.Absolute()
+		if err != nil {
+			return err
+		}
+		paths = append(paths, path)
+	}
+	if err := fs.apart(p, paths); err != nil {
 		return err
 	}
-	if err := fs.apart(p, path); err != nil {
-		return err
-	}
-	kept := p.Save(path)
+	kept := p.Save(paths...)
 	if err := fs.take(kept); err != nil {
 		return err
 	}
@@ -58,7 +63,7 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if err != nil {
 		return err
 	}
-	files, err := planFiles(p, out, folder, path, of.live)
+	files, err := planFiles(p, out, folder, paths, of.live)
 	if err != nil {
 		return err
 	}
@@ -72,12 +77,14 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 
 // apart refuses the folder of a static pod, which a kubelet may read: what it finds
 // there it starts.
-func (fs *planFolders) apart(p *transform.Plan, path string) error {
-	if kind, _ := p.Start.Root().Get("kind").String(); p.Cluster.Distro != manifests.Name || kind != "Pod" || path == "" {
-		return nil
-	}
-	if folder, inside := source.Covers([]string{filepath.Dir(path)}, fs.dir); inside {
-		return fmt.Errorf("--out %s: it is in %s next to a static pod, where a kubelet can read it; use a folder elsewhere", fs.dir, folder)
+func (fs *planFolders) apart(p *transform.Plan, paths []string) error {
+	for i, doc := range p.Start {
+		if kind, _ := doc.Root().Get("kind").String(); p.Cluster.Distro != manifests.Name || kind != "Pod" || paths[i] == "" {
+			continue
+		}
+		if folder, inside := source.Covers([]string{filepath.Dir(paths[i])}, fs.dir); inside {
+			return fmt.Errorf("--out %s: it is in %s next to a static pod, where a kubelet can read it; use a folder elsewhere", fs.dir, folder)
+		}
 	}
 	return nil
 }
@@ -97,18 +104,28 @@ func (fs *planFolders) take(s transform.Saved) error {
 }
 
 // planFiles returns what a plan folder holds for people.
-func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *liveCluster) ([]planfolder.File, error) {
-	ext := extension(p)
-	book := outputs.Runbook{Plan: p, Folder: folder, File: path, Start: "00-start" + ext}
-	switch {
-	case live != nil:
+func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, live *liveCluster) ([]planfolder.File, error) {
+	book := outputs.Runbook{Plan: p, Folder: folder}
+	if live != nil {
 		book.Live = live.name()
-	case path == "":
-		book.File = "-"
 	}
-	files := []planfolder.File{{Name: book.Start, Content: p.Start.Standalone()}}
+	for _, path := range paths {
+		if path == "" {
+			path = "-"
+		}
+		if !slices.Contains(book.Files, path) {
+			book.Files = append(book.Files, path)
+		}
+	}
+	suffixes := suffixesOf(p.Start)
+	var files []planfolder.File
+	for i, doc := range p.Start {
+		book.Start = append(book.Start, "00-start"+suffixes[i])
+		files = append(files, planfolder.File{Name: book.Start[i], Content: doc.Standalone()})
+	}
+	before := slices.Clone(book.Start)
 	for i, step := range p.Steps {
-		stage, held, err := stageFiles(step, out.Stages[i].Diff, ext)
+		stage, held, err := stageFiles(step, out.Stages[i].Diff, suffixes, before)
 		if err != nil {
 			return nil, err
 		}
@@ -123,14 +140,24 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder, path string, live *l
 	return append(files, planfolder.File{Name: "runbook.md", Content: outputs.EscapeText(text.Bytes())}), nil
 }
 
-// stageFiles returns the files of one stage and their names.
-func stageFiles(s transform.PlannedStage, diff, ext string) (outputs.RunbookStage, []planfolder.File, error) {
+// stageFiles returns the files of one stage and their names. before are the names of the
+// documents as the stage finds them, and become those after it.
+func stageFiles(s transform.PlannedStage, diff string, suffixes, before []string) (outputs.RunbookStage, []planfolder.File, error) {
 	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", 1+slices.Index(stages.Names(), s.Stage.Name))}
 	var files []planfolder.File
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name
-		stage.Diff, stage.Document = name+".diff", name+ext
-		files = []planfolder.File{{Name: stage.Diff, Content: outputs.EscapeText([]byte(diff))}, {Name: stage.Document, Content: s.After.Standalone()}}
+		stage.Diff = name + ".diff"
+		files = []planfolder.File{{Name: stage.Diff, Content: outputs.EscapeText([]byte(diff))}}
+		for i, r := range s.Documents {
+			if !r.Changes() {
+				continue
+			}
+			at := fmt.Sprintf("%s:%d", r.Before.File(), r.Before.Root().Line())
+			stage.Documents = append(stage.Documents, outputs.RunbookDocument{Revision: r, Name: name + suffixes[i], Was: before[i], In: at})
+			files = append(files, planfolder.File{Name: name + suffixes[i], Content: r.After.Standalone()})
+			before[i] = name + suffixes[i]
+		}
 	}
 	beside, err := s.Files()
 	for _, f := range append(beside, s.Prepared()...) {
@@ -142,28 +169,44 @@ func stageFiles(s transform.PlannedStage, diff, ext string) (outputs.RunbookStag
 
 // patchFiles returns the patches of one stage, for those who do it with kubectl.
 func patchFiles(p *transform.Plan, s transform.PlannedStage, stage *outputs.RunbookStage) []planfolder.File {
-	patches, err := p.Patches(s)
-	if err != nil {
-		stage.NoPatch = err.Error()
-		return nil
-	}
 	var files []planfolder.File
-	name := stage.Number + "-" + s.Stage.Name
-	if patches.Do != nil {
-		stage.Patch = name + ".patch.json"
-		files = append(files, planfolder.File{Name: stage.Patch, Content: patches.Do})
-	}
-	if patches.Undo != nil {
-		stage.UndoPatch = name + ".undo.patch.json"
-		files = append(files, planfolder.File{Name: stage.UndoPatch, Content: patches.Undo})
+	for i := range stage.Documents {
+		d := &stage.Documents[i]
+		patches, err := p.Patches(s, d.Revision)
+		if err != nil {
+			d.NoPatch = err.Error()
+			continue
+		}
+		name := strings.TrimSuffix(d.Name, filepath.Ext(d.Name))
+		if patches.Do != nil {
+			d.Patch = name + ".patch.json"
+			files = append(files, planfolder.File{Name: d.Patch, Content: patches.Do})
+		}
+		if patches.Undo != nil {
+			d.UndoPatch = name + ".undo.patch.json"
+			files = append(files, planfolder.File{Name: d.UndoPatch, Content: patches.Undo})
+		}
 	}
 	return files
 }
 
-// extension is that of the documents, for editors.
-func extension(p *transform.Plan) string {
-	if p.Start.IsJSON() {
-		return ".json"
+// suffixesOf are the ends of the names of files with these documents: the extension,
+// for editors, and where there are several the kind and the name before it.
+func suffixesOf(docs []*yamledit.Document) []string {
+	var all []string
+	for _, doc := range docs {
+		suffix := ".yaml"
+		if doc.IsJSON() {
+			suffix = ".json"
+		}
+		if len(docs) > 1 {
+			suffix = "." + planfolder.Document(doc) + suffix
+		}
+		for n := 2; slices.Contains(all, suffix); n++ {
+			ext := filepath.Ext(suffix)
+			suffix = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(suffix, ext), n, ext)
+		}
+		all = append(all, suffix)
 	}
-	return ".yaml"
+	return all
 }

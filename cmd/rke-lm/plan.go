@@ -6,7 +6,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -71,45 +70,32 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	}
 	result := outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}}
 	left := false
-	var together transform.Together
-	lacking := map[int]transform.Part{} // by the number of the plan: what another document may hold
-	shown := 0
 	code, err := p.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
 		if err := f.refusal(t); err != nil {
 			return nil, err
 		}
-		plan, err := transform.BuildFor(f.distro, f.doc, t, p.needed())
+		plan, err := transform.BuildFor(f.distro, f.docs, t, p.needed())
 		if err != nil {
 			return nil, err
 		}
-		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Open()
+		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Open() || slices.ContainsFunc(plan.Unseen, func(f transform.Finding) bool { return !f.Accepted })
 		out.Findings = outputs.Findings(f.objections(t))
 		return func() error {
 			left = left || isLeft
-			together.Add(plan.Part)
-			if len(plan.Part.Lacks) > 0 {
-				lacking[shown] = plan.Part
-			}
-			shown++
 			if p.output == "json" || p.output == "yaml" {
-				result.Clusters = append(result.Clusters, out)
+				listed := out
+				listed.Findings = append(listed.Findings, outputs.Findings(plan.Unseen)...)
+				result.Clusters = append(result.Clusters, listed)
 			} else if err := p.show(out); err != nil {
 				return err
+			} else {
+				p.showFindings(plan.Unseen)
 			}
 			return p.folders.write(p.err, plan, out, f)
 		}, nil
 	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
 	if err != nil {
 		return err
-	}
-	for _, i := range slices.Sorted(maps.Keys(lacking)) {
-		found := together.Left(lacking[i])
-		left = left || slices.ContainsFunc(found, func(f transform.Finding) bool { return !f.Accepted })
-		if p.output == "json" || p.output == "yaml" {
-			result.Clusters[i].Findings = append(result.Clusters[i].Findings, outputs.Findings(found)...)
-		} else {
-			p.showFindings(found)
-		}
 	}
 	if p.output == "json" || p.output == "yaml" {
 		if err := p.dump(result); err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,10 +25,18 @@ type rewrite struct {
 	dryRun   bool
 	server   bool // the server does the dry run
 	toStdout bool
-	stdin    atomicfile.Spool // what was read from standard input, to write it again
-	parts    atomicfile.Parts // of the file in work
-	notes    []string         // what to say of them, up to what became of the file
+	stdin    atomicfile.Spool    // what was read from standard input, to write it again
+	pending  map[string]*pending // by file
 	printed  separator
+
+	replace func(path string, was atomicfile.Seen, write func(io.Writer) error) error // nil for atomicfile.Replace; tests let it fail
+}
+
+// pending is what is to become of a file, until its end is known.
+type pending struct {
+	parts atomicfile.Parts
+	notes []string // what to say of its clusters, up to what became of the file
+	first int      // of the stages of a cluster, the first that changes it
 }
 
 func (w *rewrite) flags(c *cobra.Command) {
@@ -84,33 +93,134 @@ func (w *rewrite) begin(paths []string) {
 // end forgets what was kept.
 func (w *rewrite) end() {
 	w.stdin.Close()
-	w.parts.Close()
+	for name := range w.pending {
+		w.forget(name)
+	}
 }
 
-// part is what changes of a file when one of its documents does.
-func part(before, after *yamledit.Document) atomicfile.Part {
-	chunk := before.Chunk()
-	return atomicfile.Part{Offset: int64(chunk.Offset), Length: int64(len(chunk.Bytes)), New: after.Bytes()}
+// at returns what is to become of a file.
+func (w *rewrite) at(file string) *pending {
+	if w.pending == nil {
+		w.pending = map[string]*pending{}
+	}
+	if w.pending[file] == nil {
+		w.pending[file] = &pending{}
+	}
+	return w.pending[file]
 }
 
-// file writes a file, unless it failed in a part.
-func (w *rewrite) file(in piece, failed bool) error {
-	defer w.parts.Close()
-	notes := w.notes
-	w.notes = nil
-	if !failed {
-		if err := w.write(in); err != nil {
-			return err
+func (w *rewrite) forget(file string) {
+	w.at(file).parts.Close()
+	delete(w.pending, file)
+}
+
+// note keeps what to say of a cluster once its files are written.
+func (w *rewrite) note(doc *yamledit.Document, text string) {
+	p := w.at(doc.File())
+	p.notes = append(p.notes, text)
+}
+
+// change keeps what becomes of a document; first is the number of the stage that
+// changes it first.
+func (w *rewrite) change(before, after *yamledit.Document, first int) error {
+	p, chunk := w.at(before.File()), before.Chunk()
+	if p.parts.Len() == 0 || first < p.first {
+		p.first = first
+	}
+	return p.parts.Add(atomicfile.Part{Offset: int64(chunk.Offset), Length: int64(len(chunk.Bytes)), New: after.Bytes()})
+}
+
+// files writes files that end together, unless one of them failed in a part. They are
+// written in the order of the stages that change them: should a later one fail, the
+// files are between two stages, and not past one that was left out.
+func (w *rewrite) files(ins []piece, failed bool) error {
+	defer func() {
+		for _, in := range ins {
+			w.forget(in.source.Name)
 		}
-		for _, note := range notes {
-			fmt.Fprintln(w.err, note, w.outcome(in))
+	}()
+	if failed {
+		for _, in := range ins {
+			if w.at(in.source.Name).parts.Len() > 0 {
+				fmt.Fprintf(w.err, "%s: not written, because of the errors in %s\n", in.source.Name, theirs(ins))
+			}
 		}
 		return nil
 	}
-	if w.parts.Len() > 0 {
-		fmt.Fprintf(w.err, "%s: not written, because it has errors\n", in.source.Name)
+	if err := w.writeAll(ins); err != nil {
+		return err
+	}
+	for _, in := range ins {
+		for _, note := range w.at(in.source.Name).notes {
+			fmt.Fprintln(w.err, note, w.outcome(in))
+		}
 	}
 	return nil
+}
+
+// theirs names what the errors are in.
+func theirs(ins []piece) string {
+	if len(ins) > 1 {
+		return "the files of its cluster"
+	}
+	return "it"
+}
+
+// writeAll writes files. Those that cannot be written as things are fail before the
+// first one is.
+func (w *rewrite) writeAll(ins []piece) error {
+	ordered := slices.Clone(ins)
+	if !w.toStdout {
+		slices.SortStableFunc(ordered, func(a, b piece) int { return w.at(a.source.Name).first - w.at(b.source.Name).first })
+	}
+	if err := w.canWrite(ordered); err != nil {
+		return err
+	}
+	var written []string
+	for i, in := range ordered {
+		if err := w.write(in); err != nil {
+			return w.between(err, written, ordered[i:])
+		}
+		if w.changes(in) {
+			written = append(written, in.source.Name)
+		}
+	}
+	return nil
+}
+
+// changes reports whether a file is changed in its place.
+func (w *rewrite) changes(in piece) bool {
+	return !w.dryRun && !w.toStdout && in.source.IsFile() && w.at(in.source.Name).parts.Len() > 0
+}
+
+// canWrite looks at files before the first of them is written.
+func (w *rewrite) canWrite(ins []piece) error {
+	for _, in := range ins {
+		if len(ins) == 1 || !w.changes(in) {
+			continue
+		}
+		f, err := atomicfile.Open(in.source.Path, atomicfile.See(in.stats.Info))
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// between says which files of a cluster were written, and how to go on.
+func (w *rewrite) between(err error, written []string, left []piece) error {
+	if len(written) == 0 {
+		return err
+	}
+	var names []string
+	for _, in := range left {
+		if w.changes(in) {
+			names = append(names, in.source.Name)
+		}
+	}
+	return fmt.Errorf("%w; %s: written; %s: not written, so the files of the cluster are between two stages: apply none of them to the cluster, correct the cause, and run the same command again",
+		err, strings.Join(written, ", "), strings.Join(names, ", "))
 }
 
 // outcome is what became of a file that did not fail.
@@ -130,8 +240,8 @@ func (w *rewrite) write(in piece) error {
 	case w.dryRun:
 		return nil
 	case !in.source.IsFile():
-		return w.print(&w.stdin, w.stdin.Len())
-	case !w.toStdout && w.parts.Len() == 0:
+		return w.print(in, &w.stdin, w.stdin.Len())
+	case !w.toStdout && w.at(in.source.Name).parts.Len() == 0:
 		return nil
 	}
 	seen := atomicfile.See(in.stats.Info)
@@ -142,17 +252,20 @@ func (w *rewrite) write(in piece) error {
 	defer f.Close()
 	size := in.stats.Info.Size()
 	if w.toStdout {
-		return w.print(f, size)
+		return w.print(in, f, size)
 	}
-	splice := func(dst io.Writer) error { return w.parts.Splice(dst, f, size) }
+	splice := func(dst io.Writer) error { return w.at(in.source.Name).parts.Splice(dst, f, size) }
+	if w.replace != nil {
+		return w.replace(in.source.Path, seen, splice)
+	}
 	return atomicfile.Replace(in.source.Path, seen, splice)
 }
 
 // print writes the file to standard output, as documents of its own.
-func (w *rewrite) print(src io.ReaderAt, size int64) error {
+func (w *rewrite) print(in piece, src io.ReaderAt, size int64) error {
 	w.printed.next(w.data())
 	b := bufio.NewWriterSize(&w.printed, 256<<10)
-	if err := w.parts.Splice(b, src, size); err != nil {
+	if err := w.at(in.source.Name).parts.Splice(b, src, size); err != nil {
 		return err
 	}
 	return b.Flush()

@@ -28,6 +28,7 @@ type options struct {
 	streams
 	noColor bool
 	distro  string
+	apart   bool // every document is a cluster of its own
 	choices transform.Target
 	output  string
 	connection

@@ -132,7 +132,7 @@ func (c *runOptions) distroOf(o rancher.Object) (transform.Distro, error) {
 	switch {
 	case err != nil:
 		return f.distro, err
-	case f.doc == nil || f.distro.Live.Kind != o.Kind:
+	case f.docs == nil || f.distro.Live.Kind != o.Kind:
 		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title())}
 	case o.ID == "":
 		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title())}

@@ -4,8 +4,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/spf13/pflag"
@@ -59,38 +61,52 @@ func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
 
 // savedTurns takes the document of a cluster as far as its saved plan says.
 func (a *applyOptions) savedTurns(f found) ([]turn, []transform.Manual, error) {
-	plan, ok := transform.Pick(a.saved.plans, f.distro.Identify(f.doc), f.doc)
+	plan, ok := transform.Pick(a.saved.plans, f.distro.Identify(f.docs[0]), f.docs)
 	if !ok {
 		return nil, nil, errNotPlanned
 	}
 	a.saved.used.Store(true)
-	moves, err := a.moves(plan, f.doc)
+	steps, err := a.savedSteps(plan, f.docs)
 	if err != nil {
 		return nil, nil, err
 	}
 	var turns []turn
-	chunk := f.doc.Chunk()
-	for _, m := range moves {
-		chunk.Bytes = m.After
-		after, err := yamledit.Parse(chunk)
-		if err != nil {
+	for _, s := range steps {
+		t := turn{stage: s.Stage.Name}
+		if t.after, err = revised(f.docs, s.After); err != nil {
 			return nil, nil, err
 		}
-		t := turn{stage: m.Stage.Name, after: after}
 		if a.undo == "" {
-			t.blocked, t.findings = m.Stage.State == transform.Blocked, m.Stage.Findings
+			t.blocked, t.findings = s.Stage.State == transform.Blocked, s.Stage.Findings
 		}
 		turns = append(turns, t)
 	}
 	if a.undo != "" {
 		return turns, nil, nil
 	}
-	return turns, plan.Passed(moves, a.choice), nil
+	return turns, plan.Passed(steps, a.choice), nil
 }
 
-func (a *applyOptions) moves(plan transform.Saved, doc *yamledit.Document) ([]transform.SavedStep, error) {
+func (a *applyOptions) savedSteps(plan transform.Saved, docs []*yamledit.Document) ([]transform.SavedStep, error) {
 	if a.undo != "" {
-		return plan.Back(doc, a.undo, a.choice.Through)
+		return plan.Back(docs, a.undo, a.choice.Through)
 	}
-	return plan.Forward(doc, a.choice)
+	return plan.Forward(docs, a.choice)
+}
+
+// revised returns documents with other texts; one whose text stays is the same.
+func revised(docs []*yamledit.Document, texts [][]byte) ([]*yamledit.Document, error) {
+	after := slices.Clone(docs)
+	for i, doc := range docs {
+		chunk := doc.Chunk()
+		if bytes.Equal(chunk.Bytes, texts[i]) {
+			continue
+		}
+		var err error
+		chunk.Bytes = texts[i]
+		if after[i], err = yamledit.Parse(chunk); err != nil {
+			return nil, err
+		}
+	}
+	return after, nil
 }

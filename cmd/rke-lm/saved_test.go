@@ -166,7 +166,7 @@ func TestTheRunbookTellsAllOfAStage(t *testing.T) {
 		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | todo |", "## 01 grant-migration-lease\n", "**Why.** kube-controller-manager may not lock",
 		"`01-grant-migration-lease.diff` shows it", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
 		"`aws-ccm-values.yaml` belongs to the stage", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
-		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "Manually: replace the document with `03-install-ccm.yaml`",
+		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "Manually: put `03-install-ccm.yaml` in the place of the document",
 		"**After the undo.**\n\nthis must list nothing", "**Undo.** Undo later stages first. ", " The undo writes v1.26.15+rke2r1 into the file again, and Kubernetes does not go back",
 		"## 04 cordon-control-plane\n", "**Do.**\n\ncordon the control planes", "**Undo.**\n\nrelease exactly the nodes",
 	} {

@@ -22,18 +22,18 @@ func unredacted(t *testing.T, doc *yamledit.Document) string {
 	t.Helper()
 	var b strings.Builder
 	for _, end := range []string{transform.EndStateExternal, transform.EndStateOverride} {
-		plan, err := transform.Build(rke2.Distro(), doc, transform.Target{EndState: end})
+		plan, err := transform.Build(rke2.Distro(), transform.Only(doc), transform.Target{EndState: end})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range plan.Steps {
-			b.WriteString(udiff.Unified("a", "b", string(s.Before.Bytes()), string(s.After.Bytes())))
+			b.WriteString(udiff.Unified("a", "b", string(s.Before()[0].Bytes()), string(s.After()[0].Bytes())))
 			for _, f := range s.Findings {
 				b.WriteString(f.Message + "\n")
 			}
 		}
 	}
-	classes, err := rke2.Distro().Explain(doc, transform.Target{})
+	classes, err := rke2.Distro().Explain(transform.Only(doc), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}

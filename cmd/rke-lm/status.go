@@ -228,17 +228,17 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 func (s *statusOptions) provisioned(l *liveCluster) outputs.Status {
 	title := l.object.Title()
 	f, err := s.options.open(l.object.Chunk())
-	if err == nil && f.doc == nil {
+	if err == nil && f.docs == nil {
 		err = errors.New("it is not " + s.documents())
 	}
 	if err != nil {
 		return outputs.Status{Name: title, Problem: err.Error()}
 	}
 	f.live = l
-	id := f.distro.Identify(f.doc)
+	id := f.distro.Identify(f.docs[0])
 	out := outputs.Status{Name: title, Distro: id.Distro, Version: id.Version}
 	count(&out, f.objections(transform.Target{}))
-	plan, err := transform.Build(f.distro, f.doc, transform.Target{})
+	plan, err := transform.Build(f.distro, f.docs, transform.Target{})
 	if err != nil {
 		out.Problem = err.Error()
 		return out

@@ -7,10 +7,10 @@ import "github.com/rke-lm/rke-lm/transform"
 
 // undoTurns takes a stage back from what the document alone tells.
 func undoTurns(f found, t transform.Target, stage string, through bool) ([]turn, error) {
-	steps, err := transform.Undo(f.distro, f.doc, t, stage, through)
+	steps, err := transform.Undo(f.distro, f.docs, t, stage, through)
 	var turns []turn
 	for _, s := range steps {
-		turns = append(turns, turn{stage: s.Stage.Name, after: s.After})
+		turns = append(turns, turn{stage: s.Stage.Name, after: s.After()})
 	}
 	return turns, err
 }

@@ -79,7 +79,7 @@ func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *t
 				return d, nil
 			}
 		}
-		if p, err := transform.Build(d, doc, target); err == nil {
+		if p, err := transform.Build(d, transform.Only(doc), target); err == nil {
 			return d, p
 		}
 	}
@@ -88,7 +88,7 @@ func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *t
 
 // nextVersion is a release one minor up, as the distro writes it, or "".
 func nextVersion(d transform.Distro, doc *yamledit.Document) string {
-	c, err := d.Open(doc, transform.Target{})
+	c, err := d.Open(transform.Only(doc), transform.Target{})
 	if err != nil {
 		return ""
 	}
@@ -103,28 +103,28 @@ func nextVersion(d transform.Distro, doc *yamledit.Document) string {
 // the other and all at once, again, and back.
 func savedPlanGoesThereAndBack(t *testing.T, p *transform.Plan) {
 	s := savedAndRead(t, p)
-	doc, made := p.Start, 0
+	doc, made := p.Start[0], 0
 	for _, step := range p.Steps {
 		if !step.Changes() {
 			continue
 		}
 		made++
-		doc = moved(t, doc, s, 1, step.After, transform.Choice{Next: true, ByHand: stages.Names()})
+		doc = moved(t, doc, s, 1, step.Documents[0].After, transform.Choice{Next: true, ByHand: stages.Names()})
 	}
 	last := p.Steps[len(p.Steps)-1]
 	if made == 0 {
 		return
 	}
 	for _, c := range []transform.Choice{{Next: true}, {Stage: last.Stage.Name}, {Stage: firstEdit(p), Through: true}} {
-		if moves, err := s.Forward(doc, c); err != nil || len(moves) > 0 {
+		if moves, err := s.Forward(transform.Only(doc), c); err != nil || len(moves) > 0 {
 			t.Errorf("%v: something is left to do: %d stages, %v", c, len(moves), err)
 		}
 	}
-	moves, err := s.Back(doc, firstEdit(p), true)
-	if err != nil || len(moves) != made || string(moves[made-1].After) != string(p.Start.Bytes()) {
+	moves, err := s.Back(transform.Only(doc), firstEdit(p), true)
+	if err != nil || len(moves) != made || string(moves[made-1].After[0]) != string(p.Start[0].Bytes()) {
 		t.Errorf("%d of %d stages were taken back: %v", len(moves), made, err)
 	}
-	moved(t, p.Start, s, made, last.After, transform.Choice{Stage: lastEdit(p), Through: true, ByHand: stages.Names()})
+	moved(t, p.Start[0], s, made, last.Documents[0].After, transform.Choice{Stage: lastEdit(p), Through: true, ByHand: stages.Names()})
 }
 
 // savedAndRead returns the plan as a later run has it.
@@ -138,7 +138,7 @@ func savedAndRead(t *testing.T, p *transform.Plan) transform.Saved {
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
-	if last := p.Steps[len(p.Steps)-1].After; s.Source.Around == nil && !endsInKeptComment(p.Start, last) {
+	if last := p.Steps[len(p.Steps)-1].Documents[0].After; s.Source.Around == nil && !endsInKeptComment(p.Start[0], last) {
 		t.Error("a neighbour would make the plan stale")
 	}
 	return s
@@ -155,12 +155,12 @@ func endsInKeptComment(before, after *yamledit.Document) bool {
 // moved goes forward and expects so many stages and a document.
 func moved(t *testing.T, doc *yamledit.Document, s transform.Saved, stages int, want *yamledit.Document, c transform.Choice) *yamledit.Document {
 	t.Helper()
-	moves, err := s.Forward(doc, c)
+	moves, err := s.Forward(transform.Only(doc), c)
 	if err != nil || len(moves) != stages {
 		t.Fatalf("%v: %d stages instead of %d: %v", c, len(moves), stages, err)
 	}
-	if string(moves[stages-1].After) != string(want.Bytes()) {
-		t.Fatalf("%v leads to\n%s", c, moves[stages-1].After)
+	if string(moves[stages-1].After[0]) != string(want.Bytes()) {
+		t.Fatalf("%v leads to\n%s", c, moves[stages-1].After[0])
 	}
 	return want
 }
@@ -185,7 +185,7 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 		if !step.Changes() {
 			continue
 		}
-		steps, err := transform.Undo(d, step.After, p.Target, step.Stage.Name, false)
+		steps, err := transform.Undo(d, step.After(), p.Target, step.Stage.Name, false)
 		if err != nil {
 			isClear(t, step.Stage.Name, err)
 			continue
@@ -193,7 +193,7 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 		if len(steps) != 1 {
 			t.Fatalf("%s: %d steps", step.Stage.Name, len(steps))
 		}
-		before, back := step.Before.Root().Value(), steps[0].After.Root().Value()
+		before, back := step.Before()[0].Root().Value(), steps[0].After()[0].Root().Value()
 		if step.Stage.Name == stages.SwitchToExternal {
 			switch d.Name {
 			case rke1.Name:
@@ -225,7 +225,7 @@ func isClear(t *testing.T, stage string, err error) {
 func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *transform.Plan) {
 	target := p.Target
 	target.Canonical = true
-	last := p.Steps[len(p.Steps)-1].After
+	last := p.Steps[len(p.Steps)-1].After()
 	steps, err := transform.Undo(d, last, target, p.Steps[0].Stage.Name, true)
 	if err != nil {
 		isClear(t, "all stages", err)
@@ -234,13 +234,13 @@ func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *transfor
 	if len(steps) == 0 {
 		return
 	}
-	again, err := transform.Build(d, steps[len(steps)-1].After, target)
+	again, err := transform.Build(d, steps[len(steps)-1].After(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	is := again.Steps[len(again.Steps)-1].After
-	if !transform.Same(last.Root().Value(), is.Root().Value()) {
-		t.Errorf("applied again it is another one (-before +after):\n%s", cmp.Diff(last.Root().Value(), is.Root().Value()))
+	is := again.Steps[len(again.Steps)-1].After()
+	if !transform.Same(last[0].Root().Value(), is[0].Root().Value()) {
+		t.Errorf("applied again it is another one (-before +after):\n%s", cmp.Diff(last[0].Root().Value(), is[0].Root().Value()))
 	}
 }
 

@@ -16,7 +16,7 @@ type Part struct {
 
 // checkParts requires that parts are in order and do not overlap; those that
 // replace nothing may share an offset.
-func checkParts(size int64, parts []Part) error {
+func checkParts(size int64, parts []place) error {
 	at := int64(0)
 	for i, p := range parts {
 		switch {

@@ -70,7 +70,7 @@ func (c *cluster) plan(ctx context.Context) (*transform.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transform.Build(c.planner.Distro, doc, c.planner.Target)
+	return transform.Build(c.planner.Distro, transform.Only(doc), c.planner.Target)
 }
 
 // wanted is what the object promises, as it was read last.

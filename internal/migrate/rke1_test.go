@@ -123,7 +123,7 @@ func valuesOf(t *testing.T, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(w.Distro, d, transform.Target{EndState: transform.EndStateExternal})
+	p, err := transform.Build(w.Distro, transform.Only(d), transform.Target{EndState: transform.EndStateExternal})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Place returns where the plan of a cluster goes below the folder that the user
@@ -28,6 +29,13 @@ func Place(s transform.Saved) string {
 		}
 	}
 	return filepath.Join(sanitise(namespace), sanitise(name))
+}
+
+// Document names a document of a cluster that has several, by its kind and its name.
+func Document(doc *yamledit.Document) string {
+	kind, _ := doc.Root().Get("kind").String()
+	name, _ := doc.Root().Get("metadata", "name").String()
+	return sanitise(strings.TrimSuffix(strings.ToLower(kind)+"-"+name, "-"))
 }
 
 // sanitise makes a name that is one folder everywhere and not hidden.

@@ -28,9 +28,12 @@ func harbour() transform.Saved {
 			KeepLeaderMigration: true, NoLeaderMigration: true, Cordon: "never",
 		},
 		Stages: []transform.SavedStage{{
-			Name: "grant-migration-lease", State: transform.Todo, Before: "b", After: "a",
-			Splices:  []yamledit.Splice{{Start: 1, End: 2, New: "x: \"<é\u2028>\"\n"}},
-			Reverse:  []yamledit.Splice{{Start: 1, End: 3, New: ""}},
+			Name: "grant-migration-lease", State: transform.Todo,
+			SavedRevision: transform.SavedRevision{
+				Before: "b", After: "a",
+				Splices: []yamledit.Splice{{Start: 1, End: 2, New: "x: \"<é\u2028>\"\n"}},
+				Reverse: []yamledit.Splice{{Start: 1, End: 3, New: ""}},
+			},
 			Findings: []transform.Finding{{Rule: "r", Severity: transform.Note, File: "c.yaml", Line: 1, Message: "m", Accepted: true}},
 		}},
 	}

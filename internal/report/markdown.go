@@ -17,7 +17,7 @@ import (
 // unfold.
 func WriteMarkdown(w io.Writer, plan Plan) {
 	fmt.Fprintf(w, "## %s\n\n", inline(title(plan)))
-	fmt.Fprintf(w, "%s, from %s\n\n", inline(release(plan)), code(place(plan.Source)))
+	fmt.Fprintf(w, "%s, from %s\n\n", inline(release(plan)), code(places(plan)))
 	fmt.Fprint(w, "| stage | state | findings |\n|---|---|---|\n")
 	for _, s := range plan.Stages {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s.State), countFindings(s.Findings))

@@ -35,6 +35,9 @@ type Plan struct {
 	Version   string `json:"version"`
 	Source    Source `json:"source"`
 	SHA256    string `json:"sha256"`
+	// Sources are those of all documents, where the cluster has several; Source and
+	// SHA256 are those of the first.
+	Sources []DocumentSource `json:"sources,omitempty"`
 	// Findings are about a live cluster as a whole: they stop every change of it.
 	Findings []transform.Finding `json:"findings,omitempty"`
 	Stages   []Stage             `json:"stages"`
@@ -46,6 +49,12 @@ type Source struct {
 	Document int    `json:"document"`       // 0-based
 	Item     *int   `json:"item,omitempty"` // of a list of objects, 0-based
 	Line     int    `json:"line"`
+}
+
+// DocumentSource is a document of a cluster that has several.
+type DocumentSource struct {
+	Source
+	SHA256 string `json:"sha256"`
 }
 
 // SourceOf says where a document was found.
@@ -86,10 +95,14 @@ type Problem struct {
 // NewPlan turns a plan into its form for programs. With stage only that stage is
 // kept.
 func NewPlan(p *transform.Plan, stage string) Plan {
-	sum := sha256.Sum256(p.Start.Bytes())
 	out := Plan{
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
-		Source: sourceOf(p), SHA256: hex.EncodeToString(sum[:]), Stages: []Stage{},
+		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{},
+	}
+	if len(p.Start) > 1 {
+		for _, doc := range p.Start {
+			out.Sources = append(out.Sources, DocumentSource{SourceOf(doc), checksum(doc)})
+		}
 	}
 	texts := shown{}
 	for _, s := range p.Steps {
@@ -100,8 +113,9 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 	return out
 }
 
-func sourceOf(p *transform.Plan) Source {
-	return SourceOf(p.Start)
+func checksum(d *yamledit.Document) string {
+	sum := sha256.Sum256(d.Bytes())
+	return hex.EncodeToString(sum[:])
 }
 
 func newStage(s transform.PlannedStage, texts shown) Stage {
@@ -109,8 +123,10 @@ func newStage(s transform.PlannedStage, texts shown) Stage {
 		Name: s.Stage.Name, State: s.State, Why: s.Stage.Why,
 		Edits: append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),
 	}
-	if s.Changes() {
-		out.Diff = texts.diff(s.Before, s.After)
+	for _, r := range s.Documents {
+		if r.Changes() {
+			out.Diff += texts.diff(r.Before, r.After)
+		}
 	}
 	if s.Left() {
 		out.AfterByHand = s.Stage.AfterByHand
@@ -124,7 +140,7 @@ func newStage(s transform.PlannedStage, texts shown) Stage {
 
 // WritePlan writes a plan for people.
 func WritePlan(w io.Writer, p Palette, plan Plan) {
-	fmt.Fprintf(w, "%s  %s  %s\n\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, place(plan.Source)))
+	fmt.Fprintf(w, "%s  %s  %s\n\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
 	width := 0
 	for _, s := range plan.Stages {
 		width = max(width, len(s.Name))
@@ -159,6 +175,18 @@ func title(p Plan) string {
 }
 
 func place(s Source) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+
+// places are those of all documents.
+func places(p Plan) string {
+	if len(p.Sources) == 0 {
+		return place(p.Source)
+	}
+	var all []string
+	for _, s := range p.Sources {
+		all = append(all, place(s.Source))
+	}
+	return strings.Join(all, ", ")
+}
 
 // preparing says what comes before a stage. The commands are many, and alike for all
 // clusters, so they are where there is room.

@@ -53,7 +53,7 @@ func document(t *testing.T, text string) *yamledit.Document {
 // planned is the plan of a cluster whose switch is blocked until an end state is chosen.
 func planned(t *testing.T, target transform.Target) *transform.Plan {
 	t.Helper()
-	p, err := transform.Build(rke2.Distro(), document(t, wharf), target)
+	p, err := transform.Build(rke2.Distro(), transform.Only(document(t, wharf)), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
 }
 
 func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
-	classes, err := rke2.Distro().Explain(document(t, wharf), transform.Target{})
+	classes, err := rke2.Distro().Explain(transform.Only(document(t, wharf)), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}

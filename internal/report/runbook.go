@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -17,18 +18,26 @@ import (
 type Runbook struct {
 	Plan   *transform.Plan
 	Folder string         // that holds it, as a command names it
-	File   string         // that holds the cluster, as a command names it; "-" for a stream
+	Files  []string       // that hold the cluster, as a command names them; "-" for a stream
 	Live   string         // the cluster's name on its Rancher, in place of a file
-	Start  string         // file in the folder with the document as it is
+	Start  []string       // files in the folder with the documents as they are
 	Stages []RunbookStage // one for each step of the plan
 }
 
 // RunbookStage names the files of one stage in the folder of the runbook.
 type RunbookStage struct {
-	Number   string // as in the names of the files
-	Diff     string // "" where the stage does not edit the document
-	Document string
-	Files    []string
+	Number    string // as in the names of the files
+	Diff      string // "" where the stage edits no document
+	Documents []RunbookDocument
+	Files     []string
+}
+
+// RunbookDocument names the files of a document that a stage edits.
+type RunbookDocument struct {
+	transform.Revision
+	Name string // after the stage
+	Was  string // before it
+	In   string // where the document is: its place in its file
 	// Patch and UndoPatch are for an object that kubectl printed; "" for other
 	// documents. NoPatch says why such an object has none.
 	Patch, UndoPatch, NoPatch string
@@ -43,6 +52,7 @@ func (r Runbook) Write(w io.Writer) {
 	} else {
 		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from %s. Document %d of that file had the SHA-256\n%s.\n\n",
 			inline(release(p)), code(place(p.Source)), p.Source.Document+1, code(p.SHA256))
+		r.others(w, p)
 	}
 	fmt.Fprint(w, `Apply one stage at a time, and check it before the next one. Run the kubectl commands on the cluster that
 is migrated, except where Rancher's own cluster is named. A stage that is done can be repeated: then nothing
@@ -54,18 +64,41 @@ and you must plan again.
 	for i, s := range p.Stages {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", r.Stages[i].Number, s.Name, emphasised(s.State))
 	}
-	fmt.Fprintf(w, "\nThe files in this folder contain the cluster's document as it is (%s) and after each stage,\n"+
-		"byte for byte, with secrets; the diffs have no secrets and are only for review.\n\n", code(r.Start))
-	before := r.Start
+	fmt.Fprintf(w, "\nThe files in this folder contain the cluster's %s as it is (%s) and after each stage,\n"+
+		"byte for byte, with secrets; the diffs have no secrets and are only for review.\n\n", documents(r.Start), codes(r.Start))
 	for i, step := range r.Plan.Steps {
-		r.stage(w, step, r.Stages[i], before)
-		if step.Changes() {
-			before = r.Stages[i].Document
-		}
+		r.stage(w, step, r.Stages[i])
 	}
 }
 
-func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage, before string) {
+// others lists the documents after the first.
+func (r Runbook) others(w io.Writer, p Plan) {
+	if len(p.Sources) == 0 {
+		return
+	}
+	fmt.Fprint(w, "The cluster has more documents; each stage is planned over all of them:\n\n")
+	for _, s := range p.Sources[1:] {
+		fmt.Fprintf(w, "- document %d, %s, with the SHA-256 %s\n", s.Document+1, code(place(s.Source)), code(s.SHA256))
+	}
+	fmt.Fprintln(w)
+}
+
+func documents(names []string) string {
+	if len(names) > 1 {
+		return "documents, each"
+	}
+	return "document"
+}
+
+func codes(names []string) string {
+	var list []string
+	for _, n := range names {
+		list = append(list, code(n))
+	}
+	return strings.Join(list, ", ")
+}
+
+func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 	fmt.Fprintf(w, "## %s %s\n\n", at.Number, s.Stage.Name)
 	if s.State == transform.Done {
 		fmt.Fprint(w, "Nothing to do: the document already has the result.\n\n")
@@ -82,25 +115,35 @@ func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage, b
 	commands(w, "Check", s.Stage.Verify)
 	commands(w, "Before the undo", s.Stage.UndoBefore)
 	if s.Changes() {
-		r.undo(w, s, at, before)
+		r.undo(w, s, at)
 	}
 	commands(w, undone(s), s.Stage.UndoAfter)
 }
 
-func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage, before string) {
+func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Undo later stages first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
 	if r.Live != "" {
 		return
 	}
-	if at.UndoPatch != "" {
-		fmt.Fprintf(w, "Manually: replace the document with %s. Then patch the object:\n\n%s\n", code(before), fenced("sh", r.patch(at.UndoPatch)))
-		return
+	for _, d := range at.Documents {
+		then := "Then apply the file as before."
+		switch {
+		case d.UndoPatch != "":
+			fmt.Fprintf(w, "Manually: put %s in the place of %s. Then patch the object:\n\n%s\n", code(d.Was), r.the(d), fenced("sh", r.patch(d, d.UndoPatch)))
+			continue
+		case s.Stage.Withdrawn:
+			then = "Keep the file where it is, and do not apply it to the cluster."
+		}
+		fmt.Fprintf(w, "Manually: put %s in the place of %s. %s\n\n", code(d.Was), r.the(d), then)
 	}
-	then := "Then apply the file as before."
-	if s.Stage.Withdrawn {
-		then = "Keep the file where it is, and do not apply it to the cluster."
+}
+
+// the names a document: there may be several.
+func (r Runbook) the(d RunbookDocument) string {
+	if len(r.Start) > 1 {
+		return "the document at " + code(d.In)
 	}
-	fmt.Fprintf(w, "Manually: replace the document with %s. %s\n\n", code(before), then)
+	return "the document"
 }
 
 func after(s transform.PlannedStage) string {
@@ -125,9 +168,21 @@ func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage)
 		}
 		return
 	}
-	fmt.Fprintf(w, "**What changes.** %s has the diff; %s is the document afterwards. The places are:\n\n", code(at.Diff), code(at.Document))
+	var names []string
+	for _, d := range at.Documents {
+		names = append(names, d.Name)
+	}
+	is := "is the document"
+	if len(names) > 1 {
+		is = "are the documents"
+	}
+	fmt.Fprintf(w, "**What changes.** %s shows it; %s %s afterwards. The places are:\n\n", code(at.Diff), codes(names), is)
 	for _, e := range s.Edits {
-		fmt.Fprintf(w, "- line %d, %s\n", e.Line, code(e.Path))
+		in := ""
+		if e.File != "" {
+			in = code(e.File) + " "
+		}
+		fmt.Fprintf(w, "- %sline %d, %s\n", in, e.Line, code(e.Path))
 	}
 	fmt.Fprintln(w)
 	for _, name := range at.Files {
@@ -144,15 +199,22 @@ func (r Runbook) apply(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 	if r.Live != "" {
 		return
 	}
-	if at.Patch != "" {
-		fmt.Fprintf(w, "Manually: replace the document with %s. Then patch the object, from which kubectl printed the\n"+
+	for _, d := range at.Documents {
+		r.deliver(w, d)
+	}
+}
+
+// deliver says how a document is changed and brought to the cluster by hand.
+func (r Runbook) deliver(w io.Writer, d RunbookDocument) {
+	if d.Patch != "" {
+		fmt.Fprintf(w, "Manually: put %s in the place of %s. Then patch the object, from which kubectl printed the\n"+
 			"document. Do not use kubectl replace or kubectl apply: the document has the resourceVersion of that time, so the\n"+
-			"server rejects it after the next change of the object.\n\n%s\n%s\n\n", code(at.Document), fenced("sh", r.patch(at.Patch)), refusal)
+			"server rejects it after the next change of the object.\n\n%s\n%s\n\n", code(d.Name), r.the(d), fenced("sh", r.patch(d, d.Patch)), refusal)
 		return
 	}
-	r.noPatch(w, at)
-	by := r.Plan.Delivery(r.Folder + "/" + at.Document)
-	fmt.Fprintf(w, "Manually: replace the document with %s. Then apply the file to %s\n\n", code(at.Document), by.How)
+	r.noPatch(w, d)
+	by := r.Plan.Delivery(d.Before, r.Folder+"/"+d.Name)
+	fmt.Fprintf(w, "Manually: put %s in the place of %s. Then apply the file to %s\n\n", code(d.Name), r.the(d), by.How)
 	if by.Command != "" {
 		fmt.Fprintln(w, fenced("sh", by.Command))
 	}
@@ -165,15 +227,17 @@ was written: print the object again with kubectl get, and plan again. Do not rem
 contain secrets. kubectl has --patch-file since 1.20.`
 
 // patch returns the command line for a patch.
-func (r Runbook) patch(file string) string { return r.Plan.PatchCommand(r.Folder + "/" + file) }
+func (r Runbook) patch(d RunbookDocument, file string) string {
+	return r.Plan.PatchCommand(d.Before, r.Folder+"/"+file)
+}
 
 // noPatch says why an object that kubectl printed has no patch, and what that means.
-func (r Runbook) noPatch(w io.Writer, at RunbookStage) {
-	if at.NoPatch == "" {
+func (r Runbook) noPatch(w io.Writer, d RunbookDocument) {
+	if d.NoPatch == "" {
 		return
 	}
 	fmt.Fprintf(w, "There is no patch for kubectl: %s. If the document has a resourceVersion, the server accepts it only until the\n"+
-		"object changes: print the object again with kubectl get before each stage, and plan again.\n\n", inline(at.NoPatch))
+		"object changes: print the object again with kubectl get before each stage, and plan again.\n\n", inline(d.NoPatch))
 }
 
 // command returns the command line for a stage.
@@ -181,10 +245,14 @@ func (r Runbook) command(flag, stage string) string {
 	switch {
 	case r.Live != "":
 		return shell.Line("rke-lm apply --plan %s %s %s --cluster %s", r.Folder, flag, stage, r.Live)
-	case r.File == "-":
+	case slices.Contains(r.Files, "-"):
 		return shell.Line("rke-lm apply --plan %s %s %s - < cluster.yaml > changed.yaml", r.Folder, flag, stage)
 	}
-	return shell.Line("rke-lm apply --plan %s %s %s %s", r.Folder, flag, stage, shell.Path(r.File))
+	line := shell.Line("rke-lm apply --plan %s %s %s", r.Folder, flag, stage)
+	for _, f := range r.Files {
+		line += shell.Line(" %s", shell.Path(f))
+	}
+	return line
 }
 
 func commands(w io.Writer, heading string, actions []transform.Action) {

@@ -15,11 +15,14 @@ import (
 // runbook is that of a plan, with the names of files that a plan folder has.
 func runbook(t *testing.T, target transform.Target, change func(*Runbook)) string {
 	t.Helper()
-	r := Runbook{Plan: planned(t, target), Folder: "plans/wharf", File: "clusters/wharf.yaml", Start: "00-start.yaml"}
+	r := Runbook{Plan: planned(t, target), Folder: "plans/wharf", Files: []string{"clusters/wharf.yaml"}, Start: []string{"00-start.yaml"}}
+	was := r.Start[0]
 	for i, s := range r.Plan.Steps {
 		at := RunbookStage{Number: fmt.Sprintf("%02d", i+1)}
 		if s.Changes() {
-			at.Diff, at.Document = at.Number+".diff", at.Number+".yaml"
+			at.Diff = at.Number + ".diff"
+			at.Documents = []RunbookDocument{{Revision: s.Documents[0], Name: at.Number + ".yaml", Was: was, In: "clusters/wharf.yaml:1"}}
+			was = at.Number + ".yaml"
 		}
 		r.Stages = append(r.Stages, at)
 	}
@@ -33,16 +36,18 @@ func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
 	says(t, runbook(t, transform.Target{EndState: transform.EndStateExternal}, func(*Runbook) {}),
 		"# Runbook: rke2 fleet-default/wharf\n", "planned from `clusters/wharf.yaml:1`", "| 01 | grant-migration-lease | todo |", "(`00-start.yaml`)",
 		"## 01 grant-migration-lease\n\n**Why.** ", "**What changes.** `01.diff` has the diff; `01.yaml` is the document afterwards", "- line ",
-		"**Do.**\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: replace the document with `01.yaml`.",
-		"**Undo.** Undo later stages first.", "rke-lm apply --plan plans/wharf --undo grant-migration-lease clusters/wharf.yaml", "Manually: replace the document with `00-start.yaml`. Then apply the file as before.",
-		"## 02 enable-leader-migration", "Manually: replace the document with `01.yaml`.",
+		"**Do.**\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: put `01.yaml` in the place of the document.",
+		"**Undo.** Undo later stages first.", "rke-lm apply --plan plans/wharf --undo grant-migration-lease clusters/wharf.yaml", "Manually: put `00-start.yaml` in the place of the document. Then apply the file as before.",
+		"## 02 enable-leader-migration", "Manually: put `01.yaml` in the place of the document.",
 		"**Prepare in AWS, if missing.**", "## 04 cordon-control-plane", "Nothing in the document.", "## 08 verify-provider-ids", "**Do.**\n\n", "kubectl get nodes")
 }
 
 func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].Patch, r.Stages[0].UndoPatch = "01.patch.json", "01.undo.json" }),
+	says(t, runbook(t, transform.Target{}, func(r *Runbook) {
+		r.Stages[0].Documents[0].Patch, r.Stages[0].Documents[0].UndoPatch = "01.patch.json", "01.undo.json"
+	}),
 		"Do not use kubectl replace or kubectl apply", "plans/wharf/01.patch.json", "The patch first tests the values that it changes", "Then patch the object:", "plans/wharf/01.undo.json")
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].NoPatch = "it has no uid" }),
+	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].Documents[0].NoPatch = "it has no uid" }),
 		"There is no patch for kubectl: it has no uid.")
 }
 
@@ -55,5 +60,5 @@ func TestARunbookOfALiveClusterNamesItInEveryCommand(t *testing.T) {
 }
 
 func TestARunbookOfAStreamReadsAndWritesStreams(t *testing.T) {
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.File = "-" }), "--stage grant-migration-lease - < cluster.yaml > changed.yaml")
+	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Files = []string{"-"} }), "--stage grant-migration-lease - < cluster.yaml > changed.yaml")
 }

@@ -64,7 +64,7 @@ func plannedRKE1(t *testing.T, minor string, c choice) *transform.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(rke1.Distro(), doc, c.target)
+	p, err := transform.Build(rke1.Distro(), transform.Only(doc), c.target)
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}

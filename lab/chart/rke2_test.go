@@ -128,7 +128,7 @@ func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(rke2.Distro(), doc, c.target)
+	p, err := transform.Build(rke2.Distro(), transform.Only(doc), c.target)
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}
@@ -144,7 +144,7 @@ func installed(t *testing.T, step transform.PlannedStage, minor string, s shape,
 		g.nodes = onRKE2.Nodes(s.roles...) // values of one's own are changed only where this cluster needs it
 	}
 	g.nodes = append(g.nodes, s.tainted()...)
-	in, err := step.After.Root().Get("spec", "rkeConfig", "additionalManifest").Embedded()
+	in, err := step.After()[0].Root().Get("spec", "rkeConfig", "additionalManifest").Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,12 +113,12 @@ func TestWhatIsSeenIsWhatAWSWasTold(t *testing.T) {
 	s := begin(t, "cp-1")
 	s.kubelets(s.join())
 	plan := planned(t, document(t, "rke2.yaml"))
-	s.rollOut(s.wanted(plan.Start))
+	s.rollOut(s.wanted(plan.Start[0]))
 	observer, seen := s.watch()
 	stop := s.traffic(500 * time.Millisecond)
 	for _, step := range plan.Steps {
 		if step.Changes() {
-			w := s.wanted(step.After)
+			w := s.wanted(step.Documents[0].After)
 			s.external = w.External
 			s.rollOut(w)
 			s.gate(step.Stage.Name)

@@ -50,7 +50,7 @@ func (s *scenario) alongManifests(cloud *yamledit.Document) route {
 	s.Helper()
 	target := transform.Target{EndState: transform.EndStateExternal, LeaderMigrationConfig: transform.ConfigGenerate}
 	kcm, ccm := planOf(s.T, manifest.Distro(), document(s.T, "kubeadm/kube-controller-manager.yaml"), target), planOf(s.T, manifest.Distro(), cloud, target)
-	folder := kubeletFolder{operator: &operator{scenario: s}, kcm: kcm.Start}
+	folder := kubeletFolder{operator: &operator{scenario: s}, kcm: kcm.Start[0]}
 	folder.kubelets = "aws"
 	w := route{start: folder.wanted()}
 	w.transitions = append(folder.transitions(kcm, func(d *yamledit.Document) agent.Wanted { folder.kcm = d; return folder.wanted() }),

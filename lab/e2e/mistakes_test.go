@@ -38,7 +38,7 @@ func at(s *scenario, plan *transform.Plan, stage string) agent.Wanted {
 	if !ok {
 		s.Fatal("no stage", stage)
 	}
-	return s.wanted(step.After)
+	return s.wanted(step.Documents[0].After)
 }
 
 // until rolls out the stages that make the cloud-controller-manager wait for its turn, the last of them

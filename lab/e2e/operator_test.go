@@ -55,7 +55,7 @@ func (o *operator) transitions(plan *transform.Plan, wanted func(*yamledit.Docum
 		}
 		list = append(list, transition{
 			step:     step,
-			forward:  o.change(folder, s.Before, s.After, func() agent.Wanted { return wanted(step.After) }),
+			forward:  o.change(folder, s.Before, s.After, func() agent.Wanted { return wanted(step.Documents[0].After) }),
 			backward: o.change(folder, s.UndoBefore, s.UndoAfter, func() agent.Wanted { return wanted(before()) }),
 		})
 	}

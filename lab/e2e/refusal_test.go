@@ -28,7 +28,7 @@ func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 	s := mistake(t)
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.cluster.AWS.Refuse("CreateLoadBalancer", "AccessDenied", "User: arn:aws:sts::419306528174:assumed-role/cp/i-00000000000000001 is not authorized to perform: elasticloadbalancing:CreateLoadBalancer")
-	s.rollOut(s.wanted(plan.Start))
+	s.rollOut(s.wanted(plan.Start[0]))
 	if err := s.service(t.Context(), "web"); err != nil {
 		t.Fatal(err)
 	}

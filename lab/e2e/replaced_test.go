@@ -65,7 +65,7 @@ func TestAReplacedLeaderOwnsNothingAlthoughItsLeaseLasts(t *testing.T) {
 	}
 	s := beginWith(t, cluster.Defaults, "cp-1") // short leases would hide the difference
 	s.kubelets(s.join())
-	s.rollOut(s.wanted(planned(t, document(t, "rke2.yaml")).Start))
+	s.rollOut(s.wanted(planned(t, document(t, "rke2.yaml")).Start[0]))
 	s.leads(cluster.KCM)
 	s.eventually("an owner", func(context.Context) bool { return s.owner() == cluster.KCM })
 	end := s.owning()

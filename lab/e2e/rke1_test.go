@@ -58,7 +58,7 @@ func (s *scenario) alongRKE1(target transform.Target) route {
 		}
 		return w
 	}
-	return route{wanted(plan.Start), o.transitions(plan, wanted)}
+	return route{wanted(plan.Start[0]), o.transitions(plan, wanted)}
 }
 
 // The manager's container is docker's, and cluster.yml has its arguments.

@@ -37,12 +37,12 @@ func nothing() {}
 // alongRKE2 is one document after the other. What its stages ask for beside that is to look.
 func (s *scenario) alongRKE2(plan *transform.Plan) route {
 	s.Helper()
-	w := route{start: s.wanted(plan.Start)}
+	w := route{start: s.wanted(plan.Start[0])}
 	for _, step := range plan.Steps {
 		if !step.Changes() {
 			continue
 		}
-		forward := change{nothing, func() agent.Wanted { return s.wanted(step.After) }, nothing}
+		forward := change{nothing, func() agent.Wanted { return s.wanted(step.Documents[0].After) }, nothing}
 		backward := change{nothing, func() agent.Wanted { return s.wanted(s.undone(step)) }, nothing}
 		if step.Stage.Name == stages.GrantMigrationLease {
 			backward.after = s.revoke

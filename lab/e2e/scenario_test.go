@@ -149,7 +149,7 @@ func plannedFor(t *testing.T, doc *yamledit.Document, target transform.Target) *
 // planOf returns the stages of a document of any distro.
 func planOf(t *testing.T, distro transform.Distro, doc *yamledit.Document, target transform.Target) *transform.Plan {
 	t.Helper()
-	plan, err := transform.Build(distro, doc, target)
+	plan, err := transform.Build(distro, transform.Only(doc), target)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,14 +110,14 @@ func (s *scenario) gateBack(stage string) {
 // undone returns the document before a step, made from the one after it by the step's own reverse.
 func (s *scenario) undone(step transform.PlannedStage) *yamledit.Document {
 	s.Helper()
-	text, err := yamledit.Apply(step.After.Bytes(), step.Reverse)
+	text, err := yamledit.Apply(step.After()[0].Bytes(), step.Documents[0].Reverse)
 	if err != nil {
 		s.Fatal(err)
 	}
-	if !bytes.Equal(text, step.Before.Bytes()) {
+	if !bytes.Equal(text, step.Before()[0].Bytes()) {
 		s.Fatalf("undoing %s does not give back the same bytes", step.Stage.Name)
 	}
-	doc, err := yamledit.ParseString(step.Before.File(), string(text))
+	doc, err := yamledit.ParseString(step.Before()[0].File(), string(text))
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -191,12 +191,12 @@ func TestAChangeOfTheObjectReachesEveryMachine(t *testing.T) {
 // The chart's Job, its DaemonSet and its pods go the way that they go in any cluster.
 func TestAChartComesAndGoesWithTheManifest(t *testing.T) {
 	l := withRKE2(t)
-	plan, err := transform.Build(rke2.Distro(), document(t, rke2Cluster), transform.Target{EndState: transform.EndStateExternal, ChartRepo: l.Charts()})
+	plan, err := transform.Build(rke2.Distro(), transform.Only(document(t, rke2Cluster)), transform.Target{EndState: transform.EndStateExternal, ChartRepo: l.Charts()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	step, _ := plan.Step(stages.InstallCCM)
-	manifest, _ := step.After.Root().Get("spec", "rkeConfig", "additionalManifest").String()
+	manifest, _ := step.After()[0].Root().Get("spec", "rkeConfig", "additionalManifest").String()
 	text, _ := json.Marshal(manifest)
 	l.patch(clusters, rancher.Namespace, "lab", `[{"op":"add","path":"/spec/rkeConfig/additionalManifest","value":`+string(text)+`}]`)
 	eventually(t, "the DaemonSet on both control planes", func(ctx context.Context) (bool, string) {

@@ -24,10 +24,10 @@ func TestTheSwitchGivesBackListsWithComments(t *testing.T) {
 
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	text := strings.Replace(static(onAWS, "--enable-leader-migration"), "--enable-leader-migration", "--enable-leader-migration # ours", 1)
-	_, err := transform.Undo(Distro(), parse(t, text), transform.Target{}, stages.EnableLeaderMigration, false)
+	_, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
 	fails(t, err, "it has a comment (line ")
-	steps, err := transform.Undo(Distro(), parse(t, text), transform.Target{Canonical: true}, stages.EnableLeaderMigration, false)
-	if err != nil || strings.Contains(string(steps[0].After.Bytes()), "enable-leader") || !strings.Contains(string(steps[0].After.Bytes()), "# ours\n") {
+	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{Canonical: true}, stages.EnableLeaderMigration, false)
+	if err != nil || strings.Contains(string(steps[0].After()[0].Bytes()), "enable-leader") || !strings.Contains(string(steps[0].After()[0].Bytes()), "# ours\n") {
 		t.Errorf("%v", err)
 	}
 }

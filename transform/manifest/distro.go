@@ -31,6 +31,9 @@ func Distro() transform.Distro {
 		Lint:      lint,
 		Explain:   explain,
 		Deliver:   deliver,
+		IsObject:  transform.NoObject,
+		Kept:      transform.AllKept,
+		Span:      transform.Span{Several: true, Joins: IsManifest, Gather: gather, Beside: beside},
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),
 	}
@@ -55,25 +58,9 @@ func identify(doc *yamledit.Document) transform.Identity {
 // migration is a manifest and what its operator wants.
 type migration struct {
 	*Manifest
+	*neighbours
 	target transform.Target
 	stage  string // the one that rules judge the document after; "" for the document as it is
-}
-
-func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	m, err := Open(doc, target.AssumeVersion)
-	if err != nil {
-		return nil, err
-	}
-	return &migration{Manifest: m, target: target}, m.checkProvider()
-}
-
-// lint opens a manifest for its findings, whatever its provider.
-func lint(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	m, err := Open(doc, target.AssumeVersion)
-	if err != nil {
-		return nil, err
-	}
-	return &migration{Manifest: m, target: target}, nil
 }
 
 // checkProvider refuses managers of other clouds. A kube-controller-manager that
@@ -109,8 +96,8 @@ func (m *migration) Identity() transform.Identity {
 	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
 }
 
-// Document implements transform.Cluster.
-func (m *migration) Document() *yamledit.Document { return m.Doc }
+// Documents implements transform.Cluster.
+func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.Doc) }
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
@@ -127,12 +114,20 @@ func (m *migration) Stages() []transform.Stage {
 // stages is what all distros have in common of them.
 func (m *migration) stages() stages.Cluster { return stages.Cluster{Target: m.target} }
 
-// explain lists the arguments of the manager by the occurrence that counts.
-func explain(doc *yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
-	m, err := Open(doc, target.AssumeVersion)
-	if err != nil {
-		return nil, err
+// explain lists the arguments of each manager by the occurrence that counts.
+func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
+	var classes []transform.MachineClass
+	for _, doc := range docs {
+		m, err := Open(doc, target.AssumeVersion)
+		if err != nil {
+			return nil, err
+		}
+		classes = append(classes, m.class())
 	}
+	return classes, nil
+}
+
+func (m *Manifest) class() transform.MachineClass {
 	class := transform.MachineClass{Name: m.Component}
 	at := map[string]int{}
 	for _, a := range m.arguments.List() {
@@ -146,5 +141,5 @@ func explain(doc *yamledit.Document, target transform.Target) ([]transform.Machi
 		s.Overridden, s.Origin, s.Value = append(s.Overridden, s.Origin), a.Node, a.Value
 	}
 	slices.SortFunc(class.Settings, func(a, b transform.Setting) int { return strings.Compare(a.Key, b.Key) })
-	return []transform.MachineClass{class}, nil
+	return class
 }

@@ -73,7 +73,7 @@ func parseAs(t *testing.T, file, text string) *yamledit.Document {
 // opened returns a manifest with the choices of its operator.
 func opened(t *testing.T, text string, target transform.Target) *migration {
 	t.Helper()
-	c, err := Distro().Open(parse(t, text), target)
+	c, err := Distro().Open(transform.Only(parse(t, text)), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func opened(t *testing.T, text string, target transform.Target) *migration {
 
 func plan(t *testing.T, text string, target transform.Target) *transform.Plan {
 	t.Helper()
-	p, err := transform.Build(Distro(), parse(t, text), target)
+	p, err := transform.Build(Distro(), transform.Only(parse(t, text)), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func after(t *testing.T, p *transform.Plan, stage string) string {
 	if !found {
 		t.Fatalf("there is no stage %s", stage)
 	}
-	return string(s.After.Bytes())
+	return string(s.After()[0].Bytes())
 }
 
 // states returns how far each edit stage has come.

@@ -85,11 +85,11 @@ func TestManifestsThatAreNotMigratedAreRefused(t *testing.T) {
 		{"a type that kubeadm refuses", configuration("  extraArgs: {cloud-provider: aws}\n  extraVolumes: [{name: x, readOnly: 'yes'}]\n"), "m.yaml:7: controllerManager.extraVolumes[0].readOnly: this must be true or false"},
 		{"an old release", strings.Replace(static(onAWS), "v1.26.15", "v1.21.14", 1), "leader migration requires Kubernetes 1.22 or later"},
 		{"no tag", strings.Replace(static(onAWS), ":v1.26.15", "", 1), "m.yaml:9: spec.containers[0].image: the tag is not a release"},
-		{"a digest alone", strings.Replace(static(onAWS), ":v1.26.15", "@sha256:0f", 1), "the tag is not a release such as v1.26.15"},
+		{"a digest alone", strings.Replace(static(onAWS), ":v1.26.15", "@sha256:0f", 1), "it does not tell the release"},
 		{"another document", "kind: Service\n", "no manifest of a controller manager"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Distro().Open(parse(t, c.in), transform.Target{})
+			_, err := Distro().Open(transform.Only(parse(t, c.in)), transform.Target{})
 			fails(t, err, c.want)
 		})
 	}
@@ -114,12 +114,12 @@ func TestManifestsAreIdentified(t *testing.T) {
 			}
 		})
 	}
-	_, err := Distro().Open(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1)), transform.Target{AssumeVersion: "latest"})
+	_, err := Distro().Open(transform.Only(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1))), transform.Target{AssumeVersion: "latest"})
 	fails(t, err, "m.yaml:1: the assumed version is not a release of Kubernetes")
 }
 
 func TestExplainShowsTheArgumentThatCounts(t *testing.T) {
-	classes, err := Distro().Explain(parse(t, static("--v=2", "--cloud-provider=gce", onAWS)), transform.Target{})
+	classes, err := Distro().Explain(transform.Only(parse(t, static("--v=2", "--cloud-provider=gce", onAWS))), transform.Target{})
 	if err != nil || len(classes) != 1 || classes[0].Name != kubeManager {
 		t.Fatalf("%v, %v", classes, err)
 	}

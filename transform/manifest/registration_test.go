@@ -47,11 +47,11 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 			if again := plan(t, got, kept); again.Left() {
 				t.Errorf("planned again, something is left: %s", states(again))
 			}
-			steps, err := transform.Undo(Distro(), parse(t, got), transform.Target{}, stages.SwitchToExternal, false)
+			steps, err := transform.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if back := string(steps[len(steps)-1].After.Bytes()); back != in {
+			if back := string(steps[len(steps)-1].After()[0].Bytes()); back != in {
 				t.Errorf("undone:\n%s\nwant:\n%s", back, in)
 			}
 		})
@@ -79,7 +79,7 @@ func TestNewNodesOfOtherCloudsAndWrongTypesAreRefused(t *testing.T) {
 		{"a name that is none", strings.Replace(registration(kindInit, "v1beta3", mapped), "cp-1", "[a]", 1), "m.yaml:4: nodeRegistration.name: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Distro().Open(parse(t, c.in), transform.Target{})
+			_, err := Distro().Open(transform.Only(parse(t, c.in)), transform.Target{})
 			fails(t, err, c.want)
 		})
 	}
@@ -106,7 +106,7 @@ func TestKubeletsOfNewNodesAreJudgedForTheirRelease(t *testing.T) {
 
 func TestKubeletsDoNotGoBackToAProviderThatIsGone(t *testing.T) {
 	in := registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: external}\n")
-	_, err := transform.Undo(Distro(), parse(t, in), transform.Target{AssumeVersion: "v1.27.1"}, stages.SwitchToExternal, false)
+	_, err := transform.Undo(Distro(), transform.Only(parse(t, in)), transform.Target{AssumeVersion: "v1.27.1"}, stages.SwitchToExternal, false)
 	fails(t, err, "Kubernetes 1.27 and later have no in-tree provider to roll back to")
 }
 
@@ -126,7 +126,7 @@ func TestKubeletsThatRunComeLast(t *testing.T) {
 func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 	upload := func(file string) string {
 		doc := parseAs(t, file, configuration("  extraArgs: {cloud-provider: aws}\n"))
-		p, err := transform.Build(Distro(), doc, transform.Target{})
+		p, err := transform.Build(Distro(), transform.Only(doc), transform.Target{})
 		if err != nil {
 			t.Fatal(err)
 		}

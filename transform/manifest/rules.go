@@ -45,6 +45,7 @@ func argumentRules() []transform.Checked[*migration] {
 		{Rule: rules.CCMArgsUnsafe.WithGuards(cloudRuns...).WithDoc(
 			"Routes of the cloud-controller-manager are on without --cluster-cidr, and it exits when it acquires the lease.",
 		), Check: (*migration).routesUnsafe},
+		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
 		{Rule: elsewhereRule(rules.CCMNotInFile.Rule), Check: (*migration).ccmNotInFile},
 		{Rule: rules.CCMMinorSkew.WithDoc(
 			"The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.",

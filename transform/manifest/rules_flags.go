@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -30,16 +31,34 @@ func (m *migration) backup() []transform.Finding {
 // ccmNotInFile is about an external kube-controller-manager; its counterpart is
 // another document.
 func (m *migration) ccmNotInFile() []transform.Finding {
-	if !m.isExternal() {
+	if !m.isExternal() || m.has(cloudManager) {
 		return nil
 	}
 	_, at := m.provider()
 	return rules.CCMNotInFile.At(at, "or add its manifest to the command")
 }
 
-// Provides implements transform.Partial.
-func (m *migration) Provides(rule string) bool {
-	return rule == rules.CCMNotInFile.ID && m.Component == cloudManager
+// ccmFlagMissing is about the manifest of the cloud-controller-manager beside that of an
+// in-tree kube-controller-manager.
+func (m *migration) ccmFlagMissing() []transform.Finding {
+	inTreeRuns := slices.ContainsFunc(m.members, func(o *migration) bool {
+		name, _ := o.provider()
+		return o.Component == kubeManager && name == inTree
+	})
+	if m.Component != cloudManager || m.on(leaderFlag) || !inTreeRuns {
+		return nil
+	}
+	return rules.CCMFlagMissing.Manifest(m.argumentsAt(), m.target)
+}
+
+// leaseGrantMissing is about a manager with the flag, whose permission is in another
+// document. Files without any permissions, such as a folder of static pods, tell nothing.
+func (m *migration) leaseGrantMissing() []transform.Finding {
+	name, _ := m.provider()
+	if m.Component != kubeManager || name != inTree || len(m.beside) == 0 || leadermigration.Granted(m.beside, m.target.Lease()) {
+		return nil
+	}
+	return rules.LeaseGrantMissing.Check(m.arguments.List(), name)
 }
 
 func (m *migration) withoutFlag() []transform.Finding {

@@ -5,6 +5,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func found(t *testing.T, file, text, rule string, target transform.Target) strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Distro().ForLint(doc, target)
+	c, err := Distro().Lint(transform.Only(doc), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,10 +60,6 @@ func TestRulesOfArguments(t *testing.T) {
 		{"the flag without a provider", "provider-removed", static(flag), "10 error", transform.Target{}},
 		{"the flag with a provider", "provider-removed", static(onAWS, flag), "", transform.Target{}},
 		{"no provider and no flag", "provider-removed", static("--v=2"), "", transform.Target{}},
-		{"leader migration, whose permission is in another document", "lease-grant-missing", static(onAWS, flag), "13 warning", transform.Target{}},
-		{"leader migration that is off", "lease-grant-missing", static(onAWS, flag+"=false"), "", transform.Target{}},
-		{"leader migration of an external manager", "lease-grant-missing", static("--cloud-provider=external", flag), "", transform.Target{}},
-		{"leader migration of a cloud manager", "lease-grant-missing", cloud(onAWS, flag), "", transform.Target{}},
 		{"an in-tree manager", "node-rename", static(onAWS), "12 warning", transform.Target{}},
 		{"an in-tree ClusterConfiguration", "node-rename", configuration("  extraArgs: {cloud-provider: aws}\n"), "6 warning", transform.Target{}},
 		{"an external manager", "node-rename", static("--cloud-provider=external"), "", transform.Target{}},
@@ -201,34 +198,36 @@ func TestErrorsBlockTheStageThatTheyGuard(t *testing.T) {
 
 // Permissions are documents of their own; files without any tell nothing.
 func TestThePermissionForTheLeaseIsLookedForBesideTheManager(t *testing.T) {
-	m := opened(t, static(onAWS, "--enable-leader-migration"), transform.Target{})
-	documents := func(text string) (docs []*yamledit.Document) {
-		for _, c := range yamledit.Split("rbac.yaml", []byte(text)) {
-			doc, err := yamledit.Parse(c)
+	const flag, other = "--enable-leader-migration", "kind: ClusterRole\nmetadata: {name: other}\nrules: []\n"
+	for _, c := range []struct {
+		name, manager, text string
+		misses              bool
+	}{
+		{"no permissions at all", static(onAWS, flag), "kind: ConfigMap\nmetadata: {name: a}\n", false},
+		{"others", static(onAWS, flag), other, true},
+		{"that of the lease", static(onAWS, flag), other + "---\n" + leadermigration.Grant(leadermigration.Lease), false},
+		{"that of another lease", static(onAWS, flag), leadermigration.Grant("own"), true},
+		{"leader migration that is off", static(onAWS, flag+"=false"), other, false},
+		{"an external manager", static("--cloud-provider=external", flag), other, false},
+		{"a cloud manager", cloud(onAWS, flag), other, false},
+	} {
+		docs := []*yamledit.Document{parse(t, c.manager)}
+		for _, chunk := range yamledit.Split("rbac.yaml", []byte(c.text)) {
+			doc, err := yamledit.Parse(chunk)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m.Beside(c.Bytes) {
+			if Distro().Span.Beside(chunk.Bytes) {
 				docs = append(docs, doc)
 			}
 		}
-		return docs
-	}
-	other := "kind: ClusterRole\nmetadata: {name: other}\nrules: []\n"
-	for _, c := range []struct {
-		name, text string
-		misses     bool
-	}{
-		{"no permissions at all", "kind: ConfigMap\nmetadata: {name: a}\n", false},
-		{"others", other, true},
-		{"that of the lease", other + "---\n" + leadermigration.Grant(leadermigration.Lease), false},
-		{"that of another lease", leadermigration.Grant("own"), true},
-	} {
-		if got := m.Misses("lease-grant-missing", documents(c.text)); got != c.misses {
+		cluster, err := Distro().Lint(docs, transform.Target{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.ContainsFunc(cluster.Findings(""), func(f transform.Finding) bool { return f.Rule == "lease-grant-missing" })
+		if got != c.misses {
 			t.Errorf("%s: missed %v, want %v", c.name, got, c.misses)
 		}
-	}
-	if !m.Misses("ccm-not-in-file", nil) {
-		t.Error("other rules have nothing to do with permissions")
 	}
 }

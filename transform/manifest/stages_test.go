@@ -38,7 +38,7 @@ func TestStagesOfEachManager(t *testing.T) {
 			if got := states(p); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			last := p.Steps[len(p.Steps)-1].After
+			last := p.Steps[len(p.Steps)-1].Documents[0].After
 			if again := plan(t, string(last.Bytes()), c.target); again.Left() {
 				t.Errorf("planned again, something is left: %s", states(again))
 			}
@@ -131,7 +131,7 @@ func TestEditsThatCannotBeMadeAreRefused(t *testing.T) {
 		{"a cloud manager's tag two minors up", cloud(onAWS), "is 2 minors later", transform.Target{ImageTag: "v1.28.1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := transform.Build(Distro(), parse(t, c.in), c.target)
+			_, err := transform.Build(Distro(), transform.Only(parse(t, c.in)), c.target)
 			fails(t, err, c.want)
 		})
 	}

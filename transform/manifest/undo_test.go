@@ -28,12 +28,12 @@ func TestUndoLeadsBack(t *testing.T) {
 			t.Run(name+" "+choice, func(t *testing.T) {
 				target.Canonical = true
 				p := plan(t, in, target)
-				doc := p.Steps[len(p.Steps)-1].After
-				steps, err := transform.Undo(Distro(), doc, target, stages.EnableLeaderMigration, true)
+				docs := p.Steps[len(p.Steps)-1].After()
+				steps, err := transform.Undo(Distro(), docs, target, stages.EnableLeaderMigration, true)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := string(steps[len(steps)-1].After.Bytes()); got != in {
+				if got := string(steps[len(steps)-1].After()[0].Bytes()); got != in {
 					t.Errorf("got:\n%s\nwant:\n%s", got, in)
 				}
 			})
@@ -58,7 +58,7 @@ func TestUndoSaysWhatTheFileDoesNotTell(t *testing.T) {
 		{"where a cloud manager's flag stood", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag was at an unknown place among the arguments, and the image may have been a different one", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := transform.Undo(Distro(), parse(t, c.in), c.target, c.stage, false)
+			_, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), c.target, c.stage, false)
 			fails(t, err, c.want)
 		})
 	}
@@ -73,7 +73,7 @@ func TestUndoOfNothing(t *testing.T) {
 		{"a stage of another document", cloud(onAWS), stages.SwitchToExternal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if steps, err := transform.Undo(Distro(), parse(t, c.in), transform.Target{}, c.stage, false); err != nil || len(steps) > 0 {
+			if steps, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false); err != nil || len(steps) > 0 {
 				t.Errorf("%d steps, %v", len(steps), err)
 			}
 		})
@@ -133,10 +133,10 @@ func TestReverseGivesTheSameBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := plan(t, in, generated)
-			text := p.Steps[len(p.Steps)-1].After.Bytes()
+			text := p.Steps[len(p.Steps)-1].After()[0].Bytes()
 			for i := len(p.Steps) - 1; i >= 0; i-- {
 				var err error
-				if text, err = yamledit.Apply(text, p.Steps[i].Reverse); err != nil {
+				if text, err = yamledit.Apply(text, p.Steps[i].Documents[0].Reverse); err != nil {
 					t.Fatal(err)
 				}
 			}

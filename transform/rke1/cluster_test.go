@@ -98,7 +98,7 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 
 func TestAnEditOfASharedValueIsRefused(t *testing.T) {
 	text := at(release, "x: &p\n  name: aws\ny: *p\ncloud_provider: *p\n")
-	_, err := transform.Build(Distro(), parse(t, text), transform.Target{Accept: []string{"node-address-missing"}})
+	_, err := transform.Build(Distro(), transform.Only(parse(t, text)), transform.Target{Accept: []string{"node-address-missing"}})
 	if err == nil || !strings.Contains(err.Error(), "c.yml:2, and its aliases (*) on c.yml:4, c.yml:5") {
 		t.Error(err)
 	}
@@ -141,7 +141,7 @@ func TestOtherClustersAreRefused(t *testing.T) {
 		at("v1.21.14-rancher1-1", onAWS):                    "leader migration requires Kubernetes 1.22 or later",
 		"kubernetes_version: v1.20.15-rancher1-1\n" + nodes: "no cloud provider is set",
 	} {
-		_, err := open(parse(t, text), transform.Target{})
+		_, err := open(transform.Only(parse(t, text)), transform.Target{})
 		var refused *transform.Refused
 		if !errors.As(err, &refused) || refused.Rule != transform.RuleNotMigratable || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

@@ -24,7 +24,7 @@ func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
 		}
 		p := planned(t, at(release, named+c.services+onAWS), transform.Target{})
 		step, _ := p.Step(stages.SwitchToExternal)
-		if got := string(step.After.Bytes()); !strings.Contains(got, c.want) {
+		if got := string(step.After()[0].Bytes()); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -42,13 +42,13 @@ func TestTheSwitchKeepsTheCommentsOfABlockThatGoes(t *testing.T) {
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	const others = "services:\n  kube-controller:\n    extra_args:\n      v: \"2\"\n"
 	text := at(release, onAWS+others+"      enable-leader-migration: \"true\" # ours\n")
-	_, err := transform.Undo(Distro(), parse(t, text), transform.Target{}, stages.EnableLeaderMigration, false)
+	_, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
 	var conflict *transform.Conflict
 	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "it has a comment (line ") {
 		t.Error(err)
 	}
-	steps, err := transform.Undo(Distro(), parse(t, text), transform.Target{Canonical: true}, stages.EnableLeaderMigration, false)
-	if want := at(release, onAWS+others+"      # ours\n"); err != nil || string(steps[0].After.Bytes()) != want {
+	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{Canonical: true}, stages.EnableLeaderMigration, false)
+	if want := at(release, onAWS+others+"      # ours\n"); err != nil || string(steps[0].After()[0].Bytes()) != want {
 		t.Errorf("%v", err)
 	}
 }

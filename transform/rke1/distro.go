@@ -22,9 +22,11 @@ func Distro() transform.Distro {
 		Identify:  identify,
 		Open:      open,
 		Lint:      lint,
+		Explain:   transform.NoClasses,
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
+		Span:      transform.OneDocument(),
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),
 	}
@@ -51,8 +53,8 @@ type migration struct {
 	stage  string // the one that rules judge the document after; "" for the document as it is
 }
 
-func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := load(doc)
+func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := load(docs[0])
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +73,8 @@ func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, e
 
 // lint opens a cluster for its findings, whatever its provider. Manifests that
 // cannot be read leave what the rest of the file shows.
-func lint(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := Open(doc, target.AssumeVersion)
+func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +88,8 @@ func (m *migration) Identity() transform.Identity {
 	return transform.Identity{Distro: Name, Name: m.Name, Version: m.Version}
 }
 
-// Document implements transform.Cluster.
-func (m *migration) Document() *yamledit.Document { return m.Doc }
+// Documents implements transform.Cluster.
+func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.Doc) }
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {

@@ -36,7 +36,7 @@ func parse(t *testing.T, text string) *yamledit.Document {
 
 func opened(t *testing.T, text string, target transform.Target) *migration {
 	t.Helper()
-	c, err := open(parse(t, text), target)
+	c, err := open(transform.Only(parse(t, text)), target)
 	if err != nil {
 		t.Fatal(err)
 	}

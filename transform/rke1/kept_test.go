@@ -56,7 +56,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 	config := `{"kubernetesVersion":"v1.26.15-rancher1-1","cloudProvider":{"name":"aws","useInstanceMetadataHostname":true},"addons":"kind: ConfigMap\napiVersion: v1\nmetadata: {name: own, namespace: default}\n",` + services + `}`
 	doc := parse(t, heron(fmt.Sprintf(config, "")))
 	target := transform.Target{EndState: transform.EndStateExternal}
-	p, err := transform.Build(Distro(), doc, target)
+	p, err := transform.Build(Distro(), transform.Only(doc), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,21 +72,21 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 		stages.EnableLeaderMigration: `{"extraArgs":{"enable-leader-migration":"true"}}`, stages.SwitchToExternal: `{}`,
 	} {
 		s, err := p.Named(stage)
-		if err != nil || manager(s.After) != want {
-			t.Errorf("%s: %v %s", stage, err, manager(s.After))
+		if err != nil || manager(s.Documents[0].After) != want {
+			t.Errorf("%s: %v %s", stage, err, manager(s.Documents[0].After))
 		}
 		target.Canonical = true
-		back, err := transform.Undo(Distro(), s.After, target, stage, false)
-		if err != nil || len(back) != 1 || manager(back[0].After) != manager(s.Before) {
+		back, err := transform.Undo(Distro(), s.After(), target, stage, false)
+		if err != nil || len(back) != 1 || manager(back[0].Documents[0].After) != manager(s.Documents[0].Before) {
 			t.Errorf("%s is not taken back: %v", stage, err)
 		}
 	}
 	for _, left := range []string{fmt.Sprintf(services, ""), `"services":{"etcd":{},"kubeApi":{},"kubelet":{}}`} {
 		last, _ := p.Named(stages.SwitchToExternal)
-		text := string(last.After.Root().JSON())
+		text := string(last.After()[0].Root().JSON())
 		d := parse(t, strings.Replace(text, fmt.Sprintf(services, ""), left, 1))
-		back, err := transform.Undo(Distro(), d, target, stages.SwitchToExternal, false)
-		if err != nil || len(back) != 1 || !strings.Contains(manager(back[0].After), "enable-leader-migration") {
+		back, err := transform.Undo(Distro(), transform.Only(d), target, stages.SwitchToExternal, false)
+		if err != nil || len(back) != 1 || !strings.Contains(manager(back[0].Documents[0].After), "enable-leader-migration") {
 			t.Errorf("%s: %v", left, err)
 		}
 	}

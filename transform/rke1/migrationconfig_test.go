@@ -52,7 +52,7 @@ func TestEnableNamesTheConfiguration(t *testing.T) {
 func planned(t *testing.T, text string, target transform.Target) *transform.Plan {
 	t.Helper()
 	target.Accept = append(target.Accept, "node-address-missing")
-	p, err := transform.Build(Distro(), parse(t, text), target)
+	p, err := transform.Build(Distro(), transform.Only(parse(t, text)), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,18 +82,18 @@ func TestConfigurationsGoWithTheSwitchAndComeBack(t *testing.T) {
 			p := planned(t, at(release, c.config), target)
 			s, _ := p.Step(stages.SwitchToExternal)
 			own := strings.Contains(c.config, configFlag)
-			if got := string(s.After.Bytes()); strings.Contains(got, leaderFlag) || strings.Contains(got, configFlag) != own {
+			if got := string(s.After()[0].Bytes()); strings.Contains(got, leaderFlag) || strings.Contains(got, configFlag) != own {
 				t.Errorf("the switch leaves\n%s", got)
 			}
 			for _, s := range p.Steps {
 				if !s.Changes() {
 					continue
 				}
-				steps, err := transform.Undo(Distro(), s.After, p.Target, s.Stage.Name, false)
+				steps, err := transform.Undo(Distro(), s.After(), p.Target, s.Stage.Name, false)
 				if err != nil || len(steps) != 1 {
 					t.Errorf("%s: %d steps, %v", s.Stage.Name, len(steps), err)
-				} else if config := configFlag; strings.Contains(string(steps[0].After.Bytes()), config) != strings.Contains(string(s.Before.Bytes()), config) {
-					t.Errorf("%s comes back to\n%s", s.Stage.Name, steps[0].After.Bytes())
+				} else if config := configFlag; strings.Contains(string(steps[0].After()[0].Bytes()), config) != strings.Contains(string(s.Before()[0].Bytes()), config) {
+					t.Errorf("%s comes back to\n%s", s.Stage.Name, steps[0].After()[0].Bytes())
 				}
 			}
 		})
@@ -191,7 +191,7 @@ func TestTheShortWayHasNoConfiguration(t *testing.T) {
 }
 
 func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
-	_, err := transform.Build(Distro(), parse(t, at(release, onAWS)), with(func(t *transform.Target) { t.ChartVersion = "0.0.6" }))
+	_, err := transform.Build(Distro(), transform.Only(parse(t, at(release, onAWS))), with(func(t *transform.Target) { t.ChartVersion = "0.0.6" }))
 	if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration") {
 		t.Error(err)
 	}
@@ -216,7 +216,7 @@ func TestRulesOfConfigurations(t *testing.T) {
 		{"in a folder that is mounted elsewhere", service(flag+"leader-migration-config: /etc/own/a.conf") + "    extra_binds: ['/etc/own:/opt/own']\n", "config-", "config-not-mounted error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster, err := Distro().ForLint(parse(t, at(release, c.config)), transform.Target{})
+			cluster, err := Distro().Lint(transform.Only(parse(t, at(release, c.config))), transform.Target{})
 			if err != nil {
 				t.Fatal(err)
 			}

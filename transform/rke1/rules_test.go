@@ -32,7 +32,7 @@ func judge(t *testing.T, rule string, cases []ruleCase) {
 			if c.version == "" {
 				c.version = release
 			}
-			cluster, err := Distro().ForLint(parse(t, at(c.version, c.config)), c.target)
+			cluster, err := Distro().Lint(transform.Only(parse(t, at(c.version, c.config))), c.target)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestRulesOfTheArguments(t *testing.T) {
 
 func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 	doc := parse(t, `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubelet": {"extraArgs": {"max-pods": 200}}}}}`)
-	p, err := transform.Build(Distro(), doc, transform.Target{})
+	p, err := transform.Build(Distro(), transform.Only(doc), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,13 +204,13 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 			t.Errorf("%s is %s", name, s.State)
 		}
 	}
-	c, err := Distro().ForLint(doc, transform.Target{})
+	c, err := Distro().Lint(transform.Only(doc), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fixed, made := transform.Repair(Distro(), c, transform.Target{})
-	if len(made) != 1 || fixed.Document().Root().Get("rancherKubernetesEngineConfig", "services", "kubelet", "extraArgs", "max-pods").Value() != "200" {
-		t.Errorf("%v\n%s", made, fixed.Document().Bytes())
+	if len(made) != 1 || fixed.Documents()[0].Root().Get("rancherKubernetesEngineConfig", "services", "kubelet", "extraArgs", "max-pods").Value() != "200" {
+		t.Errorf("%v\n%s", made, fixed.Documents()[0].Bytes())
 	}
 }
 
@@ -218,11 +218,11 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 // cluster in-tree, and without it the switch would be made.
 func TestNothingThatIsTheSwitchIsCorrected(t *testing.T) {
 	text := at(release, outside+"  awsCloudProvider: {global: {zone: a}}\n")
-	c, err := Distro().ForLint(parse(t, text), transform.Target{})
+	c, err := Distro().Lint(transform.Only(parse(t, text)), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fixed, made := transform.Repair(Distro(), c, transform.Target{}); len(made) > 0 || string(fixed.Document().Bytes()) != text {
-		t.Errorf("%v\n%s", made, fixed.Document().Bytes())
+	if fixed, made := transform.Repair(Distro(), c, transform.Target{}); len(made) > 0 || string(fixed.Documents()[0].Bytes()) != text {
+		t.Errorf("%v\n%s", made, fixed.Documents()[0].Bytes())
 	}
 }

@@ -26,13 +26,13 @@ func TestUndoTakesBackWhatTheFileTells(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			target := transform.Target{Canonical: c.canonical}
-			steps, err := transform.Undo(Distro(), parse(t, at(release, c.text)), target, c.stage, false)
+			steps, err := transform.Undo(Distro(), transform.Only(parse(t, at(release, c.text))), target, c.stage, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := at(release, c.text)
 			for _, s := range steps {
-				got = string(s.After.Bytes())
+				got = string(s.After()[0].Bytes())
 			}
 			if got != at(release, c.want) {
 				t.Errorf("got\n%s\nwant\n%s", got, at(release, c.want))
@@ -57,7 +57,7 @@ func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 		if strings.Contains(c.name, "moved") {
 			target.Version = release
 		}
-		_, err := transform.Undo(Distro(), parse(t, c.text), target, c.stage, false)
+		_, err := transform.Undo(Distro(), transform.Only(parse(t, c.text)), target, c.stage, false)
 		var conflict *transform.Conflict
 		if !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: want %s, got %v", c.name, c.want, err)

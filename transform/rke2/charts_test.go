@@ -49,7 +49,7 @@ func TestASecondOwnerIsFoundInEveryFormOfTheChart(t *testing.T) {
 func TestNoFormOfTheChartGetsASecondOne(t *testing.T) {
 	for name, spec := range forms {
 		s := step(t, plan(t, release, chartAs(spec), chosen), stages.InstallCCM)
-		text := string(s.After.Bytes())
+		text := string(s.After()[0].Bytes())
 		if strings.Count(text, "kind: HelmChart\n") != 1 || strings.Count(text, "--enable-leader-migration=true") != 1 || s.State != transform.Todo && !strings.Contains(name, "without a version") {
 			t.Errorf("%s: %s\n%s", name, s.State, text)
 		}
@@ -140,11 +140,11 @@ func TestStagesEditTheSourceThatDecides(t *testing.T) {
 	} {
 		all := plan(t, release, c.before, chosen)
 		s := step(t, all, stages.InstallCCM)
-		if text := string(s.After.Bytes()); !strings.Contains(text, c.after) {
+		if text := string(s.After()[0].Bytes()); !strings.Contains(text, c.after) {
 			t.Errorf("%s: %s\n%s", name, s.State, text)
 		}
 		end := step(t, all, stages.DisableLeaderMigration)
-		if text := string(end.After.Bytes()); !strings.Contains(text, over) || strings.Contains(text, "--enable-leader-migration") || len(about(end.Findings, "ccm-args-unsafe")) != 0 {
+		if text := string(end.Documents[0].After.Bytes()); !strings.Contains(text, over) || strings.Contains(text, "--enable-leader-migration") || len(about(end.Findings, "ccm-args-unsafe")) != 0 {
 			t.Errorf("%s, at the end:\n%s", name, text)
 		}
 	}
@@ -161,7 +161,7 @@ func TestSourcesThatAreNotEdited(t *testing.T) {
 			c.want = "the arguments of the chart depend on values.yaml of the chart"
 			c.config = strings.Replace(c.config, "      image: {tag: v1.26.6}\n", "", 1)
 		}
-		_, err := transform.BuildFor(Distro(), parse(t, document(c.version, c.config)), chosen, transform.Choice{Stage: stages.InstallCCM})
+		_, err := transform.BuildFor(Distro(), transform.Only(parse(t, document(c.version, c.config))), chosen, transform.Choice{Stage: stages.InstallCCM})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -170,7 +170,7 @@ func TestSourcesThatAreNotEdited(t *testing.T) {
 
 func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
 	const values = "chartValues:\n  aws-cloud-controller-manager:\n    args: [--cloud-provider=aws, --configure-cloud-routes=false]\n"
-	installed := step(t, plan(t, release, onAWS+values, chosen), stages.InstallCCM).After
+	installed := step(t, plan(t, release, onAWS+values, chosen), stages.InstallCCM).After()
 	_, err := transform.Undo(Distro(), installed, chosen, stages.InstallCCM, false)
 	if err == nil || !strings.Contains(err.Error(), "chartValues.aws-cloud-controller-manager") {
 		t.Error(err)
@@ -178,7 +178,7 @@ func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
 	canonical := chosen
 	canonical.Canonical = true
 	steps, err := transform.Undo(Distro(), installed, canonical, stages.InstallCCM, false)
-	if err != nil || len(steps) != 1 || strings.Contains(string(steps[0].After.Bytes()), "kind: HelmChart\n") {
+	if err != nil || len(steps) != 1 || strings.Contains(string(steps[0].After()[0].Bytes()), "kind: HelmChart\n") {
 		t.Error(steps, err)
 	}
 }

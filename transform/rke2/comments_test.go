@@ -32,7 +32,7 @@ func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
 		"a list with a comment above":          {onAWS + "  # none yet\n  kube-controller-manager-arg: []\n", globalOff + "  # none yet\n  kube-controller-manager-arg: []\n"},
 		"an entry that selects in another way": {onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: []}\n  " + forControlPlanes + "\n", globalOff + "machineSelectorConfig:\n- config: {}\n  " + forControlPlanes + "\n"},
 	} {
-		got := configOf(step(t, plan(t, release, c.config, inTurn), stages.SwitchToExternal).After)
+		got := configOf(step(t, plan(t, release, c.config, inTurn), stages.SwitchToExternal).Documents[0].After)
 		got = got[:strings.Index(got, "additionalManifest")]
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -84,14 +84,14 @@ func TestAnUndoKeepsTheCommentsOfManifests(t *testing.T) {
 	for _, stage := range []string{stages.GrantMigrationLease, stages.InstallCCM} {
 		s := step(t, plan(t, release, told, inTurn), stage)
 		for name, line := range map[string]string{"of the Role": "kind: Role\n", "of the chart": "failurePolicy: abort\n", "within its values": "args:\n"} {
-			in := strings.Replace(string(s.After.Bytes()), line, strings.TrimSpace(line)+" # of us all\n", 1)
+			in := strings.Replace(string(s.After()[0].Bytes()), line, strings.TrimSpace(line)+" # of us all\n", 1)
 			if strings.Contains(line, "Role") != (stage == stages.GrantMigrationLease) {
 				continue
 			}
-			_, err := transform.Undo(Distro(), parse(t, in), inTurn, stage, false)
+			_, err := transform.Undo(Distro(), transform.Only(parse(t, in)), inTurn, stage, false)
 			refuses(t, stage+", "+name, err, "it has a comment (line ")
-			steps, err := transform.Undo(Distro(), parse(t, in), usual, stage, false)
-			if err != nil || len(steps) != 1 || !strings.Contains(string(steps[0].After.Bytes()), "# of us all") {
+			steps, err := transform.Undo(Distro(), transform.Only(parse(t, in)), usual, stage, false)
+			if err != nil || len(steps) != 1 || !strings.Contains(string(steps[0].After()[0].Bytes()), "# of us all") {
 				t.Errorf("%s, %s: %v", stage, name, err)
 			}
 		}
@@ -112,14 +112,14 @@ func TestAPlanNamesCommentsThatAnEditMayMakeUntrue(t *testing.T) {
 		}
 		return lines
 	}
-	at := strings.Count(string(p.Start.Bytes()[:strings.Index(string(p.Start.Bytes()), "# in-tree")]), "\n") + 1
+	at := strings.Count(string(p.Start[0].Bytes()[:strings.Index(string(p.Start[0].Bytes()), "# in-tree")]), "\n") + 1
 	if got := notes(stages.SwitchToExternal); !slices.Equal(got, []int{at}) {
 		t.Errorf("notes on the lines %v instead of %d", got, at)
 	}
 	if got := notes(stages.GrantMigrationLease); len(got) > 0 {
 		t.Errorf("notes of a stage that touches none: %v", got)
 	}
-	if after := string(step(t, p, stages.SwitchToExternal).After.Bytes()); !strings.Contains(after, "# in-tree,\n      # to be replaced\n      cloud-provider-name: external # for now") {
+	if after := string(step(t, p, stages.SwitchToExternal).Documents[0].After.Bytes()); !strings.Contains(after, "# in-tree,\n      # to be replaced\n      cloud-provider-name: external # for now") {
 		t.Error(after)
 	}
 }

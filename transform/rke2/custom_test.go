@@ -107,7 +107,7 @@ machineSelectorConfig:
     kube-controller-manager-arg: [v=4]
   machineLabelSelector: {matchLabels: {size: big}}
 `)
-	plan, err := transform.Build(Distro(), parse(t, text), transform.Target{})
+	plan, err := transform.Build(Distro(), transform.Only(parse(t, text)), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ machineSelectorConfig:
 		if step.Stage.Name != stages.EnableLeaderMigration {
 			continue
 		}
-		after := string(step.After.Bytes())
+		after := string(step.After()[0].Bytes())
 		for _, list := range []string{"[v=2, enable-leader-migration]", "[v=4, enable-leader-migration]"} {
 			if !strings.Contains(after, list) {
 				t.Errorf("there is no %s in\n%s", list, after)

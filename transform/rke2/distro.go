@@ -21,18 +21,21 @@ const Name = "rke2"
 // Distro returns RKE2 in the shape of all distros.
 func Distro() transform.Distro {
 	return transform.Distro{
-		Name:     Name,
-		Document: "a Cluster of provisioning.cattle.io/v1",
-		Markers:  []string{"provisioning.cattle.io/v1"},
-		Owns:     IsCluster,
-		Identify: identify,
-		Open:     open,
-		Lint:     lint,
-		Explain:  explain,
-		IsObject: transform.Served,
-		Kept:     kept,
-		Rules:    transform.RulesOf(ruleTable()),
-		Live:     live(),
+		Name:      Name,
+		Document:  "a Cluster of provisioning.cattle.io/v1",
+		Markers:   []string{"provisioning.cattle.io/v1"},
+		Plausible: transform.MarkerIsProof,
+		Owns:      IsCluster,
+		Identify:  identify,
+		Open:      open,
+		Lint:      lint,
+		Explain:   explain,
+		Deliver:   transform.ThroughRancher,
+		IsObject:  transform.Served,
+		Span:      transform.OneDocument(),
+		Kept:      kept,
+		Rules:     transform.RulesOf(ruleTable()),
+		Live:      live(),
 	}
 }
 
@@ -61,8 +64,8 @@ type migration struct {
 	stage  string // the one that rules judge the document after; "" for the document as it is
 }
 
-func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := Open(doc, target.AssumeVersion)
+func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +77,8 @@ func open(doc *yamledit.Document, target transform.Target) (transform.Cluster, e
 
 // lint opens a cluster for its findings, whatever its provider. A manifest that
 // cannot be read leaves what the rest of the file shows.
-func lint(doc *yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := Open(doc, target.AssumeVersion)
+func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	c, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +128,8 @@ func (m *migration) Identity() transform.Identity {
 	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
 }
 
-// Document implements transform.Cluster.
-func (m *migration) Document() *yamledit.Document { return m.Doc }
+// Documents implements transform.Cluster.
+func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.Doc) }
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {
@@ -143,8 +146,8 @@ func (m *migration) stages() stages.Cluster {
 }
 
 // explain lists the effective configuration of every class.
-func explain(doc *yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
-	c, err := Open(doc, target.AssumeVersion)
+func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
+	c, err := Open(docs[0], target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func TestProviders(t *testing.T) {
 		{"another that wins", onAWS + entries + "- config: {cloud-provider-name: rancher-vsphere}\n", "c.yaml:10: spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name: the cloud provider is rancher-vsphere"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Distro().Open(parse(t, document(release, c.config)), transform.Target{})
+			_, err := Distro().Open(transform.Only(parse(t, document(release, c.config))), transform.Target{})
 			if c.want == "" {
 				if err != nil {
 					t.Error(err)
@@ -60,13 +60,13 @@ func TestProviders(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Distro().Open(parse(t, document("v1.2", onAWS)), transform.Target{}); err == nil {
+	if _, err := Distro().Open(transform.Only(parse(t, document("v1.2", onAWS))), transform.Target{}); err == nil {
 		t.Error("a version that is none was opened")
 	}
 }
 
 func TestIdentityNamesTheCluster(t *testing.T) {
-	c, err := Distro().Open(parse(t, document("null", onAWS)), transform.Target{AssumeVersion: release})
+	c, err := Distro().Open(transform.Only(parse(t, document("null", onAWS))), transform.Target{AssumeVersion: release})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestTheDistrosMarkerIsInEveryCluster(t *testing.T) {
 
 func TestExplainListsEveryClass(t *testing.T) {
 	config := split + onAWS + "  kube-apiserver-arg: [v=2]\n  cni: calico\nmachineSelectorConfig:\n- config: {cni: canal, odd: 1}\n"
-	classes, err := Distro().Explain(parse(t, document(release, config)), transform.Target{})
+	classes, err := Distro().Explain(transform.Only(parse(t, document(release, config))), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestExplainListsEveryClass(t *testing.T) {
 
 func TestExplainSaysForWhichMachinesAValueWasSet(t *testing.T) {
 	config := oneNode + onAWS + "machineSelectorConfig:\n- config: {cni: canal}\n- config: {debug: true}\n  " + forControlPlanes + "\ndataDirectories: {k8sDistro: /a}\n"
-	classes, err := Distro().Explain(parse(t, document(release, config)), transform.Target{})
+	classes, err := Distro().Explain(transform.Only(parse(t, document(release, config))), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,10 +137,10 @@ func TestExplainSaysForWhichMachinesAValueWasSet(t *testing.T) {
 }
 
 func TestExplainTakesClustersOfAnyProvider(t *testing.T) {
-	if list, err := Distro().Explain(parse(t, document(release, "")), transform.Target{}); err != nil || len(list) != 7 {
+	if list, err := Distro().Explain(transform.Only(parse(t, document(release, ""))), transform.Target{}); err != nil || len(list) != 7 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if _, err := Distro().Explain(parse(t, "kind: Cluster\n"), transform.Target{}); err == nil {
+	if _, err := Distro().Explain(transform.Only(parse(t, "kind: Cluster\n")), transform.Target{}); err == nil {
 		t.Error("what is no cluster was explained")
 	}
 }
@@ -198,7 +198,7 @@ func TestNoStagePutsTheFlagOnAnExternalManager(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range plan(t, release, config, chosen).Steps {
-				m := migrated(t, s.After)
+				m := migrated(t, s.Documents[0].After)
 				for _, class := range m.Classes {
 					c := m.Effective(class)
 					_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
@@ -231,7 +231,7 @@ func TestPlansOfManyClusters(t *testing.T) {
 			for _, entry := range entries {
 				p := plan(t, release, pool+provider+entry, chosen)
 				if !left(step(t, p, stages.SwitchToExternal)) {
-					t.Errorf("nothing is planned for\n%s", p.Start.Bytes())
+					t.Errorf("nothing is planned for\n%s", p.Start[0].Bytes())
 				}
 			}
 		}

@@ -84,11 +84,11 @@ func TestGrantAddsARoleAndABindingBehindWhatIsThere(t *testing.T) {
 
 func TestGrantFitsIntoAFlowMapping(t *testing.T) {
 	doc := parse(t, strings.Replace(document(release, ""), "{}", "{machineGlobalConfig: {cloud-provider-name: aws}}", 1))
-	p, err := transform.Build(Distro(), doc, transform.Target{EndState: transform.EndStateExternal})
+	p, err := transform.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := documentsOf(t, migrated(t, step(t, p, stages.GrantMigrationLease).After)); len(got) != 2 {
+	if got := documentsOf(t, migrated(t, step(t, p, stages.GrantMigrationLease).Documents[0].After)); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
 }
@@ -157,7 +157,7 @@ func TestGrantRefusesManifestsThatCannotBeEdited(t *testing.T) {
 		"one line": {"additionalManifest: '{kind: ConfigMap}'\n", "one line"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := transform.Build(Distro(), parse(t, document(release, c.config+onAWS)), transform.Target{})
+			_, err := transform.Build(Distro(), transform.Only(parse(t, document(release, c.config+onAWS))), transform.Target{})
 			if err == nil || !strings.HasPrefix(err.Error(), "c.yaml:") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want … %s", err, c.want)
 			}

@@ -26,7 +26,7 @@ func with(change func(*transform.Target)) transform.Target {
 // behind opens the cluster as it stands after a stage.
 func behind(t *testing.T, p *transform.Plan, stage string) *migration {
 	t.Helper()
-	c, err := open(step(t, p, stage).After, p.Target)
+	c, err := open(transform.Only(step(t, p, stage).Documents[0].After), p.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 					t.Errorf("class %s reads %q", c.Name, a.Value)
 				}
 			}
-			end := string(step(t, p, stages.DisableLeaderMigration).After.Bytes())
+			end := string(step(t, p, stages.DisableLeaderMigration).Documents[0].After.Bytes())
 			if kept := strings.Contains(end, "--"+configFlag); kept != s.target.KeepLeaderMigration {
 				t.Errorf("at the end the chart has a configuration: %v\n%s", kept, end)
 			}
@@ -131,7 +131,7 @@ func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
 }
 
 func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
-	half := step(t, plan(t, release, onAWS, generated), stages.EnableLeaderMigration).After
+	half := step(t, plan(t, release, onAWS, generated), stages.EnableLeaderMigration).After()
 	p, err := transform.Build(Distro(), half, inTurn)
 	if err != nil {
 		t.Fatal(err)
@@ -145,11 +145,11 @@ func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
 func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 	const own = "  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf, v=2]\nmachineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: /etc/own.conf}]}\n"
 	p := plan(t, release, onAWS+own, generated)
-	enabled := configOf(step(t, p, stages.EnableLeaderMigration).After)
+	enabled := configOf(step(t, p, stages.EnableLeaderMigration).Documents[0].After)
 	if !strings.Contains(enabled, "[leader-migration-config=/etc/own.conf, v=2, enable-leader-migration]") || strings.Contains(enabled, managerConfig) {
 		t.Error(enabled)
 	}
-	if switched := configOf(step(t, p, stages.SwitchToExternal).After); !strings.Contains(switched, "[leader-migration-config=/etc/own.conf, v=2]") {
+	if switched := configOf(step(t, p, stages.SwitchToExternal).Documents[0].After); !strings.Contains(switched, "[leader-migration-config=/etc/own.conf, v=2]") {
 		t.Error(switched)
 	}
 }
@@ -158,8 +158,8 @@ func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
 	const own = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
 	p := plan(t, release, told+own, inTurn)
 	s := step(t, p, stages.SwitchToExternal)
-	if !strings.Contains(configOf(s.Before), managerConfig+"]") || strings.Contains(configOf(s.After), configFlag+"="+managerConfig) {
-		t.Errorf("%s\nbecomes\n%s", configOf(s.Before), configOf(s.After))
+	if !strings.Contains(configOf(s.Documents[0].Before), managerConfig+"]") || strings.Contains(configOf(s.Documents[0].After), configFlag+"="+managerConfig) {
+		t.Errorf("%s\nbecomes\n%s", configOf(s.Documents[0].Before), configOf(s.Documents[0].After))
 	}
 	was, is, err := back(t, told+own, stages.SwitchToExternal, inTurn)
 	if err != nil || was != is {
@@ -171,15 +171,15 @@ func TestAChartsOwnConfigurationStays(t *testing.T) {
 	const named = "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true, --leader-migration-config=/etc/own/c.conf]"
 	own := withChart(append([]string{"extraVolumes: [{name: own, secret: {secretName: own}}]", "extraVolumeMounts: [{name: own, mountPath: /etc/own}]", named, good[0]}, good[2:]...)...)
 	s := step(t, plan(t, release, onAWS+own, generated), stages.InstallCCM)
-	if after := configOf(s.After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "extraVolumes: [{name: own, secret: {secretName: own}},") {
+	if after := configOf(s.Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "extraVolumes: [{name: own, secret: {secretName: own}},") {
 		t.Error(after)
 	}
 }
 
 func TestTheShortWayHasNoConfiguration(t *testing.T) {
-	half := configOf(step(t, plan(t, release, onAWS, generated), stages.EnableLeaderMigration).After)
+	half := configOf(step(t, plan(t, release, onAWS, generated), stages.EnableLeaderMigration).Documents[0].After)
 	p := plan(t, release, half, withoutMigration)
-	if after := configOf(step(t, p, stages.InstallCCM).After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "--"+configFlag) {
+	if after := configOf(step(t, p, stages.InstallCCM).Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "--"+configFlag) {
 		t.Error(after)
 	}
 }
@@ -194,7 +194,7 @@ func TestAnOldChartCannotCarryAConfiguration(t *testing.T) {
 		if name == "for the provider" {
 			target.LeaderMigrationConfig = ""
 		}
-		_, err := transform.Build(Distro(), parse(t, document(release, config)), target)
+		_, err := transform.Build(Distro(), transform.Only(parse(t, document(release, config))), target)
 		if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration; use --chart-version 0.0.8") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -202,7 +202,7 @@ func TestAnOldChartCannotCarryAConfiguration(t *testing.T) {
 }
 
 func TestAnImageWithoutAReleaseHasNoConfiguration(t *testing.T) {
-	_, err := transform.Build(Distro(), parse(t, document(release, onAWS)), with(func(t *transform.Target) { t.ImageTag = "latest" }))
+	_, err := transform.Build(Distro(), transform.Only(parse(t, document(release, onAWS))), with(func(t *transform.Target) { t.ImageTag = "latest" }))
 	if err == nil || !strings.Contains(err.Error(), "choose a release with --ccm-image-tag") {
 		t.Error(err)
 	}

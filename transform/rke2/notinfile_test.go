@@ -51,7 +51,7 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	doc := parse(t, document(release, globalOff))
 	for _, c := range []transform.Choice{{Next: true}, {Stage: stages.InstallCCM, Through: true}, {Stage: stages.DisableLeaderMigration, Through: true}, {Stage: stages.DisableLeaderMigration}} {
-		p, err := transform.BuildFor(Distro(), doc, chosen, c)
+		p, err := transform.BuildFor(Distro(), transform.Only(doc), chosen, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 		}
 	}
 	c := transform.Choice{Stage: stages.InstallCCM}
-	p, err := transform.BuildFor(Distro(), doc, chosen, c)
+	p, err := transform.BuildFor(Distro(), transform.Only(doc), chosen, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +68,11 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	if err != nil || len(steps) != 1 {
 		t.Fatal(steps, err)
 	}
-	text := string(steps[0].After.Bytes())
+	text := string(steps[0].After()[0].Bytes())
 	if !strings.Contains(text, "chart: aws-cloud-controller-manager") || strings.Contains(text, leaderFlag) {
 		t.Errorf("no one is left to migrate from:\n%s", text)
 	}
-	again, err := transform.Build(Distro(), steps[0].After, chosen)
+	again, err := transform.Build(Distro(), steps[0].After(), chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 func TestNoStagePutsTheFlagOnAChartThatHasLeftTheMigration(t *testing.T) {
 	p := plan(t, "v1.27.16+rke2r2", globalOff+"additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec:\n    chart: aws-cloud-controller-manager\n    version: 0.0.8\n    valuesContent: |-\n      image: {tag: v1.26.6}\n      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", chosen)
 	for _, s := range p.Steps {
-		if strings.Contains(string(s.After.Bytes()), leaderFlag) {
+		if strings.Contains(string(s.After()[0].Bytes()), leaderFlag) {
 			t.Fatalf("%s puts the flag there", s.Stage.Name)
 		}
 	}

@@ -165,7 +165,7 @@ func TestFindingsInsideOfTheManifestTellTheWay(t *testing.T) {
 
 func TestAChartThatCannotBeReadLeavesTheRest(t *testing.T) {
 	config := "machineGlobalConfig:\n  " + isExternal + "additionalManifest: |\n  kind: HelmChart\n  spec:\n    chart: aws-cloud-controller-manager\n    valuesContent: '{'\n"
-	c, err := Distro().ForLint(parse(t, document(release, config)), chosen)
+	c, err := Distro().Lint(transform.Only(parse(t, document(release, config))), chosen)
 	if err == nil || c == nil || len(about(c.Findings(""), "stub-ccm-enabled")) != 1 {
 		t.Errorf("%v, %v", c, err)
 	}

@@ -51,7 +51,7 @@ func TestPodSecurityThatIsDropped(t *testing.T) {
 	psact := func(config string) string {
 		c := judged(t, release, config, chosen).(*migration)
 		text := strings.Replace(string(c.Doc.Bytes()), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
-		lint, err := Distro().ForLint(parse(t, text), chosen)
+		lint, err := Distro().Lint(transform.Only(parse(t, text)), chosen)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ const snapshots = "etcd: {snapshotScheduleCron: 0 */5 * * *, snapshotRetention: 
 // judged opens a configuration as lint does.
 func judged(t *testing.T, version, config string, target transform.Target) transform.Cluster {
 	t.Helper()
-	c, err := Distro().ForLint(parse(t, document(version, config)), target)
+	c, err := Distro().Lint(transform.Only(parse(t, document(version, config))), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +66,11 @@ func repairs(t *testing.T, cases []struct{ name, before, want string }) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			fixed, made := transform.Repair(Distro(), judged(t, release, c.before, chosen), chosen)
-			if diff := cmp.Diff(c.want, configOf(fixed.Document())); diff != "" {
+			if diff := cmp.Diff(c.want, configOf(fixed.Documents()[0])); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if again, more := transform.Repair(Distro(), fixed, chosen); len(more) > 0 || (len(made) > 0) != (c.before != c.want) {
-				t.Errorf("%v, and a second time %v:\n%s", made, more, configOf(again.Document()))
+				t.Errorf("%v, and a second time %v:\n%s", made, more, configOf(again.Documents()[0]))
 			}
 		})
 	}

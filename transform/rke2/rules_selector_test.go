@@ -45,7 +45,7 @@ func TestWidenedSelectorsAreRenamed(t *testing.T) {
 
 func TestInvalidSelectorsAreFindings(t *testing.T) {
 	const config = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {matchExpressions: [{key: a, operator: in, values: [b]}]}\n"
-	_, err := Distro().ForLint(parse(t, document(release, config)), chosen)
+	_, err := Distro().Lint(transform.Only(parse(t, document(release, config))), chosen)
 	var refused *transform.Refused
 	if !errors.As(err, &refused) {
 		t.Fatal(err)

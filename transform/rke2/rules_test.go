@@ -29,7 +29,7 @@ func found(list []transform.Finding) []string {
 
 func findings(t *testing.T, config string) []transform.Finding {
 	t.Helper()
-	c, err := open(parse(t, document(release, config)), chosen)
+	c, err := open(transform.Only(parse(t, document(release, config))), chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestInTreeIsGone(t *testing.T) {
 			p := plan(t, version+"+rke2r1", onAWS, transform.Target{EndState: transform.EndStateExternal, Accept: []string{"in-tree-gone"}})
 			for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
 				s := step(t, p, name)
-				if got := slices.Contains(found(s.Findings), fmt.Sprintf("in-tree-gone error %d", s.After.Root().Get("spec", "rkeConfig", "machineGlobalConfig", "cloud-provider-name").Line())); got != want {
+				if got := slices.Contains(found(s.Findings), fmt.Sprintf("in-tree-gone error %d", s.After()[0].Root().Get("spec", "rkeConfig", "machineGlobalConfig", "cloud-provider-name").Line())); got != want {
 					t.Errorf("%s: %v", name, found(s.Findings))
 				}
 				if blocked := s.State == transform.Blocked; blocked != want {
@@ -248,7 +248,7 @@ func TestInTreeIsGone(t *testing.T) {
 		})
 	}
 	t.Run("external is there", func(t *testing.T) {
-		c, err := open(parse(t, document("v1.28.15+rke2r1", globalOff)), chosen)
+		c, err := open(transform.Only(parse(t, document("v1.28.15+rke2r1", globalOff))), chosen)
 		if err != nil || len(about(c.Findings(""), "in-tree-gone")) > 0 {
 			t.Error(err)
 		}

@@ -27,7 +27,7 @@ func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
 // The stages leave an entry for the interface, also beside an empty selector.
 func TestTheFlagLeavesAnEntryForTheInterface(t *testing.T) {
 	p := plan(t, release, onAWS+"machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {}\n", chosen)
-	after := step(t, p, "enable-leader-migration").After.Root().Get("spec", "rkeConfig", selectorKey)
+	after := step(t, p, "enable-leader-migration").Documents[0].After.Root().Get("spec", "rkeConfig", selectorKey)
 	if n := after.Len(); n != 3 || after.Items()[2].Get(selectorField).Exists() {
 		t.Errorf("%d entries: %v", n, after.Value())
 	}

@@ -30,7 +30,7 @@ const (
 
 func migrated(t *testing.T, doc *yamledit.Document) *migration {
 	t.Helper()
-	c, err := open(doc, transform.Target{})
+	c, err := open(transform.Only(doc), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,22 +103,22 @@ func configOf(doc *yamledit.Document) string {
 // of its result leaves nothing to do, and that every reverse restores.
 func plan(t *testing.T, version, config string, target transform.Target) *transform.Plan {
 	t.Helper()
-	p, err := transform.Build(Distro(), parse(t, document(version, config)), target)
+	p, err := transform.Build(Distro(), transform.Only(parse(t, document(version, config))), target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := p.Start
+	last := p.Start[0]
 	for _, s := range p.Steps {
-		if s.Before != last {
+		if s.Documents[0].Before != last {
 			t.Errorf("%s does not start where the stage before it ends", s.Stage.Name)
 		}
-		back, err := yamledit.Apply(s.After.Bytes(), s.Reverse)
-		if err != nil || string(back) != string(s.Before.Bytes()) {
+		back, err := yamledit.Apply(s.After()[0].Bytes(), s.Documents[0].Reverse)
+		if err != nil || string(back) != string(s.Before()[0].Bytes()) {
 			t.Errorf("the reverse of %s does not restore the document: %v", s.Stage.Name, err)
 		}
-		last = s.After
+		last = s.Documents[0].After
 	}
-	again, err := transform.Build(Distro(), last, target)
+	again, err := transform.Build(Distro(), transform.Only(last), target)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 				if !st.Changes() {
 					continue
 				}
-				steps, err := transform.Undo(Distro(), st.After, target, st.Stage.Name, false)
+				steps, err := transform.Undo(Distro(), transform.Only(st.Documents[0].After), target, st.Stage.Name, false)
 				switch {
 				case err != nil && strings.Contains(s.config, "enable-leader") && st.Stage.Name != stages.DisableLeaderMigration,
 					err != nil && strings.Contains(s.config, "HelmChart") && st.Stage.Name == stages.InstallCCM,
@@ -32,8 +32,8 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 					continue // the file does not tell what was there before
 				case err != nil || len(steps) != 1:
 					t.Errorf("%s: %d steps, %v", st.Stage.Name, len(steps), err)
-				case st.Stage.Name == stages.EnableLeaderMigration && strings.Contains(configOf(steps[0].After), leadermigration.ConfigFile):
-					t.Errorf("something is left:\n%s", configOf(steps[0].After))
+				case st.Stage.Name == stages.EnableLeaderMigration && strings.Contains(configOf(steps[0].Documents[0].After), leadermigration.ConfigFile):
+					t.Errorf("something is left:\n%s", configOf(steps[0].Documents[0].After))
 				}
 			}
 		})

@@ -33,25 +33,25 @@ var (
 func back(t *testing.T, config, stage string, target transform.Target) (was, is string, err error) {
 	t.Helper()
 	s := step(t, plan(t, release, config, target), stage)
-	steps, err := transform.Undo(Distro(), s.After, target, stage, false)
+	steps, err := transform.Undo(Distro(), s.After(), target, stage, false)
 	if err != nil {
 		return "", "", err
 	}
 	if len(steps) != 1 {
 		t.Fatalf("%d steps", len(steps))
 	}
-	restored(t, steps[0].Before, steps[0].After, steps[0].Splices)
-	return configOf(s.Before), configOf(steps[0].After), nil
+	restored(t, steps[0].Documents[0].Before, steps[0].Documents[0].After, steps[0].Documents[0].Splices)
+	return configOf(s.Documents[0].Before), configOf(steps[0].Documents[0].After), nil
 }
 
 // undone takes a stage of a configuration back.
 func undone(t *testing.T, version, config, stage string, target transform.Target) (string, error) {
 	t.Helper()
-	steps, err := transform.Undo(Distro(), parse(t, document(version, config)), target, stage, false)
+	steps, err := transform.Undo(Distro(), transform.Only(parse(t, document(version, config))), target, stage, false)
 	if err != nil || len(steps) == 0 {
 		return "", err
 	}
-	return configOf(steps[0].After), nil
+	return configOf(steps[0].Documents[0].After), nil
 }
 
 // refuses expects a conflict with a part of its message.
@@ -135,7 +135,7 @@ func TestCanonicalTakesTheUsualForm(t *testing.T) {
 // ranTo returns the configuration behind a stage of the usual way.
 func ranTo(t *testing.T, config, stage string) string {
 	t.Helper()
-	return configOf(step(t, plan(t, release, config, inTurn), stage).After)
+	return configOf(step(t, plan(t, release, config, inTurn), stage).Documents[0].After)
 }
 
 func TestUndoRefusesWhatIsNotItsOwn(t *testing.T) {
@@ -184,7 +184,7 @@ func TestThereIsNoWayBackFrom127(t *testing.T) {
 func TestAReleaseThatTheSwitchMovedToIsNotTakenBack(t *testing.T) {
 	target := transform.Target{EndState: "external", Version: "v1.26.16+rke2r1"}
 	for _, stage := range []string{stages.SwitchToExternal, stages.DisableLeaderMigration} {
-		doc := step(t, plan(t, release, told, target), stage).After
+		doc := step(t, plan(t, release, told, target), stage).After()
 		_, err := transform.Undo(Distro(), doc, target, stage, false)
 		refuses(t, stage, err, "--canonical")
 		canonical := target
@@ -193,7 +193,7 @@ func TestAReleaseThatTheSwitchMovedToIsNotTakenBack(t *testing.T) {
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%s: %v", stage, err)
 		}
-		if v, _ := steps[0].After.Root().Get("spec", "kubernetesVersion").String(); v != target.Version {
+		if v, _ := steps[0].After()[0].Root().Get("spec", "kubernetesVersion").String(); v != target.Version {
 			t.Errorf("%s: the release is %s", stage, v)
 		}
 	}

@@ -17,11 +17,11 @@ const ownManager = "additionalManifest: |\n  kind: ConfigMap # stays\n  ---\n  a
 
 func TestAManagerWithoutTheChartGetsTheFlagAndNoChartBesideIt(t *testing.T) {
 	p := plan(t, release, onAWS+ownManager, inTurn)
-	install := string(step(t, p, stages.InstallCCM).After.Bytes())
+	install := string(step(t, p, stages.InstallCCM).Documents[0].After.Bytes())
 	if strings.Contains(install, "HelmChart") || !strings.Contains(install, "- --cloud-provider=aws # ours\n                  - --enable-leader-migration\n") {
 		t.Errorf("installed:\n%s", install)
 	}
-	end := string(step(t, p, stages.DisableLeaderMigration).After.Bytes())
+	end := string(step(t, p, stages.DisableLeaderMigration).Documents[0].After.Bytes())
 	if strings.Contains(end, "enable-leader-migration") || !strings.Contains(end, "cloud-provider=aws # ours\n") {
 		t.Errorf("at the end:\n%s", end)
 	}
@@ -30,7 +30,7 @@ func TestAManagerWithoutTheChartGetsTheFlagAndNoChartBesideIt(t *testing.T) {
 func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
 	p := plan(t, release, onAWS+ownManager+"              - --enable-leader-migration=true\n", inTurn)
 	if s := step(t, p, stages.InstallCCM); s.Changes() {
-		t.Errorf("changed to\n%s", s.After.Bytes())
+		t.Errorf("changed to\n%s", s.After()[0].Bytes())
 	}
 	if s := step(t, p, stages.DisableLeaderMigration); !s.Changes() {
 		t.Error("the flag stays")
@@ -45,7 +45,7 @@ func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
 func TestAManagerWithoutTheChartIsNotGivenAConfiguration(t *testing.T) {
 	generated := inTurn
 	generated.LeaderMigrationConfig = transform.ConfigGenerate
-	_, err := transform.Build(Distro(), parse(t, document(release, onAWS+ownManager)), generated)
+	_, err := transform.Build(Distro(), transform.Only(parse(t, document(release, onAWS+ownManager))), generated)
 	if err == nil || !strings.Contains(err.Error(), "rke-lm does not add its configuration; remove --leader-migration-config") {
 		t.Error(err)
 	}
@@ -57,15 +57,15 @@ func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
 	usual.Canonical = true
 	for _, stage := range []string{stages.DisableLeaderMigration, stages.InstallCCM} {
 		s := step(t, p, stage)
-		if _, err := transform.Undo(Distro(), s.After, inTurn, stage, false); err == nil || !strings.Contains(err.Error(), "--canonical") {
+		if _, err := transform.Undo(Distro(), s.After(), inTurn, stage, false); err == nil || !strings.Contains(err.Error(), "--canonical") {
 			t.Errorf("%s: %v", stage, err)
 		}
-		steps, err := transform.Undo(Distro(), s.After, usual, stage, false)
+		steps, err := transform.Undo(Distro(), s.After(), usual, stage, false)
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%s: %v", stage, err)
 		}
-		if !transform.Same(steps[0].After.Root().Value(), s.Before.Root().Value()) {
-			t.Errorf("%s: back to\n%s", stage, steps[0].After.Bytes())
+		if !transform.Same(steps[0].After()[0].Root().Value(), s.Before()[0].Root().Value()) {
+			t.Errorf("%s: back to\n%s", stage, steps[0].After()[0].Bytes())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // CCMFlagMissing finds a second owner of the cloud controllers.
@@ -36,6 +37,12 @@ func (r ccmFlagMissing) Workload(b inlinemanifest.Bundle, t transform.Target) []
 		return nil
 	}
 	return r.chosen(t, b.Finding(w.Index, w.Container, twoOwners, "add --"+leaderFlag+"=true to its arguments, or remove it"))
+}
+
+// Manifest judges the manager's own manifest beside that of an in-tree
+// kube-controller-manager.
+func (r ccmFlagMissing) Manifest(at yamledit.Node, t transform.Target) []transform.Finding {
+	return r.chosen(t, transform.FindingAt(at, twoOwners, "add --"+leaderFlag+" to its arguments, as the stage install-ccm does"))
 }
 
 // chosen makes the finding a warning where two owners were chosen.

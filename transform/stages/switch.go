@@ -108,7 +108,7 @@ func CheckUndo(p *transform.Plan, names []string, version string) error {
 		return nil
 	}
 	return &transform.Conflict{At: &yamledit.Error{
-		File: p.Start.File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to roll back to",
+		File: p.Start[0].File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to roll back to",
 		Do: "keep the external provider; with --to " + SwitchToExternal + " the stages after the switch are undone",
 	}}
 }

@@ -8,11 +8,15 @@ import (
 	"slices"
 )
 
-// Apply makes the queued changes. It returns the changed document and the
-// splices that lead to it, or an error and nothing.
+// Apply makes the queued changes of one document. It returns the changed document and
+// the splices that lead to it, or an error and nothing. An edit of several documents is
+// applied by those that Each returns.
 func (e *Edit) Apply() (*Document, []Splice, error) {
 	if e.err != nil {
 		return nil, nil, e.err
+	}
+	if len(e.others) > 0 {
+		return nil, nil, e.doc.Root().Errorf("an edit of several documents was applied as one of a single document", "report this as a bug of rke-lm")
 	}
 	if err := e.orphans(); err != nil {
 		return nil, nil, err

@@ -20,6 +20,8 @@ type Edit struct {
 	inner embeddings
 	err   error
 
+	others []*Edit // of other documents
+
 	twins map[*yaml.Node]*yaml.Node // anchored nodes and their successors, in a proof
 }
 
@@ -53,6 +55,28 @@ func (d *Document) Edit() *Edit {
 	return &Edit{doc: d, ops: map[*yaml.Node]*change{}}
 }
 
+// With returns an edit of several documents: this one and others. Each is applied and
+// proven by itself; see Each.
+func (e *Edit) With(others ...*Edit) *Edit {
+	all := *e
+	all.others = append(slices.Clip(e.others), others...)
+	return &all
+}
+
+// Each returns the edits of single documents, this one first.
+func (e *Edit) Each() []*Edit {
+	own := *e
+	own.others = nil
+	each := []*Edit{&own}
+	for _, o := range e.others {
+		each = append(each, o.Each()...)
+	}
+	return each
+}
+
+// Document returns the document that the edit changes, the first of several.
+func (e *Edit) Document() *Document { return e.doc }
+
 // Empty reports whether nothing was queued.
 func (e *Edit) Empty() bool {
 	for _, in := range e.inner.list {
@@ -60,7 +84,7 @@ func (e *Edit) Empty() bool {
 			return false
 		}
 	}
-	return len(e.order) == 0 && e.err == nil
+	return len(e.order) == 0 && e.err == nil && !slices.ContainsFunc(e.others, func(o *Edit) bool { return !o.Empty() })
 }
 
 // Set gives an existing node a new value. A scalar keeps its quotes.

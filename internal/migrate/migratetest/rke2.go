@@ -55,7 +55,7 @@ func (w *World) provision() {
 	}
 	spec := object["spec"].(map[string]any)
 	config := map[string]any{}
-	for _, s := range must(rke2.Distro().Explain(doc, transform.Target{}))[0].Settings {
+	for _, s := range must(rke2.Distro().Explain(transform.Only(doc), transform.Target{}))[0].Settings {
 		config[s.Key] = s.Value
 	}
 	w.put(controlPlane(spec))

@@ -42,7 +42,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Back: true, Why: stages.UndoGap(r.Target, stage), From: p.Start, To: p.Start, Files: files, Snapshot: stages.Named(stage).Snapshot, Precheck: stages.Check{NodesOnly: true}, Check: stages.Undone(stage, r.Target)}
+	l := Transition{Stage: stage, Back: true, Why: stages.UndoGap(r.Target, stage), From: p.Start[0], To: p.Start[0], Files: files, Snapshot: stages.Named(stage).Snapshot, Precheck: stages.Check{NodesOnly: true}, Check: stages.Undone(stage, r.Target)}
 	if step.Stage.Edit == nil {
 		if stages.Undoable(stage, shown(p, step, files, seen)) {
 			l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
@@ -57,7 +57,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
-	l.To, l.Caution = steps[len(steps)-1].After, step.Stage.Caution
+	l.To, l.Caution = steps[len(steps)-1].Documents[0].After, step.Stage.Caution
 	l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
 	return l, nil
 }

@@ -27,7 +27,7 @@ func planned(t *testing.T, d transform.Distro, text string) *transform.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(d, doc, transform.Target{EndState: transform.EndStateExternal})
+	p, err := transform.Build(d, transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,9 @@ func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, err
 
 // upgrades reports whether a transition changes the release.
 func (r Planner) upgrades(l Transition) (bool, error) {
-	before, after, err := ofBoth(l, r.Target, r.Distro.Open)
+	before, after, err := ofBoth(l, r.Target, func(doc *yamledit.Document, t transform.Target) (transform.Cluster, error) {
+		return r.Distro.Open(transform.Only(doc), t)
+	})
 	if err != nil {
 		return false, err
 	}

@@ -43,14 +43,14 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 		{"no edit at all", stages.CordonControlPlane, transform.Target{}, false, false},
 	} {
 		w := Planner{Distro: rke2.Distro(), Target: c.target}
-		p, err := transform.Build(w.Distro, doc, c.target)
+		p, err := transform.Build(w.Distro, transform.Only(doc), c.target)
 		if err != nil {
 			t.Fatal(err)
 		}
 		step, _ := p.Step(c.stage)
-		l := Transition{From: step.Before, To: step.Before}
+		l := Transition{From: step.Documents[0].Before, To: step.Documents[0].Before}
 		if step.Changes() {
-			l.To = step.After
+			l.To = step.Documents[0].After
 		}
 		changes, err := w.Changes(l)
 		if err != nil {

@@ -61,13 +61,13 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start, To: p.Start, Files: files, Check: stages.After(stage, r.Target)}
+	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start[0], To: p.Start[0], Files: files, Check: stages.After(stage, r.Target)}
 	l.Snapshot, l.ChecksAlone = stages.Named(stage).Snapshot, stages.Named(stage).ChecksAlone
 	switch {
 	case r.folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || r.past(p, stage, files, seen):
 		return l, nil
 	case step.Changes():
-		l.To, l.Findings, l.Blocked = step.After, r.findings(p, stage), step.State == transform.Blocked
+		l.To, l.Findings, l.Blocked = step.Documents[0].After, r.findings(p, stage), step.State == transform.Blocked
 		l.Caution = step.Stage.Caution
 	}
 	l.Before, l.After = step.Stage.Before, step.Stage.After

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package clusters
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func TestResultsComeInTheOrderOfTheJobs(t *testing.T) {
 			time.Sleep(time.Duration(rand.IntN(100)) * time.Microsecond)
 			return i
 		}
-		got := slices.Collect(inOrder(t.Context(), numbers(500), noSize, work))
+		got := slices.Collect(InOrder(t.Context(), numbers(500), noSize, work))
 		if want := slices.Collect(numbers(500)); !slices.Equal(got, want) {
 			t.Errorf("got %v", got)
 		}
@@ -43,7 +43,7 @@ func TestResultsComeInTheOrderOfTheJobs(t *testing.T) {
 }
 
 func TestNoJobsGiveNoResults(t *testing.T) {
-	for r := range inOrder(t.Context(), numbers(0), noSize, double) {
+	for r := range InOrder(t.Context(), numbers(0), noSize, double) {
 		t.Errorf("got %d", r)
 	}
 }
@@ -64,7 +64,7 @@ func TestJobsRunOnAllCores(t *testing.T) {
 			count(-1)
 			return i
 		}
-		for range inOrder(t.Context(), numbers(100), noSize, work) {
+		for range InOrder(t.Context(), numbers(100), noSize, work) {
 		}
 		if most != runtime.GOMAXPROCS(0) {
 			t.Errorf("%d jobs at once on %d cores", most, runtime.GOMAXPROCS(0))
@@ -80,7 +80,7 @@ func drawnAhead(t *testing.T, size int) (drawn int) {
 				drawn++
 			}
 		}
-		for range inOrder(t.Context(), jobs, func(int) int { return size }, double) {
+		for range InOrder(t.Context(), jobs, func(int) int { return size }, double) {
 			synctest.Wait()
 			break
 		}
@@ -109,7 +109,7 @@ func TestTheEndOfTheContextEndsTheResults(t *testing.T) {
 		}
 	}
 	n := 0
-	for range inOrder(ctx, forever, noSize, double) {
+	for range InOrder(ctx, forever, noSize, double) {
 		if n++; n == 50 {
 			cancel()
 		}
@@ -126,7 +126,7 @@ func TestAJobThatIsNeverDrawnIsNotWaitedFor(t *testing.T) {
 		end := make(chan struct{})
 		defer close(end)
 		blocked := func(func(int) bool) { <-end } // a standard input that nobody writes to
-		for range inOrder(ctx, blocked, noSize, double) {
+		for range InOrder(ctx, blocked, noSize, double) {
 			t.Error("a result of nothing")
 		}
 	})

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package clusters
 
 import (
 	"context"
@@ -24,14 +24,14 @@ type task[J, R any] struct {
 	result chan R
 }
 
-// inOrder calls work for every job, on all cores, and yields the results in the
+// InOrder calls work for every job, on all cores, and yields the results in the
 // order of the jobs. A job is drawn when there is room for it, and leaves when
 // its result was used; so memory does not depend on the number of jobs, and one
 // that is larger than all the room is alone in hand.
 //
 // It ends early when ctx does or when the loop over the results is left; jobs
 // that were begun are then not waited for.
-func inOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, work func(J) R) iter.Seq[R] {
+func InOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, work func(J) R) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()

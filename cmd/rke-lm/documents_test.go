@@ -1,0 +1,239 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	podOfManager = `apiVersion: v1
+kind: Pod
+metadata: {name: kube-controller-manager, namespace: kube-system}
+spec:
+  containers:
+  - name: manager
+    image: registry.k8s.io/kube-controller-manager:v1.26.15
+    command:
+    - kube-controller-manager
+    - --cloud-provider=aws
+    - --enable-leader-migration
+`
+	daemonSetOfCloud = `apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: aws-cloud-controller-manager, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: ccm}}
+  template:
+    metadata: {labels: {app: ccm}}
+    spec:
+      containers:
+      - name: manager
+        image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6
+        args:
+        - --cloud-provider=aws
+        - --configure-cloud-routes=false
+`
+	flagLine = "        - --enable-leader-migration\n"
+)
+
+// folderOf writes files to a folder of their own, and returns it.
+func folderOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func contentOf(t *testing.T, folder, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// asItem indents a document as an item of a list.
+func asItem(text string) string {
+	return "- " + strings.TrimSuffix(strings.ReplaceAll(text, "\n", "\n  "), "  ")
+}
+
+// Both managers are read, wherever they are: the order of the stages holds, and a
+// second owner is found.
+func TestTheManifestsOfAFolderAreOneCluster(t *testing.T) {
+	list := "apiVersion: v1\nkind: List\nitems:\n" + asItem(podOfManager) + asItem(daemonSetOfCloud)
+	for name, files := range map[string]map[string]string{
+		"one stream":          {"all.yaml": podOfManager + "---\n" + daemonSetOfCloud},
+		"the cloud's first":   {"all.yaml": daemonSetOfCloud + "---\n" + podOfManager},
+		"two files":           {"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud},
+		"a list of kubectl":   {"list.yaml": list},
+		"beside other things": {"a.yaml": "kind: ConfigMap\n---\n" + podOfManager, "b.yaml": "kind: Secret\n", "c.yaml": daemonSetOfCloud},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := folderOf(t, files)
+			lint := runHere(t, "", "lint", folder)
+			if lint.code != exitcode.Found || !strings.Contains(lint.stdout, "error ccm-flag-missing") {
+				t.Errorf("lint: %d\n%s", lint.code, lint.stdout)
+			}
+			early := runHere(t, "", "apply", "--stage", "switch-to-external", "--end-state", "external", folder)
+			if early.code != exitcode.Refused || !strings.Contains(early.stderr, "install-ccm comes before switch-to-external and is not done") {
+				t.Errorf("the switch: %d\n%s", early.code, early.stderr)
+			}
+			for file, text := range files {
+				if contentOf(t, folder, file) != text {
+					t.Errorf("%s was written by a stage that came too early", file)
+				}
+			}
+			next := runHere(t, "", "apply", "--next", "--end-state", "external", folder)
+			if next.code != exitcode.Done || !strings.Contains(next.stderr, "install-ccm written") || strings.Contains(next.stderr, "switch-to-external") {
+				t.Errorf("the next stage: %d\n%s", next.code, next.stderr)
+			}
+			for file, text := range files {
+				now := contentOf(t, folder, file)
+				if lines := strings.Count(now, "\n") - strings.Count(text, "\n"); strings.Contains(text, "DaemonSet") && lines != 1 || !strings.Contains(text, "DaemonSet") && now != text {
+					t.Errorf("%s: %d more lines, and only install-ccm was applied", file, lines)
+				}
+			}
+			if lint := runHere(t, "", "lint", folder); strings.Contains(lint.stdout, "ccm-flag-missing") {
+				t.Errorf("lint after install-ccm:\n%s", lint.stdout)
+			}
+		})
+	}
+}
+
+func TestManifestsOfTwoClustersInAFolderAreRefused(t *testing.T) {
+	folder := folderOf(t, map[string]string{"a.yaml": podOfManager, "b.yaml": daemonSetOfCloud, "c.yaml": "# another\n" + podOfManager})
+	for _, args := range [][]string{{"plan"}, {"lint"}, {"apply", "--next", "--end-state", "external"}} {
+		r := runHere(t, "", append(args, folder)...)
+		if both := r.stdout + r.stderr; r.code != exitcode.Refused || !strings.Contains(both, filepath.Join(folder, "c.yaml")+":2") || !strings.Contains(both, filepath.Join(folder, "a.yaml")+":1") {
+			t.Errorf("%v: %d\n%s", args, r.code, both)
+		}
+	}
+	apart := folderOf(t, map[string]string{"a.yaml": podOfManager})
+	if r := runHere(t, "", "plan", filepath.Join(folder, "c.yaml"), apart); r.code != exitcode.Done {
+		t.Errorf("in folders of their own they are not: %d\n%s", r.code, r.stderr)
+	}
+}
+
+// A manifest that cannot be read may be the other manager's.
+func TestAManifestThatCannotBeReadKeepsItsClusterFromBeingPlanned(t *testing.T) {
+	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud + "metadata: {}\n", "kcm.yaml": podOfManager})
+	r := runHere(t, "", "apply", "--next", "--end-state", "external", folder)
+	if r.code != exitcode.Input || !strings.Contains(r.stderr, "may describe the same cluster") || contentOf(t, folder, "kcm.yaml") != podOfManager {
+		t.Errorf("%d\n%s", r.code, r.stderr)
+	}
+}
+
+func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
+	folder, plans := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud}), filepath.Join(t.TempDir(), "plans")
+	if r := runHere(t, "", "plan", "--end-state", "external", "--out", plans, folder); r.code != exitcode.Done {
+		t.Fatal(r.stderr)
+	}
+	for _, name := range []string{"00-start.pod-kube-controller-manager.yaml", "03-install-ccm.daemonset-aws-cloud-controller-manager.yaml", "05-switch-to-external.pod-kube-controller-manager.yaml"} {
+		if _, err := os.Stat(filepath.Join(plans, "kube-system", "kube-controller-manager", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	one := runHere(t, "", "apply", "--plan", plans, "--next", filepath.Join(folder, "kcm.yaml"))
+	if one.code != exitcode.Refused || !strings.Contains(one.stderr, "has one more document") {
+		t.Errorf("one of two files: %d\n%s", one.code, one.stderr)
+	}
+	for _, stage := range []string{"install-ccm", "switch-to-external"} {
+		if r := runHere(t, "", "apply", "--plan", plans, "--stage", stage, folder); r.code != exitcode.Done || !strings.Contains(r.stderr, stage+" written") {
+			t.Fatalf("%s: %d\n%s", stage, r.code, r.stderr)
+		}
+	}
+	if r := runHere(t, "", "apply", "--plan", plans, "--undo", "install-ccm", "--through", folder); r.code != exitcode.Done {
+		t.Fatalf("undo: %d\n%s", r.code, r.stderr)
+	}
+	if contentOf(t, folder, "kcm.yaml") != podOfManager || contentOf(t, folder, "ccm.yaml") != daemonSetOfCloud {
+		t.Error("the undo gives other bytes")
+	}
+	if err := os.WriteFile(filepath.Join(folder, "ccm.yaml"), []byte(strings.Replace(daemonSetOfCloud, "v1.26.6", "v1.26.7", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := runHere(t, "", "apply", "--plan", plans, "--next", folder)
+	if r.code != exitcode.Refused || !strings.Contains(r.stderr, "ccm.yaml:1: document 1 (kube-system/kube-controller-manager) has changed since it was planned") {
+		t.Errorf("a changed document: %d\n%s", r.code, r.stderr)
+	}
+}
+
+// The second of two files cannot be written: what was written is said, and the same
+// command goes on.
+func TestAClusterWhoseSecondFileCannotBeWrittenGoesOn(t *testing.T) {
+	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
+	var stderr strings.Builder
+	a := &applyOptions{rewrite: rewrite{options: &options{streams: streams{in: strings.NewReader(""), out: io.Discard, err: &stderr}}}}
+	a.choice.Stage, a.choice.Through = "switch-to-external", true
+	a.choices.EndState = "external"
+	full := errors.New("no space left on the device")
+	writes := 0
+	a.replace = func(path string, was atomicfile.Seen, write func(io.Writer) error) error {
+		if writes++; writes == 2 {
+			return fmt.Errorf("%s: %w", path, full)
+		}
+		return atomicfile.Replace(path, was, write)
+	}
+	err := a.run(context.Background(), []string{folder})
+	said := stderr.String()
+	if err == nil || !strings.Contains(said, "no space left") || !strings.Contains(said, "ccm.yaml: written; "+filepath.Join(folder, "kcm.yaml")+": not written") || !strings.Contains(said, "run the same command again") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	// The manager of the cloud waits for the lease before the other one gives it up.
+	if contentOf(t, folder, "ccm.yaml") != daemonSetOfCloud+flagLine || contentOf(t, folder, "kcm.yaml") != podOfManager {
+		t.Error("the files are not between install-ccm and the switch")
+	}
+	if r := runHere(t, "", "apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder); r.code != exitcode.Done || !strings.Contains(contentOf(t, folder, "kcm.yaml"), "--cloud-provider=external") {
+		t.Errorf("it does not go on: %d\n%s", r.code, r.stderr)
+	}
+}
+
+// A file that changed meanwhile is seen before any file is written.
+func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
+	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
+	w := &rewrite{options: &options{streams: streams{out: io.Discard, err: io.Discard}}}
+	var ins []piece
+	for i, name := range []string{"ccm.yaml", "kcm.yaml"} {
+		path := filepath.Join(folder, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := yamledit.ParseString(path, contentOf(t, folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := yamledit.ParseString(path, "kind: Other\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.change(before, after, i); err != nil {
+			t.Fatal(err)
+		}
+		ins = append(ins, piece{source: source.Source{Name: path, Path: path}, end: true, stats: source.Stats{Info: info}})
+	}
+	if err := os.WriteFile(filepath.Join(folder, "kcm.yaml"), []byte(podOfManager+"# another hand\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.files(ins, false); !errors.Is(err, atomicfile.ErrChanged) || contentOf(t, folder, "ccm.yaml") != daemonSetOfCloud {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,42 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package clusters puts the documents of a run together that may describe one cluster.
+//
+// Invariant: documents come together only where they are in one folder or in one stream;
+// which of them are one cluster is decided by their distro. No more documents are held
+// than one folder has, and no more than MaxDocuments.
+package clusters
+
+import (
+	"path/filepath"
+	"strconv"
+
+	"github.com/rke-lm/rke-lm/internal/source"
+)
+
+// Folders tells which sources of a run are in one folder. A stream is one by itself.
+type Folders struct {
+	of   []string // by source
+	last map[string]int
+}
+
+// NewFolders takes the sources in the order in which they are read.
+func NewFolders(sources []source.Source) Folders {
+	f := Folders{last: map[string]int{}}
+	for i, s := range sources {
+		folder := "stream " + strconv.Itoa(i)
+		if path, err := s.Absolute(); err == nil && path != "" {
+			folder = filepath.Dir(path)
+		}
+		f.of = append(f.of, folder)
+		f.last[folder] = i
+	}
+	return f
+}
+
+// Of names the folder of source i.
+func (f Folders) Of(i int) string { return f.of[i] }
+
+// Ends reports whether source i is the last one of its folder.
+func (f Folders) Ends(i int) bool { return f.last[f.of[i]] == i }

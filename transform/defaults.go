@@ -1,0 +1,42 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// What a Distro does where it has nothing of its own.
+
+// MarkerIsProof is the Plausible of a distro whose markers no other file has.
+func MarkerIsProof([]byte) bool { return true }
+
+// NoClasses is the Explain of a distro whose machines all get what the file says.
+func NoClasses([]*yamledit.Document, Target) ([]MachineClass, error) { return nil, nil }
+
+// NoObject is the IsObject of a distro whose documents Rancher does not write.
+func NoObject(*yamledit.Document) bool { return false }
+
+// OneDocument is the Span of a distro whose clusters have one document each.
+func OneDocument() Span {
+	return Span{
+		Joins:  func(*yamledit.Document) bool { return false },
+		Gather: func(docs []*yamledit.Document) ([]*yamledit.Document, error) { return docs, nil },
+		Beside: func([]byte) bool { return false },
+	}
+}
+
+// AllKept is the Kept of such a distro.
+func AllKept(object map[string]any) map[string]any { return object }
+
+// ThroughRancher is the Deliver of a distro whose documents are objects of Rancher.
+func ThroughRancher(doc *yamledit.Document, file string) Delivery {
+	return Delivery{
+		How: "Rancher as\nusual: commit it, or, if kubectl get printed it, run on Rancher's own cluster (kubectl apply would keep\n" +
+			"keys that were removed from the file):",
+		Command:  shell.Line("kubectl replace -f %s", shell.Path(file)),
+		Resource: ResourceOf(doc),
+	}
+}

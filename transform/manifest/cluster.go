@@ -1,0 +1,103 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// cluster is the manifests of one cluster, of which each has its part in the stages.
+// It has several; a single manifest is a *migration.
+type cluster struct {
+	members []*migration
+	target  transform.Target
+}
+
+func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	members, err := read(docs, target)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		if err := m.checkProvider(); err != nil {
+			return nil, err
+		}
+	}
+	return joined(members, target), nil
+}
+
+// lint opens manifests for their findings, whatever their provider. One that cannot be
+// read leaves what the others show.
+func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	members, err := read(docs, target)
+	if len(members) == 0 {
+		return nil, err
+	}
+	return joined(members, target), err
+}
+
+// read reads the manifests among documents; the others are seen beside them.
+func read(docs []*yamledit.Document, target transform.Target) ([]*migration, error) {
+	seen := &neighbours{}
+	var errs []error
+	for i, doc := range docs {
+		if i > 0 && !IsManifest(doc) {
+			seen.beside = append(seen.beside, doc)
+			continue
+		}
+		m, err := Open(doc, target.AssumeVersion)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		seen.members = append(seen.members, &migration{Manifest: m, target: target, neighbours: seen})
+	}
+	if len(errs) == 1 {
+		return seen.members, errs[0]
+	}
+	return seen.members, errors.Join(errs...)
+}
+
+// neighbours are the documents of one cluster.
+type neighbours struct {
+	members []*migration
+	beside  []*yamledit.Document // with permissions
+}
+
+// has reports whether a manifest of a manager is among them.
+func (n *neighbours) has(component string) bool {
+	return slices.ContainsFunc(n.members, func(m *migration) bool { return m.Component == component })
+}
+
+func joined(members []*migration, target transform.Target) transform.Cluster {
+	if len(members) == 1 {
+		return members[0]
+	}
+	return &cluster{members, target}
+}
+
+// Identity implements transform.Cluster: the first document names the cluster.
+func (c *cluster) Identity() transform.Identity { return c.members[0].Identity() }
+
+// Documents implements transform.Cluster.
+func (c *cluster) Documents() []*yamledit.Document {
+	var docs []*yamledit.Document
+	for _, m := range c.members {
+		docs = append(docs, m.Doc)
+	}
+	return docs
+}
+
+// Findings implements transform.Cluster.
+func (c *cluster) Findings(stage string) []transform.Finding {
+	var found []transform.Finding
+	for _, m := range c.members {
+		found = append(found, m.Findings(stage)...)
+	}
+	return found
+}

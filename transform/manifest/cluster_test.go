@@ -1,0 +1,200 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const kubeletsOfNewNodes = "apiVersion: kubeadm.k8s.io/v1beta3\nkind: JoinConfiguration\nnodeRegistration:\n  kubeletExtraArgs:\n    cloud-provider: aws\n"
+
+// stream returns the documents of a stream, as they are read and gathered.
+func stream(t *testing.T, texts ...string) []*yamledit.Document {
+	t.Helper()
+	var docs []*yamledit.Document
+	for _, c := range yamledit.Split("all.yaml", []byte(strings.Join(texts, "---\n"))) {
+		doc, err := transform.Parse(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+	docs, err := Distro().Span.Gather(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+func planAll(t *testing.T, target transform.Target, texts ...string) *transform.Plan {
+	t.Helper()
+	p, err := transform.Build(Distro(), stream(t, texts...), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const leader = "--enable-leader-migration"
+
+func TestTheOrderOfStagesHoldsBetweenTheDocumentsOfACluster(t *testing.T) {
+	external := transform.Target{EndState: transform.EndStateExternal}
+	p := planAll(t, external, static(onAWS, leader), cloud(onAWS))
+	if got, want := states(p), "enable-leader-migration done, install-ccm todo, switch-to-external todo, disable-leader-migration todo"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	next, err := p.Choose(transform.Choice{Next: true})
+	if err != nil || len(next) != 1 || next[0].Stage.Name != stages.InstallCCM {
+		t.Errorf("the next stage is not install-ccm: %v", err)
+	}
+	var conflict *transform.Conflict
+	if _, err := p.Choose(transform.Choice{Stage: stages.SwitchToExternal}); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "install-ccm comes before switch-to-external and is not done") {
+		t.Errorf("the switch does not wait for install-ccm: %v", err)
+	}
+}
+
+func TestAStageIsDoneWhenItIsInAllOfItsDocuments(t *testing.T) {
+	onlyPod := "controllerManager:\n  extraArgs:\n    cloud-provider: aws\n"
+	p := planAll(t, transform.Target{}, static(onAWS, leader), configuration(strings.TrimPrefix(onlyPod, "controllerManager:\n")))
+	step, _ := p.Step(stages.EnableLeaderMigration)
+	if step.State != transform.Todo || step.Documents[0].Changes() || !step.Documents[1].Changes() {
+		t.Errorf("the flag is %s, and is in the static pod alone", step.State)
+	}
+}
+
+func TestASecondOwnerIsSeenInAnotherDocument(t *testing.T) {
+	for name, c := range map[string]struct {
+		texts []string
+		want  []string
+	}{
+		"the manager lacks the flag":        {[]string{static(onAWS, leader), cloud(onAWS)}, []string{"ccm-flag-missing"}},
+		"the configuration of kubeadm":      {[]string{cloud(onAWS), configuration("  extraArgs:\n    cloud-provider: aws\n")}, []string{"ccm-flag-missing"}},
+		"it has the flag":                   {[]string{static(onAWS, leader), cloud(onAWS, leader)}, nil},
+		"it is alone":                       {[]string{cloud(onAWS)}, nil},
+		"the other one is external":         {[]string{static("--cloud-provider=external"), cloud(onAWS)}, nil},
+		"the other one is external, alone":  {[]string{static("--cloud-provider=external")}, []string{"ccm-not-in-file"}},
+		"neither is known to run elsewhere": {[]string{static(onAWS, leader)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster, err := Distro().Lint(stream(t, c.texts...), transform.Target{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range cluster.Findings("") {
+				if slices.Contains([]string{"ccm-flag-missing", "ccm-not-in-file"}, f.Rule) {
+					got = append(got, f.Rule)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("found %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTwoClustersInOneFolderAreRefusedAndBothAreNamed(t *testing.T) {
+	named := configuration("  extraArgs:\n    cloud-provider: aws\n") // harbour
+	for name, c := range map[string]struct {
+		a, b string
+		want string
+	}{
+		"two kube-controller-managers":   {static(onAWS), static(onAWS, leader), "a second kube-controller-manager"},
+		"two cloud-controller-managers":  {cloud(onAWS), cloudOf("v1.26.9", onAWS), "a second cloud-controller-manager"},
+		"two configurations of kubeadm":  {named, strings.Replace(named, "harbour", "quay", 1), "a second ClusterConfiguration"},
+		"a pod and a Deployment":         {static(onAWS), deployed("", onAWS), "a second kube-controller-manager"},
+		"managers of different clusters": {static(onAWS, "--cluster-name=quay"), named, "the name of another cluster (harbour instead of quay)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Distro().Span.Gather([]*yamledit.Document{parseAs(t, "a.yaml", c.a), parseAs(t, "b.yaml", "# two\n"+c.b)})
+			var refused *transform.Refused
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "a.yaml:1") || !strings.Contains(err.Error(), "b.yaml:2") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestFilesForNewNodesMayBeMany(t *testing.T) {
+	p := planAll(t, transform.Target{EndState: transform.EndStateExternal}, kubeletsOfNewNodes, cloud(onAWS, leader), kubeletsOfNewNodes, static(onAWS, leader))
+	step, _ := p.Step(stages.SwitchToExternal)
+	var changed []bool
+	for _, r := range step.Documents {
+		changed = append(changed, r.Changes())
+	}
+	// The manager of Kubernetes is first, then that of the cloud, then the kubelets.
+	if !slices.Equal(changed, []bool{true, false, true, true}) || len(step.Stage.AfterByHand) > 0 {
+		t.Errorf("the switch changes %v, and waits for %v", changed, step.Stage.AfterByHand)
+	}
+}
+
+// An edit of one document leaves the bytes of all others alone, and every document can
+// be taken back by itself.
+func TestAnEditOfOneDocumentLeavesTheBytesOfTheOthers(t *testing.T) {
+	pod, daemonSet := static(onAWS), "# the cloud's\r\n"+strings.ReplaceAll(cloud(onAWS), "\n", "\r\n")
+	kubeadm := configuration("  extraArgs: {cloud-provider: aws} # in one line\n")
+	all := []string{pod, daemonSet, kubeadm, kubeletsOfNewNodes}
+	for _, target := range []transform.Target{{EndState: transform.EndStateExternal}, {EndState: transform.EndStateExternal, LeaderMigrationConfig: transform.ConfigGenerate}} {
+		for chosen := 1; chosen < 1<<len(all); chosen++ {
+			var texts []string
+			for i, text := range all {
+				if chosen&(1<<i) != 0 {
+					texts = append(texts, text)
+				}
+			}
+			p := planAll(t, target, texts...)
+			docs := p.Start
+			for _, s := range p.Steps {
+				for i, r := range s.Documents {
+					if r.Before != docs[i] || !r.Changes() && r.After != r.Before {
+						t.Fatalf("%s: document %d is another one", s.Stage.Name, i)
+					}
+					there, err := yamledit.Apply(r.Before.Bytes(), r.Splices)
+					back, undo := yamledit.Apply(r.After.Bytes(), r.Reverse)
+					if err != nil || undo != nil || !bytes.Equal(there, r.After.Bytes()) || !bytes.Equal(back, r.Before.Bytes()) {
+						t.Fatalf("%s: document %d does not go there and back (%v, %v)", s.Stage.Name, i, err, undo)
+					}
+				}
+				docs = s.After()
+			}
+			again, err := transform.Build(Distro(), docs, target)
+			if err != nil || again.Left() {
+				t.Fatalf("planned again, something is left (%v)", err)
+			}
+		}
+	}
+}
+
+func TestTheStagesOfAClusterAreTakenBackFromItsDocuments(t *testing.T) {
+	target := transform.Target{EndState: transform.EndStateExternal, Canonical: true}
+	p := planAll(t, target, static(onAWS), cloud(onAWS), kubeletsOfNewNodes)
+	last := p.Steps[len(p.Steps)-1].After()
+	if _, err := transform.Undo(Distro(), last, target, stages.InstallCCM, false); err == nil || !strings.Contains(err.Error(), "disable-leader-migration comes after install-ccm") {
+		t.Errorf("stages of other documents do not come first: %v", err)
+	}
+	steps, err := transform.Undo(Distro(), last, target, stages.EnableLeaderMigration, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.Stage.Name)
+	}
+	if got, want := strings.Join(names, " "), "disable-leader-migration switch-to-external install-ccm enable-leader-migration"; got != want {
+		t.Errorf("taken back: %s, want %s", got, want)
+	}
+	for i, doc := range steps[len(steps)-1].After() {
+		if !bytes.Equal(doc.Bytes(), p.Start[i].Bytes()) {
+			t.Errorf("document %d is not what it was:\n%s", i, doc.Bytes())
+		}
+	}
+}

@@ -1,0 +1,149 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Stages implements transform.Cluster: each is one stage over all documents, so the
+// order holds between them.
+func (c *cluster) Stages() []transform.Stage {
+	lists := make([][]transform.Stage, len(c.members))
+	for i, m := range c.members {
+		lists[i] = m.Stages()
+	}
+	joined := make([]transform.Stage, len(lists[0]))
+	for i := range joined {
+		joined[i] = c.stage(lists, i)
+	}
+	return joined
+}
+
+// share is the part of a document in a stage.
+type share struct {
+	transform.Stage
+	member int
+}
+
+// stage joins what the documents have of stage i. Those that edit nothing in it only
+// refer to the others.
+func (c *cluster) stage(lists [][]transform.Stage, i int) transform.Stage {
+	var shares []share
+	for member, list := range lists {
+		if list[i].Edit != nil {
+			shares = append(shares, share{list[i], member})
+		}
+	}
+	if len(shares) == 0 {
+		return lists[0][i]
+	}
+	s := shares[0].Stage
+	s.Why = c.why(shares)
+	s.Edit = editAll(shares, func(s transform.Stage) func() (*yamledit.Edit, error) { return s.Edit })
+	s.Undo = editAll(shares, func(s transform.Stage) func() (*yamledit.Edit, error) { return s.Undo })
+	s.Check = transform.CheckBy(func(after *cluster) error {
+		for _, part := range shares {
+			if err := part.Check(after.members[part.member]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s.AfterByHand = nil
+	for _, part := range shares {
+		s.AfterByHand = append(s.AfterByHand, slices.DeleteFunc(slices.Clone(part.AfterByHand), c.plans)...)
+	}
+	s.Before = c.actions(shares, func(s transform.Stage) []transform.Action { return s.Before })
+	s.After = c.actions(shares, func(s transform.Stage) []transform.Action { return s.After })
+	s.Verify = c.actions(shares, func(s transform.Stage) []transform.Action { return s.Verify })
+	s.UndoBefore = c.actions(shares, func(s transform.Stage) []transform.Action { return s.UndoBefore })
+	s.UndoAfter = c.actions(shares, func(s transform.Stage) []transform.Action { return s.UndoAfter })
+	s.Files = filesOf(shares)
+	return s
+}
+
+// plans reports whether a stage, which a single document takes for one done by hand,
+// shows in the documents.
+func (c *cluster) plans(stage string) bool {
+	return stage == stages.InstallCCM && c.members[0].has(cloudManager)
+}
+
+// why says it for each component once.
+func (c *cluster) why(shares []share) string {
+	var said, whys []string
+	for _, part := range shares {
+		if component := c.members[part.member].Component; !slices.Contains(said, component) {
+			said, whys = append(said, component), append(whys, part.Why)
+		}
+	}
+	return strings.Join(whys, " ")
+}
+
+// editAll makes one edit of those of the documents.
+func editAll(shares []share, of func(transform.Stage) func() (*yamledit.Edit, error)) func() (*yamledit.Edit, error) {
+	return func() (*yamledit.Edit, error) {
+		var all *yamledit.Edit
+		for _, part := range shares {
+			edit, err := of(part.Stage)()
+			switch {
+			case err != nil:
+				return nil, err
+			case all == nil:
+				all = edit
+			default:
+				all = all.With(edit)
+			}
+		}
+		return all, nil
+	}
+}
+
+// actions are those of all documents, each command once. Where kubeadm's configuration
+// is one of the documents, nothing refers to it.
+func (c *cluster) actions(shares []share, of func(transform.Stage) []transform.Action) []transform.Action {
+	var all []transform.Action
+	for _, part := range shares {
+		for _, a := range of(part.Stage) {
+			_, refers := a.(transform.KubeadmSource)
+			known := slices.ContainsFunc(all, func(b transform.Action) bool { return b.Command() == a.Command() })
+			if !known && !(refers && c.configures()) {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// configures reports whether kubeadm's configuration is one of the documents.
+func (c *cluster) configures() bool {
+	return slices.ContainsFunc(c.members, func(m *migration) bool { return m.Kind == kindConfiguration })
+}
+
+// filesOf are those of all documents, each name once.
+func filesOf(shares []share) func() ([]transform.File, error) {
+	return func() ([]transform.File, error) {
+		var all []transform.File
+		for _, part := range shares {
+			if part.Files == nil {
+				continue
+			}
+			files, err := part.Files()
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range files {
+				if !slices.ContainsFunc(all, func(g transform.File) bool { return g.Name == f.Name }) {
+					all = append(all, f)
+				}
+			}
+		}
+		return all, nil
+	}
+}

@@ -1,0 +1,92 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// unchanged are the revisions of documents that a stage leaves as they are.
+func unchanged(docs []*yamledit.Document) []Revision {
+	same := make([]Revision, len(docs))
+	for i, doc := range docs {
+		same[i] = Revision{Before: doc, After: doc}
+	}
+	return same
+}
+
+// revise applies an edit to the documents that it changes. Each change is proven by
+// itself, and the bytes of the other documents stay.
+func revise(docs []*yamledit.Document, edit *yamledit.Edit) ([]Revision, error) {
+	revised := unchanged(docs)
+	for _, e := range edit.Each() {
+		i := slices.Index(docs, e.Document())
+		switch {
+		case e.Empty():
+			continue
+		case i < 0:
+			return nil, e.Document().Root().Errorf("a stage edits a document that is not one of its cluster", "report this as a bug of rke-lm")
+		}
+		r := &revised[i]
+		var err error
+		if r.After, r.Splices, err = e.Apply(); err != nil {
+			return nil, err
+		}
+		if r.Reverse, err = yamledit.Reverse(r.Before.Bytes(), r.Splices); err != nil {
+			return nil, err
+		}
+	}
+	return revised, nil
+}
+
+// revisions lead from the documents in the files to those that a stage gets: what
+// earlier stages would have changed.
+type revisions [][]Revision
+
+// line returns the line of the file for a line of document i after the last revision.
+// For text that a stage would add it is the line after which it is added.
+func (rs revisions) line(i, l int) int {
+	for _, r := range slices.Backward(rs) {
+		at := yamledit.Origin(r[i].Splices, r[i].After.LineStart(l))
+		l = r[i].Before.LineOf(at)
+	}
+	return l
+}
+
+// places returns where an edit changes the files.
+func (rs revisions) places(docs []*yamledit.Document, edit *yamledit.Edit) []Place {
+	var places []Place
+	for _, e := range edit.Each() {
+		i := slices.Index(docs, e.Document())
+		for _, n := range e.Nodes() {
+			p := Place{Path: n.Path(), Line: rs.line(i, n.Line())}
+			if len(docs) > 1 {
+				p.File = n.Document().File()
+			}
+			places = append(places, p)
+		}
+	}
+	return places
+}
+
+// findings moves findings to the lines of the files.
+func (rs revisions) findings(docs []*yamledit.Document, found []Finding) []Finding {
+	for i, f := range found {
+		if at := documentOf(docs, f); at >= 0 {
+			found[i].Line = rs.line(at, f.Line)
+		}
+	}
+	return found
+}
+
+// documentOf returns which document a finding is about, or -1. All are about the only
+// one.
+func documentOf(docs []*yamledit.Document, f Finding) int {
+	if len(docs) == 1 {
+		return 0
+	}
+	return slices.IndexFunc(docs, func(d *yamledit.Document) bool { return d.File() == f.File && d.Chunk().Offset == f.Offset })
+}
