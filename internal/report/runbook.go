@@ -176,7 +176,7 @@ func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage)
 	if len(names) > 1 {
 		is = "are the documents"
 	}
-	fmt.Fprintf(w, "**What changes.** %s shows it; %s %s afterwards. The places are:\n\n", code(at.Diff), codes(names), is)
+	fmt.Fprintf(w, "**What changes.** %s has the diff; %s %s afterwards. The places are:\n\n", code(at.Diff), codes(names), is)
 	for _, e := range s.Edits {
 		in := ""
 		if e.File != "" {

@@ -85,7 +85,7 @@ func TestManifestsThatAreNotMigratedAreRefused(t *testing.T) {
 		{"a type that kubeadm refuses", configuration("  extraArgs: {cloud-provider: aws}\n  extraVolumes: [{name: x, readOnly: 'yes'}]\n"), "m.yaml:7: controllerManager.extraVolumes[0].readOnly: this must be true or false"},
 		{"an old release", strings.Replace(static(onAWS), "v1.26.15", "v1.21.14", 1), "leader migration requires Kubernetes 1.22 or later"},
 		{"no tag", strings.Replace(static(onAWS), ":v1.26.15", "", 1), "m.yaml:9: spec.containers[0].image: the tag is not a release"},
-		{"a digest alone", strings.Replace(static(onAWS), ":v1.26.15", "@sha256:0f", 1), "it does not tell the release"},
+		{"a digest alone", strings.Replace(static(onAWS), ":v1.26.15", "@sha256:0f", 1), "the tag is not a release"},
 		{"another document", "kind: Service\n", "no manifest of a controller manager"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
