@@ -33,8 +33,8 @@ func (g *outage) over() {
 	g.lost, g.seen, g.denied = nil, true, time.Time{}
 }
 
-// bears notes why the cluster was not seen, and reports whether that may pass.
-func (g *outage) bears(err error) bool {
+// retryable notes why the cluster was not seen, and reports whether that may pass.
+func (g *outage) retryable(err error) bool {
 	first := g.lost == nil
 	g.lost = err
 	if !g.passes(err) {

@@ -112,7 +112,7 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 		case ctx.Err() != nil:
 			w.never(ctx)
 			return // it says nothing about the cluster
-		case !w.outage.bears(err):
+		case !w.outage.retryable(err):
 			return
 		}
 		if !kube.Pause(ctx, ownersPause) {

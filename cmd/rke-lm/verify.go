@@ -178,7 +178,7 @@ func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer) (
 		o, err := settled(ctx, observer, v.choice)
 		over := time.Now().Add(lookPause).After(end)
 		if err != nil {
-			if over || ctx.Err() != nil || !gone.bears(err) || !kube.Pause(ctx, lookPause) {
+			if over || ctx.Err() != nil || !gone.retryable(err) || !kube.Pause(ctx, lookPause) {
 				return nil, err
 			}
 			continue

@@ -25,7 +25,7 @@ type task[J, R any] struct {
 }
 
 // InOrder calls work for every job, on all cores, and yields the results in the
-// order of the jobs. A job is drawn when there is room for it, and leaves when
+// order of the jobs. A job is taken when there is room for it, and leaves when
 // its result was used; so memory does not depend on the number of jobs, and one
 // that is larger than all the room is alone in hand.
 //
@@ -35,11 +35,11 @@ func InOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, 
 	return func(yield func(R) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		h := newHands[J, R](aheadPerCore * runtime.GOMAXPROCS(0))
+		h := newPool[J, R](aheadPerCore * runtime.GOMAXPROCS(0))
 		for range runtime.GOMAXPROCS(0) {
 			go h.work(work)
 		}
-		go h.draw(ctx, jobs, size)
+		go h.take(ctx, jobs, size)
 		for {
 			t, ok := receive(ctx, h.line)
 			if !ok {
@@ -56,27 +56,27 @@ func InOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, 
 	}
 }
 
-// hands hold the tasks in hand: each in the queue until somebody works on it, and in
+// pool holds the tasks in hand: each in the queue until a worker takes it, and in
 // the line until its result was used.
-type hands[J, R any] struct {
+type pool[J, R any] struct {
 	room        chan struct{}
 	queue, line chan task[J, R]
 }
 
-// newHands makes a queue and a line that are never full, because each task in them
+// newPool makes a queue and a line that are never full, because each task in them
 // takes room.
-func newHands[J, R any](room int) hands[J, R] {
-	return hands[J, R]{make(chan struct{}, room), make(chan task[J, R], room), make(chan task[J, R], room)}
+func newPool[J, R any](room int) pool[J, R] {
+	return pool[J, R]{make(chan struct{}, room), make(chan task[J, R], room), make(chan task[J, R], room)}
 }
 
-func (h hands[J, R]) work(work func(J) R) {
+func (h pool[J, R]) work(work func(J) R) {
 	for t := range h.queue {
 		t.result <- work(t.job)
 	}
 }
 
-// draw takes jobs while there is room for them.
-func (h hands[J, R]) draw(ctx context.Context, jobs iter.Seq[J], size func(J) int) {
+// take takes jobs while there is room for them.
+func (h pool[J, R]) take(ctx context.Context, jobs iter.Seq[J], size func(J) int) {
 	defer close(h.queue)
 	defer close(h.line)
 	for j := range jobs {

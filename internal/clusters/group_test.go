@@ -1,0 +1,88 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestTheFilesOfAFolderEndTogetherAndAStreamByItself(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name string) source.Source {
+		path := filepath.Join(folder, name)
+		return source.Source{Name: path, Path: path}
+	}
+	f := NewFolders([]source.Source{file("a.yaml"), file("sub/b.yaml"), source.FromReader("<stdin>", strings.NewReader("")), file("c.yaml")})
+	var ends []bool
+	for i := range 4 {
+		ends = append(ends, f.Ends(i))
+	}
+	if !slices.Equal(ends, []bool{false, true, true, true}) || f.Of(0) != f.Of(3) || f.Of(0) == f.Of(1) || f.Of(1) == f.Of(2) {
+		t.Errorf("%v in %v", ends, f.of)
+	}
+}
+
+// backwards is a distro whose clusters have their documents in the reverse order.
+var backwards = transform.Distro{Span: transform.Span{Gather: func(docs []*yamledit.Document) ([]*yamledit.Document, error) {
+	if docs[0].Root().Get("refused").Exists() {
+		return nil, errors.New("two clusters")
+	}
+	docs = slices.Clone(docs)
+	slices.Reverse(docs)
+	return docs, nil
+}}}
+
+func parse(t *testing.T, text string) *yamledit.Document {
+	t.Helper()
+	doc, err := yamledit.ParseString("g.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestAGroupKnowsTheSourceOfEachDocumentInTheOrderOfItsDistro(t *testing.T) {
+	var g Group
+	if !g.Empty() {
+		t.Error("it is not empty at first")
+	}
+	a, b, role := parse(t, "a: 1\n"), parse(t, "b: 1\n"), parse(t, "kind: Role\n")
+	g.Add(backwards, a, source.Source{Name: "a"})
+	g.See(role)
+	g.Add(backwards, b, source.Source{Name: "b"})
+	doc, from := g.First()
+	c, err := g.Cluster()
+	if err != nil || g.Empty() || doc != a || from.Name != "a" || !slices.Equal(c.Docs, []*yamledit.Document{b, a}) ||
+		c.Sources[0].Name != "b" || c.Sources[1].Name != "a" || !slices.Equal(c.Beside, []*yamledit.Document{role}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestAGroupOfTwoClustersIsRefused(t *testing.T) {
+	var g Group
+	g.Add(backwards, parse(t, "refused: true\n"), source.Source{})
+	if _, err := g.Cluster(); err == nil || err.Error() != "two clusters" {
+		t.Error(err)
+	}
+}
+
+func TestAGroupHoldsABoundedNumberOfDocuments(t *testing.T) {
+	var g Group
+	for i := range MaxDocuments + 10 {
+		g.Add(backwards, parse(t, fmt.Sprintf("a: %d\n", i)), source.Source{})
+		g.See(parse(t, "kind: Role\n"))
+	}
+	if _, err := g.Cluster(); err == nil || !strings.Contains(err.Error(), "more than 1000 manifests") || len(g.docs) != MaxDocuments || len(g.beside) != MaxDocuments {
+		t.Errorf("%d and %d held, %v", len(g.docs), len(g.beside), err)
+	}
+}
