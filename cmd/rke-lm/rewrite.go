@@ -142,7 +142,7 @@ func (w *rewrite) files(ins []piece, failed bool) error {
 	if failed {
 		for _, in := range ins {
 			if w.at(in.source.Name).parts.Len() > 0 {
-				fmt.Fprintf(w.err, "%s: not written, because of the errors in %s\n", in.source.Name, theirs(ins))
+				fmt.Fprintf(w.err, "%s: not written, because of errors in %s\n", in.source.Name, theirs(ins))
 			}
 		}
 		return nil

@@ -309,7 +309,7 @@ func TestASavedPlanWorksOnStreams(t *testing.T) {
 
 func TestASavedPlanHoldsItsChoices(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf, "choices.yaml": "end-state: aws-override\n"}, "c.yaml")
-	says(t, must(t, exitcode.Input, "apply", "--plan", "plans", "--next", "--end-state", "external", "c.yaml"), "--end-state goes with planning, and --plan holds the choices that were made")
+	says(t, must(t, exitcode.Input, "apply", "--plan", "plans", "--next", "--end-state", "external", "c.yaml"), "--end-state cannot be used with --plan, which has the choices of the saved plan")
 	must(t, exitcode.Done, "apply", "--plan", "plans", "--next", "--config", "choices.yaml", "c.yaml")
 	says(t, must(t, exitcode.Input, "apply", "--plan", "missing", "--next", "c.yaml"), "missing: no such plan folder; use one from plan --out")
 }
