@@ -92,8 +92,7 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.ChartRepo, "chart-repo", "", "repository of the chart (default "+ccm.Repository+")")
 	f.StringVar(&t.ImageRepository, "ccm-image-repository", "", "repository of the cloud-controller-manager's image (default: the chart's)")
 	f.StringVar(&t.ImageTag, "ccm-image-tag", "", "tag of that image (default: the one tested with the cluster's minor)")
-	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "keep leader migration enabled at the end")
-	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "plan without leader migration: chart, switch, verify")
+	pathFlags(f, t)
 	f.StringVar(&t.LeaderMigrationConfig, "leader-migration-config", "", "default: the managers use their default configuration; generate: each gets its own LeaderMigrationConfiguration, which images of 1.28 and later require")
 	f.StringVar(&t.LeaseName, "lease-name", "", "name of the migration lease (default "+transform.DefaultLease+"); another name requires --leader-migration-config generate")
 	f.StringVar(&t.RBAC, "rbac", transform.RBACRole, "manifests: grant permission on the migration lease with a new Role and RoleBinding (role), or with the published patches, which replace the rules of the bootstrap roles (patch)")
@@ -102,6 +101,12 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change to an RKE cluster: 2.7.11, 2.8.0 and later know external-aws")
 	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
 	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message for an unknown rule lists the rules")
+}
+
+// pathFlags choose the stages of a migration, and with them what has to hold after each.
+func pathFlags(f *pflag.FlagSet, t *transform.Target) {
+	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "keep leader migration enabled at the end")
+	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "migrate without leader migration: chart, switch, verify")
 }
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {

@@ -27,6 +27,7 @@ type verifyOptions struct {
 	*options
 	choice   verify.Choice
 	stage    string
+	target   transform.Target // as it was planned
 	from     string
 	dump     string
 	snapshot string
@@ -68,6 +69,7 @@ and provider IDs of nodes, and the load balancers.`,
 	o.outputFlag(c, "text", "json", "yaml")
 	f.StringVar(&v.stage, "stage", "", "also check the result of this stage")
 	complete(c, "stage", stages.Names())
+	pathFlags(f, &v.target)
 	f.StringVar(&v.choice.Version, "target-version", "", "release of the planned upgrade")
 	f.StringArrayVar(&v.choice.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable)")
 	f.DurationVar(&v.wait, "wait", 0, "check again for this time while there are errors")
@@ -116,7 +118,10 @@ func (v *verifyOptions) check() error {
 			return err
 		}
 	}
-	v.choice.Check = stages.After(v.stage, transform.Target{})
+	if err := checkMigration(v.target); err != nil {
+		return err
+	}
+	v.choice.Check = stages.After(v.stage, v.target)
 	if v.from != "" && v.connection != (connection{}) {
 		return errors.New("--from reads a file; remove the connection flags")
 	}
