@@ -248,6 +248,14 @@ func (a action) whole() bool { return a.verb == "migrate" || a.verb == "rollback
 // here.
 func (a action) spares(resource string) bool { return a.verb == "owners" && resource == "configmaps" }
 
+// continues reports whether a run does its work without a rule: it would change the cluster, and wait for it.
+func (a action) continues(without left) bool {
+	return a.whole() && slices.ContainsFunc(rights.Table(), func(row rights.Row) bool {
+		return row.Optional && slices.Contains(row.For, a.verb) && row.Downstream == !without.from.local &&
+			row.Resource == without.rule.Resources[0] && slices.Equal(row.Do, without.rule.Verbs)
+	})
+}
+
 func (l *roles) isEnough(a action, list []placed, how ...string) {
 	l.Helper()
 	l.bind(list)
@@ -272,7 +280,7 @@ func (l *roles) noneCanGo(a action) {
 		if rest == nil {
 			return
 		}
-		if a.spares(rule.rule.Resources[0]) {
+		if a.spares(rule.rule.Resources[0]) || a.continues(rule) {
 			continue
 		}
 		l.bind(rest)
