@@ -21,7 +21,7 @@ type cost struct {
 }
 
 // run measures a program. Its output is thrown away by the system, so that
-// reading it costs nobody anything.
+// reading it costs no one anything.
 func run(env []string, command ...string) (cost, error) {
 	c := exec.Command(command[0], command[1:]...)
 	var errors bytes.Buffer

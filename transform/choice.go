@@ -15,7 +15,7 @@ type Choice struct {
 	Stage   string
 	Through bool
 	Next    bool
-	// ByHand names stages that somebody has done by hand: what comes behind them is
+	// ByHand names stages that someone has done by hand: what comes after them is
 	// applied by Through and Next as well.
 	ByHand []string
 }

@@ -54,7 +54,7 @@ func TestAChoiceNeedsTheStagesUpToItsOwn(t *testing.T) {
 
 func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
 	for name, c := range map[string]struct {
-		mended string // the lamp that lets the last stage go on
+		mended string // the lamp that lets the last stage continue
 		want   bool
 	}{"it stays stuck": {"c", false}, "an earlier stage mends it": {"b", true}} {
 		t.Run(name, func(t *testing.T) {

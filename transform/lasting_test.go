@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// A stage that takes the result of an earlier one away would be written for ever.
+// A stage that takes the result of an earlier one away would be written forever.
 func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
 	swings := distro(func(doc *yamledit.Document) []Stage {
 		b := light(doc, "b")

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Manual is a stage that somebody does by hand, as people read it.
+// Manual is a stage that someone does by hand, as people read it.
 type Manual struct {
 	Stage string
 	Steps []Instruction
@@ -109,7 +109,7 @@ func (m manuals) passed(chosen []string, c Choice, all bool) []Manual {
 	return out
 }
 
-// Passed lists what somebody has to do by hand around the chosen steps.
+// Passed lists what someone has to do by hand around the chosen steps.
 func (p *Plan) Passed(chosen []PlannedStage, c Choice) []Manual {
 	return p.manuals().passed(namesOf(chosen), c, !p.cut)
 }
@@ -141,7 +141,7 @@ func (p *Plan) manual(s PlannedStage) SavedStage {
 	return kept
 }
 
-// Passed lists what somebody has to do by hand around the steps.
+// Passed lists what someone has to do by hand around the steps.
 func (s Saved) Passed(steps []SavedStep, c Choice) []Manual {
 	return manuals(s.Stages).passed(savedNames(steps), c, true)
 }

@@ -38,7 +38,7 @@ func Repair(d Distro, c Cluster, target Target) (Cluster, []string) {
 	return c, made
 }
 
-// repairOne returns the cluster behind the first fix that works, or nil.
+// repairOne returns the cluster after the first fix that works, or nil.
 func repairOne(d Distro, c Cluster, target Target) (Cluster, string) {
 	f, ok := c.(Fixer)
 	if !ok {

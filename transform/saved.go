@@ -49,7 +49,7 @@ type SavedStage struct {
 	SavedRevision
 	Others   []SavedRevision `json:"others,omitempty"` // of the other documents, as in Saved
 	Findings []Finding       `json:"findings"`
-	// AfterByHand are the stages that somebody does by hand before this one; Steps and
+	// AfterByHand are the stages that someone does by hand before this one; Steps and
 	// Check are what is done by hand for a stage of actions alone.
 	AfterByHand []string      `json:"afterByHand,omitempty"`
 	Steps       []Instruction `json:"steps,omitempty"`

@@ -28,7 +28,7 @@ type Stage struct {
 	// only a choice of this very stage edits the document. nil means never.
 	NotInFile func() bool
 	// AfterByHand names the earlier stages that have to be done before the edit, and
-	// that somebody does by hand: no document shows whether they were.
+	// that someone does by hand: no document shows whether they were.
 	AfterByHand []string
 	// Check compares the cluster with its successor: what was promised changed,
 	// for every machine class, and nothing else. CheckBy makes one.
@@ -47,7 +47,7 @@ type Stage struct {
 	// Verify shows whether the stage has done its work.
 	Verify []Action
 	// UndoBefore and UndoAfter are what has to happen, or to be looked at, before the
-	// edit is taken back and after that. A stage without Edit has UndoAfter alone.
+	// edit is undone and after that. A stage without Edit has UndoAfter alone.
 	UndoBefore, UndoAfter []Action
 	// Withdrawn reports that the document does not go to the cluster once the stage
 	// is undone: what it describes has left the cluster before.

@@ -17,7 +17,7 @@ import (
 // A call of a program as text: its name, and a word of its own command line behind.
 var program = regexp.MustCompile(`\b(?:kubectl|helm|aws|rke-lm|kubeadm|rke|curl|install|sed|grep|systemctl)(?: --?[a-z-]+)* (?:-{1,2}[a-z]|annotate|apply|auth|cordon|create|delete|describe|get|iam|ec2|ecr|init|kustomize|label|logs|migrate|patch|plan|replace|rollback|rollout|history|status|taint|uncordon|uninstall|up|upgrade|verify|wait)\b`)
 
-// A value behind it in a format.
+// A value after it in a format.
 var verb = regexp.MustCompile(`%(?:\[\d+\])?[svqd]`)
 
 // TestCommandsAreWrittenByShell: a value gets into a command by shell.Line alone, for
@@ -124,7 +124,7 @@ func inSum(parts []ast.Expr) []token.Pos {
 func inFormat(text string) bool { return verb.MatchString(command(text)) }
 
 // command returns a text from the first program on that it calls, as far as the
-// command goes: prose goes on behind a semicolon, a comma or a closing bracket.
+// command goes: prose continues behind a semicolon, a comma or a closing bracket.
 func command(text string) string {
 	at := program.FindStringIndex(text)
 	if at == nil {

@@ -18,7 +18,7 @@ const spoolMemory = 4 << 20
 // Spool keeps what is written to it until it can be used: a few megabytes in
 // memory, more in a temporary file that only the user can read and that has no
 // name where the system allows that. The zero Spool is empty. It may be closed while
-// somebody writes: a reader of standard input cannot be stopped.
+// someone writes: a reader of standard input cannot be stopped.
 type Spool struct {
 	mu     sync.Mutex
 	held   []byte // the end

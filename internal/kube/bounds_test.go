@@ -34,7 +34,7 @@ func serving(t *testing.T, answer http.HandlerFunc) (*Client, *int) {
 	return c, &asked
 }
 
-// stream writes until nobody reads any more.
+// stream writes until no one reads any more.
 func stream(r *http.Request, write func([]byte) (int, error)) {
 	for text := make([]byte, 64<<10); r.Context().Err() == nil; {
 		if _, err := write(text); err != nil {

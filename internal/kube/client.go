@@ -41,7 +41,7 @@ type Request struct {
 	Body        []byte
 	ContentType string // of the body; JSON, unless set
 	Accept      string // protobuf or JSON, unless set
-	// Optional is what a caller goes on without: a refusal is returned at once.
+	// Optional is what a caller continues without: a refusal is returned at once.
 	Optional bool
 }
 

@@ -29,7 +29,7 @@ type Connection struct {
 	UserAgent  string
 	// Rancher is the address of a Rancher, whose own cluster is meant; then Token
 	// is needed, and Kubeconfig and Context say nothing. TokenFile is where it comes
-	// from, if somebody may renew it there.
+	// from, if someone may renew it there.
 	Rancher, Token, TokenFile string
 	// Authority is a file with the certificate that signed the server's, and
 	// AuthorityData what such a file holds; without both the system's are trusted,

@@ -142,7 +142,7 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 // foreign reports whether the refusal says nothing about the cluster and the user's
-// rights: the proxy before it does not know its way for now, or lets nobody through.
+// rights: the proxy before it does not know its way for now, or lets no one through.
 func (f *Failure) foreign() bool {
 	switch f.Code {
 	case http.StatusNotFound:

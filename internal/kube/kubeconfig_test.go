@@ -35,7 +35,7 @@ func connected(t *testing.T, text string) *Client {
 	return c
 }
 
-// Another program must not be somebody else, nor go another way.
+// Another program must not be someone else, nor go another way.
 func TestAConfigurationIsHandedOnWhole(t *testing.T) {
 	c, _ := connected(t, given).Through("c-m-abcdefgh")
 	text, err := c.Kubeconfig()

@@ -161,7 +161,7 @@ func TestAnInterruptEndsAPause(t *testing.T) {
 	})
 }
 
-// The rights were reviewed, but not that of what a run goes on without.
+// The rights were reviewed, but not that of what a run continues without.
 func TestWhatIsOptionalIsRefusedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const message = `events is forbidden: User "u-1" cannot list resource "events" in API group "" at the cluster scope`

@@ -29,7 +29,7 @@ func (b *broken) Error() string { return b.err.Error() }
 func (b *broken) Unwrap() error { return b.err }
 
 // whole reads an answer to its end, so that one that breaks off in the middle is
-// known before anybody uses it.
+// known before anyone uses it.
 type whole struct{ next http.RoundTripper }
 
 func (w *whole) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -6,7 +6,7 @@
 // it can of these connections.
 //
 // Invariant: nothing leaves the process, what was written before a connection ends is
-// read, and an address where nobody listens refuses connections.
+// read, and an address where no one listens refuses connections.
 package memnet
 
 import (
@@ -25,7 +25,7 @@ var network = struct {
 	port      uint64
 }{listeners: map[string]*Listener{}, port: firstPort}
 
-// firstPort leaves ports where nobody ever listens.
+// firstPort leaves ports where no one ever listens.
 const firstPort = 1024
 
 // backlog is how many connections may wait to be accepted.
@@ -117,7 +117,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Drop ends all connections, without a word of TLS: their machine is gone.
+// Drop ends all connections, silently of TLS: their machine is gone.
 func (l *Listener) Drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,5 +6,5 @@
 // Invariant: every write is made under the lock, said in the audit log before it is
 // made, and guarded by tests of what it changes. Nothing that a later run needs is
 // kept outside of the cluster: a run may be killed anywhere, and the same command
-// goes on.
+// continues.
 package migrate

@@ -46,7 +46,7 @@ type Event struct {
 type Outcome struct {
 	Done     []string `json:"done"`            // the stages that are done
 	Holds    string   `json:"holds"`           // what holds of the cluster now
-	Continue string   `json:"again,omitempty"` // the command that goes on
+	Continue string   `json:"again,omitempty"` // the command that continues
 	Revert   string   `json:"back,omitempty"`  // the command that goes back
 }
 

@@ -89,7 +89,7 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 		follow := w.Follow
 		w.Follow = func() {
 			follow()
-			w.API.Do(func() { // somebody runs the cloud-controller-manager without the flag
+			w.API.Do(func() { // someone runs the cloud-controller-manager without the flag
 				alone := func(args []string) []string {
 					return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.Contains(a, "leader-migration") })
 				}

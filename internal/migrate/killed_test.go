@@ -20,8 +20,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and behind each
-// write, and lets another one go on.
+// TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and after each
+// write, and lets another one continue.
 func TestARunThatIsKilledAtAnyWriteIsResumed(t *testing.T) {
 	var want, start string
 	synctest.Test(t, func(t *testing.T) { want, start = undisturbed(t), rke2World(t).Spec(t) })

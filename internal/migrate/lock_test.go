@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 )
 
-// The first answer takes longer than the lease of somebody alive lasts, who renews it a moment later.
+// The first answer takes longer than the lease of someone alive lasts, who renews it a moment later.
 func TestALivingHolderIsNotTakenForDeadBehindASlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		looks := 0

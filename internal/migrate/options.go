@@ -27,11 +27,11 @@ type Options struct {
 
 	AuditLog string // a file; "" for none
 	User     User
-	// Confirm asks whether to go on with a stage; nil for yes.
+	// Confirm asks whether to continue with a stage; nil for yes.
 	Confirm func(ctx context.Context, stage string) (bool, error)
 	// OnEvent is called with each event, from one goroutine at a time; nil for none.
 	OnEvent func(Event)
-	// Continue and Revert are the command lines that go on with the run, and take the
+	// Continue and Revert are the command lines that continue with the run, and take the
 	// stages back.
 	Continue, Revert string
 }

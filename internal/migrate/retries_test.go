@@ -74,7 +74,7 @@ func failedTry(t *testing.T, e migrate.Event) bool {
 	return e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 1 attempt of its plan failed") && strings.Contains(e.Message, "no space left on device")
 }
 
-// Rancher writes max-failures -1 and failure-threshold 1: the agent tries for ever.
+// Rancher writes max-failures -1 and failure-threshold 1: the agent tries forever.
 func TestATryThatFailedIsShownAndTheRunGoesOnWhenTheNextOnePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := failing(t, "-1")

@@ -100,7 +100,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
 			t.Fatalf("%v", err)
 		}
-		// Somebody runs it.
+		// Someone runs it.
 		if err := os.WriteFile(w.Helm, []byte("upgrade by hand\n"+valuesOf(t, w)), 0o600); err != nil {
 			t.Fatal(err)
 		}

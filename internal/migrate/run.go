@@ -29,7 +29,7 @@ const (
 )
 
 // Forward goes through the stages that are left. It fails with *End, which says what
-// is done and how to go on.
+// is done and how to continue.
 func Forward(ctx context.Context, o Options) error { return start(ctx, o, migrateVerb) }
 
 // Backward takes stages back, the last one first. It fails as Forward does.
@@ -66,7 +66,7 @@ func (r *run) do(ctx context.Context) error {
 	return r.end(err, begin)
 }
 
-// back reports whether stages are taken back.
+// back reports whether stages are undone.
 func (r *run) back() bool { return r.verb == rollbackVerb }
 
 // stages goes through stages, each planned from the object as it is then.

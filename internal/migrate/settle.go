@@ -36,7 +36,7 @@ func (r *run) settle(ctx context.Context) error {
 	})
 }
 
-// rollout looks how far the last change has come. Somebody who changed the object
+// rollout looks how far the last change has come. Someone who changed the object
 // meanwhile ends the run.
 func (r *run) rollout(ctx context.Context, wanted rollout.Wanted) (rollout.Progress, error) {
 	now, err := r.cluster.server.Get(ctx, r.cluster.object)

@@ -68,7 +68,7 @@ func (r *run) checkAlone(ctx context.Context, t route.Transition) error {
 	return r.check(ctx, t.Check)
 }
 
-// agree shows a stage and asks whether to go on with it.
+// agree shows a stage and asks whether to continue with it.
 func (r *run) agree(ctx context.Context, t route.Transition) error {
 	order, err := r.order(ctx, t)
 	if err != nil {

@@ -106,7 +106,7 @@ func (d *dump) configMap(m *corev1.ConfigMap) {
 	d.maps[m.Namespace+"/"+m.Name] = m.Data
 }
 
-// managers is last, because a pod may refer to a ConfigMap behind it.
+// managers is last, because a pod may refer to a ConfigMap after it.
 func (d *dump) managers() {
 	find := func(namespace, name string) configMap { return configMap{data: d.maps[namespace+"/"+name]} }
 	for i := range d.pods {

@@ -142,7 +142,7 @@ func writeWith(t *testing.T, d *faulty, old int, cut bool) {
 		t.Errorf("got %v", err)
 	}
 	if cut {
-		return // nobody is there to tidy up
+		return // no one is there to tidy up
 	}
 	if left := hiddenBeside(path); len(left) > 0 && err != nil {
 		t.Errorf("left behind: %v", left)
@@ -167,7 +167,7 @@ func TestALostRaceForTheFolderIsAnError(t *testing.T) {
 	}
 }
 
-// racing is a disk on which somebody else makes the folder in the meantime.
+// racing is a disk on which someone else makes the folder in the meantime.
 type racing struct {
 	realDisk
 	path string

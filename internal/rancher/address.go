@@ -20,7 +20,7 @@ var (
 	errInLocation = errors.New("the address of a Rancher contains credentials; remove them, and set " + TokenVariable + ", or name a file with --token-file")
 )
 
-// address is where a Rancher is: the URL that somebody gave, up to what its pages and
+// address is where a Rancher is: the URL that someone gave, up to what its pages and
 // its API add. A path before that is kept. No error shows the URL, which may hold a
 // secret.
 func address(given string) (string, error) {

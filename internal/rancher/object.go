@@ -108,7 +108,7 @@ func (h head) isEngine() bool { return isSet(h.Spec.Engine) }
 func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // kept is what the server keeps of an object besides what people write. Without it
-// the text of a cluster is the same until somebody changes the cluster.
+// the text of a cluster is the same until someone changes the cluster.
 var kept = []string{"managedFields", "resourceVersion", "generation"}
 
 // written returns an object as people write it. Values stay the text that they are.

@@ -81,7 +81,7 @@ func (s Source) token() (string, error) {
 	return oneToken(string(text), s.TokenFile, "write only the token to the file")
 }
 
-// renewed is the file in which somebody may renew the token. What can be read only
+// renewed is the file in which someone may renew the token. What can be read only
 // once, as a pipe, is none.
 func (s Source) renewed() string {
 	if info, err := os.Stat(s.TokenFile); err != nil || !info.Mode().IsRegular() {

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
-// mark begins what steers a terminal, in text for people. Nobody who writes a
+// mark begins what steers a terminal, in text for people. No one who writes a
 // document or answers a request knows it.
 var mark = "\xff" + rand.Text() + "\xfe"
 

@@ -53,7 +53,7 @@ type Handover struct {
 // unknown stands where nothing could be told.
 const unknown = "unknown"
 
-// moments are written to the millisecond; nobody looks more often.
+// moments are written to the millisecond; no one looks more often.
 const moment = "2006-01-02T15:04:05.000Z07:00"
 
 // NewOwnership describes a timeline. from is where the arguments of a

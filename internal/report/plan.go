@@ -214,7 +214,7 @@ func writeActions(w io.Writer, p Palette, actions []Action) {
 	}
 }
 
-// WriteManual writes what somebody has to do by hand for a stage.
+// WriteManual writes what someone has to do by hand for a stage.
 func WriteManual(w io.Writer, p Palette, m transform.Manual) {
 	fmt.Fprintf(w, "%s  manual\n", p.paint(bold, m.Stage))
 	for _, list := range [][]transform.Instruction{m.Steps, m.Check} {

@@ -36,7 +36,7 @@ type Stats struct {
 // error of each ends the scan and is returned as it is.
 //
 // Two things differ from [yamledit.Split]: a document above [MaxDocument] is
-// left out, and a last document that only comments behind its end marker ("...")
+// left out, and a last document that only comments after its end marker ("...")
 // take above it is cut at the marker.
 func (s Source) Scan(want func(text []byte) bool, each func(yamledit.Chunk) error) (Stats, error) {
 	r, info, err := s.open()
@@ -130,7 +130,7 @@ func (sc *scanner) hand(text []byte) error {
 	return nil
 }
 
-// advance moves to the document behind the first n bytes of the window.
+// advance moves to the document after the first n bytes of the window.
 func (sc *scanner) advance(n int) {
 	sc.next.Index++
 	sc.next.Offset += n + sc.gone.bytes

@@ -67,7 +67,7 @@ func Folder(parent string) (string, Lock, error) {
 }
 
 // Hold locks a file or a folder that this process has made; false where a cleaner
-// has removed it before. Where the system has no locks nobody removes anything.
+// has removed it before. Where the system has no locks no one removes anything.
 func Hold(path string) (Lock, bool) {
 	f, err := openToLock(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Stdout.WriteString("made\n")
-	os.Stdin.Read(make([]byte, 1)) // nobody writes
+	os.Stdin.Read(make([]byte, 1)) // no one writes
 }
 
 func TestWhatAKilledProcessLeavesIsRemovedAndNotBefore(t *testing.T) {

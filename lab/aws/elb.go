@@ -221,7 +221,7 @@ func (f *Fake) addTags(form url.Values) (any, error) {
 	return nothing{}, err
 }
 
-// Balancers returns the names of all load balancers, sorted, with the number of instances behind each.
+// Balancers returns the names of all load balancers, sorted, with the number of instances after each.
 func (f *Fake) Balancers() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

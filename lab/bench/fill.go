@@ -88,7 +88,7 @@ func join(ctx context.Context, client kubernetes.Interface, i int) error {
 
 var cloudLabels = map[string]string{"k8s-app": "aws-cloud-controller-manager"}
 
-// managers shows the managers behind the last stage, as mirrors of static pods.
+// managers shows the managers after the last stage, as mirrors of static pods.
 func managers(ctx context.Context, client kubernetes.Interface) error {
 	set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "aws-cloud-controller-manager", Labels: cloudLabels}}
 	set.Spec.Selector = &metav1.LabelSelector{MatchLabels: cloudLabels}

@@ -158,7 +158,7 @@ func (b *bench) measure(ctx context.Context) error {
 	return nil
 }
 
-// say shows what is going on, and for how long the bench may seem to do nothing.
+// say shows what happens, and for how long the bench may seem to do nothing.
 func (b *bench) say(what string) {
 	fmt.Fprintf(os.Stderr, "\r%-90s\r", what)
 	if what != "" {

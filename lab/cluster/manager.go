@@ -87,7 +87,7 @@ func (c *Cluster) StartManager(ctx context.Context, spec Spec) (*Manager, error)
 }
 
 // migration reads the LeaderMigrationConfiguration that arguments name, if any. The file may be gone when
-// somebody asks what the manager did.
+// someone asks what the manager did.
 func migration(list []string) ([]byte, error) {
 	var named []args.Arg
 	for _, text := range list {
@@ -144,7 +144,7 @@ func (c *Cluster) given(m *Manager) ([]string, error) {
 		"--controllers=*,tokencleaner", "--use-service-account-credentials=true", "--profiling=false",
 		"--service-account-private-key-file="+c.path("service.key"), "--root-ca-file="+c.certificate(),
 		"--flex-volume-plugin-dir="+c.path("volume-plugins"),
-		// No kubelet reports here, and nobody is to take the nodes for dead.
+		// No kubelet reports here, and no one is to take the nodes for dead.
 		"--node-monitor-grace-period=1h"), nil
 }
 
@@ -196,10 +196,10 @@ func (m *Manager) Kill() {
 // Freeze lets the manager run and do nothing, as on a machine that hangs, until Thaw. Its lease dies meanwhile.
 func (m *Manager) Freeze() { m.process.Freeze() }
 
-// Thaw lets a frozen manager go on.
+// Thaw lets a frozen manager continue.
 func (m *Manager) Thaw() { m.process.Thaw() }
 
-// Asked reports whether somebody ended the manager; else it ended by itself, if it has.
+// Asked reports whether someone ended the manager; else it ended by itself, if it has.
 func (m *Manager) Asked() bool { return m.process.Asked() }
 
 // LogTail returns the end of the manager's output.

@@ -16,7 +16,7 @@ import (
 // listen on it, and when that program is started again.
 const firstPort, endOfPorts = 20000, 32768
 
-// takePort returns a TCP port of loopback that nobody listens on and that no other cluster takes, of this
+// takePort returns a TCP port of loopback that no one listens on and that no other cluster takes, of this
 // process or another one, until its mark is closed.
 func takePort() (port string, mark io.Closer, err error) {
 	for range 100 {

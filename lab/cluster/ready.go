@@ -33,7 +33,7 @@ func listening(start func() error) (err error) {
 }
 
 // await waits until a part of the control plane is ready. When it ends or takes too long, the error tells its
-// last words, since its log is gone with the test.
+// last message, since its log is gone with the test.
 func (c *Cluster) await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()

@@ -18,7 +18,7 @@ type Addons struct {
 	were  map[string][]byte
 }
 
-// NewAddons returns the objects of a manifest that nobody has applied yet. RKE2 prunes: it deletes what has
+// NewAddons returns the objects of a manifest that no one has applied yet. RKE2 prunes: it deletes what has
 // left the manifest. RKE does not.
 func NewAddons(to *Applier, prune bool) *Addons {
 	return &Addons{to: to, prune: prune, were: map[string][]byte{}}

@@ -131,7 +131,7 @@ func (c *managed) expired() {
 	c.token = c.rancher.Token()
 }
 
-// restarted restarts both API servers on the way to the switch. One that has just started knows nobody's
+// restarted restarts both API servers on the way to the switch. One that has just started knows no one's
 // rights yet, and a run may take that for a refusal.
 func (c *managed) restarted() {
 	c.Helper()
@@ -146,7 +146,7 @@ func (c *managed) restarted() {
 	c.rke("migrate", "--until", stages.SwitchToExternal)
 }
 
-// neverReady lets a machine hang when the last edit comes to it. The run gives up, and the next one goes on
+// neverReady lets a machine hang when the last edit comes to it. The run gives up, and the next one continues
 // when the machine is back.
 func (c *managed) neverReady() {
 	c.Helper()
@@ -164,7 +164,7 @@ func edits(r rancher.Request) bool {
 }
 
 // notReady lets the node of a machine that follows say that it is not ready. The run says that it waits for
-// it, and goes on when the node is ready again.
+// it, and continues when the node is ready again.
 func (c *managed) notReady() {
 	c.Helper()
 	ctx := context.WithoutCancel(c.Context())
@@ -181,7 +181,7 @@ func (c *managed) notReady() {
 }
 
 // conflict lets another client change what a stage is about to change, after it was planned. The run is
-// refused, and goes on when the other one has taken its change back.
+// refused, and continues when the other one has taken its change back.
 func (c *managed) conflict() {
 	c.Helper()
 	const list = "/spec/rkeConfig/machineGlobalConfig/kube-controller-manager-arg/0"

@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 )
 
-// A run that is killed where one stage ends and the next begins is gone on with by the same command.
+// A run that is killed where one stage ends and the next begins is continued by the same command.
 func TestARunOverAClusterOfARancherThatIsKilledAtEveryStageIsResumed(t *testing.T) {
 	t.Parallel()
 	c := rke2Cluster(t)
@@ -48,7 +48,7 @@ func (c *managed) killedAtStages(verb string) (kills int) {
 }
 
 // unharmed requires that the cluster stands as it does when nothing disturbs the way there, that no node
-// stayed cordoned, that nobody shared the controllers, and that the audit log tells of every write.
+// stayed cordoned, that no one shared the controllers, and that the audit log tells of every write.
 func (c *managed) unharmed(want state) {
 	c.Helper()
 	c.is(want)
@@ -59,7 +59,7 @@ func (c *managed) unharmed(want state) {
 	c.audited()
 }
 
-// Runs are killed at moments that nobody chose, there and back.
+// Runs are killed at moments that no one chose, forward and backward.
 func TestRunsOverAClusterOfARancherThatAreKilledAtAnyMomentAreResumed(t *testing.T) {
 	t.Parallel()
 	number := 3

@@ -120,7 +120,7 @@ func (k *killer) kill() {
 	m.Kill()
 }
 
-// explained requires that nobody owned the controllers only where an owner was killed or replaced.
+// explained requires that no one owned the controllers only where an owner was killed or replaced.
 func (s *scenario) explained() {
 	s.Helper()
 	timeline := s.timeline(recorder.Service, s.began)

@@ -20,7 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-// images tell the versions of the managers, which nobody pulls here.
+// images tell the versions of the managers, which no one pulls here.
 var images = map[cluster.Component]string{
 	cluster.KCM: "rancher/hardened-kubernetes:v1.26.15-rke2r1",
 	cluster.CCM: "registry.k8s.io/provider-aws/cloud-controller-manager:",

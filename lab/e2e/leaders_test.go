@@ -45,7 +45,7 @@ func TestAFinishedClusterWithoutALeaderIsNotOK(t *testing.T) {
 
 	s.rollOut(right)
 	s.approved("")
-	thaw := s.freeze(cluster.CCM) // its container runs, and nobody renews its lease
+	thaw := s.freeze(cluster.CCM) // its container runs, and no one renews its lease
 	s.faulted("", "leader-missing")
 	thaw()
 	s.approved("")

@@ -16,7 +16,7 @@ import (
 
 // The machine of the leader is lost when everything is ready for the switch. A cloud-controller-manager
 // that waits takes over early; where the lost machine had that too, whoever first wins its main lease does.
-// The switch goes on with the machines that are left.
+// The switch continues with the machines that are left.
 func TestTheLeadersMachineIsLostBeforeTheSwitch(t *testing.T) {
 	s := begin(t, "cp-1", "cp-2", "cp-3")
 	s.join()

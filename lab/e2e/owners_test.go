@@ -18,7 +18,7 @@ func (s *scenario) owners() []string {
 	return timeline[len(timeline)-1].Owners
 }
 
-// owner returns the component that owns the Services now; "" stands for nobody, or more than one.
+// owner returns the component that owns the Services now; "" stands for no one, or more than one.
 func (s *scenario) owner() cluster.Component {
 	s.Helper()
 	if owners := s.owners(); len(owners) == 1 {
@@ -54,7 +54,7 @@ func (s *scenario) neverTwo() {
 	}
 }
 
-// shortGaps requires that nobody owned the controllers for no longer than it takes once managers have stopped
+// shortGaps requires that no one owned the controllers for no longer than it takes once managers have stopped
 // to end. Where a manager follows one of its kind, it first wins its main lease and then sees the other
 // expire; where the next machine is replaced meanwhile, all begins anew.
 func (s *scenario) shortGaps() {

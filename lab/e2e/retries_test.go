@@ -13,8 +13,8 @@ import (
 // printed is what a machine prints whose plan fails; the password may be shown nowhere.
 const printed = "pulling rke2-runtime, registry password: Sommer-im-Hafen-2021\nno space left on device"
 
-// A plan that fails once is waited for, and shown. One that fails for ever ends the run at its time limit,
-// and the same command goes on once the machine works again.
+// A plan that fails once is waited for, and shown. One that fails forever ends the run at its time limit,
+// and the same command continues once the machine works again.
 func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 	t.Parallel()
 	c := rke2Cluster(t)

@@ -23,7 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
-// state is all that runs of rke-lm are there to change, as anybody can see it.
+// state is all that runs of rke-lm are there to change, as anyone can see it.
 type state struct {
 	Spec     any                 // of the cluster's object
 	Managers map[string][]string // arguments of those that run, by component and machine

@@ -72,7 +72,7 @@ func (s *scenario) forwardAndBack(w route, last string) {
 }
 
 // handedBack requires that one manager after the other wrote to AWS, the in-tree provider at last, and that
-// nobody owned the controllers for no longer than takeovers take.
+// no one owned the controllers for no longer than takeovers take.
 func (s *scenario) handedBack(of []transition) {
 	s.Helper()
 	order := []cluster.Component{cluster.KCM}

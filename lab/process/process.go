@@ -120,7 +120,7 @@ func (p *Process) Kill() {
 // Freeze stops the process group without ending it: it does nothing until Thaw, as on a machine that hangs.
 func (p *Process) Freeze() { p.send(syscall.SIGSTOP) }
 
-// Thaw lets a frozen process group go on.
+// Thaw lets a frozen process group continue.
 func (p *Process) Thaw() { p.send(syscall.SIGCONT) }
 
 // signal asks the whole group to end.

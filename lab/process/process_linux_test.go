@@ -48,7 +48,7 @@ func TestNothingOutlivesAPanic(t *testing.T) {
 	t.Error("process", pid, "is still running")
 }
 
-// zombie reports whether a process has ended and nobody has asked for its result: that is for the init
+// zombie reports whether a process has ended and no one has asked for its result: that is for the init
 // process, which may be slow.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

@@ -83,7 +83,7 @@ func (s *Server) Before(matches func(Request) bool, do func()) {
 	s.proxy.before = append(s.proxy.before, hook{matches, do})
 }
 
-// Borrow lets Rancher's own API server answer for a cluster of which nobody needs more.
+// Borrow lets Rancher's own API server answer for a cluster of which no one needs more.
 func (s *Server) Borrow(id string) error { return s.proxy.lead(id, s.Local) }
 
 // Requests returns what was handed on so far, in its order.

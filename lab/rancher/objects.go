@@ -94,7 +94,7 @@ func plain(v any) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(v)
 }
 
-// addLocal writes the objects of the cluster that Rancher runs in, which nobody is to migrate.
+// addLocal writes the objects of the cluster that Rancher runs in, which no one is to migrate.
 func (s *Server) addLocal(ctx context.Context) error {
 	settled := map[string]any{"clusterName": localName, "ready": true}
 	for _, name := range ready {

@@ -87,7 +87,7 @@ func (r *provisioning) complete(config map[string]any, m Machine) {
 	}
 }
 
-// withDefaults returns a user's arguments as a list, with those that the user has not set behind them.
+// withDefaults returns a user's arguments as a list, with those that the user has not set after them.
 func withDefaults(user any, defaults ...string) []string {
 	var list []string
 	named := args.Of(user)

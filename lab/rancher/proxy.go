@@ -128,7 +128,7 @@ func answer(w http.ResponseWriter, status int, body map[string]string) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// user returns who a request's token was given to; "" for one that was taken back, or never given out.
+// user returns who a request's token was given to; "" for one that was undone, or never given out.
 func (p *proxy) user(r *http.Request) string {
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if name, password, basic := r.BasicAuth(); basic {

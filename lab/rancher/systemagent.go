@@ -54,7 +54,7 @@ func (d *Downstream) fails(machine string) (printed string, fails bool) {
 }
 
 // try is the work of a machine's own agent: it runs what the plan says, and says in the Secret how that
-// went. A plan that failed is tried again after a while, max-failures times or for ever.
+// went. A plan that failed is tried again after a while, max-failures times or forever.
 func (r *provisioning) try(ctx context.Context, m Machine, secret *corev1.Secret) error {
 	if r.isHeld(m.Name) || rests(secret.Data) {
 		return nil
@@ -72,7 +72,7 @@ func (r *provisioning) try(ctx context.Context, m Machine, secret *corev1.Secret
 			return err
 		}
 		data["failed-checksum"], data["failed-output"], data["success-count"] = []byte(hash(data["plan"])), output, []byte("0")
-		data["failure-count"] = []byte(strconv.Itoa(count(data["failure-count"], 0) + 1)) // that of another plan goes on
+		data["failure-count"] = []byte(strconv.Itoa(count(data["failure-count"], 0) + 1)) // that of another plan continues
 		return r.keep(ctx, secret)
 	}
 	if err := r.run(ctx, m, p); err != nil {

@@ -12,7 +12,7 @@ import (
 // does much else.
 const late = 10 * time.Second
 
-// identities finds the process behind each holder. Machines of the lab share one host name, so the identity
+// identities finds the process of each holder. Machines of the lab share one host name, so the identity
 // itself does not tell.
 func identities(holds []hold, processes []Process, to time.Time) (map[string]int, error) {
 	who := map[string]int{}

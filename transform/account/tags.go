@@ -42,7 +42,7 @@ func ClusterID(config string) string {
 	return id
 }
 
-// plain is a value without its quotes and the comment behind it.
+// plain is a value without its quotes and the comment after it.
 func plain(value string) string {
 	value = strings.TrimSpace(value)
 	if quoted, rest, found := strings.Cut(strings.TrimPrefix(value, `"`), `"`); found && strings.HasPrefix(value, `"`) && !strings.Contains(rest, `"`) {

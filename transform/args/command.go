@@ -9,7 +9,7 @@ import (
 )
 
 // Command returns the arguments in what a container runs, as the component reads
-// them: a value may stand behind its flag as an item of its own, and an underscore
+// them: a value may stand after its flag as an item of its own, and an underscore
 // in a name is a hyphen. Items that are no flags, such as the program, count by
 // their text.
 func Command(items []string) []Arg {
@@ -28,7 +28,7 @@ func Command(items []string) []Arg {
 	return list
 }
 
-// takesNext reports whether the item behind a flag is its value.
+// takesNext reports whether the item after a flag is its value.
 func takesNext(a Arg) bool {
 	return strings.HasPrefix(a.Text, "--") && len(a.Text) > 2 && !strings.Contains(a.Text, "=") && !slices.Contains(switches, a.Name)
 }

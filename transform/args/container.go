@@ -18,13 +18,13 @@ type Container struct {
 	list  []Placed
 }
 
-// switches are the flags without a value behind them: pflag takes an item that
+// switches are the flags without a value after them: pflag takes an item that
 // follows one of these for an argument of its own.
 var switches = []string{"enable-leader-migration", "leader-elect", "configure-cloud-routes", "allocate-node-cidrs", "use-service-account-credentials", "profiling"}
 
 // ReadContainer reads command and args of a container whose program takes the
 // first items: so many of the command, or of args where there is no command. A
-// value may stand behind its flag as an item of its own. It fails for items
+// value may stand after its flag as an item of its own. It fails for items
 // whose meaning is not certain.
 func ReadContainer(container yamledit.Node, program int) (Container, error) {
 	c := Container{node: container}

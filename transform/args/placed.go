@@ -13,7 +13,7 @@ import (
 type Placed struct {
 	Arg
 	Node yamledit.Node
-	// apart holds the value that is an item of its own behind the flag's.
+	// apart holds the value that is an item of its own after the flag's.
 	apart yamledit.Node
 }
 

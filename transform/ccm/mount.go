@@ -70,7 +70,7 @@ func appendOrPut(at placer, key string, items []any) error {
 }
 
 // removeMount takes a volume and its mounts out of the chart's values, and the
-// lists that held nothing else. A list with comments is somebody's own and stays,
+// lists that held nothing else. A list with comments is someone's own and stays,
 // empty.
 func removeMount(at placer, volume string) error {
 	for _, key := range []string{volumesKey, mountsKey} {
@@ -112,7 +112,7 @@ func textIn(v any, path ...string) string {
 }
 
 // checkMounting fails where files would have to be mounted by a chart that cannot
-// do it, and would leave them out without a word.
+// do it, and would leave them out silently.
 func checkMounting(at yamledit.Node, version string) error {
 	if !strings.HasPrefix(version, "v") {
 		version = "v" + version

@@ -36,11 +36,11 @@ type Layer struct {
 	order   int  // among the layers of its release
 }
 
-// Unknown reports whether nobody can tell which values the layer has.
+// Unknown reports whether no one can tell which values the layer has.
 func (l Layer) Unknown() bool { return l.unknown }
 
 // decides returns what the layer says about a path. A null says something, and so
-// does what is no mapping where the path goes on.
+// does what is no mapping where the path continues.
 func (l Layer) decides(path []string) (any, bool) { return lookup(l.values, path) }
 
 // settles reports whether nothing of earlier layers is left at a path.

@@ -130,7 +130,7 @@ func TestImagesAndReplicasOfWorkloadsCount(t *testing.T) {
 	}
 }
 
-// A name that one layer gives is known to those behind it.
+// A name that one layer gives is known to those after it.
 func TestLayersBuildOnEachOther(t *testing.T) {
 	first := layer(t, "resources: [../base]\nnameSuffix: -eu\n", nil)
 	second := layer(t, "patches:\n  - target: {name: harbour-eu}\n    patch: |\n      - {op: remove, path: /spec/x}\n", nil)

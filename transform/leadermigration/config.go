@@ -23,7 +23,7 @@ const (
 	// Flag makes a manager take part in a migration.
 	Flag = "enable-leader-migration"
 	// ConfigFlag names the file with a manager's configuration; without Flag it is
-	// ignored in silence.
+	// ignored silently.
 	ConfigFlag = "leader-migration-config"
 	// ConfigFile is the usual name of that file.
 	ConfigFile = "leadermigration.conf"

@@ -39,7 +39,7 @@ func row(id, doc string, check func(reading) []transform.Finding) rule {
 }
 
 // rules is the one table of what is wrong with configurations. Below 1.36 a
-// manager decodes them leniently, so most of it is accepted without a word
+// manager decodes them leniently, so most of it is accepted silently
 // (k8s.io/controller-manager/pkg/leadermigration).
 func rules() []rule {
 	return []rule{

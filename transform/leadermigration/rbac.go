@@ -6,7 +6,7 @@
 //
 // Invariant: rights are read as the RBAC authorizer reads them, never by the
 // name of a role; a configuration is read as the manager of its version reads
-// it, which accepts most mistakes without a word.
+// it, which accepts most mistakes silently.
 package leadermigration
 
 import (

@@ -138,7 +138,7 @@ func TestFilesForNewNodesMayBeMany(t *testing.T) {
 }
 
 // An edit of one document leaves the bytes of all others alone, and every document can
-// be taken back by itself.
+// be undone by itself.
 func TestAnEditOfOneDocumentLeavesTheBytesOfTheOthers(t *testing.T) {
 	pod, daemonSet := static(onAWS), "# the cloud's\r\n"+strings.ReplaceAll(cloud(onAWS), "\n", "\r\n")
 	kubeadm := configuration("  extraArgs: {cloud-provider: aws} # in one line\n")

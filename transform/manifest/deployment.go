@@ -110,7 +110,7 @@ func (m *Manifest) port() int {
 
 // scaled returns the Deployment of a pod. One pod runs on a host, because all of
 // them listen on one port; so a rollout stops one before it starts the next, and
-// at least one old manager goes on, which creates it.
+// at least one old manager continues, which creates it.
 func (m *Manifest) scaled(pod corev1.Pod, s Scaling) appsv1.Deployment {
 	replicas, one, none := int32(s.Replicas), intstr.FromInt32(1), intstr.FromInt32(0)
 	chosen := map[string]string{"component": kubeManager}

@@ -158,7 +158,7 @@ func (m *Manifest) uses(volume string) int {
 }
 
 // drop removes an item, and its list with the last one. A list with comments is
-// somebody's own and stays, empty.
+// someone's own and stays, empty.
 func drop(e *yamledit.Edit, item yamledit.Node) {
 	if list := item.Parent(); list.Len() == 1 && len(list.Comments()) == 0 {
 		e.Remove(list)

@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Every stage that was applied can be taken back, from the document alone, to a
+// Every stage that was applied can be undone, from the document alone, to a
 // document that the stage leads to it again; with the usual form to the same one.
 func TestUndoLeadsBack(t *testing.T) {
 	for name, in := range map[string]string{

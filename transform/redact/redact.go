@@ -46,7 +46,7 @@ func Value(key string, v any) any {
 	}
 	d, err := yamledit.ParseString("", string(text))
 	if err != nil {
-		return Mark // nobody can look into it
+		return Mark // no one can look into it
 	}
 	out := Document(d)
 	if string(out) == string(text) {
@@ -80,6 +80,6 @@ func Selector(s string) string {
 	return Text(s)
 }
 
-// tooDeep reports whether nobody looked into a string, for it holds too much in
+// tooDeep reports whether no one looked into a string, for it holds too much in
 // too many levels.
 func tooDeep(err error) bool { return errors.Is(err, yamledit.ErrTooDeep) }

@@ -124,7 +124,7 @@ type assignment struct {
 	separator  byte
 	open       int    // where the value begins, its quotes included
 	start, end int    // of the value, without its quotes
-	next       int    // behind the value and its quotes
+	next       int    // after the value and its quotes
 	quoted     bool   // else the value goes up to the end of the line
 	shown      string // the value, or its first word
 	rest       string // the value, as far as it matters for what says nothing
@@ -164,7 +164,7 @@ func (o *outline) assignment(at, i, end int) (a assignment, ok bool) {
 	return a, true
 }
 
-// secret hides a value, and returns where to go on: -1 for the next line.
+// secret hides a value, and returns where to continue: -1 for the next line.
 func (o *outline) secret(a assignment, start, at, end int) int {
 	switch {
 	case a.separator == ':' && strings.HasPrefix(a.rest, "//"): // the scheme of a URL
@@ -184,7 +184,7 @@ func (o *outline) secret(a assignment, start, at, end int) int {
 		o.hide(a.start, a.end)
 		return a.next - 1
 	}
-	// Nobody knows where it ends before the line does.
+	// No one knows where it ends before the line does.
 	if t := firstToken(a.rest); harmless(t) && len(t) < len(a.rest) {
 		return a.start + len(t) - 1
 	}

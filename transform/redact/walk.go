@@ -230,7 +230,7 @@ func (w *walker) scalar(n yamledit.Node, key string) {
 			w.inside(n, embedded(in))
 			return
 		}
-		if tooDeep(err) { // nobody looked into it
+		if tooDeep(err) { // no one looked into it
 			w.cover(n)
 			return
 		}

@@ -44,7 +44,7 @@ func metadataSupported(version string) bool {
 }
 
 // usesMetadata reports whether the file says so. Stored clusters hold a false that
-// nobody chose.
+// no one chose.
 func (c *Cluster) usesMetadata() bool {
 	on := c.Read.CloudProvider.UseInstanceMetadataHostname
 	return on != nil && *on

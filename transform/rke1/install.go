@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// The files with the chart's values, for the migration and behind it.
+// The files with the chart's values, for the migration and after it.
 const (
 	valuesFile      = ccm.ValuesFile
 	finalValuesFile = "aws-ccm-values-final.yaml"

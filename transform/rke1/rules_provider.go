@@ -65,7 +65,7 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 	return rules.CCMNotInFile.At(m.near(m.get(providerKey, nameKey)), "if none runs, install the chart as in the plan")
 }
 
-// cloudConfigLost judges a file that the manager names itself: nobody but the
+// cloudConfigLost judges a file that the manager names itself: no one but the
 // operator knows what is in it.
 func (m *migration) cloudConfigLost() []transform.Finding {
 	var found []transform.Finding

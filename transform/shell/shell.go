@@ -20,7 +20,7 @@ type constant string
 // Line returns a command. In its format
 //
 //	%s   is a value as a word or a part of one; it never stands between quotes
-//	%--  is -- and a space where a value behind it begins with a dash, and nothing
+//	%--  is -- and a space where a value after it begins with a dash, and nothing
 //	     else: a name is never taken for a flag. Flags come before it.
 //	%%   is a percent sign
 //

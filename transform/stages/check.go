@@ -21,7 +21,7 @@ type Check struct {
 	// Granted says that the managers have to be allowed to lock it.
 	Granted bool
 	// Manager says that a cloud-controller-manager has to run on every control plane,
-	// and External that nobody else can run the cloud controllers: it has to lead.
+	// and External that no one else can run the cloud controllers: it has to lead.
 	Manager, External bool
 	// Cordoned says that control planes may be cordoned, Released that they just were
 	// until then.
@@ -34,7 +34,7 @@ type Check struct {
 // Holder is who has to hold the migration lease.
 type Holder int
 
-// Anybody is for a lease that nobody has to hold. Either is for one that one of the two
+// Anybody is for a lease that no one has to hold. Either is for one that one of the two
 // managers has to hold, Remaining for one that the cloud-controller-manager has to hold
 // for as long as it takes part in the migration.
 const (
@@ -45,7 +45,7 @@ const (
 	Remaining
 )
 
-// Needed reports whether somebody has to hold the lease, whatever the managers' flags.
+// Needed reports whether someone has to hold the lease, whatever the managers' flags.
 func (h Holder) Needed() bool { return h == KubeManager || h == Either || h == CloudManager }
 
 // After is what has to hold after a stage; "" stands for what always has to hold.
@@ -67,7 +67,7 @@ func Before(stage string, t transform.Target) Check {
 	return list[i-1].after(t)
 }
 
-// Undone is what has to hold once a stage was taken back.
+// Undone is what has to hold once a stage was undone.
 func Undone(stage string, t transform.Target) Check {
 	if s := Named(stage); s.undone != nil {
 		return s.undone(t)
@@ -84,7 +84,7 @@ func (c Check) Within(shown string) (within, below bool) {
 	return !below && (c.AtMost == "" || at <= slices.Index(names, c.AtMost)), below
 }
 
-// backTo is what has to hold after a stage whose successor was taken back.
+// backTo is what has to hold after a stage whose successor was undone.
 func backTo(c Check) Check {
 	c.AtLeast, c.AtMost = "", c.Stage
 	return c

@@ -25,7 +25,7 @@ var enableMigration = Stage{
 	undone: func(t transform.Target) Check { return backTo(grantLease.after(t)) },
 }
 
-// For how long nobody runs the cloud controllers while a stage rolls out was measured by
+// For how long no one runs the cloud controllers while a stage rolls out was measured by
 // the calls to AWS of real managers of 1.26 with the default timings of leader election
 // (leases of 15 s), with one and with three control planes, in RKE2, RKE and manifests.
 // No manager gives a lease back when it exits, so each takeover is one lease and a retry;

@@ -29,9 +29,9 @@ type Stage struct {
 	long bool
 	// of returns what a distro makes of it; nil where all distros have the same.
 	of func(Set) func() transform.Stage
-	// undoGap is for how long nobody runs the cloud controllers while it is taken back.
+	// undoGap is for how long no one runs the cloud controllers while it is undone.
 	undoGap string
-	// after is what has to hold after it, undone what has to hold once it was taken back.
+	// after is what has to hold after it, undone what has to hold once it was undone.
 	after, undone func(transform.Target) Check
 	// byPods says that only the arguments of the managers' pods show its result.
 	byPods bool
@@ -98,7 +98,7 @@ func Holds(stage string) string {
 	return inTreeAlone
 }
 
-// UndoGap says for how long nobody runs the cloud controllers while a stage is taken
+// UndoGap says for how long no one runs the cloud controllers while a stage is taken
 // back; "" where there is no such time, or where leader migration, of which it is, is not
 // used.
 func UndoGap(t transform.Target, stage string) string {

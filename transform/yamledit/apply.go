@@ -72,7 +72,7 @@ func (e *Edit) refuse(cause error) error {
 	return err
 }
 
-// what drops the place from an error about text that nobody will ever see.
+// what drops the place from an error about text that no one will ever see.
 func what(err error) string {
 	if e, ok := err.(*Error); ok {
 		return e.What

@@ -136,7 +136,7 @@ func within(all []comment, start, end int) []comment {
 }
 
 // Comments returns the lines of the file with a comment that a node carries: in
-// it, behind it on its last line, or directly above it. A mapping's value has
+// it, after it on its last line, or directly above it. A mapping's value has
 // those of its key.
 func (n Node) Comments() []int {
 	if !n.Exists() {

@@ -111,7 +111,7 @@ func (e *Edit) Rename(n Node, key string) {
 func (e *Edit) Insert(m Node, key string, v any) { e.insertKey(m, m.written(), key, v) }
 
 // InsertAfter adds a key to the mapping of the given entry: in its place where
-// three or more keys are sorted, else behind the entry.
+// three or more keys are sorted, else after the entry.
 func (e *Edit) InsertAfter(sibling Node, key string, v any) {
 	i := sibling.index + 1
 	if sibling.from != nil {

@@ -277,7 +277,7 @@ var escapes = map[byte]rune{
 	' ': ' ', '"': '"', '/': '/', '\\': '\\', 'N': 0x85, '_': 0xA0, 'L': 0x2028, 'P': 0x2029,
 }
 
-// hexEscapes are the escapes with digits behind them, and how many.
+// hexEscapes are the escapes with digits after them, and how many.
 var hexEscapes = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
 // unescape decodes the first character of a double-quoted text.

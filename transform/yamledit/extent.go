@@ -19,7 +19,7 @@ import (
 // start returns the offset of n, its tag or anchor included.
 func (d *Document) start(n *yaml.Node) int { return d.lines().offset(n.Line, n.Column) }
 
-// contentStart returns the offset of n behind its tag and anchor.
+// contentStart returns the offset of n after its tag and anchor.
 func (d *Document) contentStart(n *yaml.Node) int {
 	end := d.propertiesEnd(n)
 	switch {
@@ -51,7 +51,7 @@ func (d *Document) propertiesEnd(n *yaml.Node) int {
 	return end
 }
 
-// anchorEnd returns where a new value of n starts: behind its anchor, which stays.
+// anchorEnd returns where a new value of n starts: after its anchor, which stays.
 // A tag goes with the value that it is about.
 func (d *Document) anchorEnd(n *yaml.Node) int {
 	if n.Anchor == "" || n.Style&yaml.TaggedStyle != 0 {
@@ -60,7 +60,7 @@ func (d *Document) anchorEnd(n *yaml.Node) int {
 	return d.contentStart(n)
 }
 
-// end returns the offset behind the last byte of n, its line break excluded.
+// end returns the offset after the last byte of n, its line break excluded.
 func (d *Document) end(n *yaml.Node) int {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -147,7 +147,7 @@ func (d *Document) scalarEnd(n *yaml.Node) int {
 }
 
 // plainEnd walks over a plain scalar. Folding changes only white space, so the
-// end is behind the last other character of its value.
+// end is after the last other character of its value.
 func plainEnd(src []byte, i int, value string) int {
 	end := i
 	for _, want := range value {

@@ -95,7 +95,7 @@ func (ix *lineIndex) firstByte(line int) int {
 	return i
 }
 
-// count returns the number of lines; text behind the last break is a line, and
+// count returns the number of lines; text after the last break is a line, and
 // so is the empty rest behind a final break.
 func (ix *lineIndex) count() int { return len(ix.starts) }
 

@@ -129,7 +129,7 @@ func (w *blockWriter) items(column int, list []any) {
 	}
 }
 
-// item writes a dash in column, width columns wide, and the item behind it.
+// item writes a dash in column, width columns wide, and the item after it.
 func (w *blockWriter) item(column, width int, v any) {
 	w.WriteByte('-')
 	w.pad(width - 1)

@@ -74,7 +74,7 @@ func (f *flowList) renderAll(inserts map[int][]insert) string {
 	return strings.Join(members, f.doc.style().comma)
 }
 
-// insert puts a member in front of member i; behind the last one that stays it
+// insert puts a member in front of member i; after the last one that stays it
 // is appended.
 func (f *flowList) insert(i int, in insert) {
 	text, pad := f.render(in), "\n"+strings.Repeat(f.doc.style().blank, f.column)
@@ -91,7 +91,7 @@ func (f *flowList) insert(i int, in insert) {
 }
 
 // appendLine adds a last member on a line of its own, behind a comment that
-// follows the member before. A comma behind the last member stays the style.
+// follows the member before. A comma after the last member stays the style.
 func (f *flowList) appendLine(text, pad string) {
 	ix, last := f.doc.lines(), f.end(f.kept-1)
 	if ix.of(f.closing) == ix.of(last) {
@@ -133,7 +133,7 @@ func (f *flowList) removeAll(remove map[int]bool) {
 	}
 }
 
-// removeTail removes the members from i > 0 on. A comma behind the last one
+// removeTail removes the members from i > 0 on. A comma after the last one
 // stays behind the new last one.
 func (f *flowList) removeTail(i int) {
 	ix, end := f.doc.lines(), f.end(f.n-1)

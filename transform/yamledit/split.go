@@ -84,7 +84,7 @@ type splitter struct {
 	content bool // a "---" or a content line was seen
 }
 
-// closeAt ends the document at off. Comments and blank lines behind the last
+// closeAt ends the document at off. Comments and blank lines after the last
 // document belong to it; -1 says that more text is needed to tell.
 func (s *splitter) closeAt(off int, eof bool) int {
 	rest := splitter{src: s.src, pos: off}

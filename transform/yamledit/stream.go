@@ -75,7 +75,7 @@ func (e *Embedded) changed() (splices []Splice, want []*yaml.Node, err error) {
 }
 
 // endsWithBreak reports whether the stream ends with a line break, before the
-// changes as behind them.
+// changes as after them.
 func (e *Embedded) endsWithBreak() bool {
 	old, _ := e.node.String()
 	return strings.TrimSpace(old) != "" && trailingBreak(old) > 0

@@ -33,10 +33,10 @@ func (w *World) lead(inTree, migrates, installed, joins bool) {
 	}
 }
 
-// hold lets somebody hold a lease.
+// hold lets someone hold a lease.
 func (w *World) hold(lease, holder string) { w.API.Do(func() { w.API.Hold(lease, holder) }) }
 
-// holder is who holds a lease; "" for nobody.
+// holder is who holds a lease; "" for no one.
 func (w *World) holder(lease string) (name string) {
 	w.API.Do(func() {
 		for _, l := range w.API.Leases {

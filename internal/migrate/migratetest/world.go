@@ -50,7 +50,7 @@ type World struct {
 	after   bool            // after the write, and not before it
 	killed  chan struct{}
 	ended   chan struct{}
-	end     func()            // lets requests go that nobody answers
+	end     func()            // lets requests go that no one answers
 	objects map[string]string // of the cluster, by their paths: those that were applied
 }
 

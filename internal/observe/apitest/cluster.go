@@ -37,7 +37,7 @@ func (s *Server) Fill(nodes int) {
 	}
 }
 
-// Hold lets somebody alive hold a lease.
+// Hold lets someone alive hold a lease.
 func (s *Server) Hold(name, holder string) {
 	var seconds, transitions int32 = 15, 1
 	l := coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}}

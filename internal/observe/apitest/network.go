@@ -39,7 +39,7 @@ func (s *Server) Down() {
 	s.http.Close()
 }
 
-// wait waits for as long as somebody is at the other end.
+// wait waits for as long as someone is at the other end.
 func wait(r *http.Request, d time.Duration) {
 	if d == 0 {
 		return

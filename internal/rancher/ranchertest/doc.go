@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ranchertest is a Rancher for tests: its proxy, which checks the token, and
-// behind it the API server of its own cluster, which really applies JSON patches.
+// after it the API server of its own cluster, which really applies JSON patches.
 //
 // Invariant: an object changes only as a patch says whose tests hold; only what a
 // Fault says goes wrong.

@@ -31,7 +31,7 @@ type Server struct {
 	// Denied are rights that the user lacks: "patch clusters", "list pods of all namespaces".
 	Denied map[string]bool
 	// Gated says that the user may not get clusters.management.cattle.io local: Rancher
-	// lets nobody without that reach management.cattle.io of its own cluster.
+	// lets no one without that reach management.cattle.io of its own cluster.
 	Gated bool
 	// Warning comes with every answer to a patch that fits.
 	Warning string
@@ -41,7 +41,7 @@ type Server struct {
 	Change func(object map[string]any)
 	// Webhook admits what patches make, except in a dry run; nil for none.
 	Webhook *Webhook
-	// Meanwhile is done once to an object, by somebody else, just before a patch.
+	// Meanwhile is done once to an object, by someone else, just before a patch.
 	Meanwhile func(object map[string]any)
 	// Fault says what goes wrong with a request; nil stands for nothing.
 	Fault func(*http.Request) Fault

@@ -22,12 +22,12 @@ type Lease struct {
 	Replaced bool `json:"replaced,omitempty"`
 }
 
-// Life says whether a lease is held by somebody alive.
+// Life says whether a lease is held by someone alive.
 type Life string
 
 // A lease is live when its record changed within its duration as we saw it:
 // clocks of different machines are never compared. Before it changed, or was
-// silent for that long, nobody knows.
+// silent for that long, no one knows.
 const (
 	Live    Life = "live"
 	Dead    Life = "dead"

@@ -26,7 +26,7 @@ const (
 func Controllers() []Controller { return []Controller{Service, Route, NodeLifecycle} }
 
 // defaultNames are those of the default configuration from 1.28 on. Only one of
-// them is registered by anybody.
+// them is registered by anyone.
 var defaultNames = map[Controller]string{
 	Service: "service-controller", Route: "route-controller", NodeLifecycle: "cloud-node-lifecycle-controller",
 }

@@ -15,7 +15,7 @@ type Interval struct {
 type Handover struct {
 	From, To string // components; "" where the identity is of neither
 	// LastSign is the last change that the old holder made, FirstSign the first of
-	// the new one: nobody can have run the controllers for longer than between
+	// the new one: no one can have run the controllers for longer than between
 	// the two.
 	LastSign, FirstSign time.Time
 }

@@ -111,7 +111,7 @@ func newElection(seed int64) *election {
 	return e
 }
 
-// next goes on by half a second, and returns the leader that lives, or "".
+// next continues by half a second, and returns the leader that lives, or "".
 func (e *election) next() string {
 	e.step++
 	leads := ""

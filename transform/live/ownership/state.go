@@ -21,7 +21,7 @@ type Held struct {
 	Since time.Time
 }
 
-// Leases finds a lease by its name; one that is not there is held by nobody.
+// Leases finds a lease by its name; one that is not there is held by no one.
 type Leases func(name string) Held
 
 // Of returns the leases of an observation.
@@ -36,7 +36,7 @@ func Of(leases []observation.Lease) Leases {
 	}
 }
 
-// Unseen are leases that nobody looked at.
+// Unseen are leases that no one looked at.
 func Unseen(string) Held { return Held{Life: observation.Unknown} }
 
 // Assumed takes those for alive of whom it is not known.

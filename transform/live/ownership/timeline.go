@@ -22,7 +22,7 @@ type Look struct {
 }
 
 // Timeline turns looks into intervals. A look that failed is left out; where two
-// looks are further apart than observation.Blind, nobody knows what was between
+// looks are further apart than observation.Blind, no one knows what was between
 // them.
 type Timeline struct {
 	Handovers []Handover
@@ -92,7 +92,7 @@ func (t *Timeline) Add(l Look) []Interval {
 }
 
 // Lost closes the timeline of a cluster that can no longer be looked at: what came
-// behind the last look stays unknown.
+// after the last look stays unknown.
 func (t *Timeline) Lost(at time.Time) []Interval {
 	if t.last != nil {
 		t.last.blind = unseen

@@ -31,7 +31,7 @@ func newPlay(managers ...observation.Manager) *play {
 	return &play{records: map[string]observation.Lease{}, renews: map[string]bool{}, managers: managers, now: time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)}
 }
 
-// hold gives leases to somebody alive.
+// hold gives leases to someone alive.
 func (p *play) hold(holder string, leases ...string) *play {
 	for _, name := range leases {
 		r := p.records[name]
@@ -41,7 +41,7 @@ func (p *play) hold(holder string, leases ...string) *play {
 	return p
 }
 
-// die lets nobody renew leases any more.
+// die lets no one renew leases any more.
 func (p *play) die(leases ...string) *play {
 	for _, name := range leases {
 		p.renews[name] = false
@@ -68,7 +68,7 @@ func (p *play) look(seconds int) *play {
 	return p
 }
 
-// blind lets time pass in which the cluster lives on and nobody looks.
+// blind lets time pass in which the cluster lives on and no one looks.
 func (p *play) blind(seconds int) *play {
 	p.now = p.now.Add(time.Duration(seconds) * time.Second)
 	return p
@@ -215,7 +215,7 @@ func TestSecondsAddUp(t *testing.T) {
 func TestSlowLooksAreUnknown(t *testing.T) {
 	p := newPlay(kube(inTree, flag)).hold("one_a", km, mig).look(10)
 	lease := func() []observation.Lease { return []observation.Lease{p.records[km], p.records[mig]} }
-	for range 4 { // asked at once behind the last answer, answered four seconds later
+	for range 4 { // asked at once after the last answer, answered four seconds later
 		p.got = append(p.got, p.timeline.Add(Look{Asked: p.now, At: p.now.Add(4 * time.Second), Leases: lease(), Managers: p.managers})...)
 		p.now = p.now.Add(4 * time.Second)
 	}

@@ -3,7 +3,7 @@
 
 // Package preconditions tells whether a live cluster's object may be changed now.
 //
-// Invariant: what would be taken back, would never arrive, or would come on top of
+// Invariant: what would be undone, would never arrive, or would come on top of
 // a change that has not arrived, is not written unless it was acknowledged.
 package preconditions
 
@@ -26,7 +26,7 @@ type Seen struct {
 	Object         []byte
 	ControlPlane   []byte // its RKEControlPlane
 	Infrastructure []byte // its Cluster of Cluster API
-	// Progress is that of the object as it is; nil where nobody looked.
+	// Progress is that of the object as it is; nil where no one looked.
 	Progress *rollout.Progress
 	Snapshot bool // Rancher is to take a snapshot of etcd
 }

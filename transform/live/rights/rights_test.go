@@ -60,7 +60,7 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 	}
 }
 
-// A run begins without what it goes on without.
+// A run begins without what it continues without.
 func TestWhatIsOptionalIsNotNeeded(t *testing.T) {
 	for _, verb := range []string{"verify", "migrate", "rollback"} {
 		if needed := fmt.Sprint(Needed(verb, Subject{Kind: transform.Provisioning, ID: "c-m-abcdefgh"})); strings.Contains(needed, "list events") {

@@ -19,12 +19,12 @@ type Row struct {
 	When       string               // needed only then; "" for always
 	Downstream bool                 // on the cluster itself
 	Namespace  string               // Home, another one, or "" for all
-	Least      string               // where the right is enough to go on; "" for Namespace
+	Least      string               // where the right is enough to continue; "" for Namespace
 	Group      string
 	Resource   string
 	Name       string // Own, or that of another object; "" for all
 	Do         []string
-	Optional   bool   // a run goes on without it
+	Optional   bool   // a run continues without it
 	Why        string // for the documentation
 }
 

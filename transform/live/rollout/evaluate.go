@@ -93,7 +93,7 @@ func migrated(spec map[string]any) map[string]any {
 }
 
 // Overtaken reports whether an object has another configuration than the one that
-// was written: somebody else has changed it since.
+// was written: someone else has changed it since.
 func Overtaken(now map[string]any, wanted Wanted) bool {
 	return !wanted.alike(migrated(specOf(now)), migrated(specOf(wanted.Object)))
 }

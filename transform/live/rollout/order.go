@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
-// Wave is machines that Rancher changes before it goes on to the next wave, by name.
+// Wave is machines that Rancher changes before it continues to the next wave, by name.
 type Wave struct {
 	Machines []Machine
 	AtOnce   int // so many of them at a time

@@ -67,7 +67,7 @@ func ReadPlan(data map[string][]byte) *Plan {
 	return p
 }
 
-// noLimit is the max-failures with which the agent tries for ever, as it does where
+// noLimit is the max-failures with which the agent tries forever, as it does where
 // there is none.
 const noLimit = -1
 

@@ -62,7 +62,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	return l, nil
 }
 
-// foldsBack reports whether the switch is taken back together with the chart, as it
+// foldsBack reports whether the switch is undone together with the chart, as it
 // was made: both are edits, and both are to go.
 func (r Planner) foldsBack(p *transform.Plan) bool {
 	return r.To == "" && slices.ContainsFunc(p.Steps, func(s transform.PlannedStage) bool { return r.together(s.Stage.Name) && s.Stage.Edit != nil })

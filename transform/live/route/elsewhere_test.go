@@ -50,7 +50,7 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 	}
 }
 
-// No stage that is taken back gives such a manager the flag, and with the in-tree
+// No stage that is undone gives such a manager the flag, and with the in-tree
 // provider it would be a second owner.
 func TestNoWayBackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
 	p := planned(t, rke2.Distro(), externalRKE2)

@@ -12,7 +12,7 @@ import (
 const unschedulable = "unschedulable"
 
 // Cordon returns a Node that is cordoned and carries the mark of a run. One that is
-// cordoned already stays as it is, for it is somebody else's.
+// cordoned already stays as it is, for it is another user's.
 func Cordon(node *yamledit.Document, run string) (*yamledit.Document, error) {
 	root := node.Root()
 	e := node.Edit()

@@ -71,7 +71,7 @@ func installed(text string, sets []observation.DaemonSet) bool {
 }
 
 // finished reports whether the managers have left the migration, with an image of
-// the minor that the final values name: a later patch is somebody's upgrade.
+// the minor that the final values name: a later patch is someone's upgrade.
 func finished(text string, sets []observation.DaemonSet) bool {
 	v, ok := read(text)
 	if !ok || flagged(v.args) {

@@ -23,7 +23,7 @@ func unjudged(o *observation.Observation, stage string) (all, needed []string) {
 }
 
 // A rule that sees nothing says so, but for those about what most clusters do not
-// have, or what nobody asked for.
+// have, or what no one asked for.
 func TestEveryRuleSaysThatItHadNothingToJudge(t *testing.T) {
 	all, needed := unjudged(&observation.Observation{Partial: true}, "")
 	for _, r := range Rules() {

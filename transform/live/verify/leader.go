@@ -34,7 +34,7 @@ type leading struct {
 	passes           bool // following the lease may show what is unknown
 }
 
-// handedOver reports whether nobody but the cloud-controller-manager can run the cloud
+// handedOver reports whether no one but the cloud-controller-manager can run the cloud
 // controllers: the stage says so, or kube-controller-manager is external, with leader
 // migration or without.
 func (j *evaluation) handedOver() bool {
@@ -48,7 +48,7 @@ func toldExternal(p ownership.Process) bool {
 
 // leader judges who leads the cloud-controller-manager. Where it is installed it leads
 // by its own lease long before it is an owner: without that lease the switch would leave
-// the controllers to nobody.
+// the controllers to no one.
 func (j *evaluation) leader() leading {
 	pods := j.cloudPods()
 	switch hides := slices.IndexFunc(pods, func(p ownership.Process) bool { return p.Hidden || p.Elsewhere() }); {
@@ -147,7 +147,7 @@ func (j *evaluation) restarted() bool {
 	return j.any(observation.CloudManager, func(p ownership.Process) bool { return p.Restarts > 0 })
 }
 
-// owning judges whether who leads also owns the cloud controllers, once nobody else
+// owning judges whether who leads also owns the cloud controllers, once no one else
 // can. What is wrong with the migration lease is for its own rules to say.
 func (j *evaluation) owning(l leading) leading {
 	if !l.is() || !j.handedOver() {

@@ -58,7 +58,7 @@ func (j *evaluation) matter() []string {
 	return nil
 }
 
-// wanted reports whether somebody has to hold the migration lease.
+// wanted reports whether someone has to hold the migration lease.
 func (j *evaluation) wanted() bool {
 	return j.Check.Lease.Needed() || slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
 }

@@ -48,9 +48,9 @@ func (j *evaluation) stageNotReached() []transform.Finding {
 }
 
 // shown is the last stage that shows. Where kube-controller-manager is no pod, as with RKE,
-// it shows by the migration lease alone. Once nobody needs that, the cloud-controller-manager
+// it shows by the migration lease alone. Once no one needs that, the cloud-controller-manager
 // without the flag is what is left to see, and that the other one is external is what RKE
-// applied; and the record of a dead holder is of somebody who runs no more.
+// applied; and the record of a dead holder is of someone who runs no more.
 func (j *evaluation) shown() string {
 	m := j.managers()
 	if !slices.ContainsFunc(j.Managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager }) && !m.CloudFlag {
@@ -94,7 +94,7 @@ func (j *evaluation) granted() bool {
 }
 
 // reverted needs evidence that a stage was applied once: a snapshot, or what a
-// stage leaves behind in the leases.
+// stage leaves in the leases.
 func (j *evaluation) reverted() []transform.Finding {
 	now := j.reached()
 	before, why := "", ""
@@ -114,7 +114,7 @@ func (j *evaluation) reverted() []transform.Finding {
 		"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")}
 }
 
-// leftBehind finds a migration lease that somebody held although no manager has
+// leftBehind finds a migration lease that someone held although no manager has
 // the flag and kube-controller-manager is in-tree.
 func (j *evaluation) leftBehind() (stage, why string) {
 	lease := j.lease()
