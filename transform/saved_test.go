@@ -115,7 +115,7 @@ func TestASavedPlanGoesBackToTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestWhatStandsAroundADocumentIsNoPartOfThePlan(t *testing.T) {
+func TestWhatIsAroundADocumentIsNoPartOfThePlan(t *testing.T) {
 	s := savedLamps(t)
 	for _, around := range []struct{ front, behind string }{
 		{"---\n", ""}, {"# new\n---\n", "# next\n"}, {"--- # marked\n", ""}, {"\ufeff", ""}, {"%YAML 1.1\n---\n", "...\n"}, {"---  \n", "\n\n"},

@@ -58,7 +58,7 @@ func TestALinkStaysAndItsTargetIsReplaced(t *testing.T) {
 	}
 }
 
-func TestAFileBehindALinkedFolderIsReplaced(t *testing.T) {
+func TestAFileInALinkedFolderIsReplaced(t *testing.T) {
 	path := make1(t, "a.yaml")
 	at := filepath.Join(t.TempDir(), "folder")
 	link(t, filepath.Dir(path), at)

@@ -127,7 +127,7 @@ func TestCollectedPartsThatDoNotFitAreRefusedBeforeAnythingIsWritten(t *testing.
 }
 
 // A run that is stopped forgets what it has read while its reader still reads.
-func TestASpoolIsClosedWhileSomebodyWrites(t *testing.T) {
+func TestASpoolIsClosedWhileSomeoneWrites(t *testing.T) {
 	left := temporaries(t)
 	var s Spool
 	begun, ended := make(chan struct{}), make(chan struct{})

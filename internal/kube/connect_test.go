@@ -136,7 +136,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	})
 }
 
-func TestAClusterBehindARancherIsReachedByItsID(t *testing.T) {
+func TestAClusterOfARancherIsReachedByItsID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		s := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

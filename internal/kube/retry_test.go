@@ -177,7 +177,7 @@ func TestWhatIsOptionalIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoNameAsksNobody(t *testing.T) {
+func TestWhatIsNoNameAsksNoOne(t *testing.T) {
 	for _, path := range []string{"/api/v1/nodes/a%2Fb", "/api/v1/nodes/..", "/api/v1/nodes/%2E%2E", "/api/v1/nodes/a%25b", "/api/v1/nodes/%zz"} {
 		client, asked := script(t)
 		if _, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet, Path: path}); err == nil || *asked > 0 {

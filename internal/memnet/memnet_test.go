@@ -37,7 +37,7 @@ func TestAnAnswerThatTakesAnHourIsWaitedForInNoTime(t *testing.T) {
 	})
 }
 
-func TestAnAddressWhereNobodyListensRefuses(t *testing.T) {
+func TestAnAddressWhereNoOneListensRefuses(t *testing.T) {
 	l := Listen()
 	at := l.Addr().String()
 	if _, err := Dial(t.Context(), "tcp", at); err != nil {

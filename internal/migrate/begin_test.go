@@ -43,7 +43,7 @@ func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
 	})
 }
 
-func TestAMigrationDoesNotBeginOnAClusterThatIsOnItsWay(t *testing.T) {
+func TestAMigrationDoesNotBeginOnAClusterThatIsChanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		w.Stick(true)
@@ -93,7 +93,7 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 	})
 }
 
-func TestWhoDeclinesAStageIsToldWhereTheClusterStands(t *testing.T) {
+func TestWhoDeclinesAStageIsToldWhereTheClusterIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))

@@ -25,7 +25,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
+func TestAnEditOfAnotherClientStopsTheRunAndTheNextContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))

@@ -46,7 +46,7 @@ func TestTheRecordOfAHelmThatDiedWithItsRunIsTakenAway(t *testing.T) {
 	})
 }
 
-func TestTheRecordOfSomebodyElsesHelmStopsTheRun(t *testing.T) {
+func TestTheRecordOfSomeoneElsesHelmStopsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, status := range []string{"pending-install", "pending-upgrade", "pending-rollback", "uninstalling"} {
 			for name, lock := range map[string]func(*world){
@@ -71,7 +71,7 @@ func TestTheRecordOfSomebodyElsesHelmStopsTheRun(t *testing.T) {
 	})
 }
 
-func TestAReleaseThatSomebodyElseChangesIsNotTakenOut(t *testing.T) {
+func TestAReleaseThatSomeoneElseChangesIsNotTakenOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		if err := w.toChart(t, "one"); err != nil {
@@ -86,7 +86,7 @@ func TestAReleaseThatSomebodyElseChangesIsNotTakenOut(t *testing.T) {
 	})
 }
 
-func TestAHelmThatLeftItsRecordIsGoneOnWith(t *testing.T) {
+func TestAHelmThatLeftItsRecordIsResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		path := os.Getenv("PATH")
@@ -104,7 +104,7 @@ func TestAHelmThatLeftItsRecordIsGoneOnWith(t *testing.T) {
 	})
 }
 
-func TestAHelmThatFoundAnotherOneAtWorkClaimsNothing(t *testing.T) {
+func TestAHelmThatFoundAnotherOneRunningClaimsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		path := os.Getenv("PATH")

@@ -19,7 +19,7 @@ import (
 )
 
 // The first answer takes longer than the lease of someone alive lasts, who renews it a moment later.
-func TestALivingHolderIsNotTakenForDeadBehindASlowAnswer(t *testing.T) {
+func TestALivingHolderIsNotTakenForDeadAfterASlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		looks := 0
 		server := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

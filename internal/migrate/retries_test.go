@@ -75,7 +75,7 @@ func failedTry(t *testing.T, e migrate.Event) bool {
 }
 
 // Rancher writes max-failures -1 and failure-threshold 1: the agent tries forever.
-func TestATryThatFailedIsShownAndTheRunGoesOnWhenTheNextOnePasses(t *testing.T) {
+func TestATryThatFailedIsShownAndTheRunContinuesWhenTheNextOnePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := failing(t, "-1")
 		var shown bool
@@ -100,7 +100,7 @@ func TestATryThatFailedIsShownAndTheRunGoesOnWhenTheNextOnePasses(t *testing.T) 
 	})
 }
 
-func TestAMachineThatFailsForEverEndsTheRunAtItsTimeLimit(t *testing.T) {
+func TestAMachineThatFailsForeverEndsTheRunAtItsTimeLimit(t *testing.T) {
 	for _, c := range []struct{ name, most, want string }{
 		{"the agent tries on", "-1", "not complete within 10m0s (--timeout): machine orchard-servers-1: 1 attempt of its plan failed, and its rancher-system-agent retries"},
 		{"the agent gave up", "1", "machine orchard-servers-1 stopped applying its plan after 1 attempt, and does not retry until Rancher changes the plan"},

@@ -51,7 +51,7 @@ func TestNodesThatRKEReleasedAreSaid(t *testing.T) {
 	})
 }
 
-func TestMigrateTakesAClusterOfRKEThereAndBack(t *testing.T) {
+func TestMigrateTakesAClusterOfRKEForwardAndBackward(t *testing.T) {
 	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
@@ -135,7 +135,7 @@ func valuesOf(t *testing.T, w *world) string {
 	return files[0].Content
 }
 
-func TestTheShortWayOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
+func TestAMigrationWithoutLeaderMigrationOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		for _, work := range []func(context.Context, migrate.Options) error{migrate.Forward, migrate.Backward} {

@@ -130,7 +130,7 @@ func TestRollbackBringsTheClusterBack(t *testing.T) {
 	})
 }
 
-func TestRollbackStopsBehindAStage(t *testing.T) {
+func TestRollbackStopsAfterAStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
@@ -151,7 +151,7 @@ func TestRollbackStopsBehindAStage(t *testing.T) {
 	})
 }
 
-func TestNodesThatSomebodyElseCordonedStayCordoned(t *testing.T) {
+func TestNodesThatSomeoneElseCordonedStayCordoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
@@ -225,7 +225,7 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 }
 
 // The last edit ends the process that led, and the run waits for the next one.
-func TestTheLastStageIsDoneWhenSomebodyLeads(t *testing.T) {
+func TestTheLastStageIsDoneWhenSomeoneLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		want := undisturbed(t)
@@ -240,7 +240,7 @@ func TestTheLastStageIsDoneWhenSomebodyLeads(t *testing.T) {
 	})
 }
 
-func TestTheShortWayMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
+func TestAMigrationWithoutLeaderMigrationMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		before := w.Spec(t)

@@ -80,7 +80,7 @@ func TestAProgramWithoutCredentialsIsAskedOnce(t *testing.T) {
 }
 
 // One that gave some before is asked again: what it asks may be away for a moment.
-func TestAProgramThatFailsOnTheWayIsAskedAgain(t *testing.T) {
+func TestAProgramThatFailsInBetweenIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.StartTLS(t)
 		s.Fill(3)

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-func TestANameThatIsNoneAsksNobody(t *testing.T) {
+func TestANameThatIsNoneAsksNoOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
 		for _, name := range []string{"/", "fleet-default/", "/orchard", "fleet-default/orchard/x", "fleet-default/..", "./orchard", "fleet-default/a%2fb"} {

@@ -67,7 +67,7 @@ func TestADryRunWritesNothing(t *testing.T) {
 	})
 }
 
-func TestAnEmptyPatchAsksNobody(t *testing.T) {
+func TestAnEmptyPatchAsksNoOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "orchard")

@@ -98,9 +98,9 @@ func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	}
 }
 
-// TestHunksSayWhereTheyStand has two changes that are close together and one that
+// TestHunksSayWhereTheyAre has two changes that are close together and one that
 // is not.
-func TestHunksSayWhereTheyStand(t *testing.T) {
+func TestHunksSayWhereTheyAre(t *testing.T) {
 	lines := func(change map[int]string) *yamledit.Document {
 		var b strings.Builder
 		for i := range 30 {

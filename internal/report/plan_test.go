@@ -97,7 +97,7 @@ func TestAPlanOfOneStageShowsNoOther(t *testing.T) {
 	}
 }
 
-func TestFindingsOfALiveClusterStandBeforeItsStages(t *testing.T) {
+func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
 	p := NewPlan(planned(t, transform.Target{}), "")
 	p.Findings = []transform.Finding{{Rule: "managed-elsewhere", Severity: transform.Error, Path: "fleet-default/wharf metadata", Message: "Fleet manages it"}}
 	p.Version = ""

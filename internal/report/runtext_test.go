@@ -32,7 +32,7 @@ func TestWithoutATerminalOnlyWhatIsNewIsSaid(t *testing.T) {
 	}
 }
 
-func TestOnATerminalTheMachinesAreDrawnAnew(t *testing.T) {
+func TestOnATerminalTheMachinesAreDrawnAgain(t *testing.T) {
 	var out, err bytes.Buffer
 	text := &RunText{Out: NewLegible(&out), Err: NewLegible(&err), Width: 14}
 	for _, e := range waits() {

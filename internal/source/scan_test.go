@@ -224,7 +224,7 @@ func TestADocumentOfTheLargestSizeIsReadAndALargerOneIsNot(t *testing.T) {
 	}
 }
 
-func TestCommentsBehindAnEndMarkerDoNotCostTheLastDocument(t *testing.T) {
+func TestCommentsAfterAnEndMarkerDoNotCostTheLastDocument(t *testing.T) {
 	stream := "a: 1\n...\n" + strings.Repeat("# comment\n", MaxDocument/9)
 	chunks, stats, err := collect(FromReader("s", strings.NewReader(stream)), nil)
 	if err != nil || len(chunks) != 1 || string(chunks[0].Bytes) != "a: 1\n...\n" || stats.Oversize != 1 {
@@ -248,7 +248,7 @@ func TestBinaryFilesAreToldApart(t *testing.T) {
 	}
 }
 
-func TestANulByteFarBehindIsLeftToTheParser(t *testing.T) {
+func TestANulByteFarIntoAFileIsLeftToTheParser(t *testing.T) {
 	text := "a: " + strings.Repeat("x", 9000) + "\x00\n"
 	chunks, _, err := collect(FromReader("s", strings.NewReader(text)), nil)
 	if err != nil || len(chunks) != 1 {

@@ -183,7 +183,7 @@ func TestWhatCannotBeLockedMayBeUsed(t *testing.T) {
 	}
 }
 
-func TestAFileThatACleanerRemovesFirstIsMadeAnew(t *testing.T) {
+func TestAFileThatACleanerRemovesFirstIsMadeAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gone")
 	if _, is := Hold(path); is {
 		t.Error("what is not there is held")

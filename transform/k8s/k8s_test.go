@@ -43,7 +43,7 @@ func move(t *testing.T, from, to string) (Upgrade, *yamledit.Document) {
 	return Upgrade{From: from, To: to, At: doc.Root().Get("version"), Holder: doc.Root(), Distro: "a test", Example: "v1.27.1", Is: isTest}, doc
 }
 
-func TestAMoveGoesOneMinorUpAtMost(t *testing.T) {
+func TestAnUpgradeIsOneMinorAtMost(t *testing.T) {
 	for to, want := range map[string]string{
 		"":        "version: v1.26.5\n",
 		"v1.26.5": "version: v1.26.5\n",
@@ -84,7 +84,7 @@ func TestAMoveSaysWhatItMeans(t *testing.T) {
 	}
 }
 
-func TestThereIsNoWayBackFrom127(t *testing.T) {
+func TestThereIsNoRollbackFrom127(t *testing.T) {
 	m, doc := move(t, "v1.27.1", "")
 	var conflict *transform.Conflict
 	if err := WayBack("v1.27.1", m.At); !errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), "c.yaml:1: version: ") {

@@ -174,7 +174,7 @@ func TestAnEditOfOneDocumentLeavesTheBytesOfTheOthers(t *testing.T) {
 	}
 }
 
-func TestTheStagesOfAClusterAreTakenBackFromItsDocuments(t *testing.T) {
+func TestTheStagesOfAClusterAreUndoneFromItsDocuments(t *testing.T) {
 	target := transform.Target{EndState: transform.EndStateExternal, Canonical: true}
 	p := planAll(t, target, static(onAWS), cloud(onAWS), kubeletsOfNewNodes)
 	last := p.Steps[len(p.Steps)-1].After()

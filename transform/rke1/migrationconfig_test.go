@@ -183,7 +183,7 @@ func TestChecksNoticeAWrongConfiguration(t *testing.T) {
 	}
 }
 
-func TestTheShortWayHasNoConfiguration(t *testing.T) {
+func TestAMigrationWithoutLeaderMigrationHasNoConfiguration(t *testing.T) {
 	got := files(t, at(release, onAWS+bothFlags), stages.InstallCCM, transform.Target{NoLeaderMigration: true})
 	if len(got) != 1 || strings.Contains(got[valuesFile], configFlag) {
 		t.Error(got)

@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-func TestUndoTakesBackWhatTheFileTells(t *testing.T) {
+func TestUndoUndoesWhatTheFileTells(t *testing.T) {
 	const others = "services:\n  kube-controller:\n    extra_args:\n      v: \"2\"\n"
 	for _, c := range []struct {
 		name, stage, text, want string

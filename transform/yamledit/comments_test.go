@@ -31,7 +31,7 @@ func TestCommentsOfWhatGoesStayOnLinesOfTheirOwn(t *testing.T) {
 	})
 }
 
-func TestANodeCarriesTheCommentsInItBehindItAndAboveIt(t *testing.T) {
+func TestANodeCarriesTheCommentsInItAfterItAndAboveIt(t *testing.T) {
 	const text = `# head
 
 # of a

@@ -271,7 +271,7 @@ func TestJSONKeepsItsTabs(t *testing.T) {
 	})
 }
 
-func TestSeveralChangesOfOneEditStandSideBySide(t *testing.T) {
+func TestSeveralChangesOfOneEditAreSideBySide(t *testing.T) {
 	runEdits(t, []editCase{
 		{"a key behind a mapping, and an item at the end of its last list", "m:\n  l:\n    - x\nz: 1\n", func(e *Edit, n Node) {
 			e.Insert(n.Get("m"), "k", true)

@@ -224,7 +224,7 @@ func TestSlowLooksAreUnknown(t *testing.T) {
 	}
 }
 
-func TestWhatComesBehindTheLastLookOfALostClusterIsUnknown(t *testing.T) {
+func TestWhatComesAfterTheLastLookOfALostClusterIsUnknown(t *testing.T) {
 	p := newPlay(kube(inTree, flag)).hold("one_a", km, mig).look(10).blind(2)
 	p.got = append(p.got, p.timeline.Lost(p.now)...)
 	if told := p.told(); told != "9 kube, 3 unknown" {

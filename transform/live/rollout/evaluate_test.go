@@ -136,7 +136,7 @@ func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatSomebodyElseChangedIsOvertaken(t *testing.T) {
+func TestAnObjectThatSomeoneElseChangedIsOvertaken(t *testing.T) {
 	_, wanted := scene()
 	_, other := scene()
 	if Overtaken(other.Object, wanted) {

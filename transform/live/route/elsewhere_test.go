@@ -52,7 +52,7 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 
 // No stage that is undone gives such a manager the flag, and with the in-tree
 // provider it would be a second owner.
-func TestNoWayBackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
+func TestNoRollbackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
 	p := planned(t, rke2.Distro(), externalRKE2)
 	w := Planner{Distro: rke2.Distro(), Target: transform.Target{Canonical: true}}
 	names, err := RollbackOrder(p, "")

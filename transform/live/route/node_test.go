@@ -20,7 +20,7 @@ func parsed(t *testing.T, text string) *yamledit.Document {
 	return d
 }
 
-func TestACordonIsTakenBackToWhatWasThere(t *testing.T) {
+func TestACordonIsUndone(t *testing.T) {
 	for _, text := range []string{
 		`{"metadata":{"name":"a","annotations":{"b":"c"}},"spec":{"providerID":"x"}}`,
 		`{"metadata":{"name":"a"},"spec":{"providerID":"x"}}`,
@@ -40,7 +40,7 @@ func TestACordonIsTakenBackToWhatWasThere(t *testing.T) {
 	}
 }
 
-func TestANodeThatIsCordonedStaysSomebodyElses(t *testing.T) {
+func TestANodeThatIsCordonedStaysSomeoneElses(t *testing.T) {
 	d := parsed(t, `{"metadata":{"name":"a"},"spec":{"unschedulable":true}}`)
 	if after, err := Cordon(d, "run"); err != nil || after != d {
 		t.Errorf("%v", err)
