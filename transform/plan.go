@@ -163,7 +163,7 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 			made = append(made, step.Documents)
 		}
 		p.Steps = append(p.Steps, step)
-		if later := next.Stages()[i+1:]; choice.ends(step) && slices.ContainsFunc(later, edits) && canGoOn(later) {
+		if later := next.Stages()[i+1:]; choice.ends(step) && slices.ContainsFunc(later, edits) && canContinue(later) {
 			p.cut = true
 			break
 		}
@@ -176,9 +176,9 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 // plan.
 func edits(s Stage) bool { return s.Edit != nil }
 
-// canGoOn reports whether no stage refuses its edit as things stand. If one does,
+// canContinue reports whether no stage refuses its edit as things stand. If one does,
 // the plan of all stages tells whether that holds and why.
-func canGoOn(later []Stage) bool {
+func canContinue(later []Stage) bool {
 	return !slices.ContainsFunc(later, func(s Stage) bool {
 		if s.Edit == nil || s.NotInFile != nil && s.NotInFile() {
 			return false

@@ -100,7 +100,7 @@ func userAgent() string { return "rke-lm/" + currentBuild().Version }
 
 // named is a context of the kubeconfig.
 func (c *connection) named(context string, patience time.Duration) kube.Connection {
-	return kube.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: userAgent(), Patience: patience, Authority: c.authority, Insecure: c.insecure}
+	return kube.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: userAgent(), RetryFor: patience, Authority: c.authority, Insecure: c.insecure}
 }
 
 // connect finds the server that the flags name.
@@ -118,7 +118,7 @@ func (c *connection) connectTo(s streams, context string, patience time.Duration
 	}
 	return rancher.Open(rancher.Source{
 		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandLine, Kubeconfig: c.kubeconfig, Context: context,
-		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), Patience: patience, Dial: s.network,
+		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), RetryFor: patience, Dial: s.network,
 	})
 }
 

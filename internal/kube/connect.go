@@ -38,8 +38,8 @@ type Connection struct {
 	AuthorityData []byte
 	// Insecure takes any certificate: whoever answers then gets the token.
 	Insecure bool
-	// Patience is for how long a request is tried again.
-	Patience time.Duration
+	// RetryFor is for how long a request is tried again.
+	RetryFor time.Duration
 	// Dial opens the connections to the server; nil for the network of this machine.
 	Dial Dial
 }
@@ -122,7 +122,7 @@ func over(transport http.RoundTripper, base string, config *rest.Config, c Conne
 	config.WarningHandler = rest.NoWarnings{} // they are part of the answer here
 	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme())
 	tokens := tokensOf(config, c.Rancher != "")
-	client := &Client{retry: &retry{tokens: tokens, allowed: c.Patience}, bounds: b, base: base, transport: transport, config: config, connection: c}
+	client := &Client{retry: &retry{tokens: tokens, allowed: c.RetryFor}, bounds: b, base: base, transport: transport, config: config, connection: c}
 	var err error
 	client.rest, err = rest.UnversionedRESTClientForConfigAndClient(config, &http.Client{Transport: chain(transport, tokens, b.answer, client.retry)})
 	return client, err

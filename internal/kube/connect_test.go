@@ -98,7 +98,7 @@ func TestTheAuthorityThatIsGivenIsTrustedInPlaceOfTheKubeconfigs(t *testing.T) {
 			"a Rancher's own":       {Connection{Rancher: s.URL, Token: "x", AuthorityData: []byte(authority(s))}, true},
 			"a Rancher without one": {Connection{Rancher: s.URL, Token: "x"}, false},
 		} {
-			c.connection.Dial, c.connection.Patience = memnet.Dial, time.Hour
+			c.connection.Dial, c.connection.RetryFor = memnet.Dial, time.Hour
 			client, err := Connect(c.connection)
 			if err != nil {
 				t.Fatal(err)

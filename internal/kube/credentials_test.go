@@ -35,7 +35,7 @@ func TestATokenThatExpiresIsNotTriedAgainUnlessItsFileHasAnother(t *testing.T) {
 		accepted := "first"
 		url, asked := gatekeeper(t, &accepted)
 		path := file(t, "token", "\ufefffirst\n")
-		client, err := Connect(Connection{Rancher: url, TokenFile: path, Insecure: true, Patience: time.Hour, Dial: memnet.Dial})
+		client, err := Connect(Connection{Rancher: url, TokenFile: path, Insecure: true, RetryFor: time.Hour, Dial: memnet.Dial})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestAProgramForCredentialsIsAskedAgainOnlyOnceItGaveSome(t *testing.T) {
 		}))
 		connect := func(script string) (*Client, string) {
 			user, ran := program(t, script)
-			c, err := Connect(Connection{Kubeconfig: leading(t, s, user), Patience: 2 * time.Second, Dial: memnet.Dial})
+			c, err := Connect(Connection{Kubeconfig: leading(t, s, user), RetryFor: 2 * time.Second, Dial: memnet.Dial})
 			if err != nil {
 				t.Fatal(err)
 			}

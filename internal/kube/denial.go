@@ -10,7 +10,7 @@ import "strings"
 type denial int
 
 const (
-	byNobody     denial = iota // what is wrong is of another kind
+	byNoOne     denial = iota // what is wrong is of another kind
 	byAuthorizer               // the user lacks a right
 	byAdmission                // a webhook, a policy or a plugin does not take what is written
 	byUnready                  // a plugin that does not know enough yet to judge, and soon will
@@ -38,7 +38,7 @@ func deniedBy(message string) denial {
 	}
 	what, reason, denied := strings.Cut(message, forbidden)
 	if !denied || what != "" && !strings.HasSuffix(what, " is ") {
-		return byNobody
+		return byNoOne
 	}
 	if strings.HasPrefix(reason, `User "`) && strings.Contains(reason, " cannot ") {
 		return byAuthorizer

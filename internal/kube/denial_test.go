@@ -40,13 +40,13 @@ func TestWhoDeniedARequestIsReadOffTheMessage(t *testing.T) {
 		{`configmaps "a" is forbidden: not yet ready to handle request`, byUnready},
 		{`configmaps "a" is forbidden: status unknown for quota: compute, resources: configmaps`, byUnready},
 
-		{`the server rejected our request due to an error in our request: testing path /spec/a: test failed`, byNobody},
-		{`Cluster.provisioning.cattle.io "orchard" is invalid: spec.a: Forbidden: may not be changed`, byNobody},
-		{`Cluster.provisioning.cattle.io "orchard" is invalid: spec.a: a key is forbidden`, byNobody},
-		{`Internal error occurred: failed calling webhook "rancher.cattle.io.clusters": Post "https://rancher-webhook.cattle-system.svc": EOF`, byNobody},
-		{`Unauthorized`, byNobody},
-		{`Forbidden`, byNobody},
-		{``, byNobody},
+		{`the server rejected our request due to an error in our request: testing path /spec/a: test failed`, byNoOne},
+		{`Cluster.provisioning.cattle.io "orchard" is invalid: spec.a: Forbidden: may not be changed`, byNoOne},
+		{`Cluster.provisioning.cattle.io "orchard" is invalid: spec.a: a key is forbidden`, byNoOne},
+		{`Internal error occurred: failed calling webhook "rancher.cattle.io.clusters": Post "https://rancher-webhook.cattle-system.svc": EOF`, byNoOne},
+		{`Unauthorized`, byNoOne},
+		{`Forbidden`, byNoOne},
+		{``, byNoOne},
 	} {
 		if got := deniedBy(c.message); got != c.want {
 			t.Errorf("%q is %d, not %d", c.message, got, c.want)
@@ -73,7 +73,7 @@ func refusing(t *testing.T, code int, message string) (*Client, *int) {
 // answering is a client of a server that answers in one way.
 func answering(t *testing.T, answer http.HandlerFunc) *Client {
 	t.Helper()
-	c, err := Connect(Connection{Rancher: memnet.Serve(t, answer).URL, Token: "a-token-for-tests", Insecure: true, Patience: time.Second, Dial: memnet.Dial})
+	c, err := Connect(Connection{Rancher: memnet.Serve(t, answer).URL, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Second, Dial: memnet.Dial})
 	if err != nil {
 		t.Fatal(err)
 	}

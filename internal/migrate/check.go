@@ -26,7 +26,7 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 			return look{}, err
 		}
 		open := verify.Evaluate(seen, choice).Unmet()
-		if route.Hopeless(open) {
+		if route.Permanent(open) {
 			return look{}, &late{"waiting does not help: " + firstOf(open), 0, open}
 		}
 		if twice = since(twice, route.TwoOwners(open)); !twice.IsZero() && time.Since(twice) >= ownersTime {

@@ -79,7 +79,7 @@ func TestWhoWaitsForARenewalCanBeInterrupted(t *testing.T) {
 
 func client(t *testing.T, url string) *kube.Client {
 	t.Helper()
-	c, err := kube.Connect(kube.Connection{Rancher: url, Token: "a-token-for-tests", Insecure: true, Patience: time.Minute, Dial: memnet.Dial})
+	c, err := kube.Connect(kube.Connection{Rancher: url, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Minute, Dial: memnet.Dial})
 	if err != nil {
 		t.Fatal(err)
 	}

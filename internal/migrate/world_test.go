@@ -28,7 +28,7 @@ const patience = 30 * time.Second
 // run is a run over the cluster, as the command line makes it.
 func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate.Options {
 	t.Helper()
-	server, err := rancher.Open(rancher.Source{URL: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, Patience: patience, Dial: memnet.Dial})
+	server, err := rancher.Open(rancher.Source{URL: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: patience, Dial: memnet.Dial})
 	if err != nil {
 		t.Fatal(err)
 	}

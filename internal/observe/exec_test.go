@@ -36,7 +36,7 @@ func execUser(command string) string {
 
 func asUser(t *testing.T, s *apitest.Server, user string) *observe.Observer {
 	t.Helper()
-	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, user), Patience: time.Minute})
+	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, user), RetryFor: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ import (
 
 func observer(t testing.TB, s *apitest.Server, patience time.Duration) *observe.Observer {
 	t.Helper()
-	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.Kubeconfig(t), Patience: patience})
+	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.Kubeconfig(t), RetryFor: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

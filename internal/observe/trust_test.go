@@ -43,7 +43,7 @@ func TestATokenInAFileIsReadAgain(t *testing.T) {
 			}
 			return apitest.Fault{Status: 401}
 		}
-		c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), Patience: 5 * time.Minute})
+		c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), RetryFor: 5 * time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -106,15 +106,15 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 	case err != nil || isSet(h.Spec.RKEConfig) || !engineID.MatchString(o.ID):
 		return o, err
 	}
-	if o, err = s.behind(ctx, o); err != nil {
+	if o, err = s.managed(ctx, o); err != nil {
 		return o, fmt.Errorf("%s: %w", o.Title(), err)
 	}
 	return o, nil
 }
 
-// behind returns the object that counts for a cluster of RKE, for which Rancher keeps
+// managed returns the object that counts for a cluster of RKE, for which Rancher keeps
 // one in a namespace as well that only points to it; else the object itself.
-func (s *Server) behind(ctx context.Context, o Object) (Object, error) {
+func (s *Server) managed(ctx context.Context, o Object) (Object, error) {
 	engine, h, err := s.get(ctx, Object{Kind: transform.Management, Name: o.ID})
 	switch {
 	case kube.HasStatus(err, http.StatusNotFound):

@@ -41,7 +41,7 @@ func open(t *testing.T) (*ranchertest.Server, *Server) {
 }
 
 func source(t *testing.T, r *ranchertest.Server) Source {
-	return Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), Patience: 2 * time.Second}
+	return Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), RetryFor: 2 * time.Second}
 }
 
 // find returns one cluster.

@@ -130,7 +130,7 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 	}
 	errs := make([]error, len(pointing))
 	_ = kube.ForEach(len(pointing), func(i int) error {
-		pointing[i], errs[i] = s.behind(ctx, pointing[i])
+		pointing[i], errs[i] = s.managed(ctx, pointing[i])
 		return nil
 	})
 	for i, err := range errs {

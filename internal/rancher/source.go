@@ -26,7 +26,7 @@ type Source struct {
 	Authority string // file with the certificate that signed Rancher's
 	Insecure  bool
 	UserAgent string
-	Patience  time.Duration // for how long a request is tried again
+	RetryFor  time.Duration // for how long a request is tried again
 	Dial      kube.Dial     // nil for the network of this machine
 }
 
@@ -39,7 +39,7 @@ type Server struct{ local *kube.Client }
 // Open finds a Rancher and its credentials; it does not speak to it yet.
 func Open(s Source) (*Server, error) {
 	c := kube.Connection{
-		Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: s.UserAgent, Patience: s.Patience,
+		Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: s.UserAgent, RetryFor: s.RetryFor,
 		Authority: s.Authority, Insecure: s.Insecure, Dial: s.Dial,
 	}
 	var err error

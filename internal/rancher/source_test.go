@@ -144,7 +144,7 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 func TestACertificateThatIsNotTrustedSaysHowToGetIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := open(t)
-		s, err := Open(Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), Patience: time.Minute})
+		s, err := Open(Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), RetryFor: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

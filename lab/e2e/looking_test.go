@@ -57,7 +57,7 @@ func (s *scenario) watch() (*observe.Observer, *watched) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	client, err := kube.Connect(kube.Connection{Kubeconfig: config, Patience: cluster.Patience})
+	client, err := kube.Connect(kube.Connection{Kubeconfig: config, RetryFor: cluster.Patience})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func in(e *yamledit.Edit, root yamledit.Node) placer {
 func (c Chart) placer(ed Edits) placer {
 	return func(path ...string) (place, error) {
 		l := c.Decider(path...)
-		if unseen, hidden := c.Behind(l); hidden {
+		if unseen, hidden := c.After(l); hidden {
 			return place{}, unseen.At.Errorf(unseen.Name+" comes after "+l.Name+" and can set "+key(path)+", which the file does not show",
 				"set "+key(path)+" where nothing comes after it, in valuesContent of a HelmChartConfig of the same name")
 		}

@@ -63,8 +63,8 @@ func (r Release) Base() Layer {
 	return base[0]
 }
 
-// Behind returns a layer behind another one whose values are unknown.
-func (r Release) Behind(layer Layer) (Layer, bool) {
+// After returns a layer behind another one whose values are unknown.
+func (r Release) After(layer Layer) (Layer, bool) {
 	i := slices.IndexFunc(r.Layers, func(l Layer) bool { return l.unknown && l.order > layer.order })
 	if i < 0 {
 		return Layer{}, false

@@ -87,13 +87,13 @@ func TestAMoveSaysWhatItMeans(t *testing.T) {
 func TestThereIsNoRollbackFrom127(t *testing.T) {
 	m, doc := move(t, "v1.27.1", "")
 	var conflict *transform.Conflict
-	if err := WayBack("v1.27.1", m.At); !errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), "c.yaml:1: version: ") {
+	if err := CheckRollback("v1.27.1", m.At); !errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), "c.yaml:1: version: ") {
 		t.Error(err)
 	}
-	if err := WayBack("v1.27.1", doc.Root().Get("none")); !errors.As(err, &conflict) {
+	if err := CheckRollback("v1.27.1", doc.Root().Get("none")); !errors.As(err, &conflict) {
 		t.Error(err)
 	}
-	if err := WayBack("v1.26.5", m.At); err != nil {
+	if err := CheckRollback("v1.26.5", m.At); err != nil {
 		t.Error(err)
 	}
 }

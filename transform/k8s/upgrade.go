@@ -102,9 +102,9 @@ func (m Upgrade) Check(at yamledit.Node) error {
 	return nil
 }
 
-// WayBack refuses to go back to the in-tree provider on a release without it. The
+// CheckRollback refuses to go back to the in-tree provider on a release without it. The
 // error points at the document where it does not state the release.
-func WayBack(version string, stated yamledit.Node) error {
+func CheckRollback(version string, stated yamledit.Node) error {
 	if !From(version, FirstWithout) {
 		return nil
 	}

@@ -91,7 +91,7 @@ func (m *migration) moveKubelets(from, to string) *yamledit.Edit {
 func (m *migration) registrationUndo() (*yamledit.Edit, error) {
 	name, at := m.provider()
 	if name == external && k8s.From(m.move().Reached(), k8s.FirstWithout) {
-		return nil, k8s.WayBack(m.move().Reached(), at)
+		return nil, k8s.CheckRollback(m.move().Reached(), at)
 	}
 	return m.moveKubelets(external, inTree), nil
 }

@@ -19,8 +19,8 @@ type scanner struct {
 	work  int // bytes looked at
 }
 
-// ahead bounds how far a single place may look ahead and back.
-const ahead = 1024
+// lookahead bounds how far a single place may look lookahead and back.
+const lookahead = 1024
 
 // shapes returns the places of what looks like a secret by itself.
 func shapes(text []byte) []span {
@@ -115,7 +115,7 @@ func skip(text []byte, i int, set string) int {
 
 // until returns where one of some bytes is, at most so far ahead.
 func until(text []byte, i int, set string) int {
-	end := min(len(text), i+ahead)
+	end := min(len(text), i+lookahead)
 	if at := bytes.IndexAny(text[i:end], set); at >= 0 {
 		return i + at
 	}
@@ -155,7 +155,7 @@ func (s *scanner) element(i int) int {
 	if open == len(s.text) || s.text[open] != '>' || s.text[open-1] == '/' {
 		return end
 	}
-	limit := min(len(s.text), open+16*ahead)
+	limit := min(len(s.text), open+16*lookahead)
 	length := bytes.Index(s.text[open+1:limit], append([]byte("</"), name...))
 	if length < 0 {
 		return open

@@ -153,7 +153,7 @@ func (o *outline) assignment(at, i, end int) (a assignment, ok bool) {
 	a = assignment{name: string(o.text[nameStart:nameEnd]), nameStart: nameStart, separator: o.text[i]}
 	a.open = skip(o.text[:end], value, " \t")
 	a.start, a.end, a.next, a.quoted = o.value(a.open, end)
-	a.rest = string(o.text[a.start:min(a.end, a.start+ahead/2)])
+	a.rest = string(o.text[a.start:min(a.end, a.start+lookahead/2)])
 	a.shown = a.rest
 	if !a.quoted {
 		if i := strings.IndexAny(a.rest, " \t,;"); i >= 0 {
@@ -178,7 +178,7 @@ func (o *outline) secret(a assignment, start, at, end int) int {
 	case bytes.HasPrefix(o.text[a.open:end], []byte(`"""`)), bytes.HasPrefix(o.text[a.open:end], []byte("'''")):
 		o.fenced(a.open, end)
 		return -1
-	case a.quoted && harmless(a.rest), !a.quoted && a.end-a.start < ahead/2 && harmless(a.rest):
+	case a.quoted && harmless(a.rest), !a.quoted && a.end-a.start < lookahead/2 && harmless(a.rest):
 		return a.next - 1
 	case a.quoted:
 		o.hide(a.start, a.end)

@@ -72,7 +72,7 @@ func TestTheWorkGrowsWithTheText(t *testing.T) {
 			if once == 0 || float64(twice) > 2.2*float64(once) {
 				t.Errorf("%d bytes for %d, %d for %d", once, n, twice, 2*n)
 			}
-			if most := ahead * len(c.text(n)); once > most {
+			if most := lookahead * len(c.text(n)); once > most {
 				t.Errorf("%d bytes looked at for %d", once, len(c.text(n)))
 			}
 		})

@@ -19,7 +19,7 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 	if !m.isExternal() {
 		return e, nil
 	}
-	if err := m.checkWayBack(); err != nil {
+	if err := m.checkRollback(); err != nil {
 		return nil, err
 	}
 	name := m.get(providerKey, nameKey)
@@ -39,11 +39,11 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 	return e, nil
 }
 
-// checkWayBack refuses where there is none, or where the document does not hold
+// checkRollback refuses where there is none, or where the document does not hold
 // what is needed for it.
-func (m *migration) checkWayBack() error {
+func (m *migration) checkRollback() error {
 	usual := inlinemanifest.UsualOf(m.target)
-	if err := k8s.WayBack(m.Version, m.get(versionKey)); err != nil {
+	if err := k8s.CheckRollback(m.Version, m.get(versionKey)); err != nil {
 		return err
 	}
 	if m.target.Version == m.Version {

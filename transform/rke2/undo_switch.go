@@ -44,7 +44,7 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 // what is needed for it.
 func (m *migration) checkWayBack() error {
 	version := m.Root.Get("spec", "kubernetesVersion")
-	if err := k8s.WayBack(m.Version, version); err != nil {
+	if err := k8s.CheckRollback(m.Version, version); err != nil {
 		return err
 	}
 	if err := m.checkMoved(version); err != nil {

@@ -34,11 +34,11 @@ type Check struct {
 // Holder is who has to hold the migration lease.
 type Holder int
 
-// Anybody is for a lease that no one has to hold. Either is for one that one of the two
+// Anyone is for a lease that no one has to hold. Either is for one that one of the two
 // managers has to hold, Remaining for one that the cloud-controller-manager has to hold
 // for as long as it takes part in the migration.
 const (
-	Anybody Holder = iota
+	Anyone Holder = iota
 	KubeManager
 	Either
 	CloudManager

@@ -59,7 +59,7 @@ func TestWhatHasToHoldFollowsTheChoices(t *testing.T) {
 // no manager gives it back.
 func TestEitherManagerMayHoldTheLeaseFromTheInstallationToTheSwitch(t *testing.T) {
 	for name, want := range map[string]Holder{
-		"": Anybody, GrantMigrationLease: Anybody, EnableLeaderMigration: KubeManager, InstallCCM: Either, CordonControlPlane: Either,
+		"": Anyone, GrantMigrationLease: Anyone, EnableLeaderMigration: KubeManager, InstallCCM: Either, CordonControlPlane: Either,
 		SwitchToExternal: CloudManager, UncordonControlPlane: CloudManager, DisableLeaderMigration: Remaining, VerifyProviderIDs: Remaining,
 	} {
 		if got := After(name, long).Lease; got != want {

@@ -144,7 +144,7 @@ func (n Node) Comments() []int {
 	}
 	all := n.doc.comments()
 	start, end := n.extent()
-	own := slices.Concat(n.doc.above(start), within(all, start, end), n.doc.behind(end))
+	own := slices.Concat(n.doc.above(start), within(all, start, end), n.doc.commentsAfter(end))
 	lines := make([]int, len(own))
 	for i, c := range own {
 		lines[i] = n.doc.commentLine(c)
@@ -183,9 +183,9 @@ func (d *Document) above(start int) []comment {
 	return all[from:to]
 }
 
-// behind returns the comment on the line of an offset, if nothing but blanks and
+// commentsAfter returns the comment on the line of an offset, if nothing but blanks and
 // a comma stand between the two.
-func (d *Document) behind(end int) []comment {
+func (d *Document) commentsAfter(end int) []comment {
 	lineEnd := d.lines().end(d.lines().of(end))
 	found := within(d.comments(), end, lineEnd)
 	if len(found) == 0 || len(bytes.Trim(d.Bytes()[end:found[0].start], " \t,")) > 0 {

@@ -108,12 +108,12 @@ func (s *splicer) set(n Node, v any) error {
 		s.replace(s.doc.anchorEnd(n.at), s.doc.end(n.at), s.scalarLike(n.at, v, false))
 		return nil
 	case !tall:
-		return s.setBehindKey(n, header, "")
+		return s.setAfterKey(n, header, "")
 	}
 	if endsInBreak(v) && !endsWithBreak(string(s.doc.Bytes())) && s.doc.lines().of(s.doc.end(n.at))+1 == s.doc.lines().count() {
 		body += "\n"
 	}
-	return s.setBehindKey(n, header, "\n"+body)
+	return s.setAfterKey(n, header, "\n"+body)
 }
 
 func isScalar(v any) bool {
@@ -124,9 +124,9 @@ func isScalar(v any) bool {
 	return true
 }
 
-// setBehindKey replaces the value of a block mapping's entry: header goes to
+// setAfterKey replaces the value of a block mapping's entry: header goes to
 // the key's line, body below it, and a comment on that line stays.
-func (s *splicer) setBehindKey(n Node, header, body string) error {
+func (s *splicer) setAfterKey(n Node, header, body string) error {
 	colon, ix := s.doc.afterColon(n.key), s.doc.lines()
 	if s.doc.Bytes()[colon-1] != ':' {
 		return n.Errorf("the key and its value are written in an unusual way (? key)", "write it as key: value")

@@ -171,9 +171,9 @@ func (d *Document) removable() (start, end, column int) {
 		return start, len(src), 0
 	}
 	ix := d.lines()
-	behind := ix.start(ix.of(d.end(d.root)) + 1)
-	if bytes.IndexByte(src[behind:], '#') >= 0 {
-		return start, behind, 0
+	after := ix.start(ix.of(d.end(d.root)) + 1)
+	if bytes.IndexByte(src[after:], '#') >= 0 {
+		return start, after, 0
 	}
 	return start, len(src), 0
 }

@@ -152,8 +152,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, f.Body)
 		return
 	}
-	rest, behind := strings.CutPrefix(r.URL.Path, "/k8s/clusters/")
-	if id, path, _ := strings.Cut(rest, "/"); behind && s.authorized(r) && s.Downstream[id] != nil && !strings.HasSuffix(path, "/selfsubjectaccessreviews") {
+	rest, proxied := strings.CutPrefix(r.URL.Path, "/k8s/clusters/")
+	if id, path, _ := strings.Cut(rest, "/"); proxied && s.authorized(r) && s.Downstream[id] != nil && !strings.HasSuffix(path, "/selfsubjectaccessreviews") {
 		s.mu.Unlock()
 		http.StripPrefix("/k8s/clusters/"+id, s.Downstream[id]).ServeHTTP(w, r)
 		return

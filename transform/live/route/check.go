@@ -13,9 +13,9 @@ import (
 // controllers. Pods and leases that are about to go may say so for a moment.
 func TwoOwners(findings []transform.Finding) bool { return finds(findings, "two-owners") }
 
-// Hopeless reports whether findings do not pass by waiting: a node that came back
+// Permanent reports whether findings do not pass by waiting: a node that came back
 // under another name stays it, and one that joined stays new.
-func Hopeless(findings []transform.Finding) bool {
+func Permanent(findings []transform.Finding) bool {
 	return finds(findings, "node-renamed") || finds(findings, "node-new")
 }
 

@@ -11,11 +11,11 @@ import (
 )
 
 func TestANodeUnderAnotherNameAndANewOneAreHopeless(t *testing.T) {
-	if Hopeless([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error, Accepted: true}, {Rule: "x", Severity: transform.Error}}) {
+	if Permanent([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error, Accepted: true}, {Rule: "x", Severity: transform.Error}}) {
 		t.Error("what is accepted stops nothing")
 	}
 	for _, rule := range []string{"node-renamed", "node-new"} {
-		if !Hopeless([]transform.Finding{{Rule: rule, Severity: transform.Error}}) {
+		if !Permanent([]transform.Finding{{Rule: rule, Severity: transform.Error}}) {
 			t.Errorf("%s does not pass", rule)
 		}
 	}

@@ -116,18 +116,18 @@ func (j *evaluation) term(name string) leading {
 	switch life := record.Life(); {
 	case !j.Looked(observation.Leases):
 		l.unknown = seen(observation.Leases)(j)
-	case !there && (j.Partial || j.FollowedSeconds >= patience):
+	case !there && (j.Partial || j.FollowedSeconds >= takeover):
 		l.missing = "the lease " + name + " does not exist: no cloud-controller-manager has ever acquired it"
 	case !there:
 		l.unknown, l.passes = "the lease "+name+" does not exist yet", true
 	case life == observation.Unknown:
 		l.unknown, l.passes = "one observation does not show whether the holder of "+name+" is alive", true
-	case life == observation.Dead && record.SilentSeconds >= patience:
+	case life == observation.Dead && record.SilentSeconds >= takeover:
 		l.missing = fmt.Sprintf("the lease %s was not renewed for %.0f seconds: no cloud-controller-manager is the leader", name, record.SilentSeconds)
 	case life == observation.Dead && j.FollowedSeconds >= longEnough:
 		l.missing = j.notKept(name)
 	case life == observation.Dead:
-		l.unknown, l.passes = fmt.Sprintf("acquiring the expired lease %s can take %d seconds, and it was not renewed for %.0f", name, patience, record.SilentSeconds), true
+		l.unknown, l.passes = fmt.Sprintf("acquiring the expired lease %s can take %d seconds, and it was not renewed for %.0f", name, takeover, record.SilentSeconds), true
 	case record.Acquired.IsZero() || term >= proof || term > 0 && !j.restarted():
 	case j.FollowedSeconds >= longEnough:
 		l.missing = j.notKept(name)

@@ -15,9 +15,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// patience is for how long a lease may be without a live holder: no manager gives
+// takeover is for how long a lease may be without a live holder: no manager gives
 // it back when it exits, so a takeover takes 16 to 21 seconds.
-const patience = 30
+const takeover = 30
 
 func leasePath(name string) string { return leadermigration.Namespace + "/leases/" + name }
 
@@ -36,7 +36,7 @@ func Unsettled(o *observation.Observation, c Choice) bool {
 		switch {
 		case there && l.Life() == observation.Unknown:
 			return true
-		case there && name == migration && l.Life() == observation.Dead && l.SilentSeconds < patience && j.wanted() && j.FollowedSeconds < longEnough:
+		case there && name == migration && l.Life() == observation.Dead && l.SilentSeconds < takeover && j.wanted() && j.FollowedSeconds < longEnough:
 			return true
 		}
 	}
@@ -83,7 +83,7 @@ func (j *evaluation) leaseOwnerless() []transform.Finding {
 		return []transform.Finding{found(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)}
 	case lease.Life == observation.Dead && j.FollowedSeconds >= longEnough:
 		return []transform.Finding{found(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)}
-	case lease.Life == observation.Dead && record.SilentSeconds >= patience:
+	case lease.Life == observation.Dead && record.SilentSeconds >= takeover:
 		return []transform.Finding{found(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)}
 	}
 	f := found(path, "one observation does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known")

@@ -104,7 +104,7 @@ func (j *evaluation) reverted() []transform.Finding {
 	case j.Check.Stage != "":
 		return nil // which is to show: stage-not-reached says so
 	case !j.Partial:
-		before, why = j.leftBehind()
+		before, why = j.remains()
 	}
 	names := stages.Names()
 	if slices.Index(names, before) <= slices.Index(names, now) || len(j.of(observation.KubeManager)) == 0 {
@@ -114,9 +114,9 @@ func (j *evaluation) reverted() []transform.Finding {
 		"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")}
 }
 
-// leftBehind finds a migration lease that someone held although no manager has
+// remains finds a migration lease that someone held although no manager has
 // the flag and kube-controller-manager is in-tree.
-func (j *evaluation) leftBehind() (stage, why string) {
+func (j *evaluation) remains() (stage, why string) {
 	lease := j.lease()
 	if lease.Holder == "" || slices.ContainsFunc(j.processes, hasFlag) || !j.any(observation.KubeManager, hasLoops) {
 		return "", ""

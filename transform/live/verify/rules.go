@@ -25,8 +25,8 @@ type rule struct {
 // always are all stages; the others are those after which something has to hold.
 var (
 	always      = stages.Names()
-	lockable    = stages.Where(func(c stages.Check) bool { return c.Granted && c.Lease == stages.Anybody })
-	flagOn      = stages.Where(func(c stages.Check) bool { return c.Lease != stages.Anybody })
+	lockable    = stages.Where(func(c stages.Check) bool { return c.Granted && c.Lease == stages.Anyone })
+	flagOn      = stages.Where(func(c stages.Check) bool { return c.Lease != stages.Anyone })
 	underLease  = stages.Where(func(c stages.Check) bool { return c.Lease.Needed() })
 	managerRuns = stages.Where(func(c stages.Check) bool { return c.Manager })
 	handedOver  = stages.Where(func(c stages.Check) bool { return c.External })
