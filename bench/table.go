@@ -116,7 +116,7 @@ func (t table) print(out io.Writer) {
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", a.what, a.limit, a.have, verdict)
 	}
 	fmt.Fprintln(w, "\nTime is by the clock and work is summed over the cores, both in parses of the same bytes.")
-	fmt.Fprintln(w, "Cores tells how many a program had; on a machine that others use, fewer than it could.")
+	fmt.Fprintln(w, "Cores is how many a program had; on a machine with other users, fewer than it could use.")
 	w.Flush()
 }
 

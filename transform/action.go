@@ -12,7 +12,7 @@ type ClusterSettled struct{ Namespace, Name string }
 
 // Purpose implements Action.
 func (ClusterSettled) Purpose() string {
-	return "on Rancher's own cluster, wait until every machine has taken the change over"
+	return "on Rancher's own cluster, wait until every machine has applied the change"
 }
 
 // Command implements Action.
@@ -29,7 +29,7 @@ type Cordon struct{ Selector, Run string }
 
 // Purpose implements Action.
 func (Cordon) Purpose() string {
-	return "cordon the control planes that are not cordoned yet, and remember which"
+	return "cordon the control planes that are not cordoned yet, and annotate them"
 }
 
 // Command implements Action.
@@ -42,7 +42,7 @@ func (a Cordon) Command() string {
 type Uncordon struct{ Run string }
 
 // Purpose implements Action.
-func (Uncordon) Purpose() string { return "release exactly the nodes that were cordoned before" }
+func (Uncordon) Purpose() string { return "uncordon exactly the nodes that have the annotation" }
 
 // Command implements Action.
 func (a Uncordon) Command() string {

@@ -45,7 +45,7 @@ type DeleteObject struct{ Namespace, Kind, Name string }
 
 // Purpose implements Action.
 func (DeleteObject) Purpose() string {
-	return "at the end, delete the object that nothing uses any more"
+	return "at the end, delete the unused object"
 }
 
 // Command implements Action.
@@ -59,7 +59,7 @@ type PatchLeaderRole struct{ Component, Lease string }
 // Purpose implements Action.
 func (a PatchLeaderRole) Purpose() string {
 	return "the published patch: it replaces every rule that the role has (get, watch and update on the lock of " + a.Component +
-		"), and grants create for the name alone, which matches no create; the API server restores missing rules when it starts"
+		"), and grants create for the name only, which matches no create request; the API server restores missing rules when it starts"
 }
 
 // Command implements Action.

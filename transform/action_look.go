@@ -11,7 +11,7 @@ type Gone struct{ Namespace, Kinds, Name string }
 
 // Purpose implements Action.
 func (Gone) Purpose() string {
-	return "this must find nothing; what it finds is still at work, and has to be deleted by hand"
+	return "this must list nothing; delete manually what it lists, because it is still running"
 }
 
 // Command implements Action.

@@ -39,7 +39,7 @@ type KubeadmSource struct{}
 
 // Purpose implements Action.
 func (KubeadmSource) Purpose() string {
-	return "where kubeadm runs the cluster, make the same change in its ClusterConfiguration, or its next upgrade takes it back; rke-lm plans that document like this one"
+	return "if kubeadm manages the cluster, make the same change in its ClusterConfiguration, or its next upgrade reverts it; rke-lm plans that document like this one"
 }
 
 // Command implements Action.
@@ -52,7 +52,7 @@ type KubeadmUpload struct{ File string }
 
 // Purpose implements Action.
 func (KubeadmUpload) Purpose() string {
-	return "store the changed ClusterConfiguration in the cluster; it changes no static pod by itself"
+	return "upload the changed ClusterConfiguration to the cluster; this changes no static pod"
 }
 
 // Command implements Action.
@@ -67,7 +67,7 @@ type APIServerProvider struct{ From, To string }
 
 // Purpose implements Action.
 func (a APIServerProvider) Purpose() string {
-	return fmt.Sprintf("on one control-plane node after the other, make kube-apiserver %s where it has --cloud-provider=%s", a.To, a.From)
+	return fmt.Sprintf("on the control-plane nodes, one at a time, make kube-apiserver %s where it has --cloud-provider=%s", a.To, a.From)
 }
 
 // Command implements Action.
@@ -82,7 +82,7 @@ type KubeletProvider struct{ From, To, When, Also string }
 
 // Purpose implements Action.
 func (a KubeletProvider) Purpose() string {
-	return fmt.Sprintf("%s, on one node after the other, make the kubelet %s: it is a flag in a file of its environment, and no field of KubeletConfiguration%s", a.When, a.To, a.Also)
+	return fmt.Sprintf("%s, on the nodes, one at a time, make the kubelet %s: it is a flag in an environment file, not a field of KubeletConfiguration%s", a.When, a.To, a.Also)
 }
 
 // Command implements Action.

@@ -16,7 +16,7 @@ type ClusterUpdated struct{ Name string }
 
 // Purpose implements Action.
 func (a ClusterUpdated) Purpose() string {
-	return "bring the change to Rancher; on Rancher's own cluster, the cluster must be updated, provisioned and ready again"
+	return "apply the change to Rancher; on Rancher's own cluster, the cluster must become Updated, Provisioned and Ready again"
 }
 
 // Command implements Action.
@@ -54,7 +54,7 @@ type ApplyConfigMap struct{ File, Namespace, Name string }
 
 // Purpose implements Action.
 func (a ApplyConfigMap) Purpose() string {
-	return "before the edit, bring the ConfigMap " + a.Namespace + "/" + a.Name + " to Rancher's own cluster ($RANCHER_KUBECONFIG), where the edit refers to it; plan --out writes it"
+	return "before the edit, apply the ConfigMap " + a.Namespace + "/" + a.Name + " to Rancher's own cluster ($RANCHER_KUBECONFIG), where the edit refers to it; plan --out writes it"
 }
 
 // Command implements Action.

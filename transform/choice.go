@@ -79,7 +79,7 @@ func (p *Plan) Named(stage string) (PlannedStage, error) {
 
 // notAmong refuses a stage that the operator's choices leave out.
 func notAmong(stage string) error {
-	return fmt.Errorf("there is no stage %s with these choices; leave out --no-leader-migration, or name another stage", stage)
+	return fmt.Errorf("there is no stage %s with these choices; remove --no-leader-migration, or use another stage", stage)
 }
 
 func comesBefore(file, first, stage string) error {

@@ -27,7 +27,7 @@ func commentNotes(edit *yamledit.Edit) []Finding {
 	for _, n := range eachNode(edit, (*yamledit.Edit).Replaced) {
 		for _, l := range n.Comments() {
 			if begins := !said[line{n.Document(), l}] && !said[line{n.Document(), l - 1}]; begins {
-				f := FindingAt(n, "the comment here is about a value that the stage changes, and the stage keeps it as it is", "read it, and correct it if it is no longer true")
+				f := FindingAt(n, "this comment describes a value that the stage changes; the stage keeps the comment", "update the comment if it is no longer true")
 				f.Rule, f.Severity, f.Line = RuleComment, Note, l
 				notes = append(notes, f)
 			}
@@ -55,7 +55,7 @@ func uncommented(edit *yamledit.Edit, target Target) error {
 	}
 	for _, n := range eachNode(edit, (*yamledit.Edit).Removed) {
 		if lines := n.Comments(); len(lines) > 0 {
-			return Undetermined(n, fmt.Sprintf("it has a comment (line %d), which no stage writes, so it may have been there before the stage", lines[0]))
+			return Undetermined(n, fmt.Sprintf("it has a comment (line %d), which no stage writes, so it may be older than the stage", lines[0]))
 		}
 	}
 	return nil

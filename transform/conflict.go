@@ -22,7 +22,7 @@ func (e *Conflict) ExitCode() exitcode.Code { return exitcode.Refused }
 // yamledit.Error.
 func (e *Conflict) Unwrap() error { return e.At }
 
-const elsewhere = "undo it with its plan folder (--plan), or take the file from git"
+const elsewhere = "undo it with its plan folder (--plan), or restore the file from git"
 
 // Lost refuses to undo a stage because what was there before is nowhere in the
 // document.

@@ -34,8 +34,8 @@ func AllKept(object map[string]any) map[string]any { return object }
 // ThroughRancher is the Deliver of a distro whose documents are objects of Rancher.
 func ThroughRancher(doc *yamledit.Document, file string) Delivery {
 	return Delivery{
-		How: "Rancher the way it always\ngoes: commit it, or, if it is what kubectl get has printed, on Rancher's own cluster (kubectl apply would keep\n" +
-			"keys that are gone from the file):",
+		How: "Rancher as\nusual: commit it, or, if kubectl get printed it, run on Rancher's own cluster (kubectl apply would keep\n" +
+			"keys that were removed from the file):",
 		Command:  shell.Line("kubectl replace -f %s", shell.Path(file)),
 		Resource: ResourceOf(doc),
 	}

@@ -17,8 +17,8 @@ func TestFindingsPointAtTheirNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Finding{File: "l.yaml", Line: 12, Path: "a.b[1]", Message: "wrong", Fix: "right it"}
-	if diff := cmp.Diff(want, FindingAt(doc.Root().Get("a", "b").Items()[1], "wrong", "right it")); diff != "" {
+	want := Finding{File: "l.yaml", Line: 12, Path: "a.b[1]", Message: "wrong", Fix: "By default kube-controller-manager has no permission on the migration lease; without it no manager runs the cloud controllers"}
+	if diff := cmp.Diff(want, FindingAt(doc.Root().Get("a", "b").Items()[1], "wrong", "By default kube-controller-manager has no permission on the migration lease; without it no manager runs the cloud controllers")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

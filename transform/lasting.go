@@ -23,7 +23,7 @@ func Lasting(d Distro, after []*yamledit.Document, target Target, stages []strin
 	}
 	for _, s := range p.Steps {
 		if s.Left() && slices.Contains(stages, s.Stage.Name) {
-			return after[0].Root().Errorf(fmt.Sprintf("stage %s would still be to do once it is written", s.Stage.Name), "nothing was written; look at the document for what contradicts it, and make this change by hand")
+			return after[0].Root().Errorf(fmt.Sprintf("stage %s would still be todo after the edit", s.Stage.Name), "nothing was written; check the document for a contradicting value, and make this change manually")
 		}
 	}
 	return nil

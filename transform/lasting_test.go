@@ -29,7 +29,7 @@ func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := p.Steps[len(p.Steps)-1].After()
-	if err := Lasting(swings, last, Target{}, []string{"a", "b"}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be to do once it is written") {
+	if err := Lasting(swings, last, Target{}, []string{"a", "b"}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be todo after the edit") {
 		t.Errorf("%v", err)
 	}
 	if err := Lasting(swings, last, Target{}, []string{"b"}); err != nil {

@@ -73,8 +73,8 @@ func (m manuals) first(file string, chosen []string, c Choice) error {
 		for _, name := range s.AfterByHand {
 			if !slices.Contains(c.ByHand, name) {
 				return &ManualFirst{m.of(name), &yamledit.Error{
-					File: file, What: fmt.Sprintf("%s comes before %s, and the file does not show whether it was done", name, s.Name),
-					Do: "do it by hand, check it, and run this again with --by-hand " + name,
+					File: file, What: fmt.Sprintf("%s comes before %s, and the file does not show whether it is done", name, s.Name),
+					Do: "do it manually, check it, and run the command again with --by-hand " + name,
 				}}
 			}
 		}

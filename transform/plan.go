@@ -258,7 +258,7 @@ func prove(step PlannedStage, before, after Cluster) error {
 }
 
 func broken(c Cluster, stage, what string) error {
-	return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s cannot be planned: %s", stage, what), "make this change by hand")
+	return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s cannot be planned: %s", stage, what), "make this change manually")
 }
 
 // supersededBy reports whether a later stage that leaves nothing to do for

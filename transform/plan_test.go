@@ -208,7 +208,7 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 		{"an edit that cannot be queued", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *Stage) {
 			s.Edit = func() (*yamledit.Edit, error) { return nil, fail }
 		}), "no edit"},
-		{"an edit that cannot be applied", "a: &x 'off'\nb: *x\n", twoLamps, "l.yaml:1: a: the change would reach all who share this value"},
+		{"an edit that cannot be applied", "a: &x 'off'\nb: *x\n", twoLamps, "l.yaml:1: a: the change would affect every use of this value"},
 		{"a superseding stage that cannot be edited", "a: 'off'\nb: 'off'\n", func(doc *yamledit.Document) []Stage {
 			b := light(doc, "b")
 			b.Edit = func() (*yamledit.Edit, error) { return nil, fail }
@@ -216,7 +216,7 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 		}, "no edit"},
 		{"a check that fails", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *Stage) {
 			s.Check = func(Cluster) error { return errors.New("it is still dark") }
-		}), "l.yaml:1: stage a cannot be planned: it is still dark; make this change by hand"},
+		}), "l.yaml:1: stage a cannot be planned: it is still dark; make this change manually"},
 		{"an edit that never ends", "a: 'off'\nb: 'off'\n", change(func(doc *yamledit.Document, s *Stage) {
 			s.Edit = func() (*yamledit.Edit, error) {
 				e := doc.Edit()
@@ -224,14 +224,14 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 				e.Set(doc.Root().Get("a"), text+"!")
 				return e, nil
 			}
-		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change by hand"},
+		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change manually"},
 		{"an edit that fails the second time", "a: 'off'\nb: 'off'\n", change(func(doc *yamledit.Document, s *Stage) {
 			edit := s.Edit
 			if doc.Root().Get("a").Value() == "on" {
 				edit = func() (*yamledit.Edit, error) { return doc.Edit(), fail }
 			}
 			s.Edit = edit
-		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change by hand"},
+		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change manually"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := Build(distro(c.stages), Only(document(t, c.text)), Target{})

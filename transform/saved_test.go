@@ -85,8 +85,8 @@ func TestASavedPlanGoesForward(t *testing.T) {
 		{"nothing for what is done", abOn, Choice{Stage: "a"}, " "},
 		{"nothing for a stage without an edit", dark, Choice{Stage: "wait"}, " "},
 		{"not past a stage", dark, Choice{Stage: "b"}, "conflict: l.yaml: a comes before b and is not done; apply it first, or add --through"},
-		{"not on another document", unlike, Choice{Next: true}, "conflict: l.yaml:8: document 2 ((no name)) changed since it was planned; plan it again with --out, and use that plan"},
-		{"not to a stage that was not planned", dark, Choice{Stage: "d"}, "error: the saved plan of (no name) has no stage d; name one that its runbook has"},
+		{"not on another document", unlike, Choice{Next: true}, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
+		{"not to a stage that was not planned", dark, Choice{Stage: "d"}, "error: the saved plan of (no name) has no stage d; use one of its runbook"},
 	} {
 		if diff := cmp.Diff(c.want, told(s.Forward(Only(lampsAt(t, c.text)), c.choice))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
@@ -107,7 +107,7 @@ func TestASavedPlanGoesBackToTheSameBytes(t *testing.T) {
 		{"nothing of what is not done", aIsOn, "b", false, " "},
 		{"nothing of a stage without an edit", allOn, "wait", false, " "},
 		{"not past a later stage", allOn, "b", false, "conflict: l.yaml: c comes after b and is still in the file; undo it first, or add --through"},
-		{"not in another document", unlike, "a", true, "conflict: l.yaml:8: document 2 ((no name)) changed since it was planned; plan it again with --out, and use that plan"},
+		{"not in another document", unlike, "a", true, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
 	} {
 		if diff := cmp.Diff(c.want, told(s.Back(Only(lampsAt(t, c.text)), c.stage, c.through))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)

@@ -124,7 +124,7 @@ func (s Saved) meet(docs []*yamledit.Document) (meeting, error) {
 		known, ok := s.know(doc, m.edits, taken)
 		if !ok {
 			return m, &Conflict{doc.Root().Errorf(
-				fmt.Sprintf("document %d (%s) changed since it was planned", doc.Chunk().Index+1, s.Cluster.Title()), "plan it again with --out, and use that plan")}
+				fmt.Sprintf("document %d (%s) has changed since it was planned", doc.Chunk().Index+1, s.Cluster.Title()), "plan it again with --out, and use that plan")}
 		}
 		taken[known.number] = true
 		m.met = append(m.met, known)
@@ -185,7 +185,7 @@ func (m meeting) begun() int {
 func (m meeting) find(name string) (int, error) {
 	named := func(s SavedStage) bool { return s.Name == name }
 	if !slices.ContainsFunc(m.plan.Stages, named) {
-		return -1, fmt.Errorf("the saved plan of %s has no stage %s; name one that its runbook has", m.plan.Cluster.Title(), name)
+		return -1, fmt.Errorf("the saved plan of %s has no stage %s; use one of its runbook", m.plan.Cluster.Title(), name)
 	}
 	return slices.IndexFunc(m.edits, named), nil
 }
@@ -230,7 +230,7 @@ func (m meeting) back(first, begun int) ([]SavedStep, error) {
 func (k *met) patch(splices []yamledit.Splice, want string) (err error) {
 	k.text, err = yamledit.Apply(k.text, splices)
 	if _, whole := k.was.cut(k.text); err != nil || !whole || sum(k.text) != want {
-		return &Conflict{k.doc.Root().Errorf("the saved plan does not lead to the document that was planned, so plan.json was changed", "plan again with --out")}
+		return &Conflict{k.doc.Root().Errorf("the saved plan does not result in the document that was planned, so plan.json was changed", "plan again with --out")}
 	}
 	return nil
 }

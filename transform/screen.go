@@ -18,7 +18,7 @@ var (
 	}
 	Templated = Rule{
 		ID: "templated", Severity: Error,
-		Doc: "Refused: the file is a template, whose values are not there yet.",
+		Doc: "Refused: the file is a template, whose values are not set yet.",
 	}
 )
 
@@ -37,13 +37,13 @@ func Parse(c yamledit.Chunk) (*yamledit.Document, error) {
 		return nil, templated(c, line-c.Line)
 	}
 	if n, found := sopsNode(doc.Root()); found {
-		return nil, &Refused{Rule: Encrypted.ID, At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff inside of sops"}}
+		return nil, &Refused{Rule: Encrypted.ID, At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff in sops"}}
 	}
 	return doc, nil
 }
 
 func templated(c yamledit.Chunk, line int) error {
-	return &Refused{Rule: Templated.ID, At: &yamledit.Error{File: c.File, Line: c.Line + line, What: "the file is a template ({{ }}), not a cluster", Do: "render it first and name the result, then carry the diff over to the template"}}
+	return &Refused{Rule: Templated.ID, At: &yamledit.Error{File: c.File, Line: c.Line + line, What: "the file is a template ({{ }}), not a cluster", Do: "render it, plan the result, then apply the diff to the template"}}
 }
 
 // templateLine returns the 1-based line of the first unquoted {{ of a text that

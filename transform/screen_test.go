@@ -43,7 +43,7 @@ func TestTemplatesAreRefused(t *testing.T) {
 		{"in a list", "a:\n- b\n- {{ .c }}\n", 13},
 		{"in a flow list", "a: [b, {{ .c }}]\n", 11},
 		{"in JSON", "{\"a\": {{ .c }} }\n", 11},
-		{"as a key", "a: b\n{{ .c }}: d\n", 12},
+		{"has an unknown key; managers ignore it, and from 1.36 on they exit.", "a: b\n{{ .c }}: d\n", 12},
 		{"as a line", "a: b\n{{- if .c }}\nd: e\n{{- end }}\n", 12},
 		{"as a block", "a:\n{{ toYaml .a | indent 2 }}\n", 12},
 		{"two in a row", "a: {{ .b }}-{{ .c }}\n", 11},
@@ -136,7 +136,7 @@ func TestOtherThingsNamedSopsAreFine(t *testing.T) {
 
 func TestRefusalsOfTemplatesSayWhatToDo(t *testing.T) {
 	_, err := Parse(yamledit.Chunk{File: "c.yaml", Bytes: []byte("a: {{ .s3cr3t }}\n")})
-	const want = "c.yaml:1: the file is a template ({{ }}), not a cluster; render it first and name the result, then carry the diff over to the template"
+	const want = "c.yaml:1: the file is a template ({{ }}), not a cluster; render it, plan the result, then apply the diff to the template"
 	if err == nil || err.Error() != want {
 		t.Errorf("got:  %v\nwant: %s", err, want)
 	}

@@ -92,7 +92,7 @@ func undo(d Distro, c Cluster, name string, target Target) (PlannedStage, Cluste
 func proveUndo(d Distro, before, after Cluster, name string) error {
 	s, found := stageOf(before.Stages(), name)
 	if !found {
-		return fmt.Errorf("the stage would be gone")
+		return fmt.Errorf("the stage would be removed")
 	}
 	if left, err := s.Undo(); err != nil || !left.Empty() {
 		return fmt.Errorf("it would have to be undone twice")
@@ -107,7 +107,7 @@ func proveUndo(d Distro, before, after Cluster, name string) error {
 	}
 	for i, doc := range after.Documents() {
 		if !d.sameAs(doc)(again[i].After.Root().Value(), doc.Root().Value()) {
-			return fmt.Errorf("applying it again would not give what is there now")
+			return fmt.Errorf("applying it again would not restore the current document")
 		}
 	}
 	return s.Check(after)

@@ -87,7 +87,7 @@ func TestUndoIsProven(t *testing.T) {
 			s.Undo = edit(doc, "dim")
 			return s
 		},
-		"applying it again would not give what is there now": func(doc *yamledit.Document) Stage {
+		"applying it again would not restore the current document": func(doc *yamledit.Document) Stage {
 			s := switched(doc, "a")
 			s.Edit = edit(doc, "bright")
 			return s
@@ -100,7 +100,7 @@ func TestUndoIsProven(t *testing.T) {
 	} {
 		_, err := undone(t, distro(func(doc *yamledit.Document) []Stage { return []Stage{stage(doc)} }), "a: 'on'\n", "a", false)
 		var c *Conflict
-		if !errors.As(err, &c) || !strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or take the file from git") {
+		if !errors.As(err, &c) || !strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or restore the file from git") {
 			t.Errorf("want %s, got %v", want, err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestWhatCannotBeUndoneStillComesFirst(t *testing.T) {
 	}
 	for _, stage := range []string{"a", "b"} {
 		_, err := undone(t, d, text, stage, true)
-		if want := "l.yaml:2: b: dim or off; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form"; err == nil || err.Error() != want {
+		if want := "l.yaml:2: b: dim or off; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form"; err == nil || err.Error() != want {
 			t.Error(err)
 		}
 	}

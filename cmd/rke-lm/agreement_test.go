@@ -316,3 +316,24 @@ func TestTheCommandSaysThatEitherManagerMayHoldTheLeaseBeforeTheSwitch(t *testin
 		}
 	}
 }
+
+// With --keep-leader-migration the last edit leaves the flag on the
+// cloud-controller-manager, and the check after that edit differs.
+func TestVerifyChecksTheStagesThatWerePlanned(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "dump.yaml")
+	if err := observe.WriteDump(file, world{"external", "aws+flag", "cloud", true}.observed()); err != nil {
+		t.Fatal(err)
+	}
+	verify := func(more ...string) ran {
+		return runHere(t, "", append([]string{"verify", "--from", file, "--stage", stages.DisableLeaderMigration}, more...)...)
+	}
+	if r := verify(); r.code != 1 || !strings.Contains(r.stdout, "stage-not-reached") {
+		t.Errorf("the flag should be gone: %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := verify("--keep-leader-migration"); r.code != 0 {
+		t.Errorf("the flag was kept: %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := verify("--keep-leader-migration", "--no-leader-migration"); r.code != 2 || !strings.Contains(r.stderr, "mutually exclusive") {
+		t.Errorf("both: %d\n%s", r.code, r.stderr)
+	}
+}

@@ -34,25 +34,25 @@ func newApply(o *options) *cobra.Command {
 	a := &applyOptions{rewrite: rewrite{options: o}}
 	c := &cobra.Command{
 		Use:   "apply (--stage STAGE | --next | --undo STAGE) PATH...",
-		Short: "Write files, or clusters of a Rancher, as they stand after a stage, or without it",
-		Long: `Write files as they stand after a stage, or before it: in place and atomically, or
-to standard output with --stdout, or as a diff with --dry-run. A file is written
-as a whole or not at all. Nothing but the stage's edits changes, byte for byte.
+		Short: "Apply a stage to files or to clusters of a Rancher, or undo it",
+		Long: `Write files as they are after a stage, or before it: in place and atomically, to
+standard output with --stdout, or as a diff with --dry-run. A file is written as a
+whole or not at all. Only the edits of the stage change, byte for byte.
 
 With --plan the edits are those that plan --out saved, and each document must be
-the one that was planned. --undo then gives back the same bytes. Without --plan it
-takes away what the stage writes, and refuses where the file does not tell what
-was there before.
+the one that was planned. Then --undo restores the same bytes. Without --plan it
+removes what the stage writes, and refuses if the file does not show what was there
+before.
 
---next and --through stop before an edit whose order depends on a stage that is done
-by hand and does not show in the file: the chart of an RKE cluster before its switch,
-the kubelets before a manifest leaves the migration. They print what to do and to
-check, and go on with --by-hand.
+--next and --through stop before an edit that depends on a manual stage that the file
+does not show: the chart of an RKE cluster before its switch, the kubelets before the
+edit that removes the flag from a manifest. They print what to do and to check;
+--by-hand continues.
 
-With --cluster or -l the objects of a Rancher are patched instead. The server
-refuses the patch where somebody else changed the object meanwhile; --dry-run=server
-lets it check all and keep nothing. Clusters are refused that another program
-manages, that are paused, or whose last change has not arrived.`,
+With --cluster or -l the objects of a Rancher are patched instead. The server rejects
+the patch if another user changed the object in the meantime; --dry-run=server
+validates it without storing it. Clusters are refused if another program manages
+them, if they are paused, or if their last change is not applied.`,
 		Example: `  rke-lm apply --next clusters/harbour.yaml
   rke-lm apply --stage switch-to-external --through --end-state external --dry-run clusters/
   rke-lm apply --plan plans --next clusters/
@@ -74,10 +74,10 @@ manages, that are paused, or whose last change has not arrived.`,
 	o.targetFlags(c.Flags())
 	c.Flags().StringVar(&a.choice.Stage, "stage", "", "the stage to apply")
 	c.Flags().BoolVar(&a.choice.Next, "next", false, "apply the first stage that is not done")
-	c.Flags().StringVar(&a.undo, "undo", "", "the stage to take back")
-	c.Flags().BoolVar(&a.choice.Through, "through", false, "apply the stages before --stage as well, or take back those behind --undo")
-	c.Flags().StringVar(&a.saved.dir, "plan", "", "apply or take back what plan --out saved in this folder")
-	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "with --undo: where the file does not tell how something was written before, take the usual form")
+	c.Flags().StringVar(&a.undo, "undo", "", "the stage to undo")
+	c.Flags().BoolVar(&a.choice.Through, "through", false, "also apply the stages before --stage, or undo those after --undo")
+	c.Flags().StringVar(&a.saved.dir, "plan", "", "apply or undo the edits that plan --out saved in this folder")
+	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
 	a.flags(c)
 	byHandFlag(c, &a.choice.ByHand)
 	complete(c, "stage", stages.EditNames())
@@ -103,13 +103,13 @@ func (a *applyOptions) check(c *cobra.Command) error {
 	}
 	switch {
 	case a.choice.Through && a.choice.Next:
-		return errors.New("--through goes with --stage, not with --next")
+		return errors.New("--through requires --stage, not --next")
 	case a.choices.Canonical && a.undo == "":
-		return errors.New("--canonical goes with --undo")
+		return errors.New("--canonical requires --undo")
 	case a.live() && a.files.Print:
 		return errors.New("--stdout prints files; use --dry-run for the diff of a cluster of a Rancher")
 	case a.server && !a.live():
-		return errors.New("--dry-run=server asks a Rancher; add --cluster or -l, or leave out =server")
+		return errors.New("--dry-run=server requires a Rancher; add --cluster or -l, or remove =server")
 	case a.saved.dir != "":
 		return a.checkNoChoice(c.Flags())
 	}

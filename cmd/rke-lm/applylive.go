@@ -74,10 +74,10 @@ func (a *applyOptions) patch(ctx context.Context, f clusters.Cluster, t transfor
 		return err
 	}
 	if a.server {
-		fmt.Fprintln(a.err, note, "would be applied; the server has checked it and kept nothing")
+		fmt.Fprintln(a.err, note, "would be applied (server dry run)")
 		return nil
 	}
-	fmt.Fprintln(a.err, note, "applied; Rancher now brings it to the machines, one after the other")
+	fmt.Fprintln(a.err, note, "applied; Rancher now brings it to the machines, one at a time")
 	return nil
 }
 

@@ -100,7 +100,7 @@ func (a *givenArguments) check() error {
 func fromFile(file string) (ownership.Given, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return ownership.Given{}, fmt.Errorf("--arguments-from: %w; name the cluster.yml that RKE was given", err)
+		return ownership.Given{}, fmt.Errorf("--arguments-from: %w; use the cluster.yml of RKE", err)
 	}
 	var clusters []*yamledit.Document
 	for _, chunk := range yamledit.Split(file, text) {
@@ -113,7 +113,7 @@ func fromFile(file string) (ownership.Given, error) {
 		}
 	}
 	if len(clusters) != 1 {
-		return ownership.Given{}, fmt.Errorf("--arguments-from: %s holds %d clusters of RKE; name a file with one, such as the cluster.yml that RKE was given", file, len(clusters))
+		return ownership.Given{}, fmt.Errorf("--arguments-from: %s has %d RKE clusters; use a file with one, such as the cluster.yml of RKE", file, len(clusters))
 	}
 	return fileArguments(file, clusters[0])
 }

@@ -19,7 +19,7 @@ func byHandFlag(c *cobra.Command, to *[]string) {
 }
 
 func defineByHand(f *pflag.FlagSet, to *[]string) {
-	f.StringArrayVar(to, byHand, nil, "a stage whose commands somebody has run by hand (repeatable)")
+	f.StringArrayVar(to, byHand, nil, "a stage whose commands were run manually (repeatable)")
 }
 
 func checkByHand(names []string) error {

@@ -41,7 +41,7 @@ func (o *options) clusters(ctx context.Context, paths []string, work clusters.Wo
 // checkFiles refuses to look for nothing.
 func (o *options) checkFiles(paths []string) error {
 	if len(paths) == 0 {
-		return errors.New("no path is given; name a file, a folder, or - for standard input")
+		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
 	if o.distro != "" {
 		return checkOneOf("distro", o.distro, distroNames()...)

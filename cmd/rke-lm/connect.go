@@ -50,7 +50,7 @@ var naming = []string{"cluster", "selector", "rancher-url", "rancher-cli"}
 func checkGiven(flags *pflag.FlagSet) error {
 	for _, name := range naming {
 		if f := flags.Lookup(name); f != nil && f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-			return fmt.Errorf("--%s is empty; give it a value, or leave it out", name)
+			return fmt.Errorf("--%s is empty; set a value, or remove it", name)
 		}
 	}
 	return nil
@@ -59,14 +59,14 @@ func checkGiven(flags *pflag.FlagSet) error {
 // flags are those of every verb that connects to something.
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.kubeconfig, "kubeconfig", "", "file with the cluster to connect to (default: KUBECONFIG, or ~/.kube/config)")
-	f.StringVar(&c.context, "context", "", "context of that file (default: the current one)")
-	f.StringVar(&c.rancher, "rancher-url", "", "address of a Rancher, instead of a kubeconfig; its token is read from "+rancher.TokenVariable+" or --token-file")
+	f.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, or ~/.kube/config)")
+	f.StringVar(&c.context, "context", "", "context of the kubeconfig (default: the current context)")
+	f.StringVar(&c.rancher, "rancher-url", "", "URL of a Rancher, instead of a kubeconfig; the token is read from "+rancher.TokenVariable+" or --token-file")
 	f.StringVar(&c.tokenFile, "token-file", "", "file with the token for that Rancher")
-	f.StringVar(&c.commandLine, "rancher-cli", "", "a server of Rancher's command line, instead of a kubeconfig; without a name the current one")
+	f.StringVar(&c.commandLine, "rancher-cli", "", "a server of the Rancher CLI, instead of a kubeconfig (default: the current server)")
 	f.Lookup("rancher-cli").NoOptDefVal = rancher.CurrentServer
-	f.StringVar(&c.authority, "cacert", "", "file with the certificate authority of the server")
-	f.BoolVar(&c.insecure, "insecure-skip-tls-verify", false, "take any certificate of the server: whoever answers gets the token")
+	f.StringVar(&c.authority, "cacert", "", "file with the CA certificate of the server")
+	f.BoolVar(&c.insecure, "insecure-skip-tls-verify", false, "do not verify the certificate of the server: any server at this address gets the token")
 	cmd.MarkFlagsMutuallyExclusive("rancher-url", "rancher-cli", "kubeconfig")
 	cmd.MarkFlagsMutuallyExclusive("rancher-url", "rancher-cli", "context")
 	cmd.MarkFlagsMutuallyExclusive("cacert", "insecure-skip-tls-verify")
@@ -80,7 +80,7 @@ func (c *connection) clusterFlag(f *pflag.FlagSet) {
 // clusterFlags are those of verbs about several clusters.
 func (c *connection) clusterFlags(cmd *cobra.Command) {
 	c.clusterFlag(cmd.Flags())
-	cmd.Flags().StringVarP(&c.selector, "selector", "l", "", "the clusters of a Rancher that have these labels")
+	cmd.Flags().StringVarP(&c.selector, "selector", "l", "", "the clusters of a Rancher with these labels")
 	cmd.MarkFlagsMutuallyExclusive("cluster", "selector")
 }
 
@@ -97,9 +97,9 @@ func (c *connection) live() bool { return c.cluster != "" || c.selector != "" }
 func (c *connection) checkPaths(paths []string) error {
 	switch {
 	case c.live() && len(paths) > 0:
-		return errors.New("--cluster and --selector name clusters of a Rancher; leave out the files, or the flags")
+		return errors.New("--cluster and --selector select clusters of a Rancher; remove the files, or the flags")
 	case !c.live() && *c != (connection{}):
-		return errors.New("the flags of a connection go with --cluster or --selector; add one, or leave them out")
+		return errors.New("the connection flags require --cluster or --selector; add one, or remove them")
 	}
 	return nil
 }
@@ -118,11 +118,11 @@ func (c *connection) connect(s streams, patience time.Duration) (*rancher.Server
 
 func (c *connection) connectTo(s streams, context string, patience time.Duration) (*rancher.Server, error) {
 	if c.tokenFile != "" && c.rancher == "" {
-		return nil, errors.New("--token-file goes with --rancher-url; add it, or leave the file out")
+		return nil, errors.New("--token-file requires --rancher-url; add it, or remove --token-file")
 	}
 	if c.insecure && !c.warned {
 		c.warned = true
-		fmt.Fprintln(s.err, "WARNING: --insecure-skip-tls-verify takes any certificate: whoever answers at this address can read the token and everything else, and answer what they like; use --cacert")
+		fmt.Fprintln(s.err, "WARNING: --insecure-skip-tls-verify accepts any certificate: any server at this address can read the token and everything else, and send any response; use --cacert")
 	}
 	return rancher.Open(rancher.Source{
 		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandLine, Kubeconfig: c.kubeconfig, Context: context,
@@ -155,7 +155,7 @@ func (c *connection) reach(ctx context.Context, s streams, patience time.Duratio
 		return nil, nil, rancher.Object{}, err
 	}
 	if found[0].ID == "" {
-		return nil, nil, found[0], &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", found[0].Title())}
+		return nil, nil, found[0], &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", found[0].Title())}
 	}
 	client, err := server.Downstream(found[0].ID)
 	return &observe.Observer{Client: client}, server, found[0], err

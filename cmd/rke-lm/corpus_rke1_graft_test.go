@@ -38,7 +38,7 @@ var (
 )
 
 var rke1Grafts = []rke1Graft{
-	{"the name alone", []rke1Put{awsName}},
+	{"for the name only", []rke1Put{awsName}},
 	{"name and block", []rke1Put{awsName, putAt(awsBlock, "cloud_provider", "awsCloudProvider")}},
 	{"the block alone", []rke1Put{putAt(yamledit.Map{{Key: "awsCloudProvider", Value: awsBlock}}, "cloud_provider")}},
 	{"an empty block", []rke1Put{awsName, putAt(yamledit.Map{}, "cloud_provider", "awsCloudProvider")}},

@@ -30,20 +30,20 @@ func newDeployment(o *options) *cobra.Command {
 	d := &deploymentOptions{options: o}
 	c := &cobra.Command{
 		Use:   "deployment PATH...",
-		Short: "Turn the static pod of a kube-controller-manager into a Deployment",
+		Short: "Convert the static pod of a kube-controller-manager to a Deployment",
 		Long: `Print a Deployment that runs the kube-controller-manager of a static pod, with
-comments that say what to do before it is applied. Several replicas make the
-change of the leader quick; one of them works at a time.
+comments on what to do before you apply it. Several replicas make the change of the
+leader faster; one of them is active at a time.
 
 Keys and certificates come from Secrets, for which the comments have the commands,
-or from the hosts of control planes; they are never baked into an image.`,
+or from the hosts of control planes; they are never part of an image.`,
 		Example: `  rke-lm deployment /etc/kubernetes/manifests/kube-controller-manager.yaml
   rke-lm deployment --replicas 3 --certificates host-path kube-controller-manager.yaml`,
 		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args) },
 	}
 	f := c.Flags()
-	f.IntVar(&d.scaling.Replicas, "replicas", 2, "pods, at least 2: with one, the Deployment could not replace it")
-	f.StringVar(&d.scaling.Certificates, "certificates", manifests.FromSecret, "where keys and certificates come from: secret, so that the pods may run on any node, or host-path, on control-plane nodes")
+	f.IntVar(&d.scaling.Replicas, "replicas", 2, "number of number of number of pods, at least 2: with one, the Deployment could not replace it")
+	f.StringVar(&d.scaling.Certificates, "certificates", manifests.FromSecret, "source of keys and certificates: secret, so that the pods can run on any node, or host-path, on control-plane nodes")
 	complete(c, "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
 	return c
 }
@@ -53,7 +53,7 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	if d.scaling.Replicas < 2 {
-		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, for nothing would create the new pod; give 2 or more")
+		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}
 	d.distro, d.apart = manifests.Name, true
 	code, err := d.eachCluster(ctx, paths, func(f clusters.Cluster, _ transform.Target) (func() error, error) {
@@ -81,7 +81,7 @@ func (d *deploymentOptions) print(text string) error {
 	}
 	c, err := manifests.Distro().Lint(transform.Only(doc), transform.Target{AssumeVersion: "v1.26.0"})
 	if err != nil {
-		return fmt.Errorf("the Deployment that was printed cannot be read: %w", err)
+		return fmt.Errorf("the printed Deployment cannot be read: %w", err)
 	}
 	findings := c.Findings("")
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })

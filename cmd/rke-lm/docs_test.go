@@ -117,7 +117,7 @@ type refusal struct {
 }
 
 var documentedRefusals = []refusal{
-	{"templated", "refused-helm-template", exitcode.Input, "The file is a template: `{{ }}` stands outside of quotes. Render it, plan the result, and carry the diff over to the template."},
+	{"templated", "refused-helm-template", exitcode.Input, "The file is a template: `{{ }}` is outside of quotes. Render it, plan the result, and apply the diff to the template."},
 	{"encrypted", "refused-sops", exitcode.Input, "SOPS encrypted the file, and an edit would break its checksum. Decrypt it first, or make the printed change inside of `sops`."},
 	{transform.RuleNotMigratable, "refused-k3s", exitcode.Refused, "The document is understood, but holds no cluster that can be migrated."},
 }

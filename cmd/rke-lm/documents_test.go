@@ -169,7 +169,7 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := runHere(t, "", "apply", "--plan", plans, "--next", folder)
-	if r.code != exitcode.Refused || !strings.Contains(r.stderr, "ccm.yaml:1: document 1 (kube-system/kube-controller-manager) changed since it was planned") {
+	if r.code != exitcode.Refused || !strings.Contains(r.stderr, "ccm.yaml:1: document 1 (kube-system/kube-controller-manager) has changed since it was planned") {
 		t.Errorf("a changed document: %d\n%s", r.code, r.stderr)
 	}
 }

@@ -33,7 +33,7 @@ func newExplain(o *options) *cobra.Command {
 	e := &explainOptions{options: o}
 	c := &cobra.Command{
 		Use:   "explain PATH...",
-		Short: "Show the effective configuration of every machine class, and which line won",
+		Short: "Show the effective configuration of every machine class, and the line that sets it",
 		Example: `  rke-lm explain clusters/harbour.yaml
   rke-lm explain --key kube-controller-manager-arg clusters/harbour.yaml
   rke-lm explain --diff switch-to-external clusters/harbour.yaml
@@ -45,7 +45,7 @@ func newExplain(o *options) *cobra.Command {
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().StringVar(&e.key, "key", "", "show this key only")
-	c.Flags().StringVar(&e.diff, "diff", "", "show what this stage changes in it")
+	c.Flags().StringVar(&e.diff, "diff", "", "show the changes of this stage")
 	complete(c, "diff", stages.Names())
 	return c
 }
@@ -59,7 +59,7 @@ func (e *explainOptions) check() error {
 		return err
 	}
 	if e.output != "text" {
-		return errors.New("--diff is text; leave out -o json, or compare two explain -o json")
+		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (e *explainOptions) effective(d transform.Distro, docs []*yamledit.Document
 	}
 	classes, err := d.Explain(docs, t)
 	if err == nil && len(classes) == 0 {
-		return config, &failure{code: exitcode.Refused, err: docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets what the file says", "read the file, or see the diffs of plan")}
+		return config, &failure{code: exitcode.Refused, err: docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets the configuration in the file", "read the file, or see the diffs of plan")}
 	}
 	for _, c := range classes {
 		config.Classes = append(config.Classes, outputs.NewClass(c, e.key))

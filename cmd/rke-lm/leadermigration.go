@@ -38,14 +38,14 @@ func newLeaderMigrationConfig(o *options) *cobra.Command {
 	m := &configOptions{options: o}
 	c := &cobra.Command{
 		Use:   "leader-migration-config --component NAME --kubernetes-version VERSION | --lint FILE...",
-		Short: "Print a LeaderMigrationConfiguration, or show what is wrong with given ones",
+		Short: "Print a LeaderMigrationConfiguration, or check existing ones",
 		Long: `Print the LeaderMigrationConfiguration for a manager: the apiVersion and the lock
-that its version reads, and the names by which it knows the controllers.
+that its version supports, and its names of the controllers.
 
---lint judges given ones: files with the configuration itself, or with a ConfigMap
-that carries it. Without --component two configurations are taken for the two
-sides, that of kube-controller-manager first, and are judged against each other;
-any other number is judged as far as no side has to be known.`,
+--lint checks existing ones: files with the configuration itself, or with a ConfigMap
+with it. Without --component two configurations are those of the two managers, that
+of kube-controller-manager first, and are compared with each other; for any other
+number, only the checks that do not depend on the manager run.`,
 		Example: `  rke-lm leader-migration-config --component kube-controller-manager --kubernetes-version v1.26
   rke-lm leader-migration-config --component cloud-controller-manager --kubernetes-version v1.26 --ccm-version v1.28.1
   rke-lm leader-migration-config --lint --kubernetes-version v1.26 kcm.conf ccm.conf`,
@@ -55,10 +55,10 @@ any other number is judged as far as no side has to be known.`,
 	f.StringVar(&m.config.Component, "component", "", "manager that reads it: "+lm.Manager+", "+lm.CloudManager)
 	f.StringVar(&m.config.Kubernetes, "kubernetes-version", "", "release of the cluster, such as v1.26")
 	f.StringVar(&m.config.CCM, "ccm-version", "", "release of the cloud-controller-manager's image (default: the cluster's minor)")
-	f.StringVar(&m.form, "form", "", "initial, which names kube-controller-manager; target, which names cloud-controller-manager; or wildcard, which serves for the whole migration (default wildcard where the manager knows it)")
+	f.StringVar(&m.form, "form", "", "initial, which names kube-controller-manager; target, which names cloud-controller-manager; or wildcard, which is valid for the whole migration (default wildcard if the manager supports it)")
 	f.StringVar(&m.config.Lease, "lease-name", "", "name of the migration lease (default "+lm.Lease+")")
 	f.BoolVar(&m.config.NodeIPAM, "node-ipam", false, "the provider's cloud-controller-manager implements Node IPAM; that of AWS does not")
-	f.BoolVar(&m.lint, "lint", false, "show what is wrong with the configurations in the files")
+	f.BoolVar(&m.lint, "lint", false, "check the configurations in the files")
 	o.outputFlag(c, "text", "json", "yaml")
 	complete(c, "component", []string{lm.Manager, lm.CloudManager})
 	complete(c, "form", lm.Forms())
@@ -79,11 +79,11 @@ func (m *configOptions) run(ctx context.Context, paths []string) error {
 	}
 	switch {
 	case len(paths) > 0:
-		return errors.New("files are given, but no configuration is made from them; add --lint to judge them")
+		return errors.New("files are only for --lint; add --lint to check them")
 	case m.output != "text":
-		return fmt.Errorf("-o %s goes with --lint; leave it out", m.output)
+		return fmt.Errorf("-o %s requires --lint; add --lint, or remove -o", m.output)
 	case m.config.Component == "":
-		return errors.New("no component is given; add --component " + lm.Manager + " or " + lm.CloudManager)
+		return errors.New("no component; add --component " + lm.Manager + " or " + lm.CloudManager)
 	}
 	m.config.Form = lm.Form(m.form)
 	text, err := lm.Make(m.config)
@@ -97,7 +97,7 @@ func (m *configOptions) run(ctx context.Context, paths []string) error {
 // judge lints the configurations in files, and in the files of folders.
 func (m *configOptions) judge(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
-		return errors.New("no path is given; name a file, a folder, or - for standard input")
+		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
 	m.tally = newTally(m.options)
 	sources, err := source.Find(paths, m.in)
@@ -143,7 +143,7 @@ func read(ctx context.Context, s source.Source) ([]given, error) {
 	case errors.Is(err, source.ErrBinary) && !s.Named:
 		return nil, nil
 	case err == nil && s.Named && len(all) == 0:
-		err = &failure{code: exitcode.Refused, err: fmt.Errorf("%s: no %s in it; name a file that holds one, or a ConfigMap with one", s.Name, lm.Kind)}
+		err = &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind)}
 	}
 	return all, err
 }

@@ -33,12 +33,12 @@ func newLint(o *options) *cobra.Command {
 	l := &lintOptions{rewrite: rewrite{options: o}}
 	c := &cobra.Command{
 		Use:   "lint PATH...",
-		Short: "Show what is wrong with the configuration of clusters, and correct what can be corrected",
-		Long: `Show what the static rules find in clusters as their files are, migratable or
-not. An error makes the exit code 1, unless --accept acknowledges its rule.
+		Short: "Check the configuration of clusters, and fix what can be fixed",
+		Long: `Print what the static rules find in clusters as their files are, migratable or not.
+An error makes the exit code 1, unless --accept acknowledges its rule.
 
---fix makes the corrections that take no decision, each proven, in place and
-atomically, and shows what is left. It changes nothing else, byte for byte.`,
+--fix makes the corrections that need no decision, each proven, in place and
+atomically, and prints the remaining findings. It changes nothing else, byte for byte.`,
 		Example: `  rke-lm lint clusters/
   rke-lm lint --fix --dry-run clusters/harbour.yaml
   rke-lm lint -o json --end-state external clusters/harbour.yaml`,
@@ -48,7 +48,7 @@ atomically, and shows what is left. It changes nothing else, byte for byte.`,
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")
-	c.Flags().BoolVar(&l.fix, "fix", false, "make the corrections that take no decision")
+	c.Flags().BoolVar(&l.fix, "fix", false, "make the corrections that need no decision")
 	l.flags(c)
 	return c
 }
@@ -93,16 +93,16 @@ func (l *lintOptions) check(paths []string) error {
 	l.tally = newTally(l.options)
 	switch {
 	case l.server:
-		return errors.New("--dry-run=server goes with apply and a cluster of a Rancher; leave out =server")
+		return errors.New("--dry-run=server requires apply and a cluster of a Rancher; remove =server")
 	case l.fix && l.live():
-		return errors.New("--fix writes files; for a cluster of a Rancher, leave it out")
+		return errors.New("--fix writes files; remove it for a cluster of a Rancher")
 	case l.fix && (l.files.DryRun || l.files.Print || slices.Contains(paths, "-")):
 		l.shown = l.err
 		if l.output != "text" {
-			return errors.New("standard output takes the file or the diff; leave out -o " + l.output)
+			return errors.New("standard output is used for the file or the diff; remove -o " + l.output)
 		}
 	case l.files.DryRun || l.files.Print:
-		return errors.New("--dry-run and --stdout go with --fix")
+		return errors.New("--dry-run and --stdout require --fix")
 	}
 	return nil
 }

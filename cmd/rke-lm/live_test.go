@@ -100,7 +100,7 @@ func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
 			return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"w\" denied the request: labels cannot be empty"}`}
 		}
 		r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
-		if r.code != exitcode.Refused || !strings.Contains(r.stderr, "labels cannot be empty") || strings.Contains(r.stderr, "rights are missing") {
+		if r.code != exitcode.Refused || !strings.Contains(r.stderr, "labels cannot be empty") || strings.Contains(r.stderr, "missing permissions:") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -276,7 +276,7 @@ func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/", apitest.Fault{Hang: time.Minute})
 		r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "500ms", "-o", "json")
-		if r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "the first look did not end in time") {
+		if r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "the first observation did not complete in time:") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -284,7 +284,7 @@ func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 
 func TestTimesThatAreNoneAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"owners", "--for", "0"}, {"owners", "--for=-5m"}, {"verify", "--wait=-5m"}} {
-		if r := runHere(t, "", args...); r.code != exitcode.Input || !strings.Contains(r.stderr, "give a longer one") {
+		if r := runHere(t, "", args...); r.code != exitcode.Input || !strings.Contains(r.stderr, "is too short; use a longer time, or remove it") {
 			t.Errorf("%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
 		}
 	}

@@ -119,7 +119,7 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 		err = path.Err
 	}
 	if err != nil {
-		err = fmt.Errorf("standard output: %w; what was printed is not complete", err)
+		err = fmt.Errorf("standard output: %w; the output is not complete", err)
 		s.err = &failure{code: exitcode.Input, err: err, silent: true} // run says it, once
 	}
 	return n, s.err

@@ -14,16 +14,16 @@ func newMigrate(o *options) *cobra.Command {
 	m := &runOptions{options: o}
 	c := &cobra.Command{
 		Use:   "migrate --cluster CLUSTER",
-		Short: "Take a live cluster of a Rancher through the stages, each waited for and checked",
-		Long: `Take a live cluster of a Rancher through the stages that are left, in their order.
-Each is shown, confirmed, done, waited for until every machine has it, and checked
-on the cluster itself before the next. The run stops at the first check that does
-not hold, and says what is done and how to go on or back.
+		Short: "Migrate a live cluster of a Rancher, stage by stage",
+		Long: `Apply the remaining stages to a live cluster of a Rancher, in their order. Each stage
+is shown, confirmed, applied, rolled out to every machine, and checked on the cluster
+before the next. The run stops at the first check that fails, and prints what is done
+and how to continue or roll back.
 
-A run that was ended, by whatever means, is gone on with by the same command.
-Nothing is remembered outside of the cluster. A lock keeps two runs off one cluster;
-that of a run that died is taken over after 15 seconds. Nodes that were cordoned for
-the switch are released on every way out, or by the next run.`,
+The same command continues a run that was interrupted. There is no state outside of
+the cluster. A lock prevents two runs on one cluster; that of a run that died expires
+after 15 seconds. Nodes that were cordoned for the switch are uncordoned whenever a
+run ends, or by the next run.`,
 		Example: `  rke-lm migrate --cluster fleet-default/harbour --rancher-url https://rancher.example.com
   rke-lm migrate --cluster c-m-abcdefgh --until install-ccm --yes --audit-log audit.jsonl
   rke-lm migrate --cluster harbour --end-state external --etcd-snapshot --yes -o json`,
@@ -38,8 +38,8 @@ the switch are released on every way out, or by the next run.`,
 		return m.start(c.Context(), c, migrate.Forward)
 	}
 	m.flags(c)
-	c.Flags().StringVar(&m.run.Until, "until", "", "the last stage to do (default: all)")
-	c.Flags().BoolVar(&m.run.EtcdSnapshot, "etcd-snapshot", false, "let Rancher take a snapshot of etcd before the first write and before the switch")
+	c.Flags().StringVar(&m.run.Until, "until", "", "the last stage to apply (default: all)")
+	c.Flags().BoolVar(&m.run.EtcdSnapshot, "etcd-snapshot", false, "take an etcd snapshot with Rancher before the first write and before the switch")
 	complete(c, "until", stages.Names())
 	return c
 }

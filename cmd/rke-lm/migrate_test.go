@@ -69,14 +69,14 @@ func TestARunThatStopsSaysTheCommandsToGoOnAndBack(t *testing.T) {
 			t.Fatalf("%d %s %s", code, out, said)
 		}
 		for _, want := range []string{
-			"to go on: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --end-state=external --insecure-skip-tls-verify=true --rancher-url=" + w.URL,
-			" --until=enable-leader-migration --yes=true\n", "to go back: rke-lm rollback --accept=address-flapping",
+			"to continue: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --end-state=external --insecure-skip-tls-verify=true --rancher-url=" + w.URL,
+			" --until=enable-leader-migration --yes=true\n", "to roll back: rke-lm rollback --accept=address-flapping",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s\nlacks %s", said, want)
 			}
 		}
-		if _, back, _ := strings.Cut(said, "to go back"); strings.Contains(back, "until") {
+		if _, back, _ := strings.Cut(said, "Kubernetes 1.27 and later have no in-tree provider to roll back to"); strings.Contains(back, "until") {
 			t.Errorf("%s", back)
 		}
 	})
@@ -90,8 +90,8 @@ func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 			code  int
 			want  string
 		}{
-			{[]string{"migrate", "--cluster", "orchard"}, exitcode.Input, "there is no terminal to ask on; add --yes"},
-			{[]string{"migrate", "--yes"}, exitcode.Input, "no cluster is named"},
+			{[]string{"migrate", "--cluster", "orchard"}, exitcode.Input, "there is no terminal for the confirmation; add --yes"},
+			{[]string{"migrate", "--yes"}, exitcode.Input, "no cluster; add --cluster NAMESPACE/NAME, or its ID"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--until", "x"}, exitcode.Input, "--until x is not known"},
 			{[]string{"rollback", "--yes", "--cluster", "orchard", "--to", "x"}, exitcode.Input, "--to x is not known"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--by-hand", "x"}, exitcode.Input, "--by-hand x is not known"},

@@ -35,7 +35,7 @@ func (fs *planFolders) check(paths []string) error {
 		return nil
 	}
 	if path, inside := source.Covers(paths, fs.dir); inside {
-		return fmt.Errorf("--out %s: it lies in %s, where its documents would be found as clusters; name a folder elsewhere, or a hidden one", fs.dir, path)
+		return fmt.Errorf("--out %s: it is in %s, where its documents would be read as clusters; use a folder elsewhere, or a hidden one", fs.dir, path)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (fs *planFolders) apart(p *transform.Plan, paths []string) error {
 			continue
 		}
 		if folder, inside := source.Covers([]string{filepath.Dir(paths[i])}, fs.dir); inside {
-			return fmt.Errorf("--out %s: it lies in %s beside a static pod, where a kubelet may read it; name a folder elsewhere", fs.dir, folder)
+			return fmt.Errorf("--out %s: it is in %s next to a static pod, where a kubelet can read it; use a folder elsewhere", fs.dir, folder)
 		}
 	}
 	return nil
@@ -98,7 +98,7 @@ func (fs *planFolders) take(s transform.Saved) error {
 	}
 	place, of := strings.ToLower(planfolder.Place(s)), fmt.Sprintf("%s, document %d (%s)", s.Source.File, s.Source.Document+1, s.Cluster.Title())
 	if other, taken := fs.taken[place]; taken {
-		return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: the folder %s holds the plan of %s; plan the two with different --out", of, filepath.Join(fs.dir, planfolder.Place(s)), other)}
+		return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: the folder %s has the plan of %s; use a different --out for each", of, filepath.Join(fs.dir, planfolder.Place(s)), other)}
 	}
 	fs.taken[place] = of
 	return nil

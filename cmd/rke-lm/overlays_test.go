@@ -55,7 +55,7 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 		{"explain base", exitcode.Done, []string{"cloud-provider-name"}},
 		{"plan --accept changed-by-overlay base/cluster.yaml", exitcode.Done, []string{"rke2 fleet-default/harbour"}},
 		{"lint --accept changed-by-overlay base/cluster.yaml", exitcode.Done, []string{"accepted: 1"}},
-		{"plan overlays/us", exitcode.Refused, []string{"overlays/us/kustomization.yaml: a kustomization, and no cluster by itself; plan what it makes: kubectl kustomize overlays/us | rke-lm plan -"}},
+		{"plan overlays/us", exitcode.Refused, []string{"overlays/us/kustomization.yaml: a kustomization, not a cluster; plan its output: kubectl kustomize overlays/us | rke-lm plan -"}},
 		{"plan overlays/us/kustomization.yaml", exitcode.Refused, []string{"overlays/us/kustomization.yaml: a kustomization"}},
 	} {
 		t.Run(c.line, func(t *testing.T) {

@@ -46,19 +46,19 @@ func newOwners(o *options) *cobra.Command {
 	w := &ownersOptions{options: o, outage: o.outage()}
 	c := &cobra.Command{
 		Use:   "owners",
-		Short: "Follow the leases of a live cluster and print who owns the cloud controllers, and when",
-		Long: `Follow the leases of a live cluster and print a timeline of who owns the cloud
-controllers that a leader migration hands over. A manager owns them when it is
-alive, holds the lease, and by its arguments really runs them. What could not be
-seen is unknown, never nobody.
+		Short: "Watch the leases of a live cluster and print who owns the cloud controllers, and when",
+		Long: `Watch the leases of a live cluster and print a timeline of who owns the cloud
+controllers that leader migration moves. A manager owns them if it is alive, holds the
+lease, and runs them according to its arguments. What could not be observed is
+unknown, never "no owner".
 
-The kube-controller-manager of RKE1 is no pod. With --cluster its arguments are
-taken from Rancher's object, and with --arguments-from from a cluster.yml; both are
-read again and again, as they change with the stages. While a change rolls out
-machine by machine, only what old and new arguments agree on is known.
+The kube-controller-manager of RKE1 is not a pod. With --cluster its arguments are read
+from Rancher's object, and with --arguments-from from a cluster.yml; both are read
+repeatedly, because they change with the stages. While a change rolls out machine by
+machine, only what old and new arguments agree on is known.
 
-Without --for it goes on until it is interrupted. At the end come the seconds
-with no owner, one, two, and unknown.`,
+Without --for it runs until it is interrupted. The last lines have the seconds with no
+owner, one, two, and unknown.`,
 		Example: `  rke-lm owners
   rke-lm owners --for 10m -o json
   rke-lm owners --arguments-from cluster.yml`,
@@ -68,8 +68,8 @@ with no owner, one, two, and unknown.`,
 	w.connection.flags(c)
 	w.clusterFlag(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")
-	c.Flags().DurationVar(&w.length, "for", 0, "end after this time")
-	c.Flags().StringArrayVar(&w.arguments.files, "arguments-from", nil, "a cluster.yml of RKE1, for the arguments of its kube-controller-manager; change it before the machines (repeatable: any of them may be what machines have)")
+	c.Flags().DurationVar(&w.length, "for", 0, "stop after this time")
+	c.Flags().StringArrayVar(&w.arguments.files, "arguments-from", nil, "a cluster.yml of RKE1, for the arguments of its kube-controller-manager; change it before the machines (repeatable: machines can have any of them)")
 	w.limited = func() bool { return c.Flags().Changed("for") }
 	return c
 }
@@ -79,7 +79,7 @@ func (w *ownersOptions) run(ctx context.Context) error {
 		return err
 	}
 	if w.length <= 0 && w.limited() {
-		return fmt.Errorf("--for %s is no time to look in; give a longer one, or leave it out", w.length)
+		return fmt.Errorf("--for %s is too short; use a longer time, or remove it", w.length)
 	}
 	if err := w.arguments.check(); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 // never notes that the time was over before anything was seen.
 func (w *ownersOptions) never(ctx context.Context) {
 	if w.lookedAt.IsZero() && w.outage.Lost == nil {
-		w.outage.Lost = &kube.Unreached{What: "look at the leases", Err: fmt.Errorf("the first look did not end in time: %w", ctx.Err())}
+		w.outage.Lost = &kube.Unreached{What: "read the leases", Err: fmt.Errorf("the first observation did not complete in time: %w", ctx.Err())}
 	}
 }
 
@@ -165,7 +165,7 @@ func (w *ownersOptions) look(ctx context.Context, observer *observe.Observer) er
 // narrow says once that managers in other namespaces are not seen.
 func (w *ownersOptions) narrow(is bool) {
 	if is && !w.saidNarrow {
-		fmt.Fprintln(w.err, "nothing is judged outside kube-system: listing daemonsets, deployments and pods of all namespaces is not allowed; docs/permissions.md has the roles")
+		fmt.Fprintln(w.err, "nothing outside kube-system is checked: no permission to list daemonsets, deployments and pods in all namespaces; docs/permissions.md has the roles")
 	}
 	w.saidNarrow = is || w.saidNarrow
 }

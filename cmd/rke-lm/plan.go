@@ -29,9 +29,9 @@ func newPlan(o *options) *cobra.Command {
 	p := &planOptions{options: o}
 	c := &cobra.Command{
 		Use:   "plan PATH...",
-		Short: "Show the stages of clusters: what is done, what is to do, why, and the diff of each edit",
-		Long: `Show the stages of clusters: what is done, what is to do, why, and the diff of each
-edit. The clusters are those of files, or with --cluster or -l those of a Rancher.`,
+		Short: "Show the stages of clusters: their state, the reason, and the diff of each edit",
+		Long: `Show the stages of clusters: their state, the reason, and the diff of each edit. The
+clusters are those of files, or with --cluster or -l those of a Rancher.`,
 		Example: `  rke-lm plan examples/docs-like.yaml
   rke-lm plan --stage enable-leader-migration clusters/
   rke-lm plan --end-state external --out plans clusters/
@@ -44,8 +44,8 @@ edit. The clusters are those of files, or with --cluster or -l those of a Ranche
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, planFormats...)
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
-	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 when edits are left to do, or ccm-not-in-file is not accepted")
-	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and what apply --plan needs (it may hold secrets)")
+	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits are left, or ccm-not-in-file is not accepted")
+	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and the data for apply --plan (can contain secrets)")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
 	complete(c, "stage", stages.Names())
 	return c

@@ -198,7 +198,7 @@ func TestApplyPatchesAnEngine(t *testing.T) {
 func TestADryRunOfALiveClusterKeepsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for flag, want := range map[string]string{"--dry-run": "would be applied\n", "--dry-run=server": "the server has checked it and kept nothing"} {
+		for flag, want := range map[string]string{"--dry-run": "would be applied\n", "--dry-run=server": "would be applied (server dry run)"} {
 			for path, name := range map[string]string{harbourPath: "fleet-default/harbour", curlewPath: "c-x7k2p"} {
 				r, flags := managing(t)
 				before := r.Object(path)
@@ -234,14 +234,14 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 					o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["additionalManifest"] = "a: b\n"
 				}
 			})
-		}, nil, "was changed meanwhile; nothing was written"},
+		}, nil, "has changed in the meantime; nothing was written"},
 		{"without the right to patch", func(r *ranchertest.Server) { r.Do(func() { r.Denied["patch clusters"] = true }) }, nil, "patch clusters.provisioning.cattle.io harbour in fleet-default"},
 		{"without two rights", func(r *ranchertest.Server) {
 			r.Do(func() { r.Denied["list machines"], r.Denied["get secrets"] = true, true })
 		}, nil, "list machines.cluster.x-k8s.io in fleet-default, get secrets in fleet-default"},
 		{"one that a webhook denies", func(r *ranchertest.Server) {
 			r.Do(func() { r.Refuse = func(map[string]any) string { return "spec: Invalid value" } })
-		}, nil, "the server does not take the change"},
+		}, nil, "; correct the object, or ask the administrators of this Rancher"},
 		{"an imported one", func(*ranchertest.Server) {}, []string{"--cluster", "guest"}, "imported or hosted"},
 		{"Rancher's own", func(*ranchertest.Server) {}, []string{"--cluster", "fleet-local/local"}, "Rancher itself runs on"},
 		{"a stage out of its order", func(*ranchertest.Server) {}, []string{"--cluster", "harbour", "--stage", "switch-to-external", "--end-state", "external"}, "comes before"},
@@ -314,7 +314,7 @@ func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 		book, err := os.ReadFile(filepath.Join("plans", "fleet-default", "harbour", "runbook.md"))
-		if err != nil || !strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour\n") || strings.Contains(string(book), "By hand") {
+		if err != nil || !strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour\n") || strings.Contains(string(book), "Manually: ") {
 			t.Errorf("%v\n%s", err, book)
 		}
 		r.Edit(harbourPath, func(o map[string]any) { o["status"].(map[string]any)["ready"] = false })
@@ -379,17 +379,17 @@ func TestARancherThatDoesNotAnswerIsAFailure(t *testing.T) {
 func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ line, want string }{
-		{"plan --cluster harbour cluster.yaml", "leave out the files"},
-		{"plan --context x cluster.yaml", "go with --cluster"},
-		{"lint --rancher-url https://x.example.com", "go with --cluster"},
+		{"plan --cluster harbour cluster.yaml", "--cluster and --selector select clusters of a Rancher; remove the files, or the flags"},
+		{"plan --context x cluster.yaml", "the connection flags require --cluster or --selector; add one, or remove them"},
+		{"lint --rancher-url https://x.example.com", "the connection flags require --cluster or --selector; add one, or remove them"},
 		{"lint --fix --cluster harbour", "--fix writes files"},
 		{"lint --fix --dry-run=server cluster.yaml", "--dry-run=server"},
 		{"apply --next --stdout --cluster harbour", "--stdout prints files"},
 		{"apply --next --dry-run=server cluster.yaml", "add --cluster"},
 		{"apply --next --dry-run=maybe cluster.yaml", "use client or server"},
-		{"apply --next --cluster harbour cluster.yaml", "leave out the files"},
+		{"apply --next --cluster harbour cluster.yaml", "--cluster and --selector select clusters of a Rancher; remove the files, or the flags"},
 		{"plan --cluster harbour -l env=prod", "none of the others can be"},
-		{"plan --cluster harbour --token-file x", "--token-file goes with --rancher-url"},
+		{"plan --cluster harbour --token-file x", "--token-file requires --rancher-url; add it, or remove --token-file"},
 		{"plan --cluster harbour --rancher-cli --rancher-url https://x.example.com", "none of the others can be"},
 		{"verify --from dump.yaml --cluster harbour", "--from reads a file"},
 	} {

@@ -112,7 +112,7 @@ func (w *rewrite) notWritten(files []clusters.File) {
 	}
 	for _, f := range files {
 		if w.files.Changes(f) {
-			fmt.Fprintf(w.err, "%s: not written, because of the errors in %s\n", f.Name, of)
+			fmt.Fprintf(w.err, "%s: not written, because of errors in %s\n", f.Name, of)
 		}
 	}
 }

@@ -14,16 +14,16 @@ func newRollback(o *options) *cobra.Command {
 	b := &runOptions{options: o}
 	c := &cobra.Command{
 		Use:   "rollback --cluster CLUSTER",
-		Short: "Take stages of a live cluster of a Rancher back, the last one first",
-		Long: `Take stages of a live cluster of a Rancher back, the last one first, each waited
-for and checked as migrate does. The in-tree provider and the flag of leader migration
-come back in one edit, so that no two managers own the cloud controllers. With --to the
-cluster stands behind that stage at the end; without it, before the first.
+		Short: "Undo stages of a live cluster of a Rancher, the last one first",
+		Long: `Undo stages of a live cluster of a Rancher, the last one first, each rolled out and
+checked as migrate does. One edit restores the in-tree provider and the flag of leader
+migration, so that there are never two owners of the cloud controllers. With --to the
+result is the state after that stage; without it, the state before the first stage.
 
-Give the choices that the migration was made with. Where the object does not tell what
-was there before a stage, the run is refused before anything is changed; --canonical
-takes the usual form. A cluster that runs Kubernetes 1.27 or later has no in-tree
-provider to go back to: that is the point of no return.`,
+Use the choices of the migration. If the object does not show what was there before a
+stage, the run is refused before anything is changed; --canonical uses the usual form.
+A cluster with Kubernetes 1.27 or later has no in-tree provider to roll back to: that is
+the point of no return.`,
 		Example: `  rke-lm rollback --cluster fleet-default/harbour --rancher-url https://rancher.example.com
   rke-lm rollback --cluster harbour --to install-ccm --yes`,
 		Args: cobra.NoArgs,
@@ -37,8 +37,8 @@ provider to go back to: that is the point of no return.`,
 		return b.start(c.Context(), c, migrate.Backward)
 	}
 	b.flags(c)
-	c.Flags().StringVar(&b.run.Planner.To, "to", "", "the stage behind which the cluster shall stand (default: before all)")
-	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "where the object does not tell how something was written before, take the usual form")
+	c.Flags().StringVar(&b.run.Planner.To, "to", "", "the stage to roll back to (default: before all stages)")
+	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "if the object does not show the previous form, use the usual form")
 	complete(c, "to", stages.Names())
 	return c
 }

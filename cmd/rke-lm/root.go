@@ -44,20 +44,20 @@ func newRoot(s streams) *cobra.Command {
 	o := &options{streams: s, overlays: &source.Overlays{}}
 	root := &cobra.Command{
 		Use:   "rke-lm",
-		Short: "Take a Rancher cluster off the in-tree AWS cloud provider, stage by stage",
+		Short: "Migrate a Rancher cluster from the in-tree AWS cloud provider, stage by stage",
 		Long: `rke-lm plans, applies and proves the leader migration of a Rancher cluster from
 the in-tree AWS cloud provider to the external aws-cloud-controller-manager.
 
 It reads the cluster's own YAML, from files or from a live Rancher, shows every
-stage as a small diff, and changes nothing but what the stage promises.`,
+stage as a small diff, and changes only what the stage promises.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "never colour the output (also: NO_COLOR)")
-	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with flags of choice, such as end-state: external; those of the command line win")
+	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "disable colors in the output (also: NO_COLOR)")
+	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with flags of choice, such as end-state: external; flags on the command line take precedence")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		if err := checkGiven(c.Flags()); err != nil {
 			return err
@@ -79,29 +79,34 @@ stage as a small diff, and changes nothing but what the stage promises.`,
 
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.distro, "distro", "", "take every document for this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
-	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files that state none, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
+	f.StringVar(&o.distro, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
+	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
 
 // targetFlags are the operator's choices.
 func (o *options) targetFlags(f *pflag.FlagSet) {
 	t := &o.choices
-	f.StringVar(&t.EndState, "end-state", "", "provider behind the switch: external (also when not given; giving it acknowledges node-rename: nodes may come back under their host names) or aws-override, which keeps the node names")
-	f.StringVar(&t.Version, "target-version", "", "release that the switch moves to as well, at most one minor up")
+	f.StringVar(&t.EndState, "end-state", "", "provider after the switch: external (the default; setting it acknowledges node-rename: nodes can register again under their host names) or aws-override, which keeps the node names")
+	f.StringVar(&t.Version, "target-version", "", "release to which the switch also upgrades, at most one minor later")
 	f.StringVar(&t.ChartVersion, "chart-version", "", "version of the chart (default "+ccm.DefaultVersion+")")
 	f.StringVar(&t.ChartRepo, "chart-repo", "", "repository of the chart (default "+ccm.Repository+")")
 	f.StringVar(&t.ImageRepository, "ccm-image-repository", "", "repository of the cloud-controller-manager's image (default: the chart's)")
 	f.StringVar(&t.ImageTag, "ccm-image-tag", "", "tag of that image (default: the one tested with the cluster's minor)")
-	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "leave leader migration on at the end")
-	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "plan the short way: chart, switch, verify")
-	f.StringVar(&t.LeaderMigrationConfig, "leader-migration-config", "", "default: the managers know which controllers move (also when not given); generate: each gets a LeaderMigrationConfiguration of its own, which images of 1.28 and later need")
-	f.StringVar(&t.LeaseName, "lease-name", "", "name of the migration lease (default "+transform.DefaultLease+"); another one goes with --leader-migration-config generate")
-	f.StringVar(&t.RBAC, "rbac", transform.RBACRole, "manifests: grant the migration lease with a Role and RoleBinding of their own (role), or with the published patches, which replace the rules of the bootstrap roles (patch)")
-	f.BoolVar(&t.NodeIPAM, "nodeipam", false, "manifests: hand the nodeipam controller to the cloud-controller-manager as well; that of AWS does not have one")
+	pathFlags(f, t)
+	f.StringVar(&t.LeaderMigrationConfig, "leader-migration-config", "", "default: the managers use their default configuration; generate: each gets its own LeaderMigrationConfiguration, which images of 1.28 and later require")
+	f.StringVar(&t.LeaseName, "lease-name", "", "name of the migration lease (default "+transform.DefaultLease+"); another name requires --leader-migration-config generate")
+	f.StringVar(&t.RBAC, "rbac", transform.RBACRole, "manifests: grant permission on the migration lease with a new Role and RoleBinding (role), or with the published patches, which replace the rules of the bootstrap roles (patch)")
+	f.BoolVar(&t.NodeIPAM, "nodeipam", false, "manifests: also move the nodeipam controller to the cloud-controller-manager; that of AWS does not have it")
 	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
 	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change to an RKE cluster: 2.7.11, 2.8.0 and later know external-aws")
 	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
-	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message of an unknown one lists the rules")
+	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message for an unknown rule lists the rules")
+}
+
+// pathFlags choose the stages of a migration, and with them what has to hold after each.
+func pathFlags(f *pflag.FlagSet, t *transform.Target) {
+	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "keep leader migration enabled at the end")
+	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "migrate without leader migration: chart, switch, verify")
 }
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {
@@ -138,7 +143,7 @@ func (o *options) target() (transform.Target, error) {
 	}
 	for flag, version := range map[string]string{"rancher-version": t.RancherVersion, "rke-version": t.RKEVersion} {
 		if version != "" && !semver.IsValid("v"+strings.TrimPrefix(version, "v")) {
-			return t, fmt.Errorf("--%s %s is no version; write it like 1.5.12", flag, version)
+			return t, fmt.Errorf("--%s %s is not a version such as 1.5.12", flag, version)
 		}
 	}
 	if err := checkMigration(t); err != nil {
@@ -160,13 +165,13 @@ func checkMigration(t transform.Target) error {
 	generated := t.LeaderMigrationConfig == transform.ConfigGenerate
 	switch {
 	case t.KeepLeaderMigration && t.NoLeaderMigration:
-		return errors.New("--keep-leader-migration and --no-leader-migration exclude each other; leave one out")
+		return errors.New("--keep-leader-migration and --no-leader-migration are mutually exclusive; remove one")
 	case generated && t.NoLeaderMigration:
-		return errors.New("--leader-migration-config generate and --no-leader-migration exclude each other; leave one out")
+		return errors.New("--leader-migration-config generate and --no-leader-migration are mutually exclusive; remove one")
 	case t.NodeIPAM && !generated && !t.NoLeaderMigration:
-		return errors.New("--nodeipam: the managers do not hand it over by default, and both would run it; add --leader-migration-config generate")
+		return errors.New("--nodeipam: the managers do not migrate it by default, and both would run it; add --leader-migration-config generate")
 	case t.Lease() != transform.DefaultLease && !generated:
-		return errors.New("--lease-name: only a configuration tells both managers another name; add --leader-migration-config generate")
+		return errors.New("--lease-name: only a configuration can set another name in both managers; add --leader-migration-config generate")
 	}
 	return nil
 }
@@ -196,7 +201,7 @@ func checkAcceptable(id string, rules []transform.Rule) error {
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	return fmt.Errorf("--accept %s: no such rule; the ones that can be acknowledged are %s", id, strings.Join(known, ", "))
+	return fmt.Errorf("--accept %s: no such rule; use one of %s", id, strings.Join(known, ", "))
 }
 
 func checkOneOf(flag, value string, allowed ...string) error {

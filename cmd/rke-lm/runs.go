@@ -47,9 +47,9 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 	c.inputFlags(f)
 	c.targetFlags(f)
 	c.outputFlag(cmd, "text", "json")
-	f.BoolVarP(&c.yes, "yes", "y", false, "ask nothing; needed where there is no terminal")
-	f.DurationVar(&c.run.Timeout, "timeout", time.Hour, "for how long each thing is waited for")
-	f.StringVar(&c.run.AuditLog, "audit-log", "", "append what is done to this file, as JSON lines")
+	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask for confirmation; required without a terminal")
+	f.DurationVar(&c.run.Timeout, "timeout", time.Hour, "the time to wait for each condition")
+	f.StringVar(&c.run.AuditLog, "audit-log", "", "append an audit log to this file, as JSON lines")
 	byHandFlag(cmd, &c.run.ByHand)
 }
 
@@ -62,10 +62,10 @@ func (c *runOptions) check() error {
 		return err
 	}
 	if c.cluster == "" {
-		return errors.New("no cluster is named; add --cluster NAMESPACE/NAME, or its ID")
+		return errors.New("no cluster; add --cluster NAMESPACE/NAME, or its ID")
 	}
 	if !c.yes && !isTerminal(c.in) {
-		return errors.New("there is no terminal to ask on; add --yes")
+		return errors.New("there is no terminal for the confirmation; add --yes")
 	}
 	c.acceptable = verify.Rules()
 	return nil
@@ -133,9 +133,9 @@ func (c *runOptions) distroOf(o rancher.Object) (transform.Distro, error) {
 	case err != nil:
 		return f.Distro, err
 	case f.Docs == nil || f.Distro.Live.Kind != o.Kind:
-		return f.Distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not a cluster of RKE2 or RKE that this Rancher provisions; manifests lie on the machines: use plan and apply", o.Title())}
+		return f.Distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title())}
 	case o.ID == "":
-		return f.Distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not made the cluster yet; wait until it is there", o.Title())}
+		return f.Distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title())}
 	}
 	return f.Distro, nil
 }
@@ -161,7 +161,7 @@ func (c *runOptions) printer() func(migrate.Event) {
 }
 
 // errClosed ends a run whose output is closed.
-var errClosed = errors.New("standard output is closed, and nobody hears the run any more")
+var errClosed = errors.New("standard output is closed")
 
 // brokenPipes takes the signals that would end the process in place of an error.
 var brokenPipes = make(chan os.Signal, 1)
@@ -181,7 +181,7 @@ func (c *runOptions) untilClosed(print func(migrate.Event), end context.CancelCa
 
 // ask asks on the terminal. Whoever ends the run need not answer.
 func (c *runOptions) ask(ctx context.Context, stage string) (bool, error) {
-	fmt.Fprintf(c.err, "\nGo on with %s? [y/N] ", stage)
+	fmt.Fprintf(c.err, "\nContinue with %s? [y/N] ", stage)
 	answer := make(chan string, 1)
 	go func() {
 		line, err := bufio.NewReader(oneByte{c.in}).ReadString('\n')

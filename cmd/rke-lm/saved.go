@@ -42,7 +42,7 @@ func (s *savedPlans) unused() error {
 	if !s.given() || s.used.Load() {
 		return nil
 	}
-	return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it holds no plan for these clusters; plan them with --out, or name other files", s.dir)}
+	return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it has no plan for these clusters; plan them with --out, or use other files", s.dir)}
 }
 
 // checkNoChoice refuses flags of choice on the command line: a saved plan holds
@@ -54,7 +54,7 @@ func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
 	o.targetFlags(choice)
 	choice.VisitAll(func(f *pflag.Flag) {
 		if flags.Changed(f.Name) && !a.configured[f.Name] {
-			err = fmt.Errorf("--%s goes with planning, and --plan holds the choices that were made; leave it out, or plan again with --out", f.Name)
+			err = fmt.Errorf("--%s cannot be used with --plan, which has the choices of the saved plan; remove it, or plan again with --out", f.Name)
 		}
 	})
 	return err

@@ -166,8 +166,8 @@ func TestTheRunbookTellsAllOfAStage(t *testing.T) {
 		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | todo |", "## 01 grant-migration-lease\n", "**Why.** kube-controller-manager may not lock",
 		"`01-grant-migration-lease.diff` shows it", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
 		"`aws-ccm-values.yaml` belongs to the stage", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
-		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "By hand: put `03-install-ccm.yaml` in the place of the document",
-		"**After the undo.**\n\nthis must find nothing", "**Undo.** Later stages come first. ", " The undo writes v1.26.15+rke2r1 into the file again, and Kubernetes does not go back",
+		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "Manually: put `03-install-ccm.yaml` in the place of the document",
+		"**After the undo.**\n\nthis must list nothing", "**Undo.** Undo later stages first. ", " The undo writes v1.26.15+rke2r1 into the file again, and Kubernetes does not go back",
 		"## 04 cordon-control-plane\n", "**Do.**\n\ncordon the control planes", "**Undo.**\n\nrelease exactly the nodes",
 	} {
 		if !strings.Contains(book, want) {
@@ -182,7 +182,7 @@ func TestTheRunbookTakesAManagerOutBeforeItsUndo(t *testing.T) {
 	book := textOf(t, "plans/kube-system/cloud-controller-manager/runbook.md")
 	_, stage, _ := strings.Cut(book, "## 03 install-ccm")
 	_, undo, _ := strings.Cut(stage, "**Before the undo.**")
-	for _, want := range []string{"take the manager out, and leave it out", "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml", "**Undo.**", "and does not go to the cluster.", "**After the undo.**"} {
+	for _, want := range []string{"remove the manager, and do not start it again: without the flag it would run the cloud controllers at the same time as kube-controller-manager", "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml", "**Undo.**", "Keep the file where it is, and do not apply it to the cluster.", "**After the undo.**"} {
 		var found bool
 		if _, undo, found = strings.Cut(undo, want); !found {
 			t.Fatalf("it does not say, or not in this order: %s\n%s", want, stage)
@@ -232,12 +232,12 @@ func TestPlanFoldersMustNotBeFoundAsClusters(t *testing.T) {
 func TestTwoClustersOfOneNameCannotShareAFolder(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "b.yaml": wharf})
 	r := must(t, exitcode.Refused, "plan", "--out", "plans", "a.yaml", "b.yaml")
-	says(t, r, "error: b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf holds the plan of a.yaml, document 1 (fleet-default/wharf); plan the two with different --out")
+	says(t, r, "error: b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf holds the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
 }
 
 func TestAFolderOfSomethingElseIsRefused(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf, "plans/fleet-default/wharf/notes.md": "mine"})
-	says(t, must(t, exitcode.Refused, "plan", "--out", "plans", "c.yaml"), "plans/fleet-default/wharf: is not a plan folder of this cluster; move it away, or name another one with --out")
+	says(t, must(t, exitcode.Refused, "plan", "--out", "plans", "c.yaml"), "plans/fleet-default/wharf: is not a plan folder of this cluster; move it, or use another one with --out")
 	if textOf(t, "plans/fleet-default/wharf/notes.md") != "mine" {
 		t.Error("the folder was touched")
 	}
@@ -252,11 +252,11 @@ func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 		{"as it was", wharf, exitcode.Done, "c.yaml: fleet-default/wharf: grant-migration-lease"},
 		{"behind a new document", "kind: Other\n---\n" + wharf, exitcode.Done, "grant-migration-lease"},
 		{"in front of a new cluster", wharf + "---\n" + strings.ReplaceAll(wharf, "wharf", "quay"), exitcode.Done, "c.yaml: fleet-default/quay: not in the plan"},
-		{"in front of a cluster that changed", wharf + "---\n" + strings.Replace(pier, "v=2", "v=3", 1), exitcode.Refused, "error: c.yaml:17: document 2 (fleet-default/pier) changed since it was planned; plan it again with --out, and use that plan"},
-		{"in front of a cluster that cannot be read", wharf + "---\n" + strings.Replace(pier, "kind: Cluster", "kind: Cluster\nkind: Cluster", 1), exitcode.Input, "stands twice in one mapping"},
-		{"changed", strings.Replace(wharf, "v=2", "v=3", 1), exitcode.Refused, "error: c.yaml:1: document 1 (fleet-default/wharf) changed since it was planned"},
+		{"in front of a cluster that changed", wharf + "---\n" + strings.Replace(pier, "v=2", "v=3", 1), exitcode.Refused, "error: c.yaml:17: document 2 (fleet-default/pier) has changed since it was planned; plan it again with --out, and use that plan"},
+		{"in front of a cluster that cannot be read", wharf + "---\n" + strings.Replace(pier, "kind: Cluster", "kind: Cluster\nkind: Cluster", 1), exitcode.Input, "is duplicated in one mapping"},
+		{"changed", strings.Replace(wharf, "v=2", "v=3", 1), exitcode.Refused, "error: c.yaml:1: document 1 (fleet-default/wharf) has changed since it was planned"},
 		{"with another comment", strings.Replace(wharf, "for now", "still", 1), exitcode.Refused, "changed since it was planned"},
-		{"under another name", strings.ReplaceAll(wharf, "wharf", "quay"), exitcode.Refused, "error: plans: it holds no plan for these clusters; plan them with --out, or name other files"},
+		{"under another name", strings.ReplaceAll(wharf, "wharf", "quay"), exitcode.Refused, "error: plans: it has no plan for these clusters; plan them with --out, or use other files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			planned(t, map[string]string{"c.yaml": wharf + "---\n" + pier}, "c.yaml")
@@ -309,9 +309,9 @@ func TestASavedPlanWorksOnStreams(t *testing.T) {
 
 func TestASavedPlanHoldsItsChoices(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf, "choices.yaml": "end-state: aws-override\n"}, "c.yaml")
-	says(t, must(t, exitcode.Input, "apply", "--plan", "plans", "--next", "--end-state", "external", "c.yaml"), "--end-state goes with planning, and --plan holds the choices that were made")
+	says(t, must(t, exitcode.Input, "apply", "--plan", "plans", "--next", "--end-state", "external", "c.yaml"), "--end-state cannot be used with --plan, which has the choices of the saved plan")
 	must(t, exitcode.Done, "apply", "--plan", "plans", "--next", "--config", "choices.yaml", "c.yaml")
-	says(t, must(t, exitcode.Input, "apply", "--plan", "missing", "--next", "c.yaml"), "missing: no such plan folder; name one that plan --out wrote")
+	says(t, must(t, exitcode.Input, "apply", "--plan", "missing", "--next", "c.yaml"), "missing: no such plan folder; use one from plan --out")
 }
 
 func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
@@ -320,10 +320,10 @@ func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
 		"if any flags in the group [stage next undo] are set":                     {"--undo", "install-ccm", "--next"},
 		"at least one of the flags in the group [stage next undo]":                {"--plan", "plans"},
 		"--undo cordon-control-plane is not known; use one of grant":              {"--undo", "cordon-control-plane"},
-		"--canonical goes with --undo":                                            {"--canonical", "--next"},
+		"--canonical requires --undo":                                             {"--canonical", "--next"},
 		"if any flags in the group [plan canonical] are set":                      {"--canonical", "--undo", "install-ccm", "--plan", "plans"},
 		"there is no stage grant-migration-lease with these choices":              {"--undo", "grant-migration-lease", "--no-leader-migration"},
-		"--through goes with --stage, not with --next":                            {"--through", "--next"},
+		"--through requires --stage, not --next":                                  {"--through", "--next"},
 		"if any flags in the group [stage out] are set none of the others can be": nil,
 	} {
 		if args == nil {
@@ -357,7 +357,7 @@ func TestUndoRefusesWhatTheFileDoesNotTellAndNamesTheWaysOut(t *testing.T) {
 	here(t, map[string]string{"c.yaml": before})
 	must(t, exitcode.Done, "apply", "--next", "c.yaml")
 	granted := textOf(t, "c.yaml")
-	says(t, must(t, exitcode.Refused, "apply", "--undo", "grant-migration-lease", "c.yaml"), "before it was either absent or empty; the file does not tell which; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form")
+	says(t, must(t, exitcode.Refused, "apply", "--undo", "grant-migration-lease", "c.yaml"), "before it was either absent or empty; the file does not show which; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form")
 	if textOf(t, "c.yaml") != granted {
 		t.Error("the file was written")
 	}
@@ -404,7 +404,7 @@ func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 		t.Errorf("the command line does not win: %s", got)
 	}
 	must(t, exitcode.Done, "version", "--config", "override.yaml")
-	says(t, must(t, exitcode.Input, "plan", "--config", "typo.yaml", "c.yaml"), "error: typo.yaml:2: end-stat: not known as a flag of choice; did you mean end-state?")
+	says(t, must(t, exitcode.Input, "plan", "--config", "typo.yaml", "c.yaml"), "error: typo.yaml:2: end-stat: not a flag of choice; did you mean end-state?")
 	says(t, must(t, exitcode.Input, "plan", "--config", "missing.yaml", "c.yaml"), "error: --config: open missing.yaml: no such file or directory")
 	putFile(t, "wrong.yaml", "end-state: outside\n")
 	says(t, must(t, exitcode.Input, "plan", "--config", "wrong.yaml", "c.yaml"), "--end-state outside is not known; use one of external, aws-override")

@@ -24,7 +24,7 @@ var secretDocuments = []struct {
 	{"everywhere", "each edit has some within three lines, so that they are in its diff", func(secretKind) bool { return true }},
 	{"labels", "a pool's labels and a selector on them", func(k secretKind) bool { return labelValue.MatchString(k.make(0)) }},
 	{"nested", "Secrets that are not the root of their documents", func(k secretKind) bool { return !k.bare }},
-	{"chart", "what stands beside the changes of the chart", func(secretKind) bool { return true }},
+	{"chart", "what is at the level of the changes of the chart", func(secretKind) bool { return true }},
 	{"unnamed", "arguments without a name, or with a blank behind it, and commands in comments", func(k secretKind) bool { return !strings.ContainsAny(k.make(0), " \n") }},
 }
 

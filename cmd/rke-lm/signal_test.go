@@ -89,7 +89,7 @@ func (p *process) hear(t *testing.T, stage string) {
 func endedItself(t *testing.T, w *migratetest.World, p *process, why string) {
 	t.Helper()
 	p.Wait()
-	if said := p.said.String(); p.ProcessState.ExitCode() != exitcode.Failed || !strings.Contains(said, why) || !strings.Contains(said, "to go on: rke-lm migrate") {
+	if said := p.said.String(); p.ProcessState.ExitCode() != exitcode.Failed || !strings.Contains(said, why) || !strings.Contains(said, "to continue: rke-lm migrate") {
 		t.Errorf("%s: %s", p.ProcessState, said)
 	}
 	if left := w.Cordoned(); len(left) > 0 || w.Rancher.Object(w.Lock) != "" {
@@ -102,7 +102,7 @@ func TestARunThatNobodyHearsReleasesItsNodes(t *testing.T) {
 	p := migrating(t, w)
 	p.hear(t, stages.CordonControlPlane)
 	p.out.Close()
-	endedItself(t, w, p, "nobody hears the run any more")
+	endedItself(t, w, p, "standard output is closed")
 }
 
 func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {

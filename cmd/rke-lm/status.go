@@ -40,10 +40,10 @@ func newStatus(o *options) *cobra.Command {
 	s := &statusOptions{options: o}
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Print one line for each cluster of a kubeconfig or a Rancher: how far it has come",
-		Long: `Print one line for each context of a kubeconfig, as its cluster shows itself, and
-for each cluster that a Rancher provisions, as its object is written: distro,
-version, provider, the last stage that is done, and what the rules find.`,
+		Short: "Print the progress of each cluster of a kubeconfig or a Rancher, one line for each",
+		Long: `Print one line for each context of a kubeconfig, from the state of its cluster, and for
+each cluster that a Rancher provisions, from its object: distro, version, provider, the
+last stage that is done, and the number of findings.`,
 		Example: `  rke-lm status
   rke-lm status --context orchard -o json
   rke-lm status --rancher-url https://rancher.example.com --token-file token`,
@@ -112,7 +112,7 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	case s := <-done:
 		return s.list, s.code
 	case <-over:
-		return []outputs.Status{{Name: name, Problem: "it was looked at for " + limit.String() + " without an end; look at the API server, or at the program that gives the credentials"}}, exitcode.Failed
+		return []outputs.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, exitcode.Failed
 	}
 }
 

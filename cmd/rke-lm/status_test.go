@@ -82,7 +82,7 @@ func TestALookWithoutAnEndIsLeftBehind(t *testing.T) {
 			<-forever
 			return nil, exitcode.Done
 		})
-		if code != exitcode.Failed || len(list) != 1 || list[0].Name != "orchard" || !strings.Contains(list[0].Problem, "without an end") {
+		if code != exitcode.Failed || len(list) != 1 || list[0].Name != "orchard" || !strings.Contains(list[0].Problem, "; check the API server, or the program for the credentials") {
 			t.Errorf("%d, %+v", code, list)
 		}
 		list, code = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) ([]outputs.Status, int) {

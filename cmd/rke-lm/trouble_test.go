@@ -28,7 +28,7 @@ type trouble struct {
 	message string // the same
 }
 
-const lookAtNetwork, lookAtServer = "check the network and the API server, and run the command again", "look at the API server, and run the command again"
+const lookAtNetwork, lookAtServer = "check the network and the API server, and run the command again", "check the API server, and run the command again"
 
 // fails is a trouble of the requests whose URL has a part. Those of verify and
 // owners have the leases in common.
@@ -52,7 +52,7 @@ func troubles() []trouble {
 		fails("a server that is not ready", "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"}, exitcode.Failed, lookAtServer),
 		fails("a list that expires", "/leases", apitest.Fault{Status: 410}, exitcode.Failed, lookAtServer),
 		fails("an expired token", "", apitest.Fault{Status: 401}, exitcode.Refused, "expired"),
-		fails("a right that is taken away", "/daemonsets", apitest.Fault{Status: 403}, exitcode.Refused, "these rights are missing: list daemonsets.apps in kube-system; ask for them"),
+		fails("a right that is taken away", "/daemonsets", apitest.Fault{Status: 403}, exitcode.Refused, "missing permissions: list daemonsets.apps in kube-system; request them"),
 		fails("the page of a proxy", "", apitest.Fault{Status: 200, Body: "<html>log in</html>"}, exitcode.Failed, lookAtNetwork),
 		fails("a proxy that has lost its way", "", apitest.Fault{Status: 404, Body: "<html>no backend</html>"}, exitcode.Failed, lookAtServer),
 	}

@@ -27,6 +27,7 @@ type verifyOptions struct {
 	*options
 	choice   verify.Choice
 	stage    string
+	target   transform.Target // as it was planned
 	from     string
 	dump     string
 	snapshot string
@@ -47,15 +48,14 @@ func newVerify(o *options) *cobra.Command {
 	v := &verifyOptions{options: o}
 	c := &cobra.Command{
 		Use:   "verify",
-		Short: "Look at a live cluster, or a dump of one, and say whether it is as it has to be",
-		Long: `Look at a live cluster, or a dump of one: nodes and their provider IDs, the
-migration lease and who may lock it, the cloud-controller-manager, volumes and
-load balancers. An error makes the exit code 1, unless --accept acknowledges
-its rule. A lease is followed until it shows whether its holder is alive, which
-takes a few seconds.
+		Short: "Check a live cluster, or a dump of one",
+		Long: `Check a live cluster, or a dump of one: nodes and their provider IDs, the migration
+lease and the permissions on it, the cloud-controller-manager, volumes and load
+balancers. An error makes the exit code 1, unless --accept acknowledges its rule. A
+lease is watched until it shows whether its holder is alive, which takes a few seconds.
 
-Nothing is changed but with --snapshot, which keeps what must stay the same:
-names, UIDs and provider IDs of nodes, and the load balancers.`,
+Only --snapshot changes the cluster: it saves what must stay the same, the names, UIDs
+and provider IDs of nodes, and the load balancers.`,
 		Example: `  rke-lm verify --snapshot
   rke-lm verify --stage switch-to-external --wait 10m
   rke-lm verify --rancher-cli --cluster fleet-default/harbour
@@ -67,17 +67,18 @@ names, UIDs and provider IDs of nodes, and the load balancers.`,
 	v.connection.flags(c)
 	v.clusterFlag(f)
 	o.outputFlag(c, "text", "json", "yaml")
-	f.StringVar(&v.stage, "stage", "", "also check what has to hold behind this stage")
+	f.StringVar(&v.stage, "stage", "", "also check the result of this stage")
 	complete(c, "stage", stages.Names())
-	f.StringVar(&v.choice.Version, "target-version", "", "release that the cluster is to move to")
+	pathFlags(f, &v.target)
+	f.StringVar(&v.choice.Version, "target-version", "", "release of the planned upgrade")
 	f.StringArrayVar(&v.choice.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable)")
-	f.DurationVar(&v.wait, "wait", 0, "look again for so long while there are errors")
-	f.StringVar(&v.from, "from", "", "judge this dump, or what kubectl get -o yaml printed, instead of a live cluster; - for standard input")
-	f.StringVar(&v.dump, "dump", "", "write what was seen into this file")
-	f.StringVar(&v.snapshot, "snapshot", "", "keep a snapshot in this file; without a file, in the ConfigMap kube-system/"+observe.SnapshotName)
+	f.DurationVar(&v.wait, "wait", 0, "check again for this time while there are errors")
+	f.StringVar(&v.from, "from", "", "check this dump, or the output of kubectl get -o yaml, instead of a live cluster; - for standard input")
+	f.StringVar(&v.dump, "dump", "", "write a dump of the cluster to this file")
+	f.StringVar(&v.snapshot, "snapshot", "", "write a snapshot to this file; without a file, to the ConfigMap kube-system/"+observe.SnapshotName)
 	f.Lookup("snapshot").NoOptDefVal = inCluster
 	f.StringVar(&v.against, "against", "", "compare with the snapshot in this file instead of the cluster's")
-	f.BoolVar(&v.allPods, "all-pods", false, "also read the pods of all namespaces, for in-tree volumes that they name themselves")
+	f.BoolVar(&v.allPods, "all-pods", false, "also read the pods of all namespaces, for in-tree volumes in their specs")
 	return c
 }
 
@@ -117,15 +118,18 @@ func (v *verifyOptions) check() error {
 			return err
 		}
 	}
-	v.choice.Check = stages.After(v.stage, transform.Target{})
+	if err := checkMigration(v.target); err != nil {
+		return err
+	}
+	v.choice.Check = stages.After(v.stage, v.target)
 	if v.from != "" && v.connection != (connection{}) {
-		return errors.New("--from reads a file, so the flags of a connection mean nothing; leave them out")
+		return errors.New("--from reads a file; remove the connection flags")
 	}
 	if v.from != "" && (v.wait > 0 || v.snapshot == inCluster || v.allPods) {
-		return errors.New("--from reads a file, so --wait, --all-pods and --snapshot without a file mean nothing; leave them out")
+		return errors.New("--from reads a file; remove --wait, --all-pods and --snapshot without a file")
 	}
 	if v.wait < 0 {
-		return fmt.Errorf("--wait %s is no time; give a longer one, or leave it out", v.wait)
+		return fmt.Errorf("--wait %s is too short; use a longer time, or remove it", v.wait)
 	}
 	for _, id := range v.choice.Accept {
 		if err := checkAcceptable(id, verify.Rules()); err != nil {
@@ -224,7 +228,7 @@ func (v *verifyOptions) keep(ctx context.Context, observer *observe.Observer, o 
 		err = observe.WriteSnapshot(v.snapshot, s)
 	}
 	if err == nil {
-		fmt.Fprintf(v.err, "snapshot of %d nodes and %d load balancers kept in %s\n", len(s.Nodes), len(s.LoadBalancers), place)
+		fmt.Fprintf(v.err, "snapshot of %d nodes and %d load balancers written to %s\n", len(s.Nodes), len(s.LoadBalancers), place)
 	}
 	return err
 }

@@ -31,12 +31,12 @@ func Replace(path string, seen Seen, write func(io.Writer) error) error {
 	temporary.Clean(t.folder())
 	f, lock, err := temporary.File(t.folder())
 	if err != nil {
-		return fmt.Errorf("%s: no file can be made in the folder %s: %w; make the folder writable, or work on a copy of the file", path, t.folder(), cause(err))
+		return fmt.Errorf("%s: cannot create a file in the folder %s: %w; make the folder writable, or use a copy of the file", path, t.folder(), cause(err))
 	}
 	defer lock.Release()
 	defer discard(f) // on a panic too; after the rename nothing has this name
 	if err := errors.Join(t.fill(f, write), f.Close()); err != nil {
-		return fmt.Errorf("%s: left as it was: %w", path, err)
+		return fmt.Errorf("%s: unchanged: %w", path, err)
 	}
 	// Again, because writing may have taken long. Between this look and the
 	// rename a change would be lost; no system call does both.
@@ -44,7 +44,7 @@ func Replace(path string, seen Seen, write func(io.Writer) error) error {
 		return err
 	}
 	if err := os.Rename(f.Name(), t.real); err != nil {
-		return fmt.Errorf("%s: left as it was: it cannot be replaced: %w; work on a copy of the file", path, cause(err))
+		return fmt.Errorf("%s: unchanged: cannot replace it: %w; use a copy of the file", path, cause(err))
 	}
 	syncFolder(t.folder())
 	return nil
@@ -64,13 +64,13 @@ func (t target) fill(f *os.File, write func(io.Writer) error) error {
 		return err
 	}
 	if err := copyAccessList(t.real, f.Name()); err != nil {
-		return fmt.Errorf("its access list cannot be kept: %w; work on a copy of the file", cause(err))
+		return fmt.Errorf("cannot keep its access control list: %w; use a copy of the file", cause(err))
 	}
 	if err := writeAll(f, write); err != nil {
 		return err
 	}
 	if err := f.Chmod(t.info.Mode()); err != nil {
-		return fmt.Errorf("its mode cannot be kept: %w; work on a copy of the file", cause(err))
+		return fmt.Errorf("cannot keep its mode: %w; use a copy of the file", cause(err))
 	}
 	return cause(f.Sync())
 }

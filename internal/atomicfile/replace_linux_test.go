@@ -59,7 +59,7 @@ func TestAFileOfAnotherOwnerIsRefusedByWhoCannotKeepTheOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	asUser(t, 1234, func() {
-		checkError(t, Replace(path, look(t, path), text("new")), fs.ErrPermission, path, "left as it was", "owner (user 0, group 0)")
+		checkError(t, Replace(path, look(t, path), text("new")), fs.ErrPermission, path, ": unchanged: ", "owner (user 0, group 0)")
 	})
 	checkContent(t, path, old)
 	checkAlone(t, path)

@@ -196,7 +196,7 @@ func TestAfterAnErrorTheFileIsAsItWasAndAlone(t *testing.T) {
 			path := make1(t, "a.yaml")
 			seen := look(t, path)
 			err := Replace(path, seen, func(w io.Writer) error { return fault(t, path, w) })
-			if err == nil || !strings.HasPrefix(err.Error(), path+": left as it was: ") {
+			if err == nil || !strings.HasPrefix(err.Error(), path+": unchanged: ") {
 				t.Errorf("error: %v", err)
 			}
 			checkContent(t, path, old)

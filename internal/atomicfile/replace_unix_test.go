@@ -72,7 +72,7 @@ func TestAFileBehindALinkedFolderIsReplaced(t *testing.T) {
 func TestALinkToNothingIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	link(t, "nowhere.yaml", path)
-	checkError(t, Replace(path, Seen{}, never), ErrChanged, path, "a link to none")
+	checkError(t, Replace(path, Seen{}, never), ErrChanged, path, "the file does not exist, or it is a link to a file that does not exist; check the path and run the command again")
 	checkLink(t, path, "nowhere.yaml")
 	checkAlone(t, path)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrChanged says that a file is not the one that was read.
-var ErrChanged = exitcode.New(exitcode.Refused, "changed since it was read")
+var ErrChanged = exitcode.New(exitcode.Refused, "has has has changed since it was read")
 
 // Seen is what a file looked like when it was read. The zero Seen matches no
 // file.
@@ -39,7 +39,7 @@ func Open(path string, seen Seen) (*os.File, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, missing(path, err)
 	case err != nil:
-		return nil, fmt.Errorf("%s: cannot be read again: %w; check its permissions", path, cause(err))
+		return nil, fmt.Errorf("%s: cannot read it again: %w; check its permissions", path, cause(err))
 	}
 	info, err := f.Stat()
 	if err == nil {

@@ -33,7 +33,7 @@ func resolve(path string) (target, error) {
 
 func missing(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w: there is no such file, or it is a link to none; check the path and run the command again", path, ErrChanged)
+		return fmt.Errorf("%s: %w: the file does not exist, or it is a link to a file that does not exist; check the path and run the command again", path, ErrChanged)
 	}
 	return fmt.Errorf("%s: cannot be replaced: %w; check the path", path, cause(err))
 }
@@ -49,7 +49,7 @@ func (t target) replaceable(seen Seen) error {
 	case mode&0o200 == 0:
 		return fmt.Errorf("%s: the file is read-only: %w; make it writable first (chmod u+w)", t.path, fs.ErrPermission)
 	case links > 1:
-		return fmt.Errorf("%s: the file has %d names (hard links), and the others would keep the old content; make it a file of its own, or work on a copy", t.path, links)
+		return fmt.Errorf("%s: the file has %d names (hard links), and the others would keep the old content; remove the links, or use a copy", t.path, links)
 	}
 	return seen.check(t.path, t.info)
 }
@@ -75,7 +75,7 @@ func (t target) keepOwner(f *os.File) error {
 		return nil
 	}
 	if err := f.Chown(old.uid, old.gid); err != nil {
-		return fmt.Errorf("its owner (user %d, group %d) cannot be kept: %w; run the command as that user, or work on a copy of the file", old.uid, old.gid, cause(err))
+		return fmt.Errorf("its owner (user %d, group %d) cannot be kept: %w; run the command as that user, or use a copy of the file", old.uid, old.gid, cause(err))
 	}
 	return nil
 }

@@ -44,11 +44,15 @@ spec:
 `
 )
 
-// provisioned is a cluster that Rancher provisions.
+// provisioned is a cluster that Rancher provisions, in JSON.
 func provisioned(name string) string {
-	return "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: " + name + ", namespace: fleet-default, uid: u-" + name + ", resourceVersion: \"7\"}\n" +
-		"spec:\n  kubernetesVersion: v1.26.15+rke2r1\n  rkeConfig:\n    machineGlobalConfig: {cloud-provider-name: aws}\n" +
-		"status: {clusterName: c-m-" + name + "}\n"
+	return strings.ReplaceAll(`{
+  "apiVersion": "provisioning.cattle.io/v1", "kind": "Cluster",
+  "metadata": {"name": "NAME", "namespace": "fleet-default"},
+  "spec": {"kubernetesVersion": "v1.26.15+rke2r1", "rkeConfig": {"machineGlobalConfig": {"cloud-provider-name": "aws"}}},
+  "status": {"clusterName": "c-m-NAME"}
+}
+`, "NAME", name)
 }
 
 func finder() Finder {
@@ -118,7 +122,7 @@ func TestTheClustersOfFilesComeInTheirOrder(t *testing.T) {
 }
 
 func TestAFolderWithABrokenFileYieldsTheOtherClusters(t *testing.T) {
-	folder := folderOf(t, map[string]string{"a.yaml": provisioned("orchard"), "b.yaml": provisioned("harbour") + "spec: {}\n", "c.yaml": provisioned("wharf")})
+	folder := folderOf(t, map[string]string{"a.yaml": provisioned("orchard"), "b.yaml": strings.Replace(provisioned("harbour"), "{", "{\"kind\": \"Cluster\",", 1), "c.yaml": provisioned("wharf")})
 	s := find(t, finder(), "", folder)
 	s.check(t, "orchard", "end of a.yaml", "error", "end of b.yaml", "wharf", "end of c.yaml")
 	var at *yamledit.Error
@@ -178,7 +182,7 @@ func TestWhereThereIsNoClusterItIsSaidWhy(t *testing.T) {
 		{"part.yaml", "machineGlobalConfig: {}\n", exitcode.Refused, "a fragment of a cluster"},
 		{"list.yaml", "items: [{kind: Secret}]\n", exitcode.Input, "a list of objects that is none of kubectl"},
 		{"kustomization.yaml", "resources: [a.yaml]\n", exitcode.Refused, "kustomization.yaml: a kustomization"},
-		{"binary.yaml", "\x00", exitcode.Input, "it holds a NUL byte"},
+		{"binary.yaml", "\x00", exitcode.Input, "NUL byte"},
 		{"large.yaml", "kind: Secret\n---\n# " + strings.Repeat("x", source.MaxDocument) + "\n", exitcode.Refused, "1 document larger than 16 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func kustomization(s source.Source) error {
 	if !slices.Contains(kustomize.FileNames(), filepath.Base(s.Path)) {
 		return nil
 	}
-	return refused("%s: a kustomization, and no cluster by itself; plan what it makes: %s", s.Name, kustomize.Rendered(filepath.Dir(s.Path)))
+	return refused("%s: a kustomization, not a cluster; plan its output: %s", s.Name, kustomize.Rendered(filepath.Dir(s.Path)))
 }
 
 // nothing says why a named file has no cluster to work on.

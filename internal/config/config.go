@@ -42,7 +42,7 @@ func Read(path string, known map[string]Kind) ([]Setting, error) {
 	}
 	root := doc.Root()
 	if root.Exists() && !root.IsMap() {
-		return nil, root.Errorf("not a mapping of flags to values", "write lines such as end-state: external")
+		return nil, root.Errorf("not a mapping of flags to values", "use lines such as end-state: external")
 	}
 	var settings []Setting
 	for _, e := range root.Entries() {
@@ -76,7 +76,7 @@ func values(e yamledit.Entry, known map[string]Kind) ([]string, error) {
 	}
 	do := "correct it"
 	if kind == Text {
-		do = "put quotes around it"
+		do = "quote it"
 	}
 	return nil, e.Value.Errorf("this must be "+string(kind), do)
 }
@@ -100,9 +100,9 @@ func unknown(e yamledit.Entry, known map[string]Kind) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	do := "use the name of a flag of choice without its dashes; plan --help lists them"
+	do := "use the name of a flag of choice without dashes; plan --help lists them"
 	if near, ok := spelling.Nearest(e.Key, names); ok {
 		do = "did you mean " + near + "?"
 	}
-	return e.Value.Errorf("not known as a flag of choice", do)
+	return e.Value.Errorf("not a flag of choice", do)
 }

@@ -46,16 +46,16 @@ func TestAFileHoldsFlagsByTheirNames(t *testing.T) {
 
 func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"a key with a typing mistake", "end-state: external\ntarget-verison: v1\n", "rke-lm.yaml:2: target-verison: not known as a flag of choice; did you mean target-version?"},
-		{"a key in camel case", "endState: external\n", "rke-lm.yaml:1: endState: not known as a flag of choice; did you mean end-state?"},
+		{"a key with a typing mistake", "end-state: external\ntarget-verison: v1\n", "rke-lm.yaml:2: target-verison: not a flag of choice; did you mean target-version?"},
+		{"a key in camel case", "endState: external\n", "rke-lm.yaml:1: endState: not a flag of choice; did you mean end-state?"},
 		{"a key with underscores", "keep_leader_migration: true\n", "did you mean keep-leader-migration?"},
-		{"a key like no other", "frobnicate: 1\n", "rke-lm.yaml:1: frobnicate: not known as a flag of choice; use the name of a flag of choice without its dashes; plan --help lists them"},
-		{"a number for a string", "chart-version: 1.26\n", "rke-lm.yaml:1: chart-version: this must be a string; put quotes around it"},
+		{"a key like no other", "frobnicate: 1\n", "rke-lm.yaml:1: frobnicate: not a flag of choice; use the name of a flag of choice without dashes; plan --help lists them"},
+		{"a number for a string", "chart-version: 1.26\n", "rke-lm.yaml:1: chart-version: this must be a string; quote it"},
 		{"a null for a string", "end-state:\n", "end-state: this must be a string"},
 		{"a word for a boolean", "keep-leader-migration: sure\n", "keep-leader-migration: this must be true or false; correct it"},
 		{"a word for a list", "accept: node-rename\n", "accept: this must be a list of strings"},
 		{"a number in a list", "accept: [1]\n", "accept: this must be a list of strings"},
-		{"a key twice", "end-state: external\nend-state: aws-override\n", `rke-lm.yaml:2: the key "end-state" stands twice`},
+		{"a key twice", "end-state: external\nend-state: aws-override\n", `rke-lm.yaml:2: the key "end-state" is duplicated`},
 		{"a list", "- end-state\n", "rke-lm.yaml:1: not a mapping of flags to values"},
 		{"two documents", "end-state: external\n---\nend-state: external\n", "more than one document"},
 		{"an alias of another type", "accept: &a [node-rename]\nend-state: *a\n", "end-state: this must be a string"},

@@ -24,7 +24,7 @@ func (g group) String() string { return g.of + "/" + g.kind }
 var (
 	stageLine   = regexp.MustCompile(`^([a-z]+(?:-[a-z]+)+)  \S`)
 	findingLine = regexp.MustCompile(`^( *)(?:error|warning|note) ([a-z0-9-]+)(?:, accepted)?(?:  .*)?\n$`)
-	notJudged   = regexp.MustCompile(`^(not judged, because )(?:(.*)(: ([a-z-]+).*))?`)
+	notJudged   = regexp.MustCompile(`^(not checked, because )(?:(.*)(: ([a-z-]+).*))?`)
 	// An error says where, what, and what to do.
 	errorText = regexp.MustCompile(`^((?:error: )?(?:\S+:(?:\d+:)? )?(?:[a-z][A-Za-z0-9_.\[\]]*: )?)(.*?)(?:(; )(.*))?$`)
 )

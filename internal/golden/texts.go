@@ -34,7 +34,7 @@ func newTexts(said map[string]string) texts {
 	return t
 }
 
-const aboutTexts = "What stages and rules say. Cases name these texts: «switch-to-external/why». Rewritten by: make golden\n\n"
+const aboutTexts = "The texts of stages and rules. Cases name these texts: «switch-to-external/why». Rewritten by: make golden\n\n"
 
 // number is that of a text in its group.
 var number = regexp.MustCompile(`-\d+$`)

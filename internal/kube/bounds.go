@@ -34,7 +34,7 @@ var usual = bounds{largestAnswer, mostPages}
 type TooLarge struct{ what string }
 
 func (e *TooLarge) Error() string {
-	return "the API server answers with " + e.what + ", which is more than any cluster has; check the address, and what stands between"
+	return "the API server answers with " + e.what + ", which is more than any cluster has; check the address, and the proxies in between"
 }
 
 // bounded ends an answer that has more than a number of bytes.

@@ -183,7 +183,7 @@ func (d *Denied) Error() string {
 	if d.Expired {
 		return "the API server does not accept the credentials; log in again, they may have expired"
 	}
-	return "these rights are missing: " + strings.Join(d.Missing, ", ") + "; ask for them, docs/permissions.md has the roles"
+	return "missing permissions: " + strings.Join(d.Missing, ", ") + "; request them, docs/permissions.md has the roles"
 }
 
 // ExitCode is that of a refusal.
@@ -197,7 +197,7 @@ type Unreached struct {
 
 func (u *Unreached) Error() string {
 	if f := (*Failure)(nil); errors.As(u.Err, &f) {
-		return fmt.Sprintf("%s; look at the API server, and run the command again", f)
+		return fmt.Sprintf("%s; check the API server, and run the command again", f)
 	}
 	advice := "check the network and the API server"
 	switch {
@@ -206,7 +206,7 @@ func (u *Unreached) Error() string {
 	case untrusted(u.Err):
 		advice = "check the address and the certificate authority of the cluster, and who else may answer there"
 	case Unidentified(u.Err):
-		advice = "log in again, or look at the program that the kubeconfig names for the user"
+		advice = "log in again, or check the program that the kubeconfig has for the user"
 	}
 	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
 }

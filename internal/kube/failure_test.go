@@ -101,7 +101,7 @@ func TestErrorsOfSeveralRequestsAreOne(t *testing.T) {
 	expired := &Failure{What: "list pods", Code: http.StatusUnauthorized}
 	other := errors.New("another error")
 	err := Joined([]error{nil, missing("list pods"), other, missing("list nodes"), missing("list pods"), &Denied{Missing: []string{"get secrets"}}})
-	if want := "these rights are missing: get secrets, list nodes, list pods; ask for them, docs/permissions.md has the roles"; err == nil || err.Error() != want {
+	if want := "missing permissions: get secrets, list nodes, list pods; request them, docs/permissions.md has the roles"; err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
 	for _, first := range []error{expired, &Denied{Expired: true}} {

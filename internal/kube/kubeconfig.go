@@ -18,7 +18,7 @@ func (c *Client) Kubeconfig() ([]byte, error) {
 	const name = "rke-lm"
 	config, tls := c.config, c.config.TLSClientConfig
 	if config.ExecProvider != nil || config.AuthProvider != nil {
-		return nil, errors.New("the credentials come from a program or a plugin, and cannot be handed on; use --rancher-url with a token")
+		return nil, errors.New("the credentials come from a program or a plugin, and cannot be passed on; use --rancher-url with a token")
 	}
 	proxy, err := c.proxy()
 	if err != nil {

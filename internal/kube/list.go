@@ -19,7 +19,7 @@ import (
 const pageSize = 500
 
 // errSamePage keeps a server that goes in circles from filling the memory.
-var errSamePage = errors.New("the API server answers with the same page for ever")
+var errSamePage = errors.New("the API server returns the same page forever")
 
 // CustomList is the head of a list of a custom resource, which has no protobuf.
 type CustomList struct {

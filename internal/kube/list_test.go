@@ -119,7 +119,7 @@ func TestAListThatIsNotReadWholeIsAnError(t *testing.T) {
 		}},
 		"its envelope is damaged": {"list pods: the answer is no protobuf", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("k8s\x00\x0a\xff")) }},
 		"its kind is damaged":     {"list pods: the answer is no protobuf", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("k8s\x00\x0a\x02\xff\xff")) }},
-		"the same page comes back": {"list pods: the API server answers with the same page for ever", func(w http.ResponseWriter, _ *http.Request) {
+		"the same page comes back": {"list pods: the API server returns the same page forever", func(w http.ResponseWriter, _ *http.Request) {
 			w.Write([]byte(`{"kind":"PodList","metadata":{"continue":"again"}}`))
 		}},
 	} {

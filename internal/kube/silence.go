@@ -20,7 +20,7 @@ const (
 
 // errSilent ends a request over a connection that has no other end any more: without
 // an answer the network itself says so after many minutes.
-var errSilent = errors.New("the API server went silent in the middle")
+var errSilent = errors.New("the API server stopped responding in the middle")
 
 // timely ends a request when its answer takes too long, or when nothing has come of it
 // for a while.

@@ -33,11 +33,11 @@ func TestASilentServerIsNotWaitedFor(t *testing.T) {
 		took   time.Duration
 		want   string // "" for an answer
 	}{
-		{"nothing comes", slowly(time.Hour, 1), silentTime, "get nodes: the API server went silent in the middle; check the network and the API server, and run the command again"},
+		{"nothing comes", slowly(time.Hour, 1), silentTime, "get nodes: the API server stopped responding in the middle; check the network and the API server, and run the command again"},
 		{"nothing follows the first bytes", func(w http.ResponseWriter, r *http.Request) {
 			slowly(time.Second, 1)(w, r)
 			slowly(time.Hour, 1)(w, r)
-		}, time.Second + silentTime, "get nodes: the API server went silent in the middle;"},
+		}, time.Second + silentTime, "get nodes: the API server stopped responding in the middle;"},
 		{"it is slow, and goes on", slowly(silentTime-time.Second, 6), 6 * (silentTime - time.Second), ""},
 		{"it is slow without an end", slowly(silentTime-time.Second, 1000), answerTime, "get nodes: context deadline exceeded"},
 	} {

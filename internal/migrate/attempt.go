@@ -92,7 +92,7 @@ func (h helm) onlyOwn(ctx context.Context, records []record) error {
 	return h.waiter.await(ctx, func(ctx context.Context) (look, error) {
 		now, err := h.cluster.records(ctx, k.Namespace, k.Release)
 		over := len(unfinished(now)) == 0 || time.Since(since) >= outlives
-		return look{done: over, waiting: "the helm of a run that died may still be at work on the release " + k.Release}, err
+		return look{done: over, waiting: "the helm of a run that died may still be running on the release " + k.Release}, err
 	})
 }
 

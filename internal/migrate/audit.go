@@ -35,12 +35,12 @@ func openAudit(name, uid string) (*audit, []Entry, error) {
 	}
 	if info, lost := f.Stat(); lost == nil && !info.Mode().IsRegular() {
 		f.Close()
-		return nil, nil, fmt.Errorf("%s: it is no file, and what an earlier run said could not be read from it; name another one with --audit-log", name)
+		return nil, nil, fmt.Errorf("%s: it is not a file, so the entries of an earlier run cannot be read; use another one with --audit-log", name)
 	}
 	open, err := recoverAudit(f, uid)
 	if err != nil {
 		f.Close()
-		return nil, nil, fmt.Errorf("%s: %w; name another file with --audit-log", name, err)
+		return nil, nil, fmt.Errorf("%s: %w; use another file with --audit-log", name, err)
 	}
 	return &audit{file: f}, open, nil
 }
@@ -110,7 +110,7 @@ func (a *audit) add(e Entry) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.append(append(line, '\n')); err != nil {
-		return fmt.Errorf("the audit log cannot be written: %w; make room or name another file with --audit-log, and run the command again", err)
+		return fmt.Errorf("the audit log cannot be written: %w; free disk space or use another file with --audit-log, and run the command again", err)
 	}
 	return nil
 }

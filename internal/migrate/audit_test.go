@@ -82,7 +82,7 @@ func TestAnotherFileIsNoAuditLog(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := openAudit(file, "u"); err == nil || !strings.Contains(err.Error(), "name another file with --audit-log") {
+		if _, _, err := openAudit(file, "u"); err == nil || !strings.Contains(err.Error(), "use another file with --audit-log") {
 			t.Errorf("%v", err)
 		}
 		if text, _ := os.ReadFile(file); string(text) != content {

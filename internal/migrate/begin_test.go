@@ -26,7 +26,7 @@ func TestThereIsNoRollbackFrom127(t *testing.T) {
 		w.Follow()
 		w.Forget()
 		err := migrate.Backward(t.Context(), w.run(t, "two", logged(t)))
-		if !strings.Contains(fmt.Sprint(err), "no in-tree provider to go back to") || exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 {
+		if !strings.Contains(fmt.Sprint(err), "Kubernetes 1.27 and later have no in-tree provider to roll back to") || exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 {
 			t.Errorf("%v %d %v", err, exitcode.Of(err), w.Writes())
 		}
 	})
@@ -99,7 +99,7 @@ func TestWhoDeclinesAStageIsToldWhereTheClusterStands(t *testing.T) {
 		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != stages.SwitchToExternal, nil }
 		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "you did not want it") || !strings.Contains(fmt.Sprint(err), "the one that holds the migration lease, and the other one waits") {
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "not confirmed") || !strings.Contains(fmt.Sprint(err), "the one that holds the migration lease, and the other one waits") {
 			t.Errorf("%v", err)
 		}
 		if left := w.Cordoned(); len(left) > 0 {

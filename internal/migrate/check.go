@@ -27,10 +27,10 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 		}
 		open := verify.Evaluate(seen, choice).Unmet()
 		if route.Hopeless(open) {
-			return look{}, &late{"it does not pass by waiting: " + firstOf(open), 0, open}
+			return look{}, &late{"waiting does not help: " + firstOf(open), 0, open}
 		}
 		if twice = since(twice, route.TwoOwners(open)); !twice.IsZero() && time.Since(twice) >= ownersTime {
-			return look{}, &late{"both managers run the cloud controllers, so waiting does harm: " + firstOf(open), 0, open}
+			return look{}, &late{"both managers run the cloud controllers, so the run does not wait: " + firstOf(open), 0, open}
 		}
 		if len(open) == 0 {
 			r.cordon.noteReleased(seen)
@@ -41,7 +41,7 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 		return look{done: len(open) == 0, waiting: firstOf(open), findings: open}, nil
 	})
 	if err == nil && !c.NodesOnly {
-		r.events.emit(Event{Type: Checked, Message: "what has to hold behind the stage holds"})
+		r.events.emit(Event{Type: Checked, Message: "the checks of the stage passed"})
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func (e *End) Error() string {
 	}
 	lines := []string{fmt.Sprintf("%s: stopped%s: %s", e.Title, where, e.Err), "  done: " + none(e.Outcome.Done), "  now: " + e.Outcome.Holds}
 	if e.Outcome.Continue != "" {
-		lines = append(lines, "  to go on: "+e.Outcome.Continue, "  to go back: "+e.Outcome.Revert)
+		lines = append(lines, "  to continue: "+e.Outcome.Continue, "  to roll back: "+e.Outcome.Revert)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -80,7 +80,7 @@ func (r *run) end(err error, b *beginning) error {
 
 func (r *run) summary() string {
 	if !r.progress.wrote {
-		return "nothing was left to do"
+		return "nothing to do"
 	}
-	return "all that was asked for is done"
+	return "all requested stages are done"
 }

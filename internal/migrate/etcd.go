@@ -61,7 +61,7 @@ func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluste
 		}
 		failed.note(seen.Tries(), r.events.note)
 		taken, err := route.SnapshotTaken(seen, number)
-		return look{done: taken, waiting: "Rancher has not made the snapshot of etcd yet"}, err
+		return look{done: taken, waiting: "Rancher has not created the etcd snapshot yet"}, err
 	})
 }
 

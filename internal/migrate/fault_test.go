@@ -40,7 +40,7 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextGoesOn(t *testing.T) {
 			}
 		}
 		err := migrate.Forward(t.Context(), r)
-		if !strings.Contains(fmt.Sprint(err), "somebody else changed the object") || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "to go on: again") {
+		if !strings.Contains(fmt.Sprint(err), "another user changed the object") || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "to continue: again") {
 			t.Fatalf("%v", err)
 		}
 		w.Stick(false)
@@ -66,7 +66,7 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name") {
 			t.Fatalf("%v", err)
 		}
-		for _, want := range []string{"stopped at switch-to-external", "done: grant-migration-lease, enable-leader-migration, install-ccm, cordon-control-plane\n", "the change of switch-to-external is in the cluster's object", "to go on: again", "to go back: back"} {
+		for _, want := range []string{"stopped at switch-to-external", "done: grant-migration-lease, enable-leader-migration, install-ccm, cordon-control-plane\n", "the change of switch-to-external is in the cluster's object", "to continue: again", "to roll back: back"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%v\nlacks %s", err, want)
 			}
@@ -107,7 +107,7 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 		if took := time.Since(begun); took > 5*time.Minute {
 			t.Errorf("it took %s", took)
 		}
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so waiting does harm") {
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so the run does not wait:") {
 			t.Fatalf("%v", err)
 		}
 		if !strings.Contains(err.Error(), "stopped at install-ccm") || len(w.Cordoned()) > 0 {
@@ -154,7 +154,7 @@ func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
 		return true, nil
 	}
 	err := migrate.Forward(t.Context(), r)
-	if exitcode.Of(err) != exitcode.Input || !strings.Contains(fmt.Sprint(err), "report this as a bug of rke-lm") || !strings.Contains(err.Error(), "to go on: again") {
+	if exitcode.Of(err) != exitcode.Input || !strings.Contains(fmt.Sprint(err), "report this as a bug of rke-lm") || !strings.Contains(err.Error(), "to continue: again") {
 		t.Errorf("%v", err)
 	}
 	if left := w.Cordoned(); len(left) > 0 || w.Rancher.Object(w.Lock) != "" {
@@ -213,7 +213,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 		if !errors.As(err, &denied) || exitcode.Of(err) != exitcode.Refused {
 			t.Fatalf("%v", err)
 		}
-		if !strings.Contains(err.Error(), "nodes that were cordoned for the switch stay so, until the next run releases them") {
+		if !strings.Contains(err.Error(), "nodes that were cordoned for the switch stay cordoned until the next run uncordons them:") {
 			t.Errorf("%v", err)
 		}
 		w.expire(false)
@@ -241,7 +241,7 @@ func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
 			return true, context.Cause(ctx)
 		}
 		err := migrate.Forward(ctx, r)
-		for _, want := range []string{"stopped at switch-to-external: interrupted", "stay so, until the next run releases them"} {
+		for _, want := range []string{"stopped at switch-to-external: interrupted", "nodes that were cordoned for the switch stay cordoned until the next run uncordons them:"} {
 			if !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("%v\nlacks %s", err, want)
 			}
@@ -267,7 +267,7 @@ func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
 			return stage != stages.SwitchToExternal, nil
 		}
 		err := migrate.Forward(t.Context(), r)
-		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "stay so, until the next run releases them") {
+		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "nodes that were cordoned for the switch stay cordoned until the next run uncordons them:") {
 			t.Errorf("cordoned: %v, %v", left, err)
 		}
 	})

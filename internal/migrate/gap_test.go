@@ -38,7 +38,7 @@ func announced(t *testing.T, w *world, work work) map[string]string {
 func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		order := "Rancher changes the machines in this order: orchard-servers-1 (" + apitest.NodeName(1) + "); then orchard-servers-0 (" + apitest.NodeName(0) + "), orchard-servers-2 (" + apitest.NodeName(2) + "), one after the other."
+		order := "Rancher updates the machines in this order: orchard-servers-1 (" + apitest.NodeName(1) + "); then orchard-servers-0 (" + apitest.NodeName(0) + "), orchard-servers-2 (" + apitest.NodeName(2) + "), one at a time."
 		forward := announced(t, w, migrate.Forward)
 		for stage, gap := range map[string]string{
 			stages.GrantMigrationLease: "", stages.InstallCCM: "", stages.EnableLeaderMigration: "a gap of 18 to 43 seconds",
@@ -51,11 +51,11 @@ func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 		}
 		back := announced(t, w, migrate.Backward)
 		for stage, gap := range map[string]string{
-			stages.DisableLeaderMigration: "a gap of 35 to 37 seconds", stages.SwitchToExternal: "No gap", stages.InstallCCM: "a gap of about 22 seconds",
+			stages.DisableLeaderMigration: "a gap of 35 to 37 seconds", stages.SwitchToExternal: "no gap", stages.InstallCCM: "a gap of about 22 seconds",
 			stages.EnableLeaderMigration: "a gap of about 32 seconds",
 		} {
 			restarts := stage == stages.EnableLeaderMigration || stage == stages.SwitchToExternal
-			if text := back[stage]; !strings.HasPrefix(text, "Takes the stage back.") || !strings.Contains(text, gap) || strings.Contains(text, order) != restarts {
+			if text := back[stage]; !strings.HasPrefix(text, "Undoes the stage.") || !strings.Contains(text, gap) || strings.Contains(text, order) != restarts {
 				t.Errorf("back %s: %q", stage, text)
 			}
 		}

@@ -61,7 +61,7 @@ func TestTheRecordOfSomebodyElsesHelmStopsTheRun(t *testing.T) {
 				if exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v2") || w.HelmRan() {
 					t.Errorf("%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitcode.Of(err), w.HasRecord("v2"), w.HelmRan(), err)
 				}
-				for _, want := range []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to go on"} {
+				for _, want := range []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to continue"} {
 					if !strings.Contains(fmt.Sprint(err), want) {
 						t.Errorf("%v\nlacks %s", err, want)
 					}

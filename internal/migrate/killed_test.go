@@ -199,7 +199,7 @@ func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
 			return false, &kube.Unreached{What: "list nodes", Err: ctx.Err()}
 		}
 		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "another run is at work on it: another/1/x") {
+		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "another run is in progress: another/1/x") {
 			t.Errorf("%d %v", exitcode.Of(err), err)
 		}
 	})

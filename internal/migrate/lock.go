@@ -29,7 +29,7 @@ const lockTime = 15 * time.Second
 type Held struct{ Cluster, Lease, Holder string }
 
 func (h *Held) Error() string {
-	return fmt.Sprintf("%s: another run is at work on it: %s holds the lease %s; wait for its end, or end it, and run the command again", h.Cluster, h.Holder, h.Lease)
+	return fmt.Sprintf("%s: another run is in progress: %s holds the lease %s; wait until it ends, or stop it, and run the command again", h.Cluster, h.Holder, h.Lease)
 }
 
 // ExitCode is that of a refusal.
@@ -84,7 +84,7 @@ func (l *lock) acquire(ctx context.Context, note func(string)) error {
 			since = time.Now() // a slow answer says nothing of the time before it
 			note("the lease " + found.Name + " has a holder, " + holder(found) + "; waiting to see whether it is alive")
 		case time.Since(since) >= duration(found):
-			note("its holder has not renewed it for " + duration(found).String() + " and is taken for dead")
+			note("its holder has not renewed it for " + duration(found).String() + " and is considered dead")
 			if err := l.update(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
 				return err
 			}
@@ -183,7 +183,7 @@ func (l *lock) confirm(ctx context.Context) error {
 	case err != nil:
 		return err
 	case found == nil:
-		return &Held{l.title, l.lease.Namespace + "/" + l.lease.Name, "nobody any more (the lease was deleted)"}
+		return &Held{l.title, l.lease.Namespace + "/" + l.lease.Name, "no holder (the lease was deleted)"}
 	case holder(found) != l.identity:
 		return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
 	}

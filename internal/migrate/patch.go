@@ -37,7 +37,7 @@ func (w *writer) patchOnce(ctx context.Context, act string, c change, tell func(
 		now, warnings, err := w.cluster.server.Patch(ctx, w.cluster.object, p, w.cluster.planner.Distro.Alike, false)
 		tell(became(err))
 		for _, text := range warnings {
-			w.events.note("Rancher says: " + text)
+			w.events.note("Rancher reports: " + text)
 		}
 		if err == nil {
 			w.cluster.object = now

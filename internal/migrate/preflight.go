@@ -33,7 +33,7 @@ type blocked struct {
 
 func (b *blocked) Error() string {
 	if b.stage == "" {
-		return "the cluster has errors, and the migration would begin on top of them; correct them, or acknowledge them with --accept: " + firstOf(b.findings)
+		return "the cluster has errors before the migration; correct them, or acknowledge them with --accept: " + firstOf(b.findings)
 	}
 	return "the stage " + b.stage + " is blocked by errors; correct them, or acknowledge them with --accept: " + firstOf(b.findings)
 }

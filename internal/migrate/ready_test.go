@@ -69,7 +69,7 @@ func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) 
 		switch {
 		case e.Type == migrate.Staged:
 			before = w.Patches()
-		case e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is not ready") && waited.CompareAndSwap(false, true):
+		case e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is NotReady") && waited.CompareAndSwap(false, true):
 			if now := w.Patches(); now != before {
 				t.Errorf("%d patches while it waits", now-before)
 			}
@@ -91,7 +91,7 @@ func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 			switch {
 			case e.Type == migrate.Written && e.Stage == stages.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
 				w.ready(2, corev1.ConditionUnknown)
-			case e.Type == migrate.Awaited && e.Stage == stages.SwitchToExternal && strings.Contains(e.Message, "gone silent"):
+			case e.Type == migrate.Awaited && e.Stage == stages.SwitchToExternal && strings.Contains(e.Message, "is NotReady: its kubelet stopped reporting its status"):
 				waited = true
 				w.ready(2, corev1.ConditionTrue)
 			}
@@ -116,7 +116,7 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 			return true, nil
 		}
 		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is not ready") {
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is NotReady") {
 			t.Fatalf("%d %v", exitcode.Of(err), err)
 		}
 		if w.Patches() != before || len(w.Cordoned()) > 0 {
@@ -135,7 +135,7 @@ func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
 		w := rke2World(t)
 		w.ready(1, corev1.ConditionUnknown)
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "gone silent") || len(w.Writes()) > 0 {
+		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "is NotReady: its kubelet stopped reporting its status") || len(w.Writes()) > 0 {
 			t.Errorf("%d %v %v", exitcode.Of(err), err, w.Writes())
 		}
 	})

@@ -77,7 +77,7 @@ func (b *Busy) Error() string {
 		"pending-install": shell.Line("kubectl -n %s delete secret %--%s", k.Namespace, k.Name),
 		"uninstalling":    shell.Line("helm -n %s uninstall %--%s", k.Namespace, k.Release),
 	}
-	return fmt.Sprintf("the release %s/%s is %s since %s UTC, by a helm that no run of rke-lm is known to have started, and somebody may be running it right now; look: %s; wait for its end, or where nobody runs it, mend it: %s, and run the command again",
+	return fmt.Sprintf("the release %s/%s is %s since %s UTC, by a helm that rke-lm did not start, and another user may be running it now; check it: %s; wait until it ends, or if it is not running, repair it: %s, and run the command again",
 		k.Namespace, k.Release, k.Status, k.Since.Format("2006-01-02 15:04:05"),
 		shell.Line("helm -n %s history %--%s", k.Namespace, k.Release), cmp.Or(mend[k.Status], shell.Line("helm -n %s rollback %--%s", k.Namespace, k.Release)))
 }

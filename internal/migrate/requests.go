@@ -28,7 +28,7 @@ var resources = map[string]string{
 func pathOf(o Ref) (string, error) {
 	form, known := resources[strings.ToLower(o.Kind)]
 	if !known {
-		return "", fmt.Errorf("%s: rke-lm does not know where objects of this kind lie; run the command of the stage by hand, and this one again with --by-hand", o)
+		return "", fmt.Errorf("%s: rke-lm does not know where objects of this kind lie; run the command of the stage manually, and this one again with --by-hand", o)
 	}
 	return fmt.Sprintf(form, url.PathEscape(o.Namespace)) + "/" + url.PathEscape(o.Name), nil
 }

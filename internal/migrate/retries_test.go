@@ -71,7 +71,7 @@ func failedTry(t *testing.T, e migrate.Event) bool {
 	if strings.Contains(e.Message, "Sommer") {
 		t.Error(e.Message)
 	}
-	return e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 1 try of its plan failed") && strings.Contains(e.Message, "no space left on device")
+	return e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 1 attempt of its plan failed") && strings.Contains(e.Message, "no space left on device")
 }
 
 // Rancher writes max-failures -1 and failure-threshold 1: the agent tries for ever.
@@ -102,8 +102,8 @@ func TestATryThatFailedIsShownAndTheRunGoesOnWhenTheNextOnePasses(t *testing.T) 
 
 func TestAMachineThatFailsForEverEndsTheRunAtItsTimeLimit(t *testing.T) {
 	for _, c := range []struct{ name, most, want string }{
-		{"the agent tries on", "-1", "it did not come within 10m0s (--timeout): machine orchard-servers-1: 1 try of its plan failed, and its rancher-system-agent goes on trying"},
-		{"the agent gave up", "1", "machine orchard-servers-1 gave its plan up after 1 try, and does not try again until Rancher changes the plan"},
+		{"the agent tries on", "-1", "not complete within 10m0s (--timeout): machine orchard-servers-1: 1 attempt of its plan failed, and its rancher-system-agent retries"},
+		{"the agent gave up", "1", "machine orchard-servers-1 stopped applying its plan after 1 attempt, and does not retry until Rancher changes the plan"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

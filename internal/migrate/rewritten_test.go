@@ -84,7 +84,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 			}
 		}
 		err := migrate.Forward(t.Context(), r)
-		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "was changed meanwhile") || !strings.Contains(err.Error(), "now: kube-controller-manager or cloud-controller-manager runs") {
+		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "has changed in the meantime") || !strings.Contains(err.Error(), "now: kube-controller-manager or cloud-controller-manager runs") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 )
 
 // errOvertaken says that someone else changed the object.
-var errOvertaken = exitcode.New(exitcode.Refused, "somebody else changed the object while the stage was under way; look at the change with rke-lm plan, and run the command again")
+var errOvertaken = exitcode.New(exitcode.Refused, "another user changed the object during the stage; check the change with rke-lm plan, and run the command again")
 
 // settle waits until every machine has what the object says. The rendered
 // configurations prove it; the conditions of the object are copies.

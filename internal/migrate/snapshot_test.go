@@ -135,7 +135,7 @@ func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 		}
 		shown := false
 		r := w.run(t, "one", func(e migrate.Event) {
-			if e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 3 tries of its plan failed") && strings.Contains(e.Message, "no space left on device") {
+			if e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 3 attempts of its plan failed") && strings.Contains(e.Message, "no space left on device") {
 				shown = true
 				phase("Failed")
 			}

@@ -89,13 +89,13 @@ func (r *run) agree(ctx context.Context, t route.Transition) error {
 }
 
 // errDeclined ends a run whose user does not want a stage.
-var errDeclined = errors.New("you did not want it")
+var errDeclined = errors.New("not confirmed")
 
 // announcement is what a stage will do, and in which order the machines change.
 func announcement(t route.Transition, order string) Event {
 	texts := []string{t.Why, t.Caution, order}
 	if t.Back {
-		texts = slices.Insert(texts, 0, "Takes the stage back.")
+		texts = slices.Insert(texts, 0, "Undoes the stage.")
 	}
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 	e := Event{Type: Staged, Message: strings.Join(texts, " "), Prepare: t.Prepare, Actions: slices.Concat(t.Before, t.After), Findings: t.Findings}

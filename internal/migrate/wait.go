@@ -39,7 +39,7 @@ func (l *late) Error() string {
 	if l.after == 0 {
 		return l.what
 	}
-	return fmt.Sprintf("it did not come within %s (--timeout): %s", l.after, l.what)
+	return fmt.Sprintf("not complete within %s (--timeout): %s", l.after, l.what)
 }
 
 // await looks until what is waited for is there. A server that does not answer may

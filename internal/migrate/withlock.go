@@ -52,7 +52,7 @@ func stillCordoned(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("nodes that were cordoned for the switch stay so, until the next run releases them: %w", err)
+	return fmt.Errorf("nodes that were cordoned for the switch stay cordoned until the next run uncordons them: %w", err)
 }
 
 var errInterrupted = errors.New("interrupted")

@@ -32,7 +32,7 @@ func WriteDump(file string, o *observation.Observation) error {
 		err = writePrivate(file, text)
 	}
 	if err != nil {
-		return fmt.Errorf("the dump cannot be written: %w; name another file", err)
+		return fmt.Errorf("cannot write the dump: %w; use another file", err)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func writePrivate(file string, text []byte) error {
 func ReadDump(file string) (*observation.Observation, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the dump cannot be read: %w; check the path", err)
+		return nil, fmt.Errorf("cannot read the dump: %w; check the path", err)
 	}
 	return parseDump(file, text)
 }
@@ -68,7 +68,7 @@ func ReadDump(file string) (*observation.Observation, error) {
 func ReadDumpFrom(name string, in io.Reader) (*observation.Observation, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return nil, fmt.Errorf("%s: the dump cannot be read: %w; check what writes it", name, err)
+		return nil, fmt.Errorf("%s: cannot read the dump: %w; check the program that writes it", name, err)
 	}
 	return parseDump(name, text)
 }
@@ -81,7 +81,7 @@ func parseDump(file string, text []byte) (*observation.Observation, error) {
 		}
 	}
 	if d.count == 0 {
-		return nil, fmt.Errorf("%s: no object of a cluster is in it; name a dump of verify --dump, or what kubectl get nodes,leases,daemonsets,pods -A -o yaml prints", file)
+		return nil, fmt.Errorf("%s: it has no object of a cluster; use a dump of verify --dump, or the output of kubectl get nodes,leases,daemonsets,pods -A -o yaml", file)
 	}
 	d.managers()
 	failures(d.out.Services, d.warns)
@@ -92,7 +92,7 @@ func parseDump(file string, text []byte) (*observation.Observation, error) {
 func named(nodes []observation.Node) error {
 	for _, n := range nodes {
 		if !k8s.IsName(n.Name) {
-			return fmt.Errorf("the name of a node, %q, is not one that Kubernetes accepts; name what kubectl get -o yaml prints", n.Name)
+			return fmt.Errorf("the name of a node, %q, is not valid in Kubernetes; use the output of kubectl get -o yaml", n.Name)
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ func (d *dump) document(c document) error {
 	}
 	raw, err := yaml.YAMLToJSON(c.bytes)
 	if err != nil {
-		return fmt.Errorf("this is no YAML: %w; look whether kubectl printed all of it", err)
+		return fmt.Errorf("this is not YAML: %w; check that the output of kubectl is complete", err)
 	}
 	return d.object(raw, metav1.TypeMeta{})
 }
@@ -182,7 +182,7 @@ func (h head) kind() string { return h.GroupVersionKind().GroupKind().String() }
 func (d *dump) object(raw json.RawMessage, listed metav1.TypeMeta) error {
 	var h head
 	if err := json.Unmarshal(raw, &h); err != nil {
-		return fmt.Errorf("this is no object of Kubernetes: %w; name what kubectl get -o yaml prints", err)
+		return fmt.Errorf("this is not a Kubernetes object: %w; use the output of kubectl get -o yaml", err)
 	}
 	if h.Kind == "" {
 		h.TypeMeta = listed
@@ -208,19 +208,19 @@ func (d *dump) object(raw json.RawMessage, listed metav1.TypeMeta) error {
 func (d *dump) whole(h head, raw json.RawMessage) error {
 	switch {
 	case h.APIVersion != observation.APIVersion:
-		return fmt.Errorf("it is a dump of %s, and this program reads %s; look at it with the rke-lm that wrote it", h.APIVersion, observation.APIVersion)
+		return fmt.Errorf("it is a dump of %s, and this program reads %s; read it with the rke-lm that wrote it", h.APIVersion, observation.APIVersion)
 	case d.count > 0:
 		return errMixed
 	}
 	d.count++
 	d.out.Partial = false
 	if err := yaml.UnmarshalStrict(raw, d.out); err != nil {
-		return fmt.Errorf("the dump is not as this version writes it: %w; look at it with the rke-lm that wrote it", err)
+		return fmt.Errorf("the dump is not of this version: %w; read it with the rke-lm that wrote it", err)
 	}
 	return named(d.out.Nodes)
 }
 
-var errMixed = errors.New("a dump of verify is all of a cluster, and more than that is in the file; keep it in a file of its own")
+var errMixed = errors.New("a dump of verify contains a whole cluster, and the file contains more; keep the dump in a separate file")
 
 // again reports whether an object was there before. It fails where that was
 // another one of the same name.
@@ -232,7 +232,7 @@ func (d *dump) again(h head) (bool, error) {
 	key := strings.Join([]string{h.kind(), m.Namespace, m.Name}, "/")
 	before, is := d.seen[key]
 	if is && before != m.UID {
-		return true, fmt.Errorf("the %s %s is in it twice, with another UID; name the objects of one cluster at one time", h.Kind, m.Name)
+		return true, fmt.Errorf("the %s %s is in it twice, with different UIDs; use the objects of one cluster at one time", h.Kind, m.Name)
 	}
 	d.seen[key] = m.UID
 	return is, nil

@@ -127,7 +127,7 @@ func one[T any](d *dump, h head, raw json.RawMessage, use func(*T)) error {
 	}
 	var object T
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return fmt.Errorf("this object cannot be read: %w; name what kubectl get -o yaml prints", err)
+		return fmt.Errorf("cannot read this object: %w; use the output of kubectl get -o yaml", err)
 	}
 	d.count++
 	use(&object)

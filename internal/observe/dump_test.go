@@ -83,15 +83,15 @@ func TestADumpThatIsNotOfOneClusterIsRefused(t *testing.T) {
 	const whole = "apiVersion: rke-lm/v1\nkind: Observation\nnodes: []\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"a node with two UIDs":         {list(nodeJSON) + strings.Replace(list(nodeJSON), "u-1", "u-2", 1), "dump:1: the Node one is in it twice"},
-		"two dumps of verify":          {whole + "---\n" + whole, "dump:4: a dump of verify is all of a cluster"},
-		"a dump of verify and a node":  {whole + "---\n" + nodeJSON, "a dump of verify is all"},
-		"a node and a dump of verify":  {nodeJSON + "\n---\n" + whole, "a dump of verify is all"},
+		"two dumps of verify":          {whole + "---\n" + whole, "dump:4: a dump of verify contains a whole cluster"},
+		"a dump of verify and a node":  {whole + "---\n" + nodeJSON, "a dump of verify contains a whole cluster, and the file contains more; keep the dump in a separate file"},
+		"a node and a dump of verify":  {nodeJSON + "\n---\n" + whole, "a dump of verify contains a whole cluster, and the file contains more; keep the dump in a separate file"},
 		"a dump of another version":    {strings.Replace(whole, "v1", "v2", 1), "it is a dump of rke-lm/v2"},
-		"a dump with more fields":      {whole + "later: true\n", "look at it with the rke-lm that wrote it"},
+		"a dump with more fields":      {whole + "later: true\n", "; read it with the rke-lm that wrote it"},
 		"nothing of use":               {list(), "no object of a cluster"},
-		"an answer that was cut":       {nodeJSON[:80], "this is no YAML"},
-		"a message in place of a list": {"Error from server (Forbidden)\n", "no object of Kubernetes"},
-		"a value of another type":      {"{}\n\n" + strings.Replace(leaseJSON, "15", `"15"`, 1), "dump:3: this object cannot be read"},
+		"an answer that was cut":       {nodeJSON[:80], "; check that the output of kubectl is complete"},
+		"a message in place of a list": {"Error from server (Forbidden)\n", "; use the output of kubectl get -o yaml"},
+		"a value of another type":      {"{}\n\n" + strings.Replace(leaseJSON, "15", `"15"`, 1), "dump:3: cannot read this object"},
 	} {
 		if _, err := dumped(t, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

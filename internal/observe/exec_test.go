@@ -66,14 +66,14 @@ func TestAProgramWithoutCredentialsIsAskedOnce(t *testing.T) {
 		s.Fill(3)
 		user, ran := program(t, "exit 1")
 		_, err := asUser(t, s, user).Look(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "log in again, or look at the program") || s.Count("") > 0 {
+		if err == nil || !strings.Contains(err.Error(), "log in again, or check the program that the kubeconfig has for the user") || s.Count("") > 0 {
 			t.Errorf("%v after %d requests", err, s.Count(""))
 		}
 		if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
 			t.Errorf("%q, %v", text, err)
 		}
 		_, err = asUser(t, s, execUser("no-such-program-of-anybody")).Look(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "log in again, or look at the program") {
+		if err == nil || !strings.Contains(err.Error(), "log in again, or check the program that the kubeconfig has for the user") {
 			t.Error(err)
 		}
 	})

@@ -38,7 +38,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 		{"a cut in the middle of the first answers", often(4, "", apitest.Fault{Cut: true})},
 		{"too many requests", often(2, "/nodes", apitest.Fault{Status: 429, RetryAfter: "1"})},
 		{"a storm of errors", often(6, "", apitest.Fault{Status: 500})},
-		{"a server that is not there yet", often(3, "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"})},
+		{"a server that does not exist yet", often(3, "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"})},
 		{"the page of a proxy with an error", often(2, "/nodes", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"})},
 		{"a list that is too old to go on", often(3, "continue=500", apitest.Fault{Status: 410})},
 		{"a list whose second page always expires", often(1<<30, "continue=500", apitest.Fault{Status: 410})},
@@ -122,7 +122,7 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 		{"another kind as protobuf", "is a \"PodList\" and not a NodeList", always("/nodes", apitest.Fault{Status: 200, Body: podList(t)})},
 		{"an empty answer", "no LeaseList of Kubernetes", always("/leases", apitest.Fault{Status: 200})},
 		{"an empty object", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "{}"})},
-		{"the same page for ever", "the same page for ever", func(r *http.Request) apitest.Fault {
+		{"the API server returns the same page forever", "the API server returns the same page forever", func(r *http.Request) apitest.Fault {
 			if q := r.URL.Query(); q.Get("continue") != "" {
 				q.Set("continue", "0")
 				r.URL.RawQuery = q.Encode()
@@ -130,7 +130,7 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 			return apitest.Fault{}
 		}},
 		{"a redirect", "list nodes: the API server answers 302", always("/nodes", apitest.Fault{Status: 302})},
-		{"a list that expires before its first page", "list nodes: the API server answers 410: Gone; look at the API server", always("/nodes", apitest.Fault{Status: 410})},
+		{"a list that expires before its first page", "list nodes: the API server answers 410: Gone; check the API server", always("/nodes", apitest.Fault{Status: 410})},
 		{"too many requests for ever", "list nodes: the API server answers 429", always("continue=500", apitest.Fault{Status: 429, RetryAfter: "3600"})},
 		{"a snapshot that a proxy hides", "get configmaps in kube-system: the API server answers 404", always("/configmaps/", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
 		{"Rancher's objects, hidden by a proxy", "get the resources of rke.cattle.io: the API server answers 404", always("/rke.cattle.io/v1", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
@@ -160,7 +160,7 @@ func TestAServerThatGoesSilentIsSaid(t *testing.T) {
 				s := large(t)
 				s.Fault = often(1<<30, "continue=500", f)
 				o, err := observer(t, s, time.Second).Look(t.Context())
-				if o != nil || err == nil || !strings.Contains(err.Error(), ": the API server went silent in the middle; check the network") {
+				if o != nil || err == nil || !strings.Contains(err.Error(), ": the API server stopped responding in the middle; check the network") {
 					t.Errorf("%v", err)
 				}
 			})
@@ -192,7 +192,7 @@ func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
 		}
 		start := time.Now()
 		_, err := observer(t, s, 30*time.Minute).Look(t.Context())
-		const want = "these rights are missing: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; ask for them, docs/permissions.md has the roles"
+		const want = "missing permissions: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; request them, docs/permissions.md has the roles"
 		var denied *kube.Denied
 		if !errors.As(err, &denied) || err.Error() != want || time.Since(start) > 0 {
 			t.Errorf("%v after %s", err, time.Since(start))

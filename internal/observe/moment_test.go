@@ -59,7 +59,7 @@ func TestAnswersThatAreNeverOfOneMomentAreSaid(t *testing.T) {
 			}
 			return apitest.Fault{}
 		}
-		if o, err := observer(t, s, time.Minute).Look(t.Context()); o != nil || err == nil || !strings.Contains(err.Error(), "take too long to be of one moment") {
+		if o, err := observer(t, s, time.Minute).Look(t.Context()); o != nil || err == nil || !strings.Contains(err.Error(), "the responses take too long to describe one moment") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -44,7 +44,7 @@ type part func(context.Context, *observation.Observation) error
 const moment = 10 * time.Second
 
 // errSlow keeps a verdict from joining what was true at different times.
-var errSlow = errors.New("the answers take too long to be of one moment")
+var errSlow = errors.New("the responses take too long to describe one moment")
 
 // Look reads everything. It fails with *Denied and *Unreached; then there is
 // nothing to judge.
@@ -105,7 +105,7 @@ func (o *Observer) Again(ctx context.Context, out *observation.Observation) erro
 			return nil
 		}
 	}
-	return &kube.Unreached{What: "look at the managers and the leases", Err: errSlow}
+	return &kube.Unreached{What: "read the managers and the leases", Err: errSlow}
 }
 
 // mark notes whose containers were replaced, once managers and leases are both there.

@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
-var errNoVersion = errors.New("the answer is no version of Kubernetes")
+var errNoVersion = errors.New("the response is not a version of Kubernetes")
 
 // readReviews asks what the identities of the managers may do with their leases.
 func (o *Observer) readReviews(ctx context.Context, out *observation.Observation) error {

@@ -37,7 +37,7 @@ func settleTime(out *observation.Observation) time.Duration {
 
 // errUnsettled says that no verdict is possible: looks that are too far apart show
 // no sign of life.
-var errUnsettled = errors.New("what was seen does not tell yet whether their holders are alive")
+var errUnsettled = errors.New("it is not known yet whether their holders are alive")
 
 // Settled looks once at everything, and then at the managers and the leases for as
 // long as they do not show what they have to: who leads may be replaced meanwhile. What

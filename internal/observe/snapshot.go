@@ -31,7 +31,7 @@ const (
 
 // ErrKept says that a snapshot is there already: the one from before the
 // migration is never overwritten.
-var ErrKept = exitcode.New(exitcode.Refused, "there is a snapshot already")
+var ErrKept = exitcode.New(exitcode.Refused, "a snapshot already exists")
 
 // largest is what a ConfigMap may hold (k8s.io/kubernetes/pkg/apis/core/validation),
 // and largestText far more than fits into that as text.
@@ -51,7 +51,7 @@ func (o *Observer) readSnapshot(ctx context.Context, out *observation.Observatio
 	}
 	s, err := unpack(m.BinaryData[snapshotKey])
 	if err != nil {
-		return fmt.Errorf("the ConfigMap kube-system/%s: %w; compare with another snapshot by --against FILE, or delete the ConfigMap", SnapshotName, err)
+		return fmt.Errorf("the ConfigMap kube-system/%s: %w; use another snapshot with --against FILE, or delete the ConfigMap", SnapshotName, err)
 	}
 	out.Before = s
 	return nil
@@ -65,7 +65,7 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observation.Snapshot) err
 		return err
 	}
 	if len(packed) > largest {
-		return fmt.Errorf("the snapshot has %d bytes, and a ConfigMap holds %d; keep it in a file with --snapshot=FILE", len(packed), largest)
+		return fmt.Errorf("the snapshot has %d bytes, and a ConfigMap can have %d; write it to a file with --snapshot=FILE", len(packed), largest)
 	}
 	m := corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -92,7 +92,7 @@ func (o *Observer) kept(ctx context.Context, packed []byte) error {
 	if m != nil && bytes.Equal(m.BinaryData[snapshotKey], packed) {
 		return nil
 	}
-	return fmt.Errorf("the ConfigMap kube-system/%s: %w; keep the new one in a file with --snapshot=FILE, or delete the ConfigMap", SnapshotName, ErrKept)
+	return fmt.Errorf("the ConfigMap kube-system/%s: %w; write the new one to a file with --snapshot=FILE, or delete the ConfigMap", SnapshotName, ErrKept)
 }
 
 func pack(s observation.Snapshot) ([]byte, error) {
@@ -107,7 +107,7 @@ func pack(s observation.Snapshot) ([]byte, error) {
 func unpack(packed []byte) (*observation.Snapshot, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, fmt.Errorf("it holds no snapshot under %s: %w", snapshotKey, err)
+		return nil, fmt.Errorf("it has no snapshot in %s: %w", snapshotKey, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(z, largestText))
 	if err != nil {
@@ -124,11 +124,11 @@ func parseSnapshot(text []byte) (*observation.Snapshot, error) {
 		return nil, fmt.Errorf("its snapshot is damaged: %w", err)
 	}
 	if head.Kind != observation.SnapshotKind || head.APIVersion != observation.APIVersion {
-		return nil, fmt.Errorf("it is no %s of %s, which this program reads", observation.SnapshotKind, observation.APIVersion)
+		return nil, fmt.Errorf("it is not a %s of %s, which this program reads", observation.SnapshotKind, observation.APIVersion)
 	}
 	var s observation.Snapshot
 	if err := yaml.UnmarshalStrict(text, &s); err != nil {
-		return nil, fmt.Errorf("its snapshot was changed by hand, or by another rke-lm: %w", err)
+		return nil, fmt.Errorf("its snapshot was changed manually, or by another rke-lm: %w", err)
 	}
 	return &s, nil
 }
@@ -137,11 +137,11 @@ func parseSnapshot(text []byte) (*observation.Snapshot, error) {
 func ReadSnapshot(file string) (*observation.Snapshot, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the snapshot cannot be read: %w; check the path", err)
+		return nil, fmt.Errorf("cannot read the snapshot: %w; check the path", err)
 	}
 	s, err := parseSnapshot(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; name a file that verify --snapshot has written", file, err)
+		return nil, fmt.Errorf("%s: %w; use a file from verify --snapshot", file, err)
 	}
 	return s, nil
 }
@@ -155,10 +155,10 @@ func WriteSnapshot(file string, s observation.Snapshot) error {
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s: %w; name another file", file, ErrKept)
+		return fmt.Errorf("%s: %w; use another file", file, ErrKept)
 	}
 	if err != nil {
-		return fmt.Errorf("the snapshot cannot be written: %w; name another file", err)
+		return fmt.Errorf("cannot write the snapshot: %w; use another file", err)
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {

@@ -41,11 +41,11 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 		data map[string][]byte
 		want string
 	}{
-		"nothing in it":         {nil, "it holds no snapshot"},
-		"something else":        {map[string][]byte{"snapshot.json.gz": []byte("not gzip")}, "it holds no snapshot"},
+		"nothing in it":         {nil, "it has no snapshot in"},
+		"something else":        {map[string][]byte{"snapshot.json.gz": []byte("not gzip")}, "it has no snapshot in"},
 		"half of it":            {map[string][]byte{"snapshot.json.gz": packed(snapshotText)[:40]}, "its snapshot is damaged"},
-		"one that was edited":   {map[string][]byte{"snapshot.json.gz": packed(strings.Replace(snapshotText, "taken", "token", 1))}, "its snapshot was changed by hand"},
-		"one of a later rke-lm": {map[string][]byte{"snapshot.json.gz": packed(strings.Replace(snapshotText, "rke-lm/v1", "rke-lm/v2", 1))}, "it is no Snapshot of rke-lm/v1"},
+		"one that was edited":   {map[string][]byte{"snapshot.json.gz": packed(strings.Replace(snapshotText, "taken", "token", 1))}, "its snapshot was changed manually, or by another rke-lm:"},
+		"one of a later rke-lm": {map[string][]byte{"snapshot.json.gz": packed(strings.Replace(snapshotText, "rke-lm/v1", "rke-lm/v2", 1))}, "it is not a Snapshot of rke-lm/v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -69,9 +69,9 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 
 func TestASnapshotOfAnotherVersionInAFileIsSaid(t *testing.T) {
 	for text, want := range map[string]string{
-		"apiVersion: rke-lm/v2\nkind: Snapshot\nlater: true\n": "it is no Snapshot of rke-lm/v1",
-		"apiVersion: rke-lm/v1\nkind: Snapshot\nlater: true\n": "changed by hand, or by another rke-lm",
-		"apiVersion: rke-lm/v1\nkind: Observation\n":           "it is no Snapshot",
+		"apiVersion: rke-lm/v2\nkind: Snapshot\nlater: true\n": "it is not a Snapshot of rke-lm/v1",
+		"apiVersion: rke-lm/v1\nkind: Snapshot\nlater: true\n": "its snapshot was changed manually, or by another rke-lm:",
+		"apiVersion: rke-lm/v1\nkind: Observation\n":           "it is not a Snapshot",
 	} {
 		file := filepath.Join(t.TempDir(), "before.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

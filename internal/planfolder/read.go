@@ -16,7 +16,7 @@ import (
 // was named when they were written.
 func Read(folder string) ([]transform.Saved, error) {
 	if _, err := os.Stat(folder); err != nil {
-		return nil, fmt.Errorf("%s: no such plan folder; name one that plan --out wrote", folder)
+		return nil, fmt.Errorf("%s: no such plan folder; use one from plan --out", folder)
 	}
 	folders := []string{folder}
 	if _, err := os.Stat(filepath.Join(folder, PlanFile)); err != nil {
@@ -28,12 +28,12 @@ func Read(folder string) ([]transform.Saved, error) {
 	for _, f := range folders {
 		p, err := read(f)
 		if err != nil {
-			return nil, fmt.Errorf("%s: cannot be read as a plan: %w; plan again with --out", filepath.Join(f, PlanFile), err)
+			return nil, fmt.Errorf("%s: cannot read the plan: %w; plan again with --out", filepath.Join(f, PlanFile), err)
 		}
 		plans = append(plans, p.Saved)
 	}
 	if len(plans) == 0 {
-		return nil, fmt.Errorf("%s: no plan in it; name a folder that plan --out wrote", folder)
+		return nil, fmt.Errorf("%s: it has no plan; use a folder from plan --out", folder)
 	}
 	return plans, nil
 }

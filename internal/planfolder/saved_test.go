@@ -209,9 +209,9 @@ func TestFoldersWithoutAPlanAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for folder, want := range map[string]string{
-		filepath.Join(root, "missing"): "no such plan folder; name one that plan --out wrote",
-		hidden:                         "no plan in it; name a folder that plan --out wrote",
-		broken:                         "plan.json: cannot be read as a plan: not JSON: unexpected end of JSON input; plan again with --out",
+		filepath.Join(root, "missing"): ": no such plan folder; use one from plan --out",
+		hidden:                         ": it has no plan; use a folder from plan --out",
+		broken:                         "plan.json: cannot read the plan: not JSON: unexpected end of JSON input; plan again with --out",
 	} {
 		if _, err := Read(folder); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v", folder, err)

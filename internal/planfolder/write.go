@@ -68,7 +68,7 @@ func write(d disk, path string, s transform.Saved, files []File) (err error) {
 }
 
 func unwritten(path string, err error) error {
-	return fmt.Errorf("%s: the plan was not written: %w; make room, or name another folder", path, err)
+	return fmt.Errorf("%s: the plan was not written: %w; free disk space, or use another folder", path, err)
 }
 
 // fill completes a folder: when it returns, all of it is on the disk.
@@ -116,16 +116,16 @@ func replaceable(path string, s transform.Saved) (exists bool, err error) {
 	case err != nil:
 		return false, err
 	case !info.IsDir():
-		return true, fmt.Errorf("%s: %w, nor a folder; name another one with --out", path, ErrForeign)
+		return true, fmt.Errorf("%s: %w, and not a folder; use another one with --out", path, ErrForeign)
 	}
 	p, err := read(path)
 	if err != nil || !p.Cluster.Is(s.Cluster) || p.Source.Document != s.Source.Document && s.Cluster.Name == "" {
-		return true, fmt.Errorf("%s: %w; move it away, or name another one with --out", path, ErrForeign)
+		return true, fmt.Errorf("%s: %w; move it, or use another one with --out", path, ErrForeign)
 	}
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
 		if e.Name() != PlanFile && !slices.Contains(p.Files, e.Name()) {
-			return true, fmt.Errorf("%s: %w alone, for it holds %s, which would be lost; move that away, or name another folder with --out", path, ErrForeign, e.Name())
+			return true, fmt.Errorf("%s: %w only: it contains %s, which would be lost; move that, or use another folder with --out", path, ErrForeign, e.Name())
 		}
 	}
 	return true, err

@@ -15,9 +15,9 @@ import (
 var pages = []string{"dashboard", "v3", "v1", "k8s"}
 
 var (
-	errNoAddress  = errors.New("the address of a Rancher has to be a URL such as https://rancher.example.com; correct --rancher-url")
-	errPlain      = errors.New("the address of a Rancher has to begin with https://, because a token is sent to it; correct --rancher-url")
-	errInLocation = errors.New("the address of a Rancher holds credentials; take them out of it, and set " + TokenVariable + ", or name a file with --token-file")
+	errNoAddress  = errors.New("the address of a Rancher must be a URL such as https://rancher.example.com; correct --rancher-url")
+	errPlain      = errors.New("the address of a Rancher must start with https://, because the token is sent to it; correct --rancher-url")
+	errInLocation = errors.New("the address of a Rancher contains credentials; remove them, and set " + TokenVariable + ", or name a file with --token-file")
 )
 
 // address is where a Rancher is: the URL that somebody gave, up to what its pages and

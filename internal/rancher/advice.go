@@ -34,12 +34,12 @@ func (s *Server) explained(err error) error {
 	var authority x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &denied) && denied.Expired:
-		return &advised{fmt.Sprintf("%s does not accept the token: it has expired, or it is for one cluster only, and Rancher's own cluster takes no such token; make an API key without a scope, and run the command again", s.local.Address()), err}
+		return &advised{fmt.Sprintf("%s does not accept the token: it has expired, or its scope is one cluster, which Rancher's own cluster does not accept; create an API key without a scope, and run the command again", s.local.Address()), err}
 	case errors.As(err, &denied) && slices.Contains(denied.Missing, rights.Gate.String()):
-		return &advised{fmt.Sprintf("%s; without %q Rancher itself refuses every request for management.cattle.io, whatever else the user may do", denied, rights.Gate), err}
+		return &advised{fmt.Sprintf("%s; without %q Rancher itself rejects every request for management.cattle.io, regardless of other permissions", denied, rights.Gate), err}
 	case errors.As(err, &authority):
 		if at, is := s.local.Rancher(); is {
-			return &advised{fmt.Sprintf("the certificate of %s is signed by an authority that this machine does not know; get it with: %s, compare it with what the Rancher's administrators give, and add --cacert cacerts.pem", at, shell.Line("curl -sk %s | jq -r .value > cacerts.pem", at+"/v3/settings/cacerts")), err}
+			return &advised{fmt.Sprintf("the certificate of %s is signed by an authority that this machine does not trust; get it with: %s, compare it with the one from the administrators of the Rancher, and add --cacert cacerts.pem", at, shell.Line("curl -sk %s | jq -r .value > cacerts.pem", at+"/v3/settings/cacerts")), err}
 		}
 	}
 	return err

@@ -44,18 +44,18 @@ func (s Source) login(c *kube.Connection) error {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("the configuration of Rancher's command line cannot be read: %w; log in with rancher login, or use --rancher-url", err)
+		return fmt.Errorf("cannot read the configuration of the Rancher CLI: %w; log in with rancher login, or use --rancher-url", err)
 	}
 	var known servers
 	if json.Unmarshal(text, &known) != nil { // its error may quote a key
-		return fmt.Errorf("%s: not the configuration of Rancher's command line; log in with rancher login, or use --rancher-url", file)
+		return fmt.Errorf("%s: not a configuration of the Rancher CLI; log in with rancher login, or use --rancher-url", file)
 	}
 	name := s.CLI
 	if name == CurrentServer {
 		name = known.CurrentServer
 	}
 	if name == "" {
-		return fmt.Errorf("%s: no server is the current one; choose it with rancher server switch, or name it", file)
+		return fmt.Errorf("%s: there is no current server; choose one with rancher server switch, or name it", file)
 	}
 	server, there := known.Servers[name]
 	if !there {
@@ -77,7 +77,7 @@ func configFile() (string, error) {
 	if folder == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", errors.New("there is no home folder to find the configuration of Rancher's command line in; name its folder in " + folderVariable)
+			return "", errors.New("there is no home folder with the configuration of the Rancher CLI; set its folder in " + folderVariable)
 		}
 		folder = filepath.Join(home, ".rancher")
 	}

@@ -35,14 +35,14 @@ var engineID = regexp.MustCompile(`^c-[a-z0-9]{5}$`)
 var ErrNone = errors.New("no such cluster")
 
 // ErrNoRancher says that the API server is not that of a Rancher's own cluster.
-var ErrNoRancher = errors.New("this API server knows no clusters of Rancher; name Rancher's own cluster, local, with --context or --rancher-url")
+var ErrNoRancher = errors.New("this API server has no clusters of Rancher; use Rancher's own cluster, local, with --context or --rancher-url")
 
 // Find returns the clusters that are meant, each once, sorted by their titles. Where
 // the user may not see all that there is, it returns *Incomplete besides what they may;
 // one cluster by its name or ID is found or not.
 func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 	if _, err := labels.Parse(q.Selector); err != nil {
-		return nil, fmt.Errorf("the label selector cannot be read: %w; write it as kubectl takes it", err)
+		return nil, fmt.Errorf("invalid label selector: %w; use the syntax of kubectl", err)
 	}
 	if namespace, name, both := strings.Cut(q.Name, "/"); both {
 		o, err := s.named(ctx, namespace, name)
@@ -81,11 +81,11 @@ func one(list []Object, hidden []Unseen, name string) ([]Object, error) {
 	}
 	switch {
 	case len(hidden) > 0 && (len(found) != 1 || found[0].ID != name):
-		return nil, fmt.Errorf("name %s by its NAMESPACE/NAME, because another cluster may have that name: %w", name, &Incomplete{hidden})
+		return nil, fmt.Errorf("use NAMESPACE/NAME for %s, because another cluster may have that name: %w", name, &Incomplete{hidden})
 	case len(found) == 0:
 		return nil, fmt.Errorf("%w: %s; rke-lm status lists the clusters of a Rancher", ErrNone, name)
 	case len(found) > 1:
-		return nil, fmt.Errorf("several clusters are called %s: %s; name one by its NAMESPACE/NAME or its ID", name, strings.Join(titles, ", "))
+		return nil, fmt.Errorf("several clusters have the name %s: %s; use NAMESPACE/NAME or the ID", name, strings.Join(titles, ", "))
 	}
 	return found, nil
 }

@@ -56,7 +56,7 @@ func TestANameOfTwoKindsOfClustersIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
 		r.Put(t, strings.NewReplacer("u-orchard", "u-curlew", "orchard", "curlew", "c-m-8kqlhbsd", "c-m-9lrmictf").Replace(orchardText))
-		if _, err := s.Find(t.Context(), Query{Name: "curlew"}); err == nil || !strings.Contains(err.Error(), "c-x7k2p (curlew), fleet-default/curlew; name one by") {
+		if _, err := s.Find(t.Context(), Query{Name: "curlew"}); err == nil || !strings.Contains(err.Error(), "c-x7k2p (curlew), fleet-default/curlew; use NAMESPACE") {
 			t.Errorf("%v", err)
 		}
 		for name, kind := range map[string]transform.ObjectKind{"c-x7k2p": transform.Management, "fleet-default/curlew": transform.Provisioning, "c-m-9lrmictf": transform.Provisioning} {

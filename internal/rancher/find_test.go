@@ -147,9 +147,9 @@ func TestWhatAnswersIsARancherOrAnError(t *testing.T) {
 		want  string
 		is    func(error) bool
 	}{
-		{"no credentials", ranchertest.Fault{Status: 401}, "for one cluster only", denied},
+		{"no credentials", ranchertest.Fault{Status: 401}, "does not accept the token: it has expired, or its scope is one cluster, which Rancher's own cluster does not accept; create an API key without a scope, and run the command again", denied},
 		{"no right", ranchertest.Fault{Status: 403}, "list clusters.provisioning.cattle.io", denied},
-		{"no Rancher", ranchertest.Fault{Status: 404}, "knows no clusters of Rancher", func(err error) bool { return errors.Is(err, ErrNoRancher) }},
+		{"no Rancher", ranchertest.Fault{Status: 404}, "this API server has no clusters of Rancher; use Rancher's own cluster, local, with --context or --rancher-url", func(err error) bool { return errors.Is(err, ErrNoRancher) }},
 		{"a login page elsewhere", ranchertest.Fault{Status: 302, Location: "https://login.example.com/sso?token=abcdefgh"}, "https://login.example.com/sso, which is not followed", failed},
 		{"a page", ranchertest.Fault{Status: 200, Body: "<html>"}, "no ClusterList", unreached},
 		{"an overloaded server", ranchertest.Fault{Status: 503}, "503", unreached},

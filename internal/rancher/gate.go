@@ -24,7 +24,7 @@ const (
 	gatePause = time.Second
 )
 
-var errNoReason = fmt.Errorf("403 without a reason from Rancher, although its API server says that the user may %s; look at the log of Rancher", rights.Gate)
+var errNoReason = fmt.Errorf("403 without a reason from Rancher, although its API server reports that the user has permission to %s; check the log of Rancher", rights.Gate)
 
 // PastGate makes a request to Rancher's own cluster, and finds the reason where Rancher
 // itself refuses it and gives none: the token is not accepted any more, or the user

@@ -42,7 +42,7 @@ func TestARefusalOfRancherItselfNamesTheRightThatItAsksFor(t *testing.T) {
 			}(),
 			"rollout": func() error { _, err := s.Rollout(t.Context(), o); return err }(),
 		} {
-			if !denied(err) || !strings.Contains(err.Error(), gate) || !strings.Contains(err.Error(), "Rancher itself refuses") {
+			if !denied(err) || !strings.Contains(err.Error(), gate) || !strings.Contains(err.Error(), "Rancher itself rejects every request for management.cattle.io, regardless of other permissions") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -186,7 +186,7 @@ func TestAUserWhoHasTheRightByNowIsLetThroughALittleLater(t *testing.T) {
 				}
 			})
 			_, err := s.Get(t.Context(), o)
-			if (err == nil) != through || !through && (!unreached(err) || !strings.Contains(err.Error(), "look at the log of Rancher")) {
+			if (err == nil) != through || !through && (!unreached(err) || !strings.Contains(err.Error(), "403 without a reason from Rancher, although its API server reports that the user has permission to")) {
 				t.Errorf("%v: %v", refusing, err)
 			}
 		})

@@ -86,7 +86,7 @@ type head struct {
 func read(kind transform.ObjectKind, raw []byte) (Object, head, error) {
 	var h head
 	if err := json.Unmarshal(raw, &h); err != nil || h.Kind != "Cluster" || h.Name == "" || h.UID == "" {
-		return Object{}, h, errors.New("the answer is no Cluster of Kubernetes; look at what answers at this address")
+		return Object{}, h, errors.New("the response is not a Cluster; check the server at this address")
 	}
 	text, err := written(raw)
 	if err != nil {

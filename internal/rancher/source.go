@@ -70,15 +70,15 @@ func (s Source) token() (string, error) {
 	if s.TokenFile == "" {
 		given := os.Getenv(TokenVariable)
 		if strings.TrimSpace(given) == "" {
-			return "", fmt.Errorf("there is no token for the Rancher; set %s, or name a file with --token-file", TokenVariable)
+			return "", fmt.Errorf("there is no token for the Rancher; set %s, or use --token-file", TokenVariable)
 		}
-		return oneToken(given, TokenVariable, "set it to the token alone")
+		return oneToken(given, TokenVariable, "set it to only the token")
 	}
 	text, err := os.ReadFile(s.TokenFile)
 	if err != nil {
-		return "", fmt.Errorf("the token cannot be read: %w; check the path", err)
+		return "", fmt.Errorf("cannot read the token: %w; check the path", err)
 	}
-	return oneToken(string(text), s.TokenFile, "write the token alone into the file")
+	return oneToken(string(text), s.TokenFile, "write only the token to the file")
 }
 
 // renewed is the file in which somebody may renew the token. What can be read only
@@ -106,5 +106,5 @@ func (s *Server) Downstream(id string) (*kube.Client, error) {
 	if c, through := s.local.Through(id); through {
 		return c, nil
 	}
-	return nil, fmt.Errorf("%s is not reached through Rancher, and so is no other cluster; use --rancher-url, or a kubeconfig that Rancher made for its cluster local", s.local.Address())
+	return nil, fmt.Errorf("%s is not the address of Rancher, so no other cluster can be reached through it; use --rancher-url, or a kubeconfig from Rancher for its cluster local", s.local.Address())
 }

@@ -116,8 +116,8 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 		{"not one token", "", Source{URL: "https://rancher.example.com", TokenFile: empty}, "not one token"},
 		{"no such file", "", Source{URL: "https://rancher.example.com", TokenFile: empty + "x"}, "check the path"},
 		{"no host", "", Source{URL: "https:///dashboard", TokenFile: good}, "https://rancher.example.com"},
-		{"no URL", "", Source{URL: "https://rancher.example.com:hunter2 x/", TokenFile: good}, "has to be a URL"},
-		{"a token in the address", "", Source{URL: "https://token-abcde:hunter2@rancher.example.com", TokenFile: good}, "holds credentials"},
+		{"no URL", "", Source{URL: "https://rancher.example.com:hunter2 x/", TokenFile: good}, "the address of a Rancher must be a URL such as"},
+		{"a token in the address", "", Source{URL: "https://token-abcde:hunter2@rancher.example.com", TokenFile: good}, "the address of a Rancher contains credentials; remove them, and set"},
 		{"a token in the address of a kubeconfig", "", Source{Kubeconfig: kubeconfig(t, "https://token-abcde:hunter 2@rancher.example.com")}, "no URL"},
 		{"a file that is no certificate", "", Source{URL: "https://rancher.example.com", TokenFile: good, Authority: good}, "check the certificates"},
 		{"no TLS", "", Source{URL: "http://rancher.example.com", TokenFile: empty}, "token"},
@@ -125,7 +125,7 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 		{"no such server", `{"Servers":{"here":{}}}`, Source{CLI: "there"}, "it has here"},
 		{"a server without a token", `{"Servers":{"here":{"url":"https://x"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "rancher login"},
 		{"a server without TLS", `{"Servers":{"here":{"url":"http://x","tokenKey":"a:b"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "https://"},
-		{"no configuration", `{"Servers":{"here":{"tokenKey":"token-abc:hunter2"`, Source{CLI: CurrentServer}, "not the configuration"},
+		{"no configuration", `{"Servers":{"here":{"tokenKey":"token-abc:hunter2"`, Source{CLI: CurrentServer}, "not a configuration"},
 		{"no kubeconfig", "", Source{Kubeconfig: empty + "x"}, "--kubeconfig"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

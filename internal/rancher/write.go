@@ -59,7 +59,7 @@ type Rejected struct {
 }
 
 func (r *Rejected) Error() string {
-	return fmt.Sprintf("%s: the server does not take the change, and nothing was written: %s; correct the object, or ask who runs this Rancher", r.Title, r.Err)
+	return fmt.Sprintf("%s: the server rejected the change, nothing was written: %s; correct the object, or ask the administrators of this Rancher", r.Title, r.Err)
 }
 
 // ExitCode is that of a refusal: nothing was written.
@@ -71,14 +71,14 @@ func (r *Rejected) Unwrap() error { return r.Err }
 type Altered struct{ Title string }
 
 func (a *Altered) Error() string {
-	return fmt.Sprintf("%s: the change was written, and %s; look at the object and at the warnings of the server, before anything else is changed", a.Title, errAltered)
+	return fmt.Sprintf("%s: the change was written, and %s; check the object and at the warnings of the server, before anything else is changed", a.Title, errAltered)
 }
 
 // ExitCode is that of a change that did not arrive as it is.
 func (a *Altered) ExitCode() exitcode.Code { return exitcode.Failed }
 
 // errAltered is for unknown fields, which the server drops, and for webhooks.
-var errAltered = errors.New("the server does not keep all of it: a webhook, or its schema, makes something else of it")
+var errAltered = errors.New("the server did not store all of it: a webhook, or its schema, changed it")
 
 // Patch changes an object, and returns it as the server has it then and what the
 // server has to say about the change. With dryRun the server does all but keep it.
@@ -152,7 +152,7 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 	case p.Fits(now.Raw, nil) && !kube.HasStatus(failure, http.StatusConflict):
 		return now, &Rejected{o.Title(), failure} // the object is as it was
 	}
-	return now, &Stale{o.Title(), "was changed meanwhile", p.Fits(now.Raw, alike)}
+	return now, &Stale{o.Title(), "has changed in the meantime", p.Fits(now.Raw, alike)}
 }
 
 // notTaken reports whether a webhook or a policy denies a change. It comes to that only

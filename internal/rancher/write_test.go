@@ -85,10 +85,10 @@ func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
 	}{
 		{"another client changed the value", func(r *ranchertest.Server, _ *testing.T) {
 			r.Edit(orchard, func(o map[string]any) { spec(o, "rkeConfig", "machineGlobalConfig")["cloud-provider-name"] = "azure" })
-		}, "was changed meanwhile"},
+		}, "has changed in the meantime"},
 		{"another client took it away", func(r *ranchertest.Server, _ *testing.T) {
 			r.Edit(orchard, func(o map[string]any) { delete(spec(o, "rkeConfig"), "machineGlobalConfig") })
-		}, "was changed meanwhile"},
+		}, "has changed in the meantime"},
 		{"it is gone", func(r *ranchertest.Server, _ *testing.T) { r.Remove(orchard) }, "is gone"},
 		{"it was made anew", func(r *ranchertest.Server, t *testing.T) {
 			r.Put(t, strings.Replace(orchardText, "u-orchard", "u-other", 1))
@@ -177,7 +177,7 @@ func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
 		{"a webhook that failed within", patchFault(denial(500, `admission webhook \"w\" denied the request: Internal error occurred: x`)), "Internal error occurred", rejected},
 		{"a policy", patchFault(denial(403, `clusters.provisioning.cattle.io \"orchard\" is forbidden: ValidatingAdmissionPolicy 'frozen' with binding 'frozen' denied request: not today`)), "not today", rejected},
 		{"a plugin of the server", patchFault(denial(403, `clusters.provisioning.cattle.io \"orchard\" is forbidden: exceeded quota: all`)), "exceeded quota", rejected},
-		{"a conflict that the server could not settle", patchFault(ranchertest.Fault{Status: 409}), "was changed meanwhile", stale},
+		{"a conflict that the server could not settle", patchFault(ranchertest.Fault{Status: 409}), "has changed in the meantime", stale},
 		{"a patch that cannot be read", patchFault(ranchertest.Fault{Status: 400}), "Bad Request", rejected},
 		{"a right that is missing", func(r *ranchertest.Server) { r.Denied["patch clusters"] = true }, "patch clusters.provisioning.cattle.io", denied},
 		{"a token that expired", patchFault(ranchertest.Fault{Status: 401}), "expired", denied},
@@ -237,7 +237,7 @@ func TestAServerThatKeepsAnotherValueIsSaid(t *testing.T) {
 				r.Change = func(o map[string]any) { delete(spec(o, "rkeConfig", "machineGlobalConfig"), "cloud-provider-name") }
 			})
 			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, dryRun)
-			if err == nil || !strings.Contains(err.Error(), "does not keep all of it") || rejected(err) != dryRun || errors.As(err, new(*Altered)) == dryRun {
+			if err == nil || !strings.Contains(err.Error(), "the server did not store all of it: a webhook, or its schema, changed it") || rejected(err) != dryRun || errors.As(err, new(*Altered)) == dryRun {
 				t.Errorf("dry run %t: %v", dryRun, err)
 			}
 		}

@@ -112,7 +112,7 @@ func WriteInterval(w io.Writer, p Palette, i ownership.Interval) {
 func WriteOwnership(w io.Writer, o Ownership) {
 	fmt.Fprintln(w)
 	for _, h := range o.Handovers {
-		fmt.Fprintf(w, "handover from %s to %s: %.1f s between the last sign of the one and the first of the other\n", h.From, h.To, h.Seconds)
+		fmt.Fprintf(w, "handover from %s to %s: %.1f s between the last renewal of the one and the first of the other\n", h.From, h.To, h.Seconds)
 	}
 	for _, a := range o.Arguments {
 		fmt.Fprintf(w, "arguments of %s: from %s\n", a.Component, a.From)

@@ -216,7 +216,7 @@ func writeActions(w io.Writer, p Palette, actions []Action) {
 
 // WriteManual writes what somebody has to do by hand for a stage.
 func WriteManual(w io.Writer, p Palette, m transform.Manual) {
-	fmt.Fprintf(w, "%s  by hand\n", p.paint(bold, m.Stage))
+	fmt.Fprintf(w, "%s  manual\n", p.paint(bold, m.Stage))
 	for _, list := range [][]transform.Instruction{m.Steps, m.Check} {
 		for _, i := range list {
 			writeActions(w, p, []Action{{i.Purpose, i.Command}})

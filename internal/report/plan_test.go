@@ -122,7 +122,7 @@ func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
 	WriteManual(&b, Palette{}, transform.Manual{
 		Stage: "install-ccm", Steps: []transform.Instruction{{Purpose: "install the chart", Command: "helm upgrade"}}, Check: []transform.Instruction{{Purpose: "wait", Command: "kubectl get"}},
 	})
-	if got, want := b.String(), "install-ccm  by hand\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n"; got != want {
+	if got, want := b.String(), "install-ccm  manual\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n"; got != want {
 		t.Errorf("%q", got)
 	}
 }
@@ -139,7 +139,7 @@ func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
 	var b bytes.Buffer
 	WriteEffective(&b, Palette{}, e)
 	says(t, b.String(), "rke2 fleet-default/wharf  clusters/wharf.yaml:1\n", "class servers (control-plane, etcd, worker)\n", "cloud-provider-name: \"aws\"\n",
-		"from clusters/wharf.yaml:16 spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name", "over clusters/wharf.yaml:10 spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "unknown-key: dropped, the release does not know the key (line 17)")
+		"from clusters/wharf.yaml:16 spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name", "over clusters/wharf.yaml:10 spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "unknown-key: dropped, the release does not have the key (line 17)")
 	one := NewClass(classes[0], "kube-controller-manager-arg")
 	if got := one.Lines(); !one.Any() || got != "kube-controller-manager-arg:\n  - \"v=2\"\n" {
 		t.Errorf("%q", got)
@@ -153,11 +153,11 @@ func TestStatusesAreOneLineEach(t *testing.T) {
 	var b bytes.Buffer
 	WriteStatuses(&b, []Status{
 		{Name: "fleet-default/wharf", Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Reached: "install-ccm", Errors: 1, Warnings: 2},
-		{Name: "fleet-default/pier", Problem: "these rights are missing:\n list nodes"},
+		{Name: "fleet-default/pier", Problem: "missing permissions:\n list nodes"},
 		{Name: "local"},
 	})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	for i, want := range []string{"CLUSTER DISTRO VERSION PROVIDER REACHED FINDINGS", "fleet-default/wharf rke2 v1.26.15+rke2r1 aws install-ccm errors: 1, warnings: 2", "fleet-default/pier - - - - these rights are missing: list nodes", "local - - unknown - errors: 0, warnings: 0"} {
+	for i, want := range []string{"CLUSTER DISTRO VERSION PROVIDER REACHED FINDINGS", "fleet-default/wharf rke2 v1.26.15+rke2r1 aws install-ccm errors: 1, warnings: 2", "fleet-default/pier - - - - missing permissions: list nodes", "local - - unknown - errors: 0, warnings: 0"} {
 		if i >= len(lines) || words(lines[i]) != want {
 			t.Errorf("%d: %s", i, fmt.Sprint(lines))
 		}

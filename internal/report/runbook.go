@@ -48,24 +48,24 @@ func (r Runbook) Write(w io.Writer) {
 	p := NewPlan(r.Plan, "")
 	fmt.Fprintf(w, "# Runbook: %s\n\n", inline(title(p)))
 	if r.Live != "" {
-		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from its object on Rancher. Without what the server keeps on\nit, the object had the SHA-256 %s. The commands need the flags that lead to that Rancher.\n\n", inline(release(p)), code(p.SHA256))
+		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from its object on Rancher. Without the fields that the server\nmanages, the object had the SHA-256 %s. The commands need the connection flags of that Rancher.\n\n", inline(release(p)), code(p.SHA256))
 	} else {
 		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from %s. Document %d of that file had the SHA-256\n%s.\n\n",
 			inline(release(p)), code(place(p.Source)), p.Source.Document+1, code(p.SHA256))
 		r.others(w, p)
 	}
-	fmt.Fprint(w, `Do one stage after the other, and check each before the next one. The kubectl commands are for the
-cluster that is migrated, except where Rancher's own cluster is named. A stage that is done may be done
-again: then nothing happens. The plan holds for the document as it was; once somebody else changes it,
-the commands refuse, and the plan has to be made anew.
+	fmt.Fprint(w, `Apply one stage at a time, and check it before the next one. Run the kubectl commands on the cluster that
+is migrated, except where Rancher's own cluster is named. A stage that is done can be repeated: then nothing
+happens. The plan is valid for the document at this time: once another user changes it, the commands fail,
+and you must plan again.
 
 `)
 	fmt.Fprint(w, "| | stage | state |\n|---|---|---|\n")
 	for i, s := range p.Stages {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", r.Stages[i].Number, s.Name, emphasised(s.State))
 	}
-	fmt.Fprintf(w, "\nThe files beside this one hold the cluster's %s as it is (%s) and as it is after each stage,\n"+
-		"byte for byte, secrets included; the diffs are without secrets and only for reading.\n\n", documents(r.Start), codes(r.Start))
+	fmt.Fprintf(w, "\nThe files in this folder contain the cluster's %s as it is (%s) and after each stage,\n"+
+		"byte for byte, with secrets; the diffs have no secrets and are only for review.\n\n", documents(r.Start), codes(r.Start))
 	for i, step := range r.Plan.Steps {
 		r.stage(w, step, r.Stages[i])
 	}
@@ -101,12 +101,12 @@ func codes(names []string) string {
 func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 	fmt.Fprintf(w, "## %s %s\n\n", at.Number, s.Stage.Name)
 	if s.State == transform.Done {
-		fmt.Fprint(w, "Nothing to do: the document has the result already.\n\n")
+		fmt.Fprint(w, "Nothing to do: the document already has the result.\n\n")
 		return
 	}
 	fmt.Fprintf(w, "**Why.** %s\n\n", inline(s.Stage.Why))
 	r.changes(w, s, at)
-	commands(w, "Prepare in AWS, unless it is so already", s.Stage.Prepare.Actions)
+	commands(w, "Prepare in AWS, if missing", s.Stage.Prepare.Actions)
 	commands(w, "Before", s.Stage.Before)
 	if s.Changes() {
 		r.apply(w, s, at)
@@ -121,20 +121,20 @@ func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 }
 
 func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage) {
-	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Later stages come first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
+	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Undo later stages first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
 	if r.Live != "" {
 		return
 	}
 	for _, d := range at.Documents {
-		then := "Then bring the file there as before."
+		then := "Then apply the file as before."
 		switch {
 		case d.UndoPatch != "":
-			fmt.Fprintf(w, "By hand: put %s in the place of %s. Then patch the object:\n\n%s\n", code(d.Was), r.the(d), fenced("sh", r.patch(d, d.UndoPatch)))
+			fmt.Fprintf(w, "Manually: put %s in the place of %s. Then patch the object:\n\n%s\n", code(d.Was), r.the(d), fenced("sh", r.patch(d, d.UndoPatch)))
 			continue
 		case s.Stage.Withdrawn:
-			then = "The file stays where it is kept, and does not go to the cluster."
+			then = "Keep the file where it is, and do not apply it to the cluster."
 		}
-		fmt.Fprintf(w, "By hand: put %s in the place of %s. %s\n\n", code(d.Was), r.the(d), then)
+		fmt.Fprintf(w, "Manually: put %s in the place of %s. %s\n\n", code(d.Was), r.the(d), then)
 	}
 }
 
@@ -164,7 +164,7 @@ func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage)
 	if !s.Changes() {
 		fmt.Fprint(w, "**What changes.** Nothing in the document.\n\n")
 		for _, name := range at.Files {
-			fmt.Fprintf(w, "%s, in the folder of this runbook, is what the commands name.\n\n", code(name))
+			fmt.Fprintf(w, "The commands use %s, in the folder of this runbook.\n\n", code(name))
 		}
 		return
 	}
@@ -176,7 +176,7 @@ func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage)
 	if len(names) > 1 {
 		is = "are the documents"
 	}
-	fmt.Fprintf(w, "**What changes.** %s shows it; %s %s afterwards. The places are:\n\n", code(at.Diff), codes(names), is)
+	fmt.Fprintf(w, "**What changes.** %s has the diff; %s %s afterwards. The places are:\n\n", code(at.Diff), codes(names), is)
 	for _, e := range s.Edits {
 		in := ""
 		if e.File != "" {
@@ -186,7 +186,7 @@ func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage)
 	}
 	fmt.Fprintln(w)
 	for _, name := range at.Files {
-		fmt.Fprintf(w, "%s belongs to the stage, for those who do it by hand.\n\n", code(name))
+		fmt.Fprintf(w, "%s is for the stage, if you run it manually.\n\n", code(name))
 	}
 	markdownFindings(w, s.Findings)
 	if s.State == transform.Blocked {
@@ -207,24 +207,24 @@ func (r Runbook) apply(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 // deliver says how a document is changed and brought to the cluster by hand.
 func (r Runbook) deliver(w io.Writer, d RunbookDocument) {
 	if d.Patch != "" {
-		fmt.Fprintf(w, "By hand: put %s in the place of %s. Then patch the object, from which kubectl printed the\n"+
-			"document. Do not use kubectl replace or kubectl apply: the document keeps the resourceVersion of that moment, so the\n"+
-			"server refuses it after the next change of the object.\n\n%s\n%s\n\n", code(d.Name), r.the(d), fenced("sh", r.patch(d, d.Patch)), refusal)
+		fmt.Fprintf(w, "Manually: put %s in the place of %s. Then patch the object, from which kubectl printed the\n"+
+			"document. Do not use kubectl replace or kubectl apply: the document has the resourceVersion of that time, so the\n"+
+			"server rejects it after the next change of the object.\n\n%s\n%s\n\n", code(d.Name), r.the(d), fenced("sh", r.patch(d, d.Patch)), refusal)
 		return
 	}
 	r.noPatch(w, d)
 	by := r.Plan.Delivery(d.Before, r.Folder+"/"+d.Name)
-	fmt.Fprintf(w, "By hand: put %s in the place of %s. Then bring the file to %s\n\n", code(d.Name), r.the(d), by.How)
+	fmt.Fprintf(w, "Manually: put %s in the place of %s. Then apply the file to %s\n\n", code(d.Name), r.the(d), by.How)
 	if by.Command != "" {
 		fmt.Fprintln(w, fenced("sh", by.Command))
 	}
 }
 
 // refusal says what it means that the server refuses a patch.
-const refusal = `The patch first tests the values that it changes, and the object's UID. If the server refuses it as invalid
-(422), one of them is not what it was: the stage is done already, or someone else changed the object. Then nothing
-was written: print the object again with kubectl get, and plan again. Do not take the tests out. The patch may
-hold secrets. kubectl has --patch-file since 1.20.`
+const refusal = `The patch first tests the values that it changes, and the object's UID. If the server rejects it as invalid
+(422), one of them has changed: the stage is already done, or another user changed the object. Then nothing
+was written: print the object again with kubectl get, and plan again. Do not remove the tests. The patch can
+contain secrets. kubectl has --patch-file since 1.20.`
 
 // patch returns the command line for a patch.
 func (r Runbook) patch(d RunbookDocument, file string) string {
@@ -236,7 +236,7 @@ func (r Runbook) noPatch(w io.Writer, d RunbookDocument) {
 	if d.NoPatch == "" {
 		return
 	}
-	fmt.Fprintf(w, "There is no patch for kubectl: %s. If the document has a resourceVersion, the server takes it only until the\n"+
+	fmt.Fprintf(w, "There is no patch for kubectl: %s. If the document has a resourceVersion, the server accepts it only until the\n"+
 		"object changes: print the object again with kubectl get before each stage, and plan again.\n\n", inline(d.NoPatch))
 }
 

@@ -35,11 +35,11 @@ func runbook(t *testing.T, target transform.Target, change func(*Runbook)) strin
 func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
 	says(t, runbook(t, transform.Target{EndState: transform.EndStateExternal}, func(*Runbook) {}),
 		"# Runbook: rke2 fleet-default/wharf\n", "planned from `clusters/wharf.yaml:1`", "| 01 | grant-migration-lease | todo |", "(`00-start.yaml`)",
-		"## 01 grant-migration-lease\n\n**Why.** ", "**What changes.** `01.diff` shows it; `01.yaml` is the document afterwards", "- line ",
-		"**Do.**\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "By hand: put `01.yaml` in the place of the document.",
-		"**Undo.** Later stages come first.", "rke-lm apply --plan plans/wharf --undo grant-migration-lease clusters/wharf.yaml", "By hand: put `00-start.yaml` in the place of the document. Then bring the file there as before.",
-		"## 02 enable-leader-migration", "By hand: put `01.yaml` in the place of the document.",
-		"**Prepare in AWS, unless it is so already.**", "## 04 cordon-control-plane", "Nothing in the document.", "## 08 verify-provider-ids", "**Do.**\n\n", "kubectl get nodes")
+		"## 01 grant-migration-lease\n\n**Why.** ", "**What changes.** `01.diff` has the diff; `01.yaml` is the document afterwards", "- line ",
+		"**Do.**\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: put `01.yaml` in the place of the document.",
+		"**Undo.** Undo later stages first.", "rke-lm apply --plan plans/wharf --undo grant-migration-lease clusters/wharf.yaml", "Manually: put `00-start.yaml` in the place of the document. Then apply the file as before.",
+		"## 02 enable-leader-migration", "Manually: put `01.yaml` in the place of the document.",
+		"**Prepare in AWS, if missing.**", "## 04 cordon-control-plane", "Nothing in the document.", "## 08 verify-provider-ids", "**Do.**\n\n", "kubectl get nodes")
 }
 
 func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
@@ -54,7 +54,7 @@ func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
 func TestARunbookOfALiveClusterNamesItInEveryCommand(t *testing.T) {
 	text := runbook(t, transform.Target{}, func(r *Runbook) { r.Live = "fleet-default/wharf" })
 	says(t, text, "planned from its object on Rancher", "rke-lm apply --plan plans/wharf --stage grant-migration-lease --cluster fleet-default/wharf", "--undo grant-migration-lease --cluster fleet-default/wharf", "**These errors block the stage.**")
-	if strings.Contains(text, "By hand: put") {
+	if strings.Contains(text, "Manually: ") {
 		t.Error("it names a file")
 	}
 }

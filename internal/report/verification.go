@@ -81,7 +81,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 			good++
 		}
 	}
-	fmt.Fprintf(w, "nodes             %d of %d in order\n\n", good, len(v.Nodes))
+	fmt.Fprintf(w, "nodes             %d of %d ok\n\n", good, len(v.Nodes))
 	WriteFindings(w, p, v.Findings, "")
 	needed := writeNotJudged(w, v.NotJudged)
 	switch {
@@ -92,7 +92,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 		if v.Stage == "" {
 			what = "whether the cloud controllers run"
 		}
-		fmt.Fprintln(w, p.paint(red, "not ok")+": "+what+" cannot be told without "+strings.Join(needed, ", "))
+		fmt.Fprintln(w, p.paint(red, "not ok")+": "+what+" is unknown without "+strings.Join(needed, ", "))
 	default:
 		fmt.Fprintln(w, p.paint(red, "not ok"))
 	}
@@ -113,7 +113,7 @@ func writeNotJudged(w io.Writer, list []Unjudged) (needed []string) {
 		}
 	}
 	for _, why := range whys {
-		fmt.Fprintln(w, wrap("not judged, because "+why+": "+strings.Join(rules[why], ", "), ""))
+		fmt.Fprintln(w, wrap("not checked, because "+why+": "+strings.Join(rules[why], ", "), ""))
 	}
 	return needed
 }
@@ -125,7 +125,7 @@ func (l LeaseVerdict) text() string {
 	case l.Holder == "":
 		return "no holder"
 	case l.Owner == "none":
-		return fmt.Sprintf("no owner: %s holds it (%s)", l.Holder, l.Life)
+		return fmt.Sprintf("no owner: held by %s (%s)", l.Holder, l.Life)
 	}
 	return fmt.Sprintf("%s (%s)", l.Owner, l.Life)
 }

@@ -49,7 +49,7 @@ func (f *finder) path(path string) {
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
-		f.fail("a path is empty; name a file, a folder, or - for standard input")
+		f.fail("a path is empty; use a file, a folder, or - for standard input")
 	case errors.Is(err, fs.ErrNotExist):
 		f.fail("%s: no such file or folder; check the path", path)
 	case err != nil:
@@ -57,7 +57,7 @@ func (f *finder) path(path string) {
 	case info.IsDir():
 		f.folder(path)
 	case !info.Mode().IsRegular():
-		f.fail("%s: is %s, neither a file nor a folder; name a file, or pipe the text in and name -", path, kind(info.Mode()))
+		f.fail("%s: is %s, neither a file nor a folder; use a file, or pipe the text and use -", path, kind(info.Mode()))
 	default:
 		f.add(realPath(path), Source{Name: path, Path: path, Named: true})
 	}

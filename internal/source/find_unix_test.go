@@ -70,7 +70,7 @@ func TestALinkToNothingIsAnErrorWhenNamed(t *testing.T) {
 	link(t, "nowhere", "a.yaml")
 	link(t, "loop.yaml", "loop.yaml")
 	checkRefused(t, "a.yaml", "no such file or folder")
-	checkRefused(t, "loop.yaml", "cannot be read")
+	checkRefused(t, "loop.yaml", "cannot read it")
 }
 
 func TestWhatIsNoFileIsRefusedWhenNamedAndSkippedInAFolder(t *testing.T) {
@@ -87,7 +87,7 @@ func TestWhatIsNoFileIsRefusedWhenNamedAndSkippedInAFolder(t *testing.T) {
 	link(t, os.DevNull, "null.yaml")
 
 	checkFound(t, []string{"."}, "a.yaml")
-	checkRefused(t, "pipe.yaml", "is a pipe", "name -")
+	checkRefused(t, "pipe.yaml", "is a pipe", "use -")
 	checkRefused(t, "link.yaml", "is a pipe")
 	checkRefused(t, "socket.yaml", "is a socket")
 	checkRefused(t, os.DevNull, "is a device")

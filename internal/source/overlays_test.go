@@ -57,7 +57,7 @@ func TestOverlaysAreFoundAcrossFolders(t *testing.T) {
 			map[string]string{"base/kustomization.yaml": "resources: [c.yaml]\n" + patch}},
 		{"a file in a folder below", "base/clusters/c.yaml", "base/kustomization.yaml:3 changes spec.x",
 			map[string]string{"base/kustomization.yaml": "resources: [clusters/c.yaml]\n" + patch}},
-		{"two layers, of which the second is built", "base/c.yaml", "mid/kustomization.yaml:3 changes spec.x, so this is not what reaches the cluster, and an edit of a list here may be replaced there; plan what it makes: kubectl kustomize top |",
+		{"two layers, of which the second is built", "base/c.yaml", "mid/kustomization.yaml:3 changes spec.x, so this is not what reaches the cluster: a patch can replace a list that is edited here; plan its output: kubectl kustomize top |",
 			map[string]string{"base/kustomization.yaml": "resources: [c.yaml]\n", "mid/kustomization.yaml": "resources: [../base]\n" + patch, "top/kustomization.yaml": "resources: [../mid]\n"}},
 		{"a component", "base/c.yaml", "parts/arg/kustomization.yaml:4 changes spec.x",
 			map[string]string{"base/kustomization.yaml": "resources: [c.yaml]\n", "eu/kustomization.yaml": "resources: [../base]\ncomponents: [../parts/arg]\n", "parts/arg/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" + patch}},

@@ -109,7 +109,7 @@ func (sc *scanner) checkText() error {
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
 		return fmt.Errorf("%s: %w: it is UTF-16; save it as UTF-8", sc.next.File, ErrBinary)
 	case bytes.IndexByte(b, 0) >= 0:
-		return fmt.Errorf("%s: %w: it holds a NUL byte; name a YAML or JSON file", sc.next.File, ErrBinary)
+		return fmt.Errorf("%s: %w: it contains a NUL byte; name a YAML or JSON file", sc.next.File, ErrBinary)
 	}
 	return nil
 }

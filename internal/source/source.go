@@ -51,5 +51,5 @@ func unreadable(name string, err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		err = path.Err
 	}
-	return fmt.Errorf("%s: cannot be read: %w; check the path and its permissions", name, err)
+	return fmt.Errorf("%s: cannot read it: %w; check the path and its permissions", name, err)
 }

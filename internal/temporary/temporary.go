@@ -25,7 +25,7 @@ const (
 	tries = 10
 )
 
-var errTaken = errors.New("somebody removes what was just made")
+var errTaken = errors.New("another process removes the new file")
 
 // Lock says that its process is alive.
 type Lock struct{ held *os.File }

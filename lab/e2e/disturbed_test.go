@@ -88,7 +88,7 @@ func (c *managed) crossed() {
 		other := c.start(nil, "migrate")
 		<-other.ended
 		c.downstream.Stall("")
-		if said := other.fault.String(); other.code != 4 || !strings.Contains(said, "another run is at work") {
+		if said := other.fault.String(); other.code != 4 || !strings.Contains(said, "; wait until it ends, or stop it, and run the command again") {
 			c.Errorf("the other run ended with exit code %d\n%s", other.code, said)
 		}
 	}, []int{0}, "--until", stages.EnableLeaderMigration)
@@ -176,7 +176,7 @@ func (c *managed) notReady() {
 	}
 	says(corev1.ConditionFalse)
 	c.during(func(e report.RunEvent) bool {
-		return e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is not ready")
+		return e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is NotReady")
 	}, func() { says(corev1.ConditionTrue) }, []int{0})
 }
 

@@ -28,7 +28,7 @@ func TestANewerManagerWithTheDefaultConfigurationIsASecondOwner(t *testing.T) {
 	s.until(planned(t, document(t, "rke2.yaml")), newer)
 	s.twoOwners()
 	s.doubled()
-	const why = "cloud-controller-manager does not find them in its leader migration configuration; kube-controller-manager holds the lease cloud-provider-extraction-migration"
+	const why = "cloud-controller-manager does not have them in its leader migration configuration; kube-controller-manager holds the lease cloud-provider-extraction-migration"
 	s.verifies(stages.InstallCCM, "two owners, and why", func(v verdict) bool {
 		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
 			return f.Rule == "two-owners" && f.Severity == "error" && strings.HasSuffix(f.Message, why)

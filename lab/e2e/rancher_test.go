@@ -97,7 +97,7 @@ func (c *managed) roundTrip(more ...string) ends {
 	e.inTree = c.state()
 	stop := c.busy()
 	c.least("migrate", "rollback")
-	first := "Rancher changes the machines in this order: " + c.downstream.Machines[0].Name + " ("
+	first := "Rancher updates the machines in this order: " + c.downstream.Machines[0].Name + " ("
 	if said := c.rke("migrate", "--etcd-snapshot"); c.engine() == strings.Contains(said, first) {
 		c.Errorf("the order of the machines is not said as Rancher has it:\n%s", said)
 	}

@@ -20,11 +20,11 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 	c := rke2Cluster(t)
 	machine, stop := c.downstream.Machines[0].Name, c.busy()
 	c.downstream.FailPlans(machine, 1, printed)
-	c.toldOf(c.rke("migrate", "--until", "enable-leader-migration"), "machine "+machine+": 1 try of its plan failed", "install: no space left on device")
+	c.toldOf(c.rke("migrate", "--until", "enable-leader-migration"), "machine "+machine+": 1 attempt of its plan failed", "install: no space left on device")
 
 	c.downstream.FailPlans(machine, -1, printed)
 	_, said := c.result(c.start(nil, "migrate", "--timeout", "1m"), 3)
-	c.toldOf(said, "stopped at install-ccm: it did not come within 1m0s (--timeout): machine "+machine+": ", "tries of its plan failed, and its rancher-system-agent goes on trying")
+	c.toldOf(said, "stopped at install-ccm: not complete within 1m0s (--timeout): machine "+machine+": ", "attempts of its plan failed, and its rancher-system-agent retries")
 
 	c.downstream.FailPlans(machine, 0, "")
 	c.rke("migrate")

@@ -281,7 +281,7 @@ func (l *roles) noneCanGo(a action) {
 		before := len(l.Requests())
 		out, err := l.run(path, args...)
 		mend()
-		if (err == nil || !strings.Contains(out, "these rights are missing")) && !strings.Contains(out, "not judged") && !l.missed(rule, before) {
+		if (err == nil || !strings.Contains(out, "missing permissions:")) && !strings.Contains(out, "The rules that depend on it are not checked.") && !l.missed(rule, before) {
 			l.Errorf("%s does without %s: %v\n%s", a.verb, rule, err, out)
 		}
 	}
@@ -355,7 +355,7 @@ func (l *roles) status() {
 		}
 		l.bind(rest)
 		l.gone(rule)
-		if out, err := l.run("", "status"); err == nil || !strings.Contains(out, "these rights are missing") || !strings.Contains(out, "RKE") {
+		if out, err := l.run("", "status"); err == nil || !strings.Contains(out, "missing permissions:") || !strings.Contains(out, "RKE") {
 			l.Errorf("status does without %s: %v\n%s", rule, err, out)
 		}
 	}

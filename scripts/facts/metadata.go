@@ -68,7 +68,7 @@ func (s set) check() error {
 			return fmt.Errorf("%q is no name of an argument", a.name)
 		}
 		if !slices.Contains(types, a.kind) {
-			return fmt.Errorf("%s has the type %q, which is not known; look how Rancher treats it, and teach Release.Keep", a.name, a.kind)
+			return fmt.Errorf("%s has the type %q, which is not known; check how Rancher handles it, and add it to Release.Keep", a.name, a.kind)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ type ECRImages struct{}
 
 // Purpose implements transform.Action.
 func (ECRImages) Purpose() string {
-	return "where pods have images of ECR, their kubelets need a credential provider from 1.27 on"
+	return "if pods use images from ECR, their kubelets need a credential provider from 1.27 on"
 }
 
 // Command implements transform.Action.
@@ -56,7 +56,7 @@ type ECRProvider struct{ Place }
 
 // Purpose implements transform.Action.
 func (a ECRProvider) Purpose() string {
-	what := "then each of these nodes has the file " + ProviderFile + " and the program of that name, of a release of cloud-provider-aws of the cluster's new minor"
+	what := "then each of these nodes needs the file " + ProviderFile + " and the program of that name, from a release of cloud-provider-aws of the cluster's new minor"
 	if a.Arguments {
 		what += ", and its kubelet --image-credential-provider-config=" + a.Config + " and --image-credential-provider-bin-dir=" + a.Folder
 	}
@@ -71,7 +71,7 @@ func (a ECRProvider) Command() string {
 // ECR is what nodes need for their images in ECR before they run 1.27.
 func ECR(at Place) transform.Preparation {
 	return transform.Preparation{
-		What:    "by hand on the nodes, where pods have images of ECR: a credential provider for the kubelet of 1.27 (" + ProviderFile + ")",
+		What:    "manually on the nodes, if pods use images from ECR: a credential provider for the kubelet of 1.27 (" + ProviderFile + ")",
 		Actions: []transform.Action{ECRImages{}, ECRProvider{at}},
 		Files:   []transform.File{{Name: ProviderFile, Content: providerConfig}},
 	}

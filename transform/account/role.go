@@ -11,7 +11,7 @@ type ManagerRole struct{}
 
 // Purpose implements transform.Action.
 func (ManagerRole) Purpose() string {
-	return "the IAM role of the control planes has the rights in " + ManagerPolicyFile
+	return "the IAM role of the control planes has the permissions in " + ManagerPolicyFile
 }
 
 // Command implements transform.Action.

@@ -91,7 +91,7 @@ type Tag struct{ ClusterID string }
 
 // Purpose implements transform.Action.
 func (Tag) Purpose() string {
-	return "what lacks the tag gets it (owned, and shared for a subnet of several clusters), but never a second security group of one instance"
+	return "add the tag where it is missing (owned, or shared for a subnet of several clusters), but never to a second security group of one instance"
 }
 
 // Command implements transform.Action.

@@ -95,7 +95,7 @@ func (u Update) Apply(e *yamledit.Edit, at yamledit.Node) error {
 	case string, nil:
 		u.scalar(e, at)
 	default:
-		return at.Errorf(fmt.Sprintf("%s where arguments are expected, which Rancher drops", kind(v)), "write a list of arguments, or remove the key")
+		return at.Errorf(fmt.Sprintf("%s instead of arguments; Rancher drops it", kind(v)), "write a list of arguments, or remove the key")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (c Chart) Complete(ed Edits, o Options, nodes []NodeClass) error {
 	}
 	base, ok := values.ForMinor(o.Distro, o.Minor)
 	if !ok {
-		return c.Root.Errorf("no values are known for Kubernetes "+o.Minor, "add the arguments by hand")
+		return c.Root.Errorf("no values are known for Kubernetes "+o.Minor, "add the arguments manually")
 	}
 	if err := c.checkMounting(o); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (c Chart) completeArgs(at placer, o Options) error {
 		return nil
 	}
 	if unseen, hidden := c.Unknown(argsKey); hidden {
-		return unseen.At.Errorf("which arguments the chart has is decided by "+unseen.Name+", which the file does not show",
+		return unseen.At.Errorf("the arguments of the chart depend on "+unseen.Name+", which the file does not show",
 			"list all arguments as args in valuesContent, with "+strings.Join(missing, " "))
 	}
 	p, err := at(argsKey)

@@ -38,11 +38,11 @@ func (c Chart) placer(ed Edits) placer {
 	return func(path ...string) (place, error) {
 		l := c.Decider(path...)
 		if unseen, hidden := c.Behind(l); hidden {
-			return place{}, unseen.At.Errorf(unseen.Name+" comes behind "+l.Name+" and may decide "+key(path)+", which the file does not show",
-				"set "+key(path)+" where nothing comes behind it, in valuesContent of a HelmChartConfig of the same name")
+			return place{}, unseen.At.Errorf(unseen.Name+" comes after "+l.Name+" and can set "+key(path)+", which the file does not show",
+				"set "+key(path)+" where nothing comes after it, in valuesContent of a HelmChartConfig of the same name")
 		}
 		if l.Form == helmchart.Content && !l.Root.Exists() {
-			return place{}, c.Root.Get("spec").Errorf("the chart's own values decide "+key(path)+", and the HelmChart has none", "add valuesContent with "+key(path))
+			return place{}, c.Root.Get("spec").Errorf("the chart's default values set "+key(path)+", and the HelmChart has none", "add valuesContent with "+key(path))
 		}
 		return ed.open(l)
 	}
@@ -69,7 +69,7 @@ func (ed Edits) open(l helmchart.Layer) (place, error) {
 // cannot.
 func (p place) list(path string) (yamledit.Node, error) {
 	if p.layer.Form == helmchart.Entry {
-		return yamledit.Node{}, p.layer.At.Errorf("spec.set decides "+path+" of the chart, and its entries are not edited",
+		return yamledit.Node{}, p.layer.At.Errorf("spec.set sets "+path+" of the chart, and rke-lm does not edit its entries",
 			"move "+path+" to valuesContent and remove the entry")
 	}
 	return p.root.Get(path), nil

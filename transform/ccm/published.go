@@ -78,7 +78,7 @@ func (c Chart) Foreign() string {
 	case c.Archive != nil && !PublishedTemplates(c.Archive.Templates):
 		return "the templates in chartContent are not those of the published chart"
 	case c.Archive == nil && c.Reference.Name != ChartName:
-		return "the chart " + c.Reference.Name + " is not in the file, and not the published one by its name"
+		return "the chart " + c.Reference.Name + " is not in the file, and its name is not that of the published chart"
 	}
 	return ""
 }

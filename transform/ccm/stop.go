@@ -97,7 +97,7 @@ func (c Chart) StartMigrating(ed Edits, o Options) error {
 		return err
 	}
 	if !list.IsList() {
-		return c.Root.Errorf("its values list no arguments", "add --"+LeaderFlag+"=true by hand")
+		return c.Root.Errorf("its values list no arguments", "add --"+LeaderFlag+"=true manually")
 	}
 	i := o.flagPlace(list)
 	p.edit.InsertItem(list, i, "--"+LeaderFlag+"=true")

@@ -76,7 +76,7 @@ func (c Chart) completeSelector(at placer, classes []NodeClass) error {
 	for _, class := range classes {
 		for _, key := range c.missedLabels(class) {
 			if key != controlPlaneRole {
-				return c.Decider(selectorKey, key).Node(selectorKey, key).Errorf("nodeSelector asks for "+key+", which nodes of class "+class.Name+" do not have as it is written there",
+				return c.Decider(selectorKey, key).Node(selectorKey, key).Errorf("nodeSelector asks for "+key+", which nodes of class "+class.Name+" do not have with this value",
 					"remove it, or label all control planes")
 			}
 			completes = true

@@ -44,7 +44,7 @@ type Archive struct {
 func Unpack(content string) (Archive, error) {
 	packed, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(content), ""))
 	if err != nil {
-		return Archive{}, errors.New("it is no base64")
+		return Archive{}, errors.New("it is not base64")
 	}
 	if len(packed) > maxPacked {
 		return Archive{}, fmt.Errorf("the archive has more than %d bytes", maxPacked)
@@ -61,7 +61,7 @@ func Unpack(content string) (Archive, error) {
 func unpack(packed []byte) (map[string][]byte, error) {
 	zipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, errors.New("it is no gzip archive")
+		return nil, errors.New("it is not a gzip archive")
 	}
 	limit := int64(min(maxUnpacked, maxRatio*len(packed)))
 	in := &io.LimitedReader{R: zipped, N: limit + 1}

@@ -56,7 +56,7 @@ func TestArchivesThatAreNotRead(t *testing.T) {
 	whole := packed(t, chartFiles())
 	cut, _ := base64.StdEncoding.DecodeString(whole)
 	for content, want := range map[string]string{
-		"~": "no base64", "H4sIAAAA": "no gzip archive",
+		"~": "not base64", "H4sIAAAA": "not a gzip archive",
 		base64.StdEncoding.EncodeToString(cut[:len(cut)-40]):         "damaged",
 		base64.StdEncoding.EncodeToString(make([]byte, maxPacked+1)): "more than 2097152 bytes",
 		packed(t, bomb): "unpacks to more than", packed(t, many): "more than 2000 files",

@@ -85,7 +85,7 @@ func (l Layer) read() (Layer, error) {
 	}
 	v, isMap := l.Root.Value().(map[string]any)
 	if !isMap {
-		return l, l.Root.Errorf("values of a chart are a mapping", "correct "+l.Name)
+		return l, l.Root.Errorf("the values of a chart must be a mapping", "correct "+l.Name)
 	}
 	l.values = v
 	return l, nil

@@ -23,7 +23,7 @@ func TestTheOrderOfValues(t *testing.T) {
 	manifests := chartHead
 	tag := func() any { return released(t, sources(t, manifests, "")).Value("image", "tag") }
 	if tag() != "v0" {
-		t.Error("the chart's own value", tag())
+		t.Error("the chart's default values set", tag())
 	}
 	steps := []struct{ source, want string }{
 		{content("image: {tag: v1}"), "v1"},

@@ -60,7 +60,7 @@ var (
 // apply sets what the entry sets.
 func (l Layer) apply(values map[string]any) error {
 	if farIndex.MatchString(l.At.Key()) {
-		return l.At.Errorf("an index above 999 makes a list of which nearly all items are empty", "correct its key")
+		return l.At.Errorf("an index above 999 creates a list with mostly empty items", "correct its key")
 	}
 	parse, value := strvals.ParseInto, fmt.Sprint(l.At.Value())
 	if !typed(l.At) {

@@ -72,7 +72,7 @@ func (b Bundle) Remove(e *yamledit.Edit, which []int, usual Usual) error {
 	}
 	if empty {
 		e.Remove(b.At())
-		return usual(b.At(), "nothing else is in it, and before it was either absent or empty")
+		return usual(b.At(), "it contains nothing else, and was either absent or empty before")
 	}
 	in, err := e.Embedded(b.At())
 	if err != nil {
@@ -92,7 +92,7 @@ func UsualOf(t transform.Target) Usual {
 		if t.Canonical {
 			return nil
 		}
-		return transform.Undetermined(at, what+"; the file does not tell which")
+		return transform.Undetermined(at, what+"; the file does not show which")
 	}
 }
 

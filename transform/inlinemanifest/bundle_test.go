@@ -76,10 +76,10 @@ func TestARevokedGrantThatWasAloneIsUndetermined(t *testing.T) {
 func TestAnotherRoleOfTheNameIsNotTouched(t *testing.T) {
 	b := bundleIn(t, "manifests: |-\n  kind: Role\n  metadata: {name: cloud-provider-extraction-migration, namespace: kube-system}\n")
 	for what, queue := range map[string]func(*yamledit.Edit) error{
-		"does not let":               b.Grant,
+		"does not permit":            b.Grant,
 		"may have another purpose":   func(e *yamledit.Edit) error { return b.Revoke(e, UsualOf(transform.Target{})) },
-		"would not let":              func(*yamledit.Edit) error { return b.CheckGrant() },
-		"would run nowhere":          func(*yamledit.Edit) error { return b.CheckGranted() },
+		"would not permit":           func(*yamledit.Edit) error { return b.CheckGrant() },
+		"would not run":              func(*yamledit.Edit) error { return b.CheckGranted() },
 		"manifests: not a string; w": func(e *yamledit.Edit) error { return bundleIn(t, "manifests: [a]\n").Grant(e) },
 	} {
 		if _, err := edited(t, b, queue); err == nil || !strings.Contains(err.Error(), what) {

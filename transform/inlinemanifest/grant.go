@@ -19,7 +19,7 @@ func (b Bundle) Grant(e *yamledit.Edit) error {
 		return err
 	}
 	if n, found := leadermigration.Conflict(docs, b.Lease); found {
-		return n.Errorf("a manifest of the name "+b.Lease+" is there, but does not let kube-controller-manager lock the migration lease", "complete its rules and subjects, or give it another name")
+		return n.Errorf("a manifest with the name "+b.Lease+" exists, but does not permit kube-controller-manager to acquire the migration lease", "complete its rules and subjects, or rename it")
 	}
 	return b.Append(e, leadermigration.Grant(b.Lease))
 }
@@ -31,7 +31,7 @@ func (b Bundle) CheckGrant() error {
 		return err
 	}
 	if !leadermigration.Granted(docs, b.Lease) {
-		return fmt.Errorf("the manifest would not let %s lock the migration lease", leadermigration.ManagerUser)
+		return fmt.Errorf("the manifest would not permit %s to acquire the migration lease", leadermigration.ManagerUser)
 	}
 	return nil
 }
@@ -49,10 +49,10 @@ func (b Bundle) Revoke(e *yamledit.Edit, usual Usual) error {
 	}
 	ours, all := WhereIn(docs, leadermigration.Grant(b.Lease))
 	if !all {
-		return transform.Lost(n, "this manifest is not as rke-lm writes it, so it may have another purpose")
+		return transform.Lost(n, "this manifest differs from the one that rke-lm writes, so it may have another purpose")
 	}
 	if n, used := leadermigration.UsedBy(docs, ours, b.Lease); used {
-		return transform.Lost(n, "this manifest uses the role "+b.Lease+", too")
+		return transform.Lost(n, "this manifest also uses the role "+b.Lease+", too")
 	}
 	return b.Remove(e, ours, usual)
 }
@@ -65,7 +65,7 @@ func (b Bundle) CheckGranted() error {
 		return err
 	}
 	if !leadermigration.Granted(docs, b.Lease) {
-		return transform.Lost(b.Holder, b.Key+" does not let kube-controller-manager lock the migration lease, without which its cloud controllers would run nowhere")
+		return transform.Lost(b.Holder, b.Key+" does not permit kube-controller-manager to acquire the migration lease, and its cloud controllers would not run")
 	}
 	return nil
 }

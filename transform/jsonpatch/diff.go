@@ -18,10 +18,10 @@ import (
 const uidPath = "/metadata/uid"
 
 var (
-	errNoObject = errors.New("the text is no JSON object")
-	errNoUID    = errors.New("the object has no metadata.uid, so it does not come from a server; read it from the API")
-	errNull     = errors.New("the change is in, or beside, a list that has an empty member (null), which an API server cannot compare; take that out of the object, and plan again")
-	errRoot     = errors.New("the change adds a key beside metadata and spec, which no test can guard; change it by hand")
+	errNoObject = errors.New("the text is not a JSON object")
+	errNoUID    = errors.New("the object has no metadata.uid, so it is not from an API server; get it from the API")
+	errNull     = errors.New("the change is in or next to a list with an empty member (null), which an API server cannot compare; remove that member from the object, and plan again")
+	errRoot     = errors.New("the change adds a key next to metadata and spec, which no test operation can guard; make the change manually")
 )
 
 // Diff returns the patch that turns an object of a server into another version of

@@ -50,7 +50,7 @@ func TestAMoveGoesOneMinorUpAtMost(t *testing.T) {
 		"v1.26.9": "version: v1.26.9\n",
 		"v1.27.1": "version: v1.27.1\n",
 		"v1.26.4": "is older",
-		"v1.28.0": "2 minors up",
+		"v1.28.0": "2 minors later",
 		"latest":  "not a test release such as v1.27.1",
 	} {
 		m, doc := move(t, "v1.26.5", to)
@@ -72,7 +72,7 @@ func TestAMoveSaysWhatItMeans(t *testing.T) {
 	up, _ := move(t, "v1.26.5", "v1.27.1")
 	patch, _ := move(t, "v1.26.5", "v1.26.9")
 	none, _ := move(t, "v1.26.5", "v1.26.5")
-	if !strings.Contains(up.Why(), "no way back") || strings.Contains(patch.Why(), "no way back") || none.Why()+none.Caution() != "" || !strings.Contains(patch.Caution(), "v1.26.5") {
+	if !strings.Contains(up.Why(), "From 1.27 on you cannot roll back to the in-tree provider.") || strings.Contains(patch.Why(), "From 1.27 on you cannot roll back to the in-tree provider.") || none.Why()+none.Caution() != "" || !strings.Contains(patch.Caution(), "v1.26.5") {
 		t.Error(up.Why(), patch.Why(), none.Why())
 	}
 	if up.Reached() != "v1.27.1" || none.Reached() != "v1.26.5" {
@@ -104,10 +104,10 @@ func TestAStatementIsTheFilesOrTheAssumedOne(t *testing.T) {
 		{"stated, whatever is assumed", "v1.26.5", "v1.25.1", "v1.26.5"},
 		{"assumed", "", "v1.25.1", "v1.25.1"},
 		{"assumed instead of what is none", "latest", "v1.25.1", "v1.25.1"},
-		{"absent", "", "", "version is absent; write it, or name it with --assume-version"},
+		{"absent", "", "", "version is absent; set it, or use --assume-version"},
 		{"none", "latest", "", "not a test release such as v1.27.1; correct it"},
 		{"assumed, and none", "", "latest", "the assumed version is not a test release"},
-		{"too old", "v1.21.9", "", "leader migration needs Kubernetes 1.22"},
+		{"too old", "v1.21.9", "", "leader migration requires Kubernetes 1.22 or later"},
 	} {
 		m, doc := move(t, "v1.26.5", "")
 		got, err := Statement{At: m.At, Holder: doc.Root(), Key: "version", Stated: c.stated, Assumed: c.assumed, Distro: m.Distro, Example: m.Example, Is: isTest}.Version()

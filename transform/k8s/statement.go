@@ -29,16 +29,16 @@ func (s Statement) Version() (string, error) {
 	switch {
 	case s.Is(s.Stated):
 	case s.Assumed == "" && s.Stated == "":
-		return "", s.Holder.Errorf(s.Key+" is absent", "write it, or name it with --assume-version")
+		return "", s.Holder.Errorf(s.Key+" is absent", "set it, or use --assume-version")
 	case s.Assumed == "":
-		return "", s.At.Errorf("not "+s.Distro+" release such as "+s.Example, "correct it, or name the release with --assume-version")
+		return "", s.At.Errorf("not "+s.Distro+" release such as "+s.Example, "correct it, or use --assume-version")
 	case s.Is(s.Assumed):
 		version, at = s.Assumed, s.Holder.Document().Root()
 	default:
 		return "", s.Holder.Document().Root().Errorf("the assumed version is not "+s.Distro+" release", "give --assume-version a release such as "+s.Example)
 	}
 	if semver.Compare(semver.MajorMinor(version), FirstMigrates) < 0 {
-		return "", transform.NotMigratable(at, "leader migration needs Kubernetes 1.22", "upgrade the cluster first")
+		return "", transform.NotMigratable(at, "leader migration requires Kubernetes 1.22 or later", "upgrade the cluster first")
 	}
 	return version, nil
 }

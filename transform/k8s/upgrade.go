@@ -47,7 +47,7 @@ func (m Upgrade) Why() string {
 	}
 	why := " Kubernetes moves to " + m.To + " in the same edit."
 	if m.Leaves(FirstWithout) {
-		why += " From 1.27 on there is no way back to the in-tree provider."
+		why += " From 1.27 on you cannot roll back to the in-tree provider."
 	}
 	return why
 }
@@ -57,7 +57,7 @@ func (m Upgrade) Caution() string {
 	if !m.Planned() {
 		return ""
 	}
-	return "The undo writes " + m.From + " into the file again, and Kubernetes does not go back to an older release: it takes a restored snapshot of etcd."
+	return "The undo writes " + m.From + " into the file again, but Kubernetes cannot be downgraded: restore a snapshot of etcd."
 }
 
 // Queue writes the new release. It fails for one that is no release of the
@@ -82,7 +82,7 @@ func (m Upgrade) check() error {
 
 func (m Upgrade) stated() error {
 	if stated, _ := m.At.String(); !m.Is(stated) {
-		return m.Holder.Errorf("the file states no version, so it cannot be moved to a target version", "leave out --target-version, or state the version in the file")
+		return m.Holder.Errorf("the file has no version, so --target-version has no version to start from", "remove --target-version, or set the version in the file")
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (m Upgrade) Check(at yamledit.Node) error {
 		return at.Errorf("the target version "+m.To+" is older", "choose a later one")
 	}
 	if minors := Minor(m.To) - Minor(m.From); minors > 1 {
-		return at.Errorf(fmt.Sprintf("the target version %s is %d minors up", m.To, minors), "go one minor at a time")
+		return at.Errorf(fmt.Sprintf("the target version %s is %d minors later", m.To, minors), "upgrade one minor at a time")
 	}
 	return nil
 }
@@ -112,5 +112,5 @@ func WayBack(version string, stated yamledit.Node) error {
 	if stated.Exists() {
 		at = stated
 	}
-	return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to go back to", "stay with the external one")}
+	return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")}
 }

@@ -31,12 +31,12 @@ type Use struct {
 // reaches the cluster, and its edits may get lost on the way.
 func Judge(doc *yamledit.Document, use Use) error {
 	if k := use.PatchOf; k != nil {
-		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", and no cluster by itself", k.instead())
+		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", not a cluster", k.instead())
 	}
 	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{str(doc.Root(), "metadata", "namespace")}}
 	for _, k := range use.Layers {
 		if p, found := k.changing(doc, names); found {
-			return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), p.said()+", so this is not what reaches the cluster, and an edit of a list here may be replaced there", use.instead(k))
+			return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), p.said()+", so this is not what reaches the cluster: a patch can replace a list that is edited here", use.instead(k))
 		}
 		names = k.rename(names)
 	}
@@ -114,14 +114,14 @@ func (u Use) instead(k *Kustomization) string {
 		}
 		do += ")"
 	}
-	return do + "; write the edits into its patches, or here where no patch replaces them"
+	return do + "; make the edits in its patches, or here where no patch replaces them"
 }
 
 func (k *Kustomization) instead() string {
 	if k.Folder == "" {
 		return "write the cluster of each Fleet target into a file of its own, and plan those"
 	}
-	return "plan what it makes: " + Rendered(k.Folder)
+	return "plan its output: " + Rendered(k.Folder)
 }
 
 // Rendered is the command that plans what a folder makes.

@@ -64,7 +64,7 @@ func (r reading) cloudNode() []transform.Finding {
 		if !cloudNode.either(name) {
 			return "", ""
 		}
-		return "this controller is never migrated: it runs in the cloud-controller-manager from its first second on", "remove the entry"
+		return "this controller is never migrated: it runs in the cloud-controller-manager from its start", "remove the entry"
 	})
 }
 
@@ -73,7 +73,7 @@ func (r reading) ipam() []transform.Finding {
 		if r.NodeIPAM || !nodeIPAM.either(name) {
 			return "", ""
 		}
-		return "the cloud-controller-manager of AWS has no such controller: nobody would give nodes their pod ranges", "remove the entry"
+		return "the cloud-controller-manager of AWS has no such controller: no manager would assign pod CIDRs to nodes", "remove the entry"
 	})
 }
 
@@ -88,7 +88,7 @@ func (r reading) unknown() []transform.Finding {
 			case r.lists(c):
 				return "", "" // a name of another version does no harm beside the right one
 			default:
-				return r.manager() + " has this controller by another name, and would run it whoever holds the migration lease", "write " + c.name(r.Version)
+				return r.manager() + " has this controller under another name, and would run it regardless of the migration lease", "write " + c.name(r.Version)
 			}
 		}
 		return "no manager has a controller of this name", "write one of " + strings.Join(migrated(r.Version, false), ", ")
@@ -103,7 +103,7 @@ func (r reading) notListed() []transform.Finding {
 	var found []transform.Finding
 	for _, c := range cloudControllers {
 		if !r.lists(c) {
-			found = append(found, r.at(leadersKey, r.manager()+" runs "+c.name(r.Version)+" whoever holds the migration lease, because it is not listed", "list it")...)
+			found = append(found, r.at(leadersKey, r.manager()+" runs "+c.name(r.Version)+" regardless of who holds the migration lease, because it is not listed", "list it")...)
 		}
 	}
 	return found
@@ -116,7 +116,7 @@ func (r reading) duplicates() []transform.Finding {
 			seen[name] = true
 			return "", ""
 		}
-		return "the controller is listed before, and this entry counts", "remove one of the two"
+		return "the controller is listed twice, and the last entry takes effect", "remove one of the two"
 	})
 }
 
@@ -124,7 +124,7 @@ func (r reading) empty() []transform.Finding {
 	if len(leaders(r.root)) > 0 {
 		return nil
 	}
-	return r.at(leadersKey, "no controller is listed, so both managers run all of them at once", "list "+strings.Join(migrated(r.Version, false), ", "))
+	return r.at(leadersKey, "no controller is listed, so both managers run all of them at the same time", "list "+strings.Join(migrated(r.Version, false), ", "))
 }
 
 func (r reading) components() []transform.Finding {
@@ -133,9 +133,9 @@ func (r reading) components() []transform.Finding {
 		case component == Manager, component == CloudManager, component == wildcard && knowsWildcard(r.Version):
 			return "", ""
 		case component == wildcard:
-			return r.manager() + " takes * for a name, so it never starts the controller", "write " + r.Component
+			return r.manager() + " reads * as a name, so it never starts the controller", "write " + r.Component
 		}
-		return "no manager is called that, so none starts the controller", "write " + Manager + ", " + CloudManager + ` or "*"`
+		return "no manager has this name, so none starts the controller", "write " + Manager + ", " + CloudManager + ` or "*"`
 	})
 }
 
@@ -155,7 +155,7 @@ func (r reading) lease() []transform.Finding {
 	case name == "":
 		return r.at("leaderName", "the migration lease has no name, and the manager exits", "write leaderName: "+Config{Lease: r.Lease}.lease())
 	case r.Lease != "" && name != r.Lease:
-		return r.at("leaderName", "this is not the lease that the managers may lock, "+r.Lease, "write the same name into both configurations and into the role")
+		return r.at("leaderName", "the managers have permission on another lease, "+r.Lease, "use the same name in both configurations and in the Role")
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r reading) lockExtra() []transform.Finding {
 	if api, _ := r.api(); api != "v1" || !r.root.Get(lockKey).Exists() {
 		return nil
 	}
-	return r.at(lockKey, "v1 has no such key: it is ignored, and from 1.36 on the manager exits", "remove it")
+	return r.at(lockKey, "v1 does not have this key: managers ignore it, and from 1.36 on they exit", "remove it")
 }
 
 // keys compares what is there with the type; the names of its fields are case
@@ -202,7 +202,7 @@ func strangers(m yamledit.Node, known ...string) []transform.Finding {
 	var found []transform.Finding
 	for _, e := range m.Entries() {
 		if !slices.Contains(known, e.Key) {
-			found = append(found, transform.FindingAt(e.Value, "no such key: it is ignored, and from 1.36 on the manager exits", "write one of "+strings.Join(known, ", ")+", or remove it"))
+			found = append(found, transform.FindingAt(e.Value, "unknown key: managers ignore it, and from 1.36 on they exit", "write one of "+strings.Join(known, ", ")+", or remove it"))
 		}
 	}
 	return found

@@ -123,9 +123,9 @@ func (c Config) minor() (string, error) {
 	minor := semver.MajorMinor(version)
 	switch {
 	case minor == "":
-		return "", fmt.Errorf("the %s is not one such as v1.26; state it", what)
+		return "", fmt.Errorf("the %s is not a version such as v1.26; set it", what)
 	case len(apiVersions(minor)) == 0:
-		return "", fmt.Errorf("the %s is %s, and leader migration begins with v1.21; use a later one", what, minor)
+		return "", fmt.Errorf("the %s is %s, and leader migration requires v1.21 or later; use a later version", what, minor)
 	}
 	return minor, nil
 }
@@ -138,7 +138,7 @@ func (c Config) component(version string) (string, error) {
 	}
 	switch {
 	case form == Wildcard && !knowsWildcard(version):
-		return "", fmt.Errorf("%s %s takes * for a name, not for any component; use the form %s", c.Component, version, usualForm(c.Component, version))
+		return "", fmt.Errorf("%s %s reads * as a name, not as any component; use the form %s", c.Component, version, usualForm(c.Component, version))
 	case form == Wildcard:
 		return `"*"`, nil
 	case form == own(c.Component):
@@ -146,7 +146,7 @@ func (c Config) component(version string) (string, error) {
 	case form == Initial || form == Target:
 		return "", fmt.Errorf("with the form %s %s would run none of the controllers; use %s or %s", form, c.Component, own(c.Component), Wildcard)
 	}
-	return "", fmt.Errorf("no form is called %q; use one of %s", form, strings.Join(Forms(), ", "))
+	return "", fmt.Errorf("unknown form %q; use one of %s", form, strings.Join(Forms(), ", "))
 }
 
 func usualForm(component, version string) Form {

@@ -82,9 +82,9 @@ func TestWhatNoManagerReadsIsNotMade(t *testing.T) {
 		want string
 	}{
 		{"another component", Config{Component: "kube-scheduler", Kubernetes: "v1.26"}, "no component"},
-		{"no version", Config{Component: Manager}, "Kubernetes version is not one"},
-		{"an image that names no release", Config{Component: CloudManager, Kubernetes: "v1.26", CCM: "latest"}, "version of the cloud-controller-manager is not one"},
-		{"before leader migration", Config{Component: Manager, Kubernetes: "v1.20.15"}, "begins with v1.21"},
+		{"no version", Config{Component: Manager}, "Kubernetes version is not a version"},
+		{"an image that names no release", Config{Component: CloudManager, Kubernetes: "v1.26", CCM: "latest"}, "version of the cloud-controller-manager is not a version"},
+		{"before leader migration", Config{Component: Manager, Kubernetes: "v1.20.15"}, "leader migration requires v1.21 or later; use a later version"},
 		{"a wildcard that is not known", Config{Component: Manager, Kubernetes: "v1.21", Form: Wildcard}, "use the form initial"},
 		{"the other manager's form", Config{Component: CloudManager, Kubernetes: "v1.26", Form: Initial}, "use target or wildcard"},
 		{"no form", Config{Component: CloudManager, Kubernetes: "v1.26", Form: "final"}, "use one of initial, wildcard, target"},

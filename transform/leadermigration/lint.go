@@ -43,20 +43,20 @@ func row(id, doc string, check func(reading) []transform.Finding) rule {
 // (k8s.io/controller-manager/pkg/leadermigration).
 func rules() []rule {
 	return []rule{
-		row("cloud-node-listed", "A LeaderMigrationConfiguration lists cloud-node, which is never migrated: nodes would not be initialised while the lease is elsewhere.", reading.cloudNode),
+		row("cloud-node-listed", "A LeaderMigrationConfiguration lists cloud-node, which is never migrated: no manager would initialize nodes while the other one holds the lease.", reading.cloudNode),
 		row("component-mirrored", "A manager's LeaderMigrationConfiguration gives controllers to the other manager: this one holds the lease and does not run them.", reading.mirrored),
-		row(notListed, "A controller that has to move is not in a LeaderMigrationConfiguration, or only in one of the two: that manager runs it whoever holds the migration lease.", reading.notListed),
-		row("duplicate-controller", "A LeaderMigrationConfiguration lists a controller twice, and the last entry counts.", reading.duplicates),
+		row(notListed, "A controller that has to move is not in a LeaderMigrationConfiguration, or only in one of the two: that manager runs it regardless of who holds the migration lease.", reading.notListed),
+		row("duplicate-controller", "A LeaderMigrationConfiguration lists a controller twice, and the last entry takes effect.", reading.duplicates),
 		row("empty-leader-list", "A LeaderMigrationConfiguration lists no controllers, so that both managers run all of them.", reading.empty),
-		row(leaseNameDiffers, "The leaderName of a LeaderMigrationConfiguration is absent, or is not that of the other manager: two leases keep nobody apart.", reading.lease),
-		row(RuleNodeIPAM, "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: nobody would give nodes their pod ranges.", reading.ipam),
-		row("resource-lock-extra", "A LeaderMigrationConfiguration of v1 has resourceLock, which that version does not know; managers from 1.36 on exit.", reading.lockExtra),
+		row(leaseNameDiffers, "The leaderName of a LeaderMigrationConfiguration is absent, or differs from that of the other manager: with two leases both managers run the controllers.", reading.lease),
+		row(RuleNodeIPAM, "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: no manager would assign pod CIDRs to nodes.", reading.ipam),
+		row("resource-lock-extra", "A LeaderMigrationConfiguration of v1 has resourceLock, which is not a field of that version; managers from 1.36 on exit.", reading.lockExtra),
 		row("resource-lock-missing", "A LeaderMigrationConfiguration of v1alpha1 or v1beta1 lacks resourceLock: leases, and the manager exits.", reading.lockMissing),
-		row("unknown-api-version", "The apiVersion of a LeaderMigrationConfiguration is none that the manager reads, and it exits.", reading.apiVersion),
+		row("unknown-api-version", "The manager does not support the apiVersion of its LeaderMigrationConfiguration, and exits.", reading.apiVersion),
 		row("unknown-component", "An entry of a LeaderMigrationConfiguration names no manager, so that none starts the controller.", reading.components),
-		row("unknown-controller", "A LeaderMigrationConfiguration names a controller that the manager does not have under that name, and the controller that was meant runs in both managers. The names changed in 1.28.", reading.unknown),
-		row("unknown-key", "A LeaderMigrationConfiguration has a key that it does not know; it is ignored, and managers from 1.36 on exit.", reading.keys),
-		row(wildcardUnquoted, "A component is * without quotes, as the published example has it. That is no YAML, and the manager exits.", nil),
+		row("unknown-controller", "A LeaderMigrationConfiguration names a controller that the manager has under another name, and that controller runs in both managers. The names changed in 1.28.", reading.unknown),
+		row("unknown-key", "A LeaderMigrationConfiguration has an unknown key; managers ignore it, and from 1.36 on they exit.", reading.keys),
+		row(wildcardUnquoted, "A component is * without quotes, as in the published example. This is not valid YAML, and the manager exits.", nil),
 	}
 }
 
@@ -96,7 +96,7 @@ func Lint(root yamledit.Node, r Reader) []transform.Finding {
 func LintBoth(manager, cloud yamledit.Node) []transform.Finding {
 	var found []transform.Finding
 	if a, b := text(manager, "leaderName"), text(cloud, "leaderName"); a != b && a != "" && b != "" {
-		differ := transform.FindingAt(cloud.Get("leaderName"), "the other manager's configuration names another lease", "write the same leaderName into both")
+		differ := transform.FindingAt(cloud.Get("leaderName"), "the other manager's configuration names another lease", "use the same leaderName in both")
 		found = ruleOf(leaseNameDiffers).Report([]transform.Finding{differ}, nil)
 	}
 	alone := append(onlyIn(manager, cloud), onlyIn(cloud, manager)...)

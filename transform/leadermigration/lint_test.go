@@ -57,7 +57,7 @@ func TestRulesOfOneConfiguration(t *testing.T) {
 		{"nothing is wrong", good, kcm, ""},
 		{"nothing is known of the reader", good, Reader{}, ""},
 		{"the new names, for any reader", change(": route", ": node-route-controller", ": service", ": service-lb-controller"), Reader{}, ""},
-		{"a star without quotes", change(`"*"`, "*"), kcm, "wildcard-unquoted:6 wildcard-unquoted:8 wildcard-unquoted:10"},
+		{"* without quotes is not valid YAML, and the manager exits", change(`"*"`, "*"), kcm, "wildcard-unquoted:6 wildcard-unquoted:8 wildcard-unquoted:10"},
 		{"a star without quotes, with a comment", strings.Replace(good, `"*"`, "* # either", 1), kcm, "wildcard-unquoted:6"},
 		{"a star without quotes, in a flow", strings.Replace(good, "name: route\n    component: \"*\"", "{component: *, name: route}", 1), kcm, "wildcard-unquoted:5"},
 		{"a star in a comment", good + "# component: *\n", kcm, ""},

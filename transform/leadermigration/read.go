@@ -101,7 +101,7 @@ func unquoted(file string, lines []int) []transform.Finding {
 	var found []transform.Finding
 	for _, line := range lines {
 		found = append(found, transform.Finding{File: file, Line: line,
-			Message: "a star without quotes is no YAML, and the manager exits", Fix: `write component: "*"`})
+			Message: "* without quotes is not valid YAML, and the manager exits", Fix: `write component: "*"`})
 	}
 	return ruleOf(wildcardUnquoted).Report(found, nil)
 }

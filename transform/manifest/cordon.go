@@ -19,8 +19,8 @@ func (m *migration) cordon() stages.Cordoning {
 		Choice:   m.target.Cordon,
 		Upgrades: m.target.Version != "",
 		Selector: controlPlaneLabel, Cluster: m.Name,
-		Why:        "No new workload starts on a control plane while it switches. The lease keeps the owners apart, not the cordon: static pods and the pods of a DaemonSet start on a cordoned node all the same.",
-		ReleaseWhy: "The nodes that were cordoned for the switch take workloads again; nodes that someone else cordoned stay as they are.",
+		Why:        "No new workload starts on a control plane while it switches. The lease guarantees one owner, not the cordon: static pods and DaemonSet pods also start on a cordoned node.",
+		ReleaseWhy: "The nodes that were cordoned for the switch become schedulable again; nodes that another user cordoned stay cordoned.",
 	}
 }
 
@@ -30,9 +30,9 @@ func (m *migration) cordon() stages.Cordoning {
 func (m *migration) cordonsNot() string {
 	switch {
 	case m.Component != kubeManager || m.Kind == kindConfiguration:
-		return "The plan of kube-controller-manager's own manifest has this stage."
+		return "The plan of the manifest of kube-controller-manager has this stage."
 	case m.Kind == kindDeployment && m.target.Cordon != transform.CordonAlways:
-		return "Not needed here: the pods of the Deployment have to be scheduled while it rolls out."
+		return "Not needed: the pods of the Deployment must be scheduled while it rolls out."
 	}
 	return ""
 }

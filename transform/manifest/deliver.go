@@ -17,14 +17,14 @@ import (
 func deliver(doc *yamledit.Document, file string) transform.Delivery {
 	switch kindOf(doc) {
 	case kindConfiguration:
-		return transform.Delivery{How: "the cluster through kubeadm:", Command: transform.KubeadmUpload{File: file}.Command()}
+		return transform.Delivery{How: "the cluster with kubeadm:", Command: transform.KubeadmUpload{File: file}.Command()}
 	case kindInit, kindJoin:
-		return transform.Delivery{How: "where\nkubeadm reads it on new nodes. It changes no kubelet that runs."}
+		return transform.Delivery{How: "where\nkubeadm reads it on new nodes. It changes no running kubelet."}
 	case kindPod:
 		to := podFile(doc.File(), programs(podOf(doc.Root(), kindPod))[0].component)
 		hidden := path.Join(path.Dir(to), "."+path.Base(to))
 		return transform.Delivery{
-			How:     "one control-plane node after the\nother, with no copy of the old one in the kubelet's folder:",
+			How:     "the control-plane nodes, one at a\ntime, with no copy of the old manifest in the kubelet's folder:",
 			Command: shell.Line("install -m 0600 %s %s && mv %s %s", shell.Path(file), hidden, hidden, to),
 		}
 	}

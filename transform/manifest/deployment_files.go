@@ -91,29 +91,29 @@ func (m *Manifest) filesBelow(at string) []string {
 // applied.
 func (m *Manifest) heading(d appsv1.Deployment, s Scaling, from moved) string {
 	lines := []string{
-		fmt.Sprintf("One of the %d replicas works at a time; the others wait for its lease. More of them make the change", s.Replicas),
-		"of the leader quick, not the work.",
+		fmt.Sprintf("One of the %d replicas is active at a time; the others wait for its lease. More replicas make the change", s.Replicas),
+		"of the leader faster, not the work.",
 		"",
-		"Only a running kube-controller-manager creates these pods, so the Deployment cannot bring itself",
-		"back: when all managers are lost, one has to be started by hand. Keep the manifest of the static",
+		"Only a running kube-controller-manager creates these pods, so the Deployment cannot recover by",
+		"itself: if all managers are lost, start one manually. Keep the manifest of the static",
 		"pod on one control-plane node, outside of the kubelet's folder.",
 		"",
-		fmt.Sprintf("It needs %d nodes, for the pods listen on one port (%d, so that they can start beside the static", s.Replicas, m.port()),
-		"pods). Apply it, wait until all pods run, and then take the static pods away, one control-plane",
-		"node after the other:",
+		fmt.Sprintf("It needs %d nodes, because the pods listen on one port (%d, so that they can start with the static", s.Replicas, m.port()),
+		"pods). Apply it, wait until all pods run, and then remove the static pods, one control-plane",
+		"node at a time:",
 		"",
 		"  " + shell.Line("kubectl -n %s rollout status deployment/%s", d.Namespace, d.Name),
 		"  mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/",
 	}
 	if len(from.commands) > 0 {
-		lines = append(lines, "", "Before that, on a control-plane node, make the objects that hold its files. The server in a",
-			"kubeconfig must be an address that every node reaches, not that of the control-plane node itself.", "")
+		lines = append(lines, "", "First, on a control-plane node, create the objects with its files. The server in a",
+			"kubeconfig must be an address that every node can reach, not that of the control-plane node itself.", "")
 		for _, c := range from.commands {
 			lines = append(lines, "  "+c)
 		}
 	}
 	if s.Certificates == FromHostPath {
-		lines = append(lines, "", "It takes keys and certificates from its host, so it runs on control-plane nodes alone.")
+		lines = append(lines, "", "It reads keys and certificates from its host, so it runs only on control-plane nodes.")
 	}
 	var b strings.Builder
 	for _, l := range strings.Split(strings.Join(lines, "\n"), "\n") {

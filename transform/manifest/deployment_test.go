@@ -58,7 +58,7 @@ func TestDeploymentOfAStaticPod(t *testing.T) {
 	if c.Command[len(c.Command)-1] != "--secure-port=10357" || c.LivenessProbe.HTTPGet.Port.IntValue() != 10357 || c.StartupProbe.HTTPGet.Port.IntValue() != 10357 {
 		t.Errorf("%+v", c)
 	}
-	for _, said := range []string{"# One of the 3 replicas works at a time", "cannot bring itself", "# It needs 3 nodes", "mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/"} {
+	for _, said := range []string{"# One of the 3 replicas is active at a time", "Only a running kube-controller-manager creates these pods, so the Deployment cannot recover by", "# It needs 3 nodes", "mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/"} {
 		if !strings.Contains(text, said) {
 			t.Errorf("%q is not said", said)
 		}

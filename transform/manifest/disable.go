@@ -25,11 +25,11 @@ const (
 // with its configuration, and moves its image to the target's minor.
 func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.Component != cloudManager {
-		return stages.Elsewhere("kube-controller-manager left the migration with the switch; the cloud-controller-manager leaves it in its own manifest.")
+		return stages.Elsewhere("The switch removed leader migration from kube-controller-manager; the manifest of the cloud-controller-manager removes it there.")
 	}
 	return m.stages().Disable(transform.Stage{
-		Why: "One manager is left, so the migration lease has done its work: the flag, the configuration, its mount and its volume leave the manifest. " +
-			"The annotation " + markKey + " says so. The right to the lease stays, because a rollback needs it.",
+		Why: "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag, the configuration, its mount and its volume. " +
+			"The annotation " + markKey + " records it. The permission on the lease stays, because a rollback needs it.",
 		Edit:  m.disableEdit,
 		Early: func() bool { return !m.finished() && !m.on(leaderFlag) },
 		Check: transform.CheckBy(m.checkDisable),
@@ -110,7 +110,7 @@ func (m *migration) checkDisable(after *migration) error {
 		return err
 	}
 	if !after.finished() {
-		return fmt.Errorf("the manifest would not say that the migration is over")
+		return fmt.Errorf("the manifest would not record that the migration is complete")
 	}
 	return after.checkLeft()
 }

@@ -70,7 +70,7 @@ func (m *Manifest) checkProvider() error {
 	image := imageOf(text(m.program.container, "image"))
 	switch {
 	case m.Kind == kindPod && strings.HasSuffix(image.name, "rancher/hardened-kubernetes"):
-		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 writes this static pod by itself, and again at every start", "name the Cluster object in Rancher, or change the configuration of RKE2")
+		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 generates this static pod at every start", "use the Cluster object of Rancher, or change the configuration of RKE2")
 	case name == inTree, name == external && m.Component != cloudManager:
 		if s, set := m.serverProvider(); set && s.Value != inTree && s.Value != external && s.Value != "" {
 			return rules.NotMigratable.UnknownProvider(s, "kube-apiserver")
@@ -81,7 +81,7 @@ func (m *Manifest) checkProvider() error {
 	case name == "":
 		return transform.NotMigratable(at, "no --"+providerFlag+" among the arguments of "+m.Component, "only managers with --"+providerFlag+"=aws are migrated")
 	case strings.Contains(name, "$("):
-		return at.Errorf("the provider comes from a variable of the environment", "write it out")
+		return at.Errorf("the provider comes from an environment variable", "write the value")
 	}
 	return transform.NotMigratable(at, "the cloud provider is not aws, but "+strconv.Quote(name), "migrate it with the procedure of that provider")
 }

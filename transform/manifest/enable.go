@@ -67,10 +67,10 @@ func (m *migration) leave(e *yamledit.Edit, also args.Update) {
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
 	if m.Component != kubeManager {
-		return stages.Elsewhere("kube-controller-manager gets the flag in its own manifest, before this one changes.")
+		return stages.Elsewhere("The manifest of kube-controller-manager gets the flag first, before this one changes.")
 	}
 	return m.stages().Enable(transform.Stage{
-		Why:    " One control-plane node after the other: a manager that restarts gives its leadership away." + m.configurationWhy(),
+		Why:    " One control-plane node at a time: a manager that restarts gives its leadership away." + m.configurationWhy(),
 		Edit:   m.enableEdit,
 		Check:  transform.CheckBy(m.checkEnable),
 		Undo:   m.joinUndo,

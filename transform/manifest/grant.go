@@ -16,13 +16,13 @@ const rbacFile = "leader-migration-rbac.yaml"
 // of their own, or the published patch where the operator wants that.
 func (m *migration) grantMigrationLease() transform.Stage {
 	if m.Component != kubeManager || m.Kind == kindConfiguration {
-		s := stages.Elsewhere("The right to lock the migration lease is granted in the cluster, not here; the plan of kube-controller-manager's manifest has it, for both managers.")
+		s := stages.Elsewhere("The permission on the migration lease is granted in the cluster, not here; the plan of the manifest of kube-controller-manager has it, for both managers.")
 		s.Verify = []transform.Action{m.stages().MayLock(leadermigration.CloudAccount())}
 		return s
 	}
 	s := transform.Stage{
-		Why:   " It is an object of the cluster and no static pod, so its file never goes where a kubelet looks.",
-		After: []transform.Action{transform.ApplyFile{File: rbacFile, Why: "give both managers the right, from the file that plan --out writes"}},
+		Why:   " It is an object of the cluster, not a static pod: never put its file into the manifest folder of a kubelet.",
+		After: []transform.Action{transform.ApplyFile{File: rbacFile, Why: "grant both managers the permission, with the file that plan --out writes"}},
 		Files: func() ([]transform.File, error) {
 			return []transform.File{{Name: rbacFile, Content: leadermigration.Grant(m.target.Lease())}}, nil
 		},

@@ -15,13 +15,13 @@ import (
 func (m *migration) installCCM() transform.Stage {
 	switch {
 	case m.isExternal():
-		return m.stages().InstalledElsewhere(transform.Stage{Why: "Its own manifest is a document of its own, so plan that one as well, or look.", NotInFile: m.isExternal})
+		return m.stages().InstalledElsewhere(transform.Stage{Why: "Its manifest is another document: plan that one as well, or check the cluster.", NotInFile: m.isExternal})
 	case m.Component != cloudManager:
-		return stages.Elsewhere("The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
+		return stages.Elsewhere("The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
 			transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a cloud-controller-manager must run on every control-plane node before the switch"})
 	}
 	return m.stages().Install(transform.Stage{
-		Why:        "A manifest without the flag looks the same before and after a migration, so a finished one carries an annotation." + m.configurationWhy(),
+		Why:        "A manifest without the flag is the same before and after a migration, so a complete one has an annotation." + m.configurationWhy(),
 		Prepare:    m.preparation(),
 		Edit:       m.installEdit,
 		Check:      transform.CheckBy(m.checkInstall),
@@ -31,7 +31,7 @@ func (m *migration) installCCM() transform.Stage {
 		UndoBefore: []transform.Action{m.takeDown()},
 		Withdrawn:  true,
 		Files:      m.configurationFiles,
-	}, "start this one and switch the other in one change")
+	}, "start this one and switch the other one in one change")
 }
 
 // preparation is what the manager of AWS needs; others have their own.

@@ -99,9 +99,9 @@ func (m *Manifest) readPod() error {
 	m.Component = m.program.component
 	switch {
 	case len(all) > 1:
-		return all[1].container.Errorf("a second controller manager in one manifest", "give every manager a manifest of its own")
+		return all[1].container.Errorf("a second controller manager in one manifest", "write one manifest for each manager")
 	case m.program.shell:
-		return m.program.container.Get("command").Errorf("a shell runs the manager, with its arguments in one string", "write the program and its arguments as items of command, without the shell; a redirection of the output is not needed, the kubelet keeps it")
+		return m.program.container.Get("command").Errorf("a shell runs the manager, with its arguments in one string", "write the program and its arguments as items of command, without the shell; the kubelet keeps the output, so remove redirections")
 	}
 	if err := m.checkTypes(); err != nil {
 		return err
@@ -155,16 +155,16 @@ func (m *Manifest) setVersion(assumed string) error {
 	m.Version = releaseOf(stated)
 	if m.Version == "" && assumed != "" {
 		if m.Version = releaseOf(assumed); m.Version == "" {
-			return m.Root.Errorf("the assumed version is no release of Kubernetes", "give --assume-version a release such as v1.26.15")
+			return m.Root.Errorf("the assumed version is not a release of Kubernetes", "give --assume-version a release such as v1.26.15")
 		}
 	}
 	switch {
 	case m.Version == "" && registers(m.Kind):
 		return nil
 	case m.Version == "":
-		return at.Errorf("it does not tell the release, as a tag such as v1.26.15 does", "write it, or name the release with --assume-version")
+		return at.Errorf("the tag is not a release such as v1.26.15", "set it, or use --assume-version")
 	case !k8s.From(m.Version, k8s.FirstMigrates):
-		return transform.NotMigratable(at, "leader migration needs Kubernetes 1.22", "upgrade the cluster first")
+		return transform.NotMigratable(at, "leader migration requires Kubernetes 1.22 or later", "upgrade the cluster first")
 	}
 	return nil
 }

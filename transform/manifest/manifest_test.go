@@ -75,17 +75,17 @@ func TestManifestsThatAreNotMigratedAreRefused(t *testing.T) {
 		{"no provider", static("--v=2"), "m.yaml:10: spec.containers[0].command: no --cloud-provider among the arguments of kube-controller-manager"},
 		{"another provider", static("--cloud-provider=gce"), "m.yaml:12: spec.containers[0].command[1]: the cloud provider is not aws"},
 		{"the last provider counts", static(onAWS, "--cloud-provider=gce"), "m.yaml:13: "},
-		{"a provider from the environment", static("--cloud-provider=$(PROVIDER)"), "the provider comes from a variable of the environment; write it out"},
+		{"a provider from the environment", static("--cloud-provider=$(PROVIDER)"), "the provider comes from an environment variable; write the value"},
 		{"a cloud manager of another cloud", cloud("--cloud-provider=gce"), "the cloud provider is not aws"},
 		{"no provider in a ClusterConfiguration", configuration("  {}\n"), "m.yaml:5: controllerManager: no --cloud-provider"},
 		{"a shell", strings.Replace(static(), "- kube-controller-manager\n", "- /bin/sh\n    - -c\n    - kube-controller-manager --v=2\n", 1), "m.yaml:10: spec.containers[0].command: a shell runs the manager"},
 		{"two managers", static(onAWS) + "  - name: second\n    command: [cloud-controller-manager]\n", "a second controller manager in one manifest"},
 		{"a type that the API refuses", static(onAWS) + "  hostNetwork: 'yes'\n", "m.yaml:13: spec.hostNetwork: this must be true or false, and Kubernetes refuses the whole manifest"},
-		{"a static pod of RKE2", strings.Replace(static(onAWS), "registry.k8s.io/kube-controller-manager:v1.26.15", "docker.io/rancher/hardened-kubernetes:v1.26.15-rke2r1-build20240314", 1), "m.yaml:9: spec.containers[0].image: RKE2 writes this static pod by itself"},
+		{"a static pod of RKE2", strings.Replace(static(onAWS), "registry.k8s.io/kube-controller-manager:v1.26.15", "docker.io/rancher/hardened-kubernetes:v1.26.15-rke2r1-build20240314", 1), "m.yaml:9: spec.containers[0].image: RKE2 generates this static pod"},
 		{"a type that kubeadm refuses", configuration("  extraArgs: {cloud-provider: aws}\n  extraVolumes: [{name: x, readOnly: 'yes'}]\n"), "m.yaml:7: controllerManager.extraVolumes[0].readOnly: this must be true or false"},
-		{"an old release", strings.Replace(static(onAWS), "v1.26.15", "v1.21.14", 1), "leader migration needs Kubernetes 1.22"},
-		{"no tag", strings.Replace(static(onAWS), ":v1.26.15", "", 1), "m.yaml:9: spec.containers[0].image: it does not tell the release"},
-		{"a digest alone", strings.Replace(static(onAWS), ":v1.26.15", "@sha256:0f", 1), "it does not tell the release"},
+		{"an old release", strings.Replace(static(onAWS), "v1.26.15", "v1.21.14", 1), "leader migration requires Kubernetes 1.22 or later"},
+		{"no tag", strings.Replace(static(onAWS), ":v1.26.15", "", 1), "m.yaml:9: spec.containers[0].image: the tag is not a release"},
+		{"a digest alone", strings.Replace(static(onAWS), ":v1.26.15", "@sha256:0f", 1), "the tag is not a release"},
 		{"another document", "kind: Service\n", "no manifest of a controller manager"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestManifestsAreIdentified(t *testing.T) {
 		})
 	}
 	_, err := Distro().Open(transform.Only(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1))), transform.Target{AssumeVersion: "latest"})
-	fails(t, err, "m.yaml:1: the assumed version is no release of Kubernetes")
+	fails(t, err, "m.yaml:1: the assumed version is not a release of Kubernetes")
 }
 
 func TestExplainShowsTheArgumentThatCounts(t *testing.T) {

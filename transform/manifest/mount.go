@@ -74,7 +74,7 @@ func (m *Manifest) mount(e *yamledit.Edit, file string) error {
 		}
 	}
 	if at := m.mountOf(file); text(at, "mountPath") == file {
-		return at.Errorf("it mounts a volume that is not there", "remove the mount, or add its volume")
+		return at.Errorf("it mounts a volume that does not exist", "remove the mount, or add its volume")
 	}
 	if m.Kind == kindConfiguration {
 		add(e, list, holder, key, yamledit.Map{

@@ -31,7 +31,7 @@ func (m *migration) moveTo(e *yamledit.Edit, move k8s.Upgrade, tag string) error
 	}
 	i := imageOf(text(at))
 	if i.digest != "" || releaseOf(stated) != stated {
-		return at.Errorf("the image has a digest, or more in its tag than the release, so it cannot be moved to another one", "leave out --target-version, and move it by hand")
+		return at.Errorf("the image has a digest, or a tag with more than the release, so the release cannot be changed", "remove --target-version, and change the image manually")
 	}
 	if err := move.Check(at); err != nil {
 		return err

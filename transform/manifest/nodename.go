@@ -20,8 +20,8 @@ func (m *migration) nodeRename() []transform.Finding {
 	if m.Component == cloudManager || m.isNamed() || !rules.NodeRename.Applies(name, m.stage, m.target) {
 		return nil
 	}
-	return rules.NodeRename.At(at, m.stage, "in-tree kubelets name their nodes by the private DNS names of the instances, whatever the host names are; external ones take the host name, and a node whose name changes registers anew, where the cloud-controller-manager cannot resolve it",
-		"make sure that every node's name equals its host name or its --hostname-override, then choose --end-state external")
+	return rules.NodeRename.At(at, m.stage, "in-tree kubelets name their nodes after the private DNS names of the instances, regardless of the host names; external kubelets use the host name, and a node whose name changes registers as a new Node, whose name the cloud-controller-manager cannot resolve",
+		"make sure that every node's name equals its host name or its --hostname-override, then use --end-state external")
 }
 
 // isNamed reports whether kubeadm names the node as EC2 does. kubeadm hands the name

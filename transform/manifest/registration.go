@@ -57,7 +57,7 @@ func (m *Manifest) readRegistration() error {
 // registrationStages are those of a document for new nodes: the switch alone
 // changes it.
 func (m *migration) registrationStages() []transform.Stage {
-	const others = "This document is for the kubelets of nodes to come; the plans of the managers have this stage."
+	const others = "This document is for the kubelets of new nodes; the plans of the managers have this stage."
 	not := func() transform.Stage { return stages.Elsewhere(others) }
 	return m.stages().InOrder(stages.Set{Grant: not, Enable: not, Install: not, Cordon: not, Switch: m.registrationSwitch, Uncordon: not, Disable: not})
 }
@@ -69,12 +69,12 @@ func (m *migration) registrationStages() []transform.Stage {
 func (m *migration) registrationSwitch() transform.Stage {
 	name, _ := m.provider()
 	return stages.Registered(transform.Stage{
-		Why: "kubeadm gives these arguments to the kubelet of a node that it initialises or joins: the edit is for nodes to come, and changes none that runs. " +
-			"An external kubelet waits for a cloud-controller-manager that initialises its node, so use this file for new nodes only after the managers have switched.",
+		Why: "kubeadm passes these arguments to the kubelet of a node that it initializes or joins: the edit affects new nodes, not existing ones. " +
+			"An external kubelet waits for a cloud-controller-manager to initialize its node, so use this file for new nodes only after the switch of the managers.",
 		Edit:       func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
 		Check:      transform.CheckBy(m.checkRegistration),
 		Undo:       m.registrationUndo,
-		After:      []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "last of all"}},
+		After:      []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "at the end"}},
 		UndoBefore: []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
 	}, name == inTree)
 }

@@ -107,7 +107,7 @@ func TestKubeletsOfNewNodesAreJudgedForTheirRelease(t *testing.T) {
 func TestKubeletsDoNotGoBackToAProviderThatIsGone(t *testing.T) {
 	in := registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: external}\n")
 	_, err := transform.Undo(Distro(), transform.Only(parse(t, in)), transform.Target{AssumeVersion: "v1.27.1"}, stages.SwitchToExternal, false)
-	fails(t, err, "have no in-tree provider to go back to")
+	fails(t, err, "Kubernetes 1.27 and later have no in-tree provider to roll back to")
 }
 
 // The kubelets that run are changed last, and go back first.
@@ -115,7 +115,7 @@ func TestKubeletsThatRunComeLast(t *testing.T) {
 	p := plan(t, registration(kindJoin, "v1beta3", mapped), transform.Target{})
 	s, _ := p.Step(stages.SwitchToExternal)
 	last := s.Stage.After[len(s.Stage.After)-1]
-	if len(s.Stage.Before) != 0 || !strings.HasPrefix(last.Purpose(), "last of all") || !strings.Contains(last.Command(), "--cloud-provider=aws/--cloud-provider=external") {
+	if len(s.Stage.Before) != 0 || !strings.HasPrefix(last.Purpose(), "at the end") || !strings.Contains(last.Command(), "--cloud-provider=aws/--cloud-provider=external") {
 		t.Errorf("%d actions come before the edit; the last one: %s: %s", len(s.Stage.Before), last.Purpose(), last.Command())
 	}
 	if first := s.Stage.UndoBefore[0]; len(s.Stage.UndoBefore) != 1 || !strings.HasPrefix(first.Purpose(), "first") {

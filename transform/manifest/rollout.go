@@ -29,7 +29,7 @@ func (m *migration) rollOut() []transform.Action {
 	}
 	list := []transform.Action{transform.PodsRunning{
 		Namespace: m.namespace(), Component: m.Component,
-		Why: "on one control-plane node after the other, move the manifest into the kubelet's folder and wait until its pod runs again; a copy of the old one in that folder would run as well",
+		Why: "on the control-plane nodes, one at a time, move the manifest into the kubelet's folder and wait until its pod runs again; a copy of the old manifest in that folder would also run",
 	}}
 	if m.Component == kubeManager {
 		list = append(list, transform.KubeadmSource{})
@@ -55,10 +55,10 @@ func (m *migration) configurationActions() []transform.Action {
 		return nil
 	case m.Kind == kindPod:
 		return []transform.Action{transform.PlaceFile{File: configFile, Path: m.configured(),
-			Why: "before the edit, put the configuration on every control-plane node, from the file that plan --out writes; the pod does not start without it"}}
+			Why: "before the edit, copy the configuration, a file that plan --out writes, to every control-plane node; the pod does not start without it"}}
 	}
 	return []transform.Action{transform.ApplyFile{File: m.configMap() + ".yaml",
-		Why: "before the edit, make the ConfigMap with the configuration, from the file that plan --out writes; the pods do not start without it"}}
+		Why: "before the edit, create the ConfigMap with the configuration, from the file that plan --out writes; the pods do not start without it"}}
 }
 
 // configurationBack puts it there again, for a stage that is undone: a later one may
@@ -75,10 +75,10 @@ func (m *migration) configurationAgain(stage string) []transform.Action {
 	for i, a := range list {
 		switch a := a.(type) {
 		case transform.PlaceFile:
-			a.Why = "first put the configuration on every control-plane node again, from the file of " + stage + "; the pod does not start without it"
+			a.Why = "first copy the configuration to every control-plane node again, from the file of " + stage + "; the pod does not start without it"
 			list[i] = a
 		case transform.ApplyFile:
-			a.Why = "first make the ConfigMap again, from the file of " + stage + "; the pods do not start without it"
+			a.Why = "first create the ConfigMap again, from the file of " + stage + "; the pods do not start without it"
 			list[i] = a
 		}
 	}
@@ -88,9 +88,9 @@ func (m *migration) configurationAgain(stage string) []transform.Action {
 // takeDown takes the cloud-controller-manager out of the cluster. Its manifest
 // without the flag must not get there: it would be a second owner.
 func (m *migration) takeDown() transform.Action {
-	const why = "take the manager out, and leave it out: without the flag it would run the cloud controllers beside kube-controller-manager"
+	const why = "remove the manager, and do not start it again: without the flag it would run the cloud controllers at the same time as kube-controller-manager"
 	if m.Kind == kindPod {
-		return transform.RemoveFile{Path: podFile(m.Doc.File(), m.Component), Why: "on one control-plane node after the other, " + why}
+		return transform.RemoveFile{Path: podFile(m.Doc.File(), m.Component), Why: "on the control-plane nodes, one at a time, " + why}
 	}
 	return transform.Delete{Namespace: m.namespace(), Kinds: strings.ToLower(m.Kind), Name: m.Name, Why: why}
 }
@@ -106,7 +106,7 @@ func (m *migration) configurationGone() []transform.Action {
 		return nil
 	case m.Kind == kindPod:
 		return []transform.Action{transform.RemoveFile{Path: m.configured(),
-			Why: "at the end, on every control-plane node, remove the file that nothing mounts any more"}}
+			Why: "at the end, on every control-plane node, delete the file, which is not mounted any more"}}
 	}
 	return []transform.Action{transform.DeleteObject{Namespace: m.namespace(), Kind: "configmap", Name: m.configMap()}}
 }

@@ -43,7 +43,7 @@ func elsewhereRule(r transform.Rule) transform.Rule {
 func argumentRules() []transform.Checked[*migration] {
 	return []transform.Checked[*migration]{
 		{Rule: rules.CCMArgsUnsafe.WithGuards(cloudRuns...).WithDoc(
-			"Routes of the cloud-controller-manager are on without --cluster-cidr, which ends it when it gains the lease.",
+			"Routes of the cloud-controller-manager are on without --cluster-cidr, and it exits when it acquires the lease.",
 		), Check: (*migration).routesUnsafe},
 		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
 		{Rule: elsewhereRule(rules.CCMNotInFile.Rule), Check: (*migration).ccmNotInFile},
@@ -51,10 +51,10 @@ func argumentRules() []transform.Checked[*migration] {
 			"The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.",
 		), Check: (*migration).skewed},
 		{Rule: rules.ConfigNotMounted.WithDoc(
-			"--leader-migration-config names a file that no volume brings into the container, and the manager exits.",
+			"--leader-migration-config names a file that no volume mounts into the container, and the manager exits.",
 		), Check: (*migration).notMounted},
 		{Rule: rules.ConfigWithoutFlag.WithDoc(
-			"--leader-migration-config stands without --enable-leader-migration, and is ignored without a word.",
+			"--leader-migration-config is set without --enable-leader-migration, and is silently ignored.",
 		), Check: (*migration).withoutFlag},
 		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
 		{Rule: rules.FlagLeftOnKCM.Rule, Check: (*migration).flagLeftOnKCM},
@@ -63,11 +63,11 @@ func argumentRules() []transform.Checked[*migration] {
 		{Rule: rules.LeaderElectionOff.Rule, Check: (*migration).leaderElectionOff},
 		{Rule: elsewhereRule(rules.LeaseGrantMissing.WithGuards()), Check: (*migration).leaseGrantMissing},
 		{Rule: rules.NodeRename.WithDoc(
-			"Under the in-tree provider EC2's private DNS name is the name of a Node, whatever --hostname-override says; an external kubelet takes the host name or the override, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
+			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override; an external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state acknowledges it; before the switch it is a warning.",
 		), Check: (*migration).nodeRename},
 		{Rule: transform.Rule{
 			ID: leadermigration.RuleNodeIPAM, Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod range.",
+			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR.",
 		}, Check: (*migration).ipamLost},
 		{Rule: rules.ProviderRemoved.WithDoc(
 			"kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers.",
@@ -80,15 +80,15 @@ func workloadRules() []transform.Checked[*migration] {
 	return []transform.Checked[*migration]{
 		{Rule: transform.Rule{
 			ID: "backup-in-manifest-folder", Severity: transform.Warning, Guards: everyEdit, Acceptable: true,
-			Doc: "The file of a static pod is named like a backup. The kubelet starts every file in its folder whose name has no dot in front, so a copy beside the original runs a second manager.",
+			Doc: "The file of a static pod is named like a backup. The kubelet starts every file in its folder whose name does not start with a dot, so a copy next to the original runs a second manager.",
 		}, Check: (*migration).backup},
 		{Rule: transform.Rule{
 			ID: "certificates-in-image", Severity: transform.Warning, Guards: theManager, Acceptable: true,
-			Doc: "Arguments of a Deployment or DaemonSet name files that no volume brings, so keys and certificates are in the image: everyone who can pull it has them, and they expire with it.",
+			Doc: "Arguments of a Deployment or DaemonSet name files that no volume mounts, so keys and certificates are in the image: everyone who can pull it has them, and they expire with it.",
 		}, Check: (*migration).baked},
 		{Rule: transform.Rule{
 			ID: "circular-dependency", Severity: transform.Warning, Guards: theManager, Acceptable: true,
-			Doc: "kube-controller-manager runs from a Deployment, whose pods only a running kube-controller-manager creates: once all of them are gone, nothing brings one back.",
+			Doc: "kube-controller-manager runs from a Deployment, whose pods only a running kube-controller-manager creates: once all of them are lost, nothing creates a new one.",
 		}, Check: (*migration).circular},
 		{Rule: transform.Rule{
 			ID: "deployment-deadlock", Severity: transform.Error, Guards: theManager, Acceptable: true,
@@ -97,7 +97,7 @@ func workloadRules() []transform.Checked[*migration] {
 		{Rule: transform.Encrypted},
 		{Rule: transform.Rule{
 			ID: "host-path-in-deployment", Severity: transform.Warning, Guards: theManager, Acceptable: true,
-			Doc: "A Deployment mounts paths of the host: its pods may come to nodes that lack the files, or hold others.",
+			Doc: "A Deployment mounts host paths: its pods can be scheduled to nodes that lack the files, or have different ones.",
 		}, Check: (*migration).hostPaths},
 		{Rule: transform.Rule{
 			ID: "host-pinned", Severity: transform.Warning, Guards: theManager, Acceptable: true,
@@ -108,7 +108,7 @@ func workloadRules() []transform.Checked[*migration] {
 		), Check: (*migration).notMigratable},
 		{Rule: transform.Rule{
 			ID: "one-active-replica", Severity: transform.Note, Guards: theManager, Acceptable: true,
-			Doc: "A Deployment of kube-controller-manager has several replicas, of which one works: the others wait for its lease, and make the change of the leader quick, not the work.",
+			Doc: "A Deployment of kube-controller-manager has several replicas, of which one works: the others wait for its lease, and make the change of the leader faster, not the work.",
 		}, Check: (*migration).oneActive},
 		{Rule: rules.ChangedByOverlay},
 		{Rule: transform.Templated},

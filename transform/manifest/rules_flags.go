@@ -35,7 +35,7 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 		return nil
 	}
 	_, at := m.provider()
-	return rules.CCMNotInFile.At(at, "or name its manifest beside this one")
+	return rules.CCMNotInFile.At(at, "or add its manifest to the command")
 }
 
 // ccmFlagMissing is about the manifest of the cloud-controller-manager beside that of an
@@ -74,7 +74,7 @@ func (m *migration) notMounted() []transform.Finding {
 	if !found || m.mounted(a.Value) || m.Kind == kindConfiguration && kubeadmMounts(a.Value) {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(a.Node, "no volume brings the file of --"+configFlag+" into the container, and "+m.Component+" exits", "mount it read-only, from a hostPath of type File or from a ConfigMap")}
+	return []transform.Finding{transform.FindingAt(a.Node, "no volume mounts the file of --"+configFlag+" into the container, and "+m.Component+" exits", "mount it read-only, from a hostPath of type File or from a ConfigMap")}
 }
 
 // kubeadmMounts reports whether kubeadm mounts a path into every static pod of
@@ -140,7 +140,7 @@ func (m *migration) skewed() []transform.Finding {
 		return nil
 	}
 	at, _ := m.versionAt()
-	return []transform.Finding{transform.FindingAt(at, "an image of 1.28 or later has other names for its controllers than its default configuration of leader migration, so services and routes run in both managers", "use an image of the cluster's minor, or add a configuration: --leader-migration-config generate")}
+	return []transform.Finding{transform.FindingAt(at, "an image of 1.28 or later has other controller names than its default configuration of leader migration, so services and routes run in both managers", "use an image of the cluster's minor, or add a configuration: --leader-migration-config generate")}
 }
 
 // ipamLost finds nodeipam taken away from kube-controller-manager, or given to a
@@ -150,13 +150,13 @@ func (m *migration) ipamLost() []transform.Finding {
 		if !m.target.NodeIPAM || !m.isAWS() {
 			return nil
 		}
-		return []transform.Finding{transform.FindingAt(m.argumentsAt(), "the cloud-controller-manager of AWS has no controller "+nodeIPAM+", which this migration would hand to it", "leave out --nodeipam")}
+		return []transform.Finding{transform.FindingAt(m.argumentsAt(), "the cloud-controller-manager of AWS has no controller "+nodeIPAM+", which this migration would move to it", "leave out --nodeipam")}
 	}
 	a, found := m.flag(controllersFlag)
 	if !found || !slices.Contains(strings.Split(a.Value, ","), "-"+nodeIPAM) || !m.allocates() {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(a.Node, "kube-controller-manager is to give nodes their pod ranges (--allocate-node-cidrs) and does not run "+nodeIPAM+", which the cloud-controller-manager of AWS does not have", "remove -"+nodeIPAM+" from the list")}
+	return []transform.Finding{transform.FindingAt(a.Node, "kube-controller-manager must assign pod CIDRs to nodes (--allocate-node-cidrs) but does not run "+nodeIPAM+", which the cloud-controller-manager of AWS does not have", "remove -"+nodeIPAM+" from the list")}
 }
 
 // allocates reports whether nodes get pod ranges from a manager.

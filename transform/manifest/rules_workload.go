@@ -68,7 +68,7 @@ func (m *migration) circular() []transform.Finding {
 	if _, is := m.deployment(); !is {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(m.Root.Get("kind"), "only a running kube-controller-manager creates the pods of this Deployment: if all of them are lost, nothing brings one back", "keep a static pod of kube-controller-manager ready on one control-plane node, outside of the kubelet's folder")}
+	return []transform.Finding{transform.FindingAt(m.Root.Get("kind"), "only a running kube-controller-manager creates the pods of this Deployment: if all of them are lost, nothing creates a new one", "keep a static pod of kube-controller-manager ready on one control-plane node, outside of the kubelet's folder")}
 }
 
 func (m *migration) oneActive() []transform.Finding {
@@ -76,7 +76,7 @@ func (m *migration) oneActive() []transform.Finding {
 	if !is || d.Replicas == nil || *d.Replicas < 2 {
 		return nil
 	}
-	return []transform.Finding{transform.FindingAt(m.Root.Get("spec", "replicas"), fmt.Sprintf("one of the %d replicas works, the others wait for its lease", *d.Replicas), "nothing: more replicas make the change of the leader quick, not the work")}
+	return []transform.Finding{transform.FindingAt(m.Root.Get("spec", "replicas"), fmt.Sprintf("one of the %d replicas is active, the others wait for its lease", *d.Replicas), "nothing: more replicas make the change of the leader faster, not the work")}
 }
 
 func (m *migration) pinned() []transform.Finding {
@@ -97,7 +97,7 @@ func (m *migration) hostPaths() []transform.Finding {
 	}
 	for _, v := range m.pod.Get("volumes").Items() {
 		if at := v.Get("hostPath"); at.Exists() {
-			found = append(found, transform.FindingAt(at, "the pods take this from whatever host they come to", "use a Secret or a ConfigMap, or select nodes that have it"))
+			found = append(found, transform.FindingAt(at, "the pods read this from whatever host they are scheduled to", "use a Secret or a ConfigMap, or select nodes that have it"))
 		}
 	}
 	return found
@@ -127,7 +127,7 @@ func (m *migration) baked() []transform.Finding {
 	}
 	slices.Sort(missing)
 	at := firstOf(m.program.container.Get("image"), m.program.container)
-	return []transform.Finding{transform.FindingAt(at, "no volume brings the files of "+strings.Join(slices.Compact(missing), ", ")+", so they are in the image", "mount them from a Secret, and use the published image")}
+	return []transform.Finding{transform.FindingAt(at, "no volume mounts the files of "+strings.Join(slices.Compact(missing), ", ")+", so they are in the image", "mount them from a Secret, and use the published image")}
 }
 
 // firstOf returns the first node that exists.

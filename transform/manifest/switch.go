@@ -26,18 +26,18 @@ const (
 // and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	if m.Component != kubeManager {
-		return m.stages().Switched(stages.Elsewhere("kube-controller-manager becomes external in its own manifest; the cloud-controller-manager takes the migration lease and needs no edit. The kubelets are in no manifest, and become external last.",
+		return m.stages().Switched(stages.Elsewhere("The manifest of kube-controller-manager makes it external; the cloud-controller-manager acquires the migration lease and needs no edit. The kubelets have no manifest, and become external at the end.",
 			transform.KubeletProvider{From: inTree, To: external, When: "once kube-controller-manager is external on every control-plane node"}), false)
 	}
 	return m.stages().Switch(transform.Stage{
 		Why: m.stages().SwitchWhy() +
-			"Its configuration, with mount and volume, leaves as well. One control-plane node after the other." + m.ipamWhy() + m.move().Why(),
+			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
 		Check:   transform.CheckBy(m.checkSwitch),
 		Undo:    m.switchUndo,
 		After:   m.switchAfter(),
-		Caution: strings.TrimSpace("Nodes of the old release come back one at a time, each with leader migration on. " + m.move().Caution()),
+		Caution: strings.TrimSpace("Return one node at a time to the old release, each with leader migration on. " + m.move().Caution()),
 
 		UndoBefore: m.switchUndoBefore(),
 		UndoAfter:  m.rollOut(),
@@ -56,7 +56,7 @@ func (m *migration) credentials() transform.Preparation {
 
 // switchAfter follows the edit: the other components, the kubelets last.
 func (m *migration) switchAfter() []transform.Action {
-	list := append(m.rollOut(), m.providers(inTree, external, "last of all")...)
+	list := append(m.rollOut(), m.providers(inTree, external, "at the end")...)
 	return append(list, m.configurationGone()...)
 }
 
@@ -78,7 +78,7 @@ func (m *migration) providers(from, to, when string) []transform.Action {
 	if !k8s.From(m.move().Reached(), "v1.33") {
 		list = append(list, transform.APIServerProvider{From: from, To: to})
 	}
-	return append(list, transform.KubeletProvider{From: from, To: to, When: when, Also: "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for nodes to come, which rke-lm plans like this document"})
+	return append(list, transform.KubeletProvider{From: from, To: to, When: when, Also: "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for new nodes, which rke-lm plans like this document"})
 }
 
 func (m *migration) ipamWhy() string {
@@ -133,7 +133,7 @@ func (m *migration) checkSwitch(after *migration) error {
 		return fmt.Errorf("%s would not be external", m.Component)
 	}
 	if s, _ := after.serverProvider(); s.Value == inTree {
-		return fmt.Errorf("kubeadm would write an in-tree kube-apiserver again")
+		return fmt.Errorf("kubeadm would generate an in-tree kube-apiserver again")
 	}
 	if _, left := after.withoutIPAM(); left {
 		return fmt.Errorf("%s would still run %s", m.Component, nodeIPAM)

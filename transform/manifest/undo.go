@@ -34,7 +34,7 @@ func (m *migration) joinUndo() (*yamledit.Edit, error) {
 		return e, nil
 	}
 	if a, _ := m.flag(leaderFlag); !m.isJoined() {
-		return nil, transform.Lost(a.Node, "--"+leaderFlag+" does not stand there as rke-lm writes it, so it was there before")
+		return nil, transform.Lost(a.Node, "--"+leaderFlag+" differs from what rke-lm writes, so it existed before")
 	}
 	m.leave(e, args.Update{})
 	return e, m.emptied()
@@ -65,7 +65,7 @@ func (m *migration) emptied() error {
 	mount := m.mountOf(a.Value)
 	for _, n := range []yamledit.Node{mount, m.volumeOf(mount)} {
 		if list := n.Parent(); n.Exists() && list.Len() == 1 {
-			if err := m.usual(list, "nothing else is in it, and before it was either absent or empty"); err != nil {
+			if err := m.usual(list, "it contains nothing else, and was either absent or empty before"); err != nil {
 				return err
 			}
 		}
@@ -82,10 +82,10 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 	}
 	at, _ := m.versionAt()
 	if k8s.From(m.Version, k8s.FirstWithout) {
-		return nil, &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to go back to", "stay with the external one")}
+		return nil, &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")}
 	}
 	if m.move().To == m.Version {
-		if err := m.usual(at, "the switch came from this release or from an older one"); err != nil {
+		if err := m.usual(at, "the release before the switch was this one or an older one"); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +114,7 @@ func (m *migration) withIPAM(u *args.Update) error {
 		return nil
 	case slices.Equal(left, []string{"*"}):
 		u.Remove = append(u.Remove, controllersFlag)
-		return m.usual(a.Node, "nothing else is in it, and before it was absent or *")
+		return m.usual(a.Node, "it contains nothing else, and was absent or * before")
 	}
 	u.Set = append(u.Set, args.With(controllersFlag, strings.Join(left, ",")))
 	return nil
@@ -130,7 +130,7 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 		return e, nil
 	}
 	at := m.Root.Get("metadata", "annotations", markKey)
-	if err := m.usual(at, "the flag stood anywhere among the arguments, and the image may have been another"); err != nil {
+	if err := m.usual(at, "the flag was at an unknown place among the arguments, and the image may have been a different one"); err != nil {
 		return nil, err
 	}
 	drop(e, at)

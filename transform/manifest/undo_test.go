@@ -47,15 +47,15 @@ func TestUndoSaysWhatTheFileDoesNotTell(t *testing.T) {
 		name, in, stage, want string
 		target                transform.Target
 	}{
-		{"the only mount and volume", static(onAWS, "--enable-leader-migration", "--leader-migration-config=/etc/leadermigration.conf") + mounts, stages.EnableLeaderMigration, "before it was either absent or empty", generated},
-		{"a flag that stands elsewhere", static("--enable-leader-migration", onAWS), stages.EnableLeaderMigration, "does not stand there as rke-lm writes it", transform.Target{}},
-		{"a flag with a value", static(onAWS, "--enable-leader-migration=true"), stages.EnableLeaderMigration, "does not stand there as rke-lm writes it", transform.Target{}},
+		{"the only mount and volume", static(onAWS, "--enable-leader-migration", "--leader-migration-config=/etc/leadermigration.conf") + mounts, stages.EnableLeaderMigration, "it contains nothing else, and was either absent or empty before", generated},
+		{"a flag that stands elsewhere", static("--enable-leader-migration", onAWS), stages.EnableLeaderMigration, "differs from what rke-lm writes, so it existed before", transform.Target{}},
+		{"a flag with a value", static(onAWS, "--enable-leader-migration=true"), stages.EnableLeaderMigration, "differs from what rke-lm writes, so it existed before", transform.Target{}},
 		{"a later stage", static("--cloud-provider=external"), stages.EnableLeaderMigration, "switch-to-external comes after enable-leader-migration", transform.Target{}},
-		{"a release without the in-tree provider", strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.1", 1), stages.SwitchToExternal, "have no in-tree provider to go back to", transform.Target{}},
-		{"a release that the switch may have moved", static("--cloud-provider=external"), stages.SwitchToExternal, "from this release or from an older one", transform.Target{Version: "v1.26.15"}},
-		{"a list of controllers that was made", static("--cloud-provider=external", "'--controllers=*,-nodeipam'"), stages.SwitchToExternal, "before it was absent or *", transform.Target{NodeIPAM: true}},
+		{"a release without the in-tree provider", strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.1", 1), stages.SwitchToExternal, "Kubernetes 1.27 and later have no in-tree provider to roll back to", transform.Target{}},
+		{"a release that the switch may have moved", static("--cloud-provider=external"), stages.SwitchToExternal, "the release before the switch was this one or an older one", transform.Target{Version: "v1.26.15"}},
+		{"a list of controllers that was made", static("--cloud-provider=external", "'--controllers=*,-nodeipam'"), stages.SwitchToExternal, "it contains nothing else, and was absent or * before", transform.Target{NodeIPAM: true}},
 		{"an image that the last stage may have moved", cloudOf("v1.27.2", onAWS, "--enable-leader-migration"), stages.DisableLeaderMigration, "the image was this one or that of another release", transform.Target{Version: "v1.27.16", KeepLeaderMigration: true}},
-		{"where a cloud manager's flag stood", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag stood anywhere among the arguments", transform.Target{}},
+		{"where a cloud manager's flag stood", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag was at an unknown place among the arguments, and the image may have been a different one", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), c.target, c.stage, false)
@@ -107,7 +107,7 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 		{"the cloud manager does not join", stages.InstallCCM, cloud(onAWS), cloud(onAWS), "would not get --enable-leader-migration", transform.Target{}},
 		{"the end is written down at the start", stages.InstallCCM, cloud(onAWS), marked(cloud(onAWS, flag)), "more than the arguments", transform.Target{}},
 		{"the cloud manager keeps the flag", stages.DisableLeaderMigration, cloud(onAWS, flag), marked(cloud(onAWS, flag)), "would keep --enable-leader-migration", transform.Target{}},
-		{"the end is not written down", stages.DisableLeaderMigration, cloud(onAWS, flag), cloud(onAWS), "would not say that the migration is over", transform.Target{}},
+		{"the end is not written down", stages.DisableLeaderMigration, cloud(onAWS, flag), cloud(onAWS), "the manifest would not record that the migration is complete", transform.Target{}},
 		{"its image moves unasked", stages.DisableLeaderMigration, cloud(onAWS, flag), marked(cloudOf("v1.26.7", onAWS)), "more than the arguments", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func TestDocumentHidesSecretsAndKeepsTheRest(t *testing.T) {
 		{"a path is none", "a: [service-account-signing-key-file=/etc/x.key, token-auth-file=/etc/t]\n", "a: [service-account-signing-key-file=/etc/x.key, token-auth-file=/etc/t]\n"},
 		{"a hash in hex is none", "image: x@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n", "image: x@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"},
 		{"RBAC on secrets and tokens is none", "rules:\n  - resources: [secrets, tokenreviews]\n    verbs: [get]\n", "rules:\n  - resources: [secrets, tokenreviews]\n    verbs: [get]\n"},
-		{"the Secret that a volume mounts is named, what stands beside is not", "secret:\n  secretName: n\n  password: p\n", "secret:\n  secretName: n\n  password: <redacted>\n"},
+		{"the Secret that a volume mounts is named, what is at the level of is not", "secret:\n  secretName: n\n  password: p\n", "secret:\n  secretName: n\n  password: <redacted>\n"},
 		{"the data of a Secret may have any name", "kind: Secret\nstringData:\n  secretName: hunter2\n", "kind: Secret\nstringData:\n  secretName: <redacted>\n"},
 		{"JSON", `{"token": "abc", "b": "c"}`, `{"token": "<redacted>", "b": "c"}`},
 	} {

@@ -26,7 +26,7 @@ func TestTheManagersArgumentsFollowFromTheFile(t *testing.T) {
 		{"external", head + "cloud_provider: {name: external-aws}\n", false, false, ownership.Never},
 		{"with the flag", head + "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {enable-leader-migration: true}}}\n", true, true, ownership.Never},
 		{"in an array, which comes last", head + "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {enable-leader-migration: 'true'}, extra_args_array: {enable-leader-migration: ['false']}}}\n", true, false, ownership.Never},
-		{"external by its own argument", head + "cloud_provider: {name: aws}\nservices: {kube_controller: {extra_args: {cloud-provider: external}}}\n", false, false, ownership.Never},
+		{"The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.", head + "cloud_provider: {name: aws}\nservices: {kube_controller: {extra_args: {cloud-provider: external}}}\n", false, false, ownership.Never},
 		{"with routes, which RKE leaves off", head + "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {configure-cloud-routes: 'true'}}}\n", true, false, ownership.UnderMain},
 		{"as Rancher's API has it", `{"spec": {"rancherKubernetesEngineConfig": {"cloudProvider": {"name": "aws"}, "services": {"kubeController": {"extraArgs": {"enable-leader-migration": "true"}}}}}}`, true, true, ownership.Never},
 		{"of another provider", head + "cloud_provider: {name: azure, azureCloudProvider: {}}\n", true, false, ownership.Never},

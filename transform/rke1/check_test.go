@@ -15,7 +15,7 @@ import (
 func TestChecksNoticeAWrongResult(t *testing.T) {
 	block := "cloud_provider:\n  name: aws\n  awsCloudProvider: {global: {zone: a}}\n"
 	for _, c := range []struct{ name, stage, before, after, want string }{
-		{"nothing was granted", stages.GrantMigrationLease, onAWS, onAWS + "addons: a\n", "would not let"},
+		{"nothing was granted", stages.GrantMigrationLease, onAWS, onAWS + "addons: a\n", "to acquire the migration lease"},
 		{"more than addons changed", stages.GrantMigrationLease, onAWS, onAWS + granted + "prefix_path: /a\n", "prefixPath would change"},
 		{"the flag is missing", stages.EnableLeaderMigration, onAWS, onAWS, "would not get"},
 		{"the flag is off", stages.EnableLeaderMigration, onAWS, onAWS + strings.Replace(flagged, "true", "false", 1), "would not get"},

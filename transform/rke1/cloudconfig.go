@@ -78,6 +78,6 @@ func (m *migration) cloudConfigActions() []transform.Action {
 	}
 	return []transform.Action{transform.SecretFromFile{
 		Namespace: "kube-system", Name: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey, File: cloudConfigFile,
-		Why: "before the chart, bring the provider's configuration to where it mounts it; plan --out writes the file",
+		Why: "before the chart, create the configuration of the provider, which the chart mounts; plan --out writes the file",
 	}}
 }

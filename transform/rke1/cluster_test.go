@@ -123,9 +123,9 @@ func TestNodesMayShareValues(t *testing.T) {
 
 func TestAValueOfAnotherTypeIsRefusedWithoutQuotingIt(t *testing.T) {
 	for text, want := range map[string]string{
-		at(release, "services:\n  kubelet: {extra_binds: hunter2}\n"): "c.yml:2: services: a value in it has not the type",
-		at(release, "nodes: hunter2\n"):                               "c.yml:2: nodes: a value in it has not the type",
-		`{"rancherKubernetesEngineConfig": {"nodes": "hunter2"}}`:     "rancherKubernetesEngineConfig.nodes: a value in it has not the type",
+		at(release, "services:\n  kubelet: {extra_binds: hunter2}\n"): "c.yml:2: services: a value does not have the type",
+		at(release, "nodes: hunter2\n"):                               "c.yml:2: nodes: a value does not have the type",
+		`{"rancherKubernetesEngineConfig": {"nodes": "hunter2"}}`:     "rancherKubernetesEngineConfig.nodes: a value does not have the type",
 	} {
 		if _, err := Open(parse(t, text), ""); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", text, err)
@@ -138,7 +138,7 @@ func TestOtherClustersAreRefused(t *testing.T) {
 		at(release, nodes): "no cloud provider is set",
 		at(release, "cloud_provider: {name: azure}\n"):      "the cloud provider is not aws",
 		at(release, "cloud_provider: {name: external}\n"):   "the cloud provider is not aws",
-		at("v1.21.14-rancher1-1", onAWS):                    "leader migration needs Kubernetes 1.22",
+		at("v1.21.14-rancher1-1", onAWS):                    "leader migration requires Kubernetes 1.22 or later",
 		"kubernetes_version: v1.20.15-rancher1-1\n" + nodes: "no cloud provider is set",
 	} {
 		_, err := open(transform.Only(parse(t, text)), transform.Target{})

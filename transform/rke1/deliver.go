@@ -17,11 +17,11 @@ import (
 func deliver(doc *yamledit.Document, _ string) transform.Delivery {
 	if _, _, wrapped := configOf(doc.Root()); wrapped {
 		return transform.Delivery{
-			How:      "Rancher the way it always\ngoes: through what manages the cluster, or the cluster's Edit as YAML.",
+			How:      "Rancher as\nusual: with the tool that manages the cluster, or with Edit as YAML of the cluster.",
 			Resource: resource(doc),
 		}
 	}
-	return transform.Delivery{How: "the cluster, as the\nnext step says, from its own place beside its .rkestate file."}
+	return transform.Delivery{How: "the cluster, as in the\nnext step, from its own folder, where its .rkestate file is."}
 }
 
 // resource is what kubectl calls the kind of Rancher's own object; other files hold
@@ -39,7 +39,7 @@ type RKEUp struct{ Config string }
 
 // Purpose implements transform.Action.
 func (RKEUp) Purpose() string {
-	return "bring the file to the cluster, from where its .rkestate file lies; RKE ends when every node has taken it over"
+	return "apply the file to the cluster, from the folder of its .rkestate file; rke up exits when every node has applied it"
 }
 
 // Command implements transform.Action.

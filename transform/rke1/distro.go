@@ -65,7 +65,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 		return nil, err
 	}
 	if target.EndState == transform.EndStateOverride {
-		return nil, c.Config.Errorf("RKE has no end state "+target.EndState+": it takes the name of nodes from "+metadataKey, "leave out --end-state, or choose external")
+		return nil, c.Config.Errorf("RKE does not support the end state "+target.EndState+": it takes the name of nodes from "+metadataKey, "remove --end-state, or use external")
 	}
 	m := &migration{Cluster: c, target: target}
 	return m, m.chartOptions(m.Version).CheckMounting(m.Config)
@@ -112,8 +112,8 @@ func (m *migration) cordon() stages.Cordoning {
 	return stages.Cordoning{
 		Choice: m.target.Cordon, Workers: m.workers(), Upgrades: m.target.Version != "",
 		Selector: controlPlaneNodeLabel, Cluster: m.Name,
-		Why:        "The published procedure has it: no new workload starts on a control plane while it switches. The lease keeps the owners apart, not the cordon, and it holds back no pod of the cloud-controller-manager.",
-		ReleaseWhy: "RKE releases every node at the end of its run, those that an admin cordoned on purpose too; this releases what it left cordoned and takes the marks off.",
+		Why:        "Part of the published procedure: no new workload starts on a control plane while it switches. The lease guarantees one owner, not the cordon, and the cordon blocks no pod of the cloud-controller-manager.",
+		ReleaseWhy: "RKE uncordons every node at the end of its run, also those that an administrator cordoned on purpose; this stage uncordons the remaining nodes and removes the annotations.",
 	}
 }
 

@@ -85,19 +85,19 @@ func (m *migration) enableUndo() (*yamledit.Edit, error) {
 		return e, nil
 	}
 	if n := m.get(servicesKey, manager, argsArrayKey).Get(leaderFlag); n.Exists() {
-		return nil, transform.Lost(n, leaderFlag+" does not stand there as rke-lm writes it, so it was there before")
+		return nil, transform.Lost(n, leaderFlag+" differs from what rke-lm writes, so it existed before")
 	}
 	at := m.get(servicesKey, manager, argsKey)
 	flag := at.Get(leaderFlag)
 	if text, _ := flag.String(); text != "true" {
-		return nil, transform.Lost(flag, leaderFlag+" does not stand there as rke-lm writes it, so it was there before")
+		return nil, transform.Lost(flag, leaderFlag+" differs from what rke-lm writes, so it existed before")
 	}
 	names := m.leaving()
 	m.removeFlags(e, names)
 	if at.Len() > len(names) {
 		return e, nil
 	}
-	return e, inlinemanifest.UsualOf(m.target)(at, "no other argument is in it, and before it was absent, empty or null")
+	return e, inlinemanifest.UsualOf(m.target)(at, "it has no other argument, and was absent, empty or null before")
 }
 
 // removeFlags takes flags off the manager, and with them the mappings that hold

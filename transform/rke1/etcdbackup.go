@@ -34,7 +34,7 @@ func backup(raw []byte, id, uid, name string) ([]byte, error) {
 		} `json:"spec"`
 	}
 	if json.Unmarshal(raw, &o) != nil {
-		return nil, errors.New("the cluster's object has fields of other types than Rancher gives them; look at it with kubectl")
+		return nil, errors.New("the cluster's object has fields of unexpected types; check it with kubectl")
 	}
 	whole, err := compressed(raw)
 	if err != nil {
@@ -79,9 +79,9 @@ func backupTaken(raw []byte) (waiting string, err error) {
 		} `json:"status"`
 	}
 	if json.Unmarshal(raw, &o) != nil {
-		return "", errors.New("the EtcdBackup cannot be read; look at it with kubectl")
+		return "", errors.New("the EtcdBackup cannot be read; check it with kubectl")
 	}
-	waiting = "Rancher has not looked at the EtcdBackup yet"
+	waiting = "Rancher has not observed the EtcdBackup yet"
 	for _, c := range o.Status.Conditions {
 		switch {
 		case c.Type == completed && c.Status == "True":
@@ -89,7 +89,7 @@ func backupTaken(raw []byte) (waiting string, err error) {
 		case c.Type == completed && c.Status == "False":
 			return "", fmt.Errorf("the snapshot of etcd failed%s; without --etcd-snapshot none is taken", quoted(c.Message))
 		case c.Type == created && c.Status == "Unknown":
-			waiting = "Rancher has queued the snapshot of etcd; another one may be under way"
+			waiting = "Rancher has queued the snapshot of etcd; another one may be running"
 		case c.Type == created && c.Status == "True":
 			waiting = "RKE takes the snapshot of etcd"
 		}

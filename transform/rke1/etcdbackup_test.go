@@ -59,9 +59,9 @@ func TestABackupIsTheOneOfRanchersButton(t *testing.T) {
 
 func TestAnEtcdBackupSaysHowFarItIs(t *testing.T) {
 	for _, c := range []struct{ name, conditions, want, failed string }{
-		{"nobody looked", ``, "has not looked", ""},
+		{"nobody looked", ``, "Rancher has not observed the EtcdBackup yet", ""},
 		{"queued", `{"type":"Created","status":"Unknown"}`, "has queued", ""},
-		{"under way", `{"type":"Created","status":"True"},{"type":"Completed","status":"Unknown"}`, "RKE takes", ""},
+		{"another one may be running", `{"type":"Created","status":"True"},{"type":"Completed","status":"Unknown"}`, "RKE takes", ""},
 		{"taken", `{"type":"Created","status":"True"},{"type":"Completed","status":"True"}`, "", ""},
 		{"failed", `{"type":"Created","status":"True"},{"type":"Completed","status":"False","reason":"Error","message":"s3: access denied, secret_key=wJalrXUtnFEMIK7MDENGbPxRfiCYzz19EXAMPLEK"}`, "", "failed: s3: access denied"},
 	} {

@@ -25,10 +25,10 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Check:   transform.CheckBy(m.checkGrant),
 		Undo:    m.grantUndo,
 		After:   []transform.Action{m.taken()},
-		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until they are deleted there; no manager may run with the flag any more.",
+		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until you delete them; at that point no manager may have the flag.",
 		UndoAfter: []transform.Action{
 			m.taken(),
-			transform.Delete{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name, Why: "RKE does not delete what leaves addons"},
+			transform.Delete{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name, Why: "RKE does not delete what was removed from addons"},
 			transform.Gone{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name},
 		},
 	})

@@ -24,21 +24,21 @@ const (
 func (m *migration) installCCM() transform.Stage {
 	prepare := append(m.cloudConfigActions(), m.configActions()...)
 	s := transform.Stage{
-		Why:   "Chart and image are pinned, the image's minor is the cluster's. The chart's own node selector is taken away with null, because RKE labels its control planes differently and Helm would merge the two.",
+		Why:   "Chart and image are pinned, and the image has the minor version of the cluster. null removes the chart's own node selector, because RKE labels its control planes differently and Helm would merge the two.",
 		After: append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), stages.FirstRollout("")),
 		UndoAfter: []transform.Action{
-			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "take the chart out, once kube-controller-manager is in-tree again"},
+			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "uninstall the chart, once kube-controller-manager is in-tree again"},
 			transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
 		},
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
 	}
 	if m.lacksManager() {
-		s.Why = "RKE keeps no charts in its file. Look first; the commands behind that install the chart, and are for a cluster where none runs."
+		s.Why = "RKE has no charts in its file. Check the cluster first; the commands after that install the chart, and are for a cluster without one."
 		return m.stages().InstalledElsewhere(s)
 	}
 	s.Prepare = account.Manager(m.cloudConfig())
-	return m.stages().Install(s, "do the two right after each other")
+	return m.stages().Install(s, "do the two immediately after each other")
 }
 
 // lacksManager reports whether the cluster is external and no
@@ -86,12 +86,12 @@ func (m *migration) installFiles() ([]transform.File, error) {
 func (m *migration) disableLeaderMigration() transform.Stage {
 	s := transform.Stage{Why: stages.DisableWhy}
 	if m.target.KeepLeaderMigration && !m.move().Planned() {
-		s.Why = "Not needed here: leader migration stays on, and the image has the cluster's minor already."
+		s.Why = "Not needed: leader migration stays on, and the image has the cluster's minor already."
 		return s
 	}
-	s.After = []transform.Action{m.helm(finalValuesFile, "bring the chart to its final values; plan --out writes them"), stages.Rollout("wait for the new pods")}
+	s.After = []transform.Action{m.helm(finalValuesFile, "upgrade the chart to its final values; plan --out writes them"), stages.Rollout("wait for the new pods")}
 	s.After = append(s.After, m.dropConfig()...)
-	s.UndoAfter = append(m.configActions(), m.helm(valuesFile, "bring the chart back to the values of the migration"), stages.Rollout("wait for the new pods"))
+	s.UndoAfter = append(m.configActions(), m.helm(valuesFile, "roll the chart back to the values of the migration"), stages.Rollout("wait for the new pods"))
 	s.Files = m.finalFiles
 	return m.stages().Disable(s, false)
 }

@@ -67,7 +67,7 @@ func (m *migration) configWhy() string {
 	if !m.configured() {
 		return ""
 	}
-	return " Which controllers these are, it reads from a LeaderMigrationConfiguration in a folder that RKE mounts."
+	return " A LeaderMigrationConfiguration, in a folder that RKE mounts, lists these controllers."
 }
 
 // enableActions put the configuration where the manager will look.
@@ -97,7 +97,7 @@ func (m *migration) configActions() []transform.Action {
 	if !m.configured() {
 		return nil
 	}
-	return []transform.Action{transform.ApplyFile{File: configMapFile, Why: "bring the manager's configuration to the cluster, before the chart that mounts it; plan --out writes it"}}
+	return []transform.Action{transform.ApplyFile{File: configMapFile, Why: "apply the configuration of the manager to the cluster, before the chart that mounts it; plan --out writes it"}}
 }
 
 func (m *migration) configFiles() ([]transform.File, error) {
@@ -128,7 +128,7 @@ func (m *migration) configNotMounted() []transform.Finding {
 		return nil
 	}
 	return []transform.Finding{transform.FindingAt(a.Node, "RKE mounts "+mounted+" into the manager's container, and no entry of "+m.spelling.of(bindsKey)+" mounts this file: the manager exits",
-		"put the file into "+mounted+", or mount its folder with "+m.spelling.of(bindsKey))}
+		"copy the file to "+mounted+", or mount its folder with "+m.spelling.of(bindsKey))}
 }
 
 // inContainer reports whether the manager's container has a file.

@@ -32,7 +32,7 @@ func read(at yamledit.Node, s spelling) (config, error) {
 	for _, e := range at.Entries() {
 		part := normal(map[string]any{e.Key: e.Value.Value()}, s)
 		if _, err := decode(part, s); err != nil {
-			return c, e.Value.Errorf("a value in it has not the type that RKE expects, and RKE refuses the whole cluster", "correct it")
+			return c, e.Value.Errorf("a value does not have the type that RKE expects, and RKE rejects the whole cluster", "correct it")
 		}
 	}
 	return c, at.Errorf("RKE cannot read this configuration", "correct it")

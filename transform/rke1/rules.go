@@ -39,15 +39,15 @@ func providerRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
 			ID: "aws-block-resets", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "A block awsCloudProvider stands beside external-aws: RKE chooses the provider by the block and turns it back into aws.",
+			Doc: "The block awsCloudProvider is set with external-aws: RKE selects the provider by the block and changes it back to aws.",
 		}, Check: (*migration).awsBlockResets},
 		{Rule: rules.CCMArgsUnsafe.WithGuards(theSwitch...).WithDoc(
-			"Addons run a cloud-controller-manager whose arguments end it: routes are on without --cluster-cidr, or --cloud-provider is not aws.",
+			"Addons run a cloud-controller-manager that exits because of its arguments: routes are on without --cluster-cidr, or --cloud-provider is not aws.",
 		), Check: (*migration).ccmArgsUnsafe},
 		{Rule: rules.CCMFlagMissing.WithGuards(flagEdits...), Check: (*migration).ccmFlagMissing},
 		{Rule: rules.CCMNotInFile.Rule, Check: (*migration).ccmNotInFile},
 		{Rule: rules.CloudConfigLost.WithDoc(
-			"The provider has a configuration, which an external provider ignores. The stages carry cloud_provider to the cloud-controller-manager, a note; a file that the arguments of kube-controller-manager name is not theirs, an error.",
+			"The provider has a configuration, which an external provider ignores. A note for cloud_provider, which the stages copy to the cloud-controller-manager; an error for a file in the arguments of kube-controller-manager, which they do not copy.",
 		), Check: (*migration).cloudConfigLost},
 		{Rule: transform.Encrypted},
 		{Rule: rules.FlagLeftOnKCM.Rule, Check: (*migration).flagLeftOnKCM},
@@ -57,7 +57,7 @@ func providerRules() []rule {
 			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, the name external included, or Kubernetes below 1.22. A cluster for Windows is a warning.",
 		), Check: (*migration).notMigratable},
 		{Rule: rules.ProviderRemoved.WithDoc(
-			"No cloud provider is set, and the file shows that the cluster had one: leader migration, a cloud-controller-manager in addons, or useInstanceMetadataHostname. Without a provider nodes lose the names that EC2 gave them (rancher/rancher #22851).",
+			"No cloud provider is set, and the file shows that the cluster had one: leader migration, a cloud-controller-manager in addons, or useInstanceMetadataHostname. Without a provider nodes lose the names from EC2 (rancher/rancher #22851).",
 		), Check: (*migration).providerRemoved},
 		{Rule: transform.Templated},
 	}
@@ -69,19 +69,19 @@ func nodeRules() []rule {
 		{Rule: rules.ControlPlanesAtOnce.Rule, Check: (*migration).controlPlanesAtOnce},
 		{Rule: transform.Rule{
 			ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can name it.",
+			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can set its name.",
 		}, Check: (*migration).metadataConflict},
 		{Rule: transform.Rule{
 			ID: ruleMetadataUnset, Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The provider is external-aws, and neither useInstanceMetadataHostname nor a hostname_override names a node: it loses the name that EC2 gave it and registers anew. Accepting it also keeps the switch from setting the former.",
+			Doc: "The provider is external-aws, and neither useInstanceMetadataHostname nor a hostname_override names a node: it loses the name from EC2 and registers as a new Node. If you accept the rule, the switch does not set the former.",
 		}, Check: (*migration).metadataUnset},
 		{Rule: transform.Rule{
 			ID: "metadata-hostname-unsupported", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "useInstanceMetadataHostname is true on a release whose kubelet cannot take its name from the metadata: below 1.25.14, 1.26.9 or 1.27.6.",
+			Doc: "useInstanceMetadataHostname is true on a release whose kubelet cannot read its name from the metadata: below 1.25.14, 1.26.9 or 1.27.6.",
 		}, Check: (*migration).metadataUnsupported},
 		{Rule: transform.Rule{
 			ID: "node-address-missing", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "A node has neither internal_address nor a hostname_override of its own, and under external-aws RKE finds it by one of the two. A warning where its address is a private one, which stands in.",
+			Doc: "A node has neither internal_address nor a hostname_override of its own, and with external-aws RKE finds it by one of the two. A warning if its address is a private one, which RKE uses instead.",
 		}, Check: (*migration).nodeAddressMissing},
 		{Rule: transform.Rule{
 			ID: "rke-too-old", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
@@ -97,17 +97,17 @@ func argumentRules() []rule {
 			"leader-migration-config of kube-controller-manager names a file outside of /etc/kubernetes that no entry of extra_binds mounts, and the manager exits.",
 		), Check: (*migration).configNotMounted},
 		{Rule: rules.ConfigWithoutFlag.WithGuards(flagEdits...).WithDoc(
-			"kube-controller-manager has leader-migration-config without enable-leader-migration, and ignores the configuration in silence.",
+			"kube-controller-manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration.",
 		), Check: (*migration).configWithoutFlag},
 		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
 		{Rule: transform.Rule{
 			ID: "extra-args-type", Severity: transform.Error, Guards: everyEdit, Acceptable: true,
-			Doc: "A value in extra_args is no string. Rancher's API refuses it; RKE's own reader takes it, so it is a note in a cluster.yml.",
+			Doc: "A value in extra_args is not a string. Rancher's API rejects it; RKE itself accepts it, so it is a note in a cluster.yml.",
 		}, Check: (*migration).extraArgsType, Fix: (*migration).quoteExtraArgs},
 		{Rule: rules.FlagOnExternalGate.Rule, Check: (*migration).flagOnExternalGate},
 		{Rule: rules.LeaderElectionOff.WithGuards(flagEdits...), Check: (*migration).leaderElectionOff},
 		{Rule: rules.UnknownConfigKey.WithDoc(
-			"A service in a cluster.yml is written with an underscore (kube_controller), as Rancher's templates do; RKE itself does not read it.",
+			"A service in a cluster.yml is written with an underscore (kube_controller), as in Rancher's templates; RKE itself ignores it.",
 		), Check: (*migration).unknownService, Fix: (*migration).spellServices},
 	}
 }

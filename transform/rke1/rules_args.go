@@ -31,9 +31,9 @@ func (m *migration) unquoted() []args.Placed {
 func (m *migration) extraArgsType() []transform.Finding {
 	var found []transform.Finding
 	for _, a := range m.unquoted() {
-		f := transform.FindingAt(a.Node, "the value of an argument is a string, and Rancher's API refuses another one", "put quotes around it")
+		f := transform.FindingAt(a.Node, "the value of an argument must be a string; Rancher's API rejects other types", "quote it")
 		if m.spelling == snake {
-			f.Message, f.Severity = "the value of an argument is a string; RKE's own reader takes this one, and Rancher's API would not", transform.Note
+			f.Message, f.Severity = "the value of an argument must be a string; RKE itself accepts this one, and Rancher's API rejects it", transform.Note
 		}
 		found = append(found, f)
 	}
@@ -70,7 +70,7 @@ func dashed(key string) string { return strings.ReplaceAll(key, "_", "-") }
 func (m *migration) unknownService() []transform.Finding {
 	var found []transform.Finding
 	for _, n := range m.underscored() {
-		found = append(found, transform.FindingAt(n, "RKE does not know this service, so nothing below it counts", "write "+dashed(n.Key())))
+		found = append(found, transform.FindingAt(n, "this is not a service of RKE, so everything below it is ignored", "write "+dashed(n.Key())))
 	}
 	return found
 }

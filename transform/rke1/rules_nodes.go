@@ -19,7 +19,7 @@ func (m *migration) metadataUnsupported() []transform.Finding {
 	if !m.usesMetadata() || metadataSupported(m.move().Reached()) {
 		return nil
 	}
-	return m.one(m.get(providerKey, metadataKey), "the kubelets of this release cannot take their names from the instance metadata", upgradeForMetadata)
+	return m.one(m.get(providerKey, metadataKey), "the kubelets of this release cannot read their names from the instance metadata", upgradeForMetadata)
 }
 
 // metadataConflict names the nodes that the file names as well.
@@ -30,7 +30,7 @@ func (m *migration) metadataConflict() []transform.Finding {
 	var found []transform.Finding
 	for i, n := range m.Read.Nodes {
 		if hasOwnName(n) {
-			found = append(found, m.one(m.node(i, "hostname_override"), metadataKey+" is true, so RKE drops this name, and the node gets the one of the instance metadata", "keep one of the two: remove the name, or set "+metadataKey+": false where every node has its private DNS name here")...)
+			found = append(found, m.one(m.node(i, "hostname_override"), metadataKey+" is true, so RKE ignores this name, and the node gets the name from the instance metadata", "keep one of the two: remove the name, or set "+metadataKey+": false where every node has its private DNS name here")...)
 		}
 	}
 	return found
@@ -46,9 +46,9 @@ func (m *migration) metadataUnset() []transform.Finding {
 	case m.ownNames():
 		fix = "give every node its private DNS name as hostname_override, or none of them and set " + metadataKey + ": true"
 	case metadataSupported(m.move().Reached()):
-		fix = "set " + metadataKey + ": true, if the nodes still have the names that EC2 gave them"
+		fix = "set " + metadataKey + ": true, if the nodes still have the names from EC2"
 	}
-	return m.one(m.get(providerKey, metadataKey), "nothing keeps the names that EC2 gave the nodes: kubelets take their address or host name, and register anew", fix)
+	return m.one(m.get(providerKey, metadataKey), "nothing keeps the names of the nodes from EC2: kubelets use their address or host name, and register as new Nodes", fix)
 }
 
 // node returns a part of a node, or the node where it lacks it.
@@ -72,7 +72,7 @@ func (m *migration) nodeAddressMissing() []transform.Finding {
 		if n.InternalAddress != "" || hasOwnName(n) || !m.isOnAWS() {
 			continue
 		}
-		f := m.one(m.node(i, "address"), "the node has no internal_address, and under "+externalName+" RKE looks for it by its address, which must be the node's internal one", "set internal_address, or its private DNS name as hostname_override")
+		f := m.one(m.node(i, "address"), "the node has no internal_address, and under "+externalName+" RKE finds it by its address, which must be the internal one of the node", "set internal_address, or its private DNS name as hostname_override")
 		if isPrivate(n.Address) {
 			f[0].Severity = transform.Warning
 		}
@@ -90,7 +90,7 @@ func (m *migration) windowsCluster() []transform.Finding {
 	for _, key := range []string{"windows_prefered_cluster", "windowsPreferedCluster"} {
 		for _, way := range ways {
 			if n := m.Doc.Root().Get(slices.Concat(way, []string{key})...); n.Value() == true {
-				return rules.NotMigratable.Warning(n, "the cluster is meant for Windows machines", "plan for their restart, and verify them by hand")
+				return rules.NotMigratable.Warning(n, "the cluster is for Windows machines", "plan for their restart, and verify them manually")
 			}
 		}
 	}

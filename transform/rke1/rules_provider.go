@@ -41,7 +41,7 @@ func (m *migration) awsBlockResets() []transform.Finding {
 	if !m.isNamedExternal() || !block.Exists() {
 		return nil
 	}
-	return m.one(block, "RKE chooses the provider by this block and turns "+externalName+" back into aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
+	return m.one(block, "RKE selects the provider by this block and changes "+externalName+" back to aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 }
 
 // ccmFlagMissing judges what addons run; the chart is not in the file.
@@ -62,7 +62,7 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 	if !m.lacksManager() {
 		return nil
 	}
-	return rules.CCMNotInFile.At(m.near(m.get(providerKey, nameKey)), "where none runs, install the chart as the plan says")
+	return rules.CCMNotInFile.At(m.near(m.get(providerKey, nameKey)), "if none runs, install the chart as in the plan")
 }
 
 // cloudConfigLost judges a file that the manager names itself: nobody but the
@@ -120,7 +120,7 @@ func (m *migration) providerRemoved() []transform.Finding {
 		return nil
 	}
 	at := m.get(providerKey, nameKey)
-	return m.one(at, "no cloud provider is set, and the cluster had one: nodes lose the names that EC2 gave them and register anew, and nobody runs the cloud controllers",
+	return m.one(at, "no cloud provider is set, and the cluster had one: nodes lose the names from EC2 and register as new Nodes, and no manager runs the cloud controllers",
 		"set cloud_provider to "+inTree+" before the switch, or to "+externalName+" after it")
 }
 
@@ -148,7 +148,7 @@ func (m *migration) rkeTooOld() []transform.Finding {
 	case rke != "" || rancher != "":
 		return nil
 	}
-	found := m.one(at, needsRKE+"; in Rancher, 2.7.11, or 2.8.0 and later", "look which one runs, and name it with --rke-version or --rancher-version")
+	found := m.one(at, needsRKE+"; in Rancher, 2.7.11, or 2.8.0 and later", "check which one runs, and set --rke-version or --rancher-version")
 	found[0].Severity = transform.Note
 	return found
 }

@@ -185,7 +185,7 @@ func TestRulesOfTheArguments(t *testing.T) {
 		{name: "a lease that is too long", config: onAWS + "services:\n  kube-controller:\n    extra_args:\n      leader-elect-lease-duration: 5m\n", want: []string{"error 7"}},
 		{name: "timings that are fine", config: onAWS + "services: {kube-controller: {extra_args: {leader-elect-lease-duration: 30s, leader-elect: true}}}\n"},
 		{name: "external", config: isOut + "services: {kube-controller: {extra_args: {leader-elect: 'false'}}}\n"},
-		{name: "the short way", config: onAWS + "services: {kube-controller: {extra_args: {leader-elect: 'false'}}}\n", target: transform.Target{NoLeaderMigration: true}},
+		{name: "without leader migration", config: onAWS + "services: {kube-controller: {extra_args: {leader-elect: 'false'}}}\n", target: transform.Target{NoLeaderMigration: true}},
 	})
 	judge(t, "unknown-config-key", []ruleCase{
 		{name: "an underscore in a cluster.yml", config: onAWS + "services:\n  kube_controller: {}\n  kube_api: {}\n", want: []string{"warning 5", "warning 6"}},

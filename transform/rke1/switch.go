@@ -21,7 +21,7 @@ import (
 func (m *migration) switchToExternal() transform.Stage {
 	return m.stages().Switch(transform.Stage{
 		Why: m.stages().SwitchWhy() +
-			"A block awsCloudProvider would turn the provider back into aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
+			"A block awsCloudProvider would turn the provider back to aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
 		Check:   transform.CheckBy(m.checkSwitch),
@@ -56,9 +56,9 @@ func (m *migration) metadataWhy() string {
 	if !m.wantsMetadata() {
 		return ""
 	}
-	why := " Kubelets take their names from the instance metadata from then on, so that nodes keep the names that EC2 gave them."
+	why := " From then on kubelets read their names from the instance metadata, so that nodes keep their names from EC2."
 	if len(m.Read.Nodes) == 0 {
-		why += " Machines that were registered with a --node-name of their own would lose it: for those, --accept " + ruleMetadataUnset + " leaves it out."
+		why += " Machines that were registered with their own --node-name would lose it: for those, --accept " + ruleMetadataUnset + " omits it."
 	}
 	return why
 }
@@ -66,7 +66,7 @@ func (m *migration) metadataWhy() string {
 func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
 	if m.move().Planned() && m.imageTag() != "" {
-		return nil, m.get(imagesKey, kubernetesKey).Errorf("an own image keeps the release, whatever "+m.spelling.of(versionKey)+" says", "remove it, or leave out --target-version")
+		return nil, m.get(imagesKey, kubernetesKey).Errorf("a custom image keeps its release, regardless of "+m.spelling.of(versionKey), "remove it, or remove --target-version")
 	}
 	m.switchProvider(e)
 	for _, service := range components {

@@ -24,7 +24,7 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 	}
 	name := m.get(providerKey, nameKey)
 	if text, _ := name.String(); text != externalName {
-		return nil, transform.Lost(m.Config, "the provider is external by the arguments of components alone, so it became so by other means")
+		return nil, transform.Lost(m.Config, "the provider is external only in the arguments of components, so it was changed by other means")
 	}
 	e.Set(name, inTree)
 	if err := m.metadataBack(e); err != nil {
@@ -47,12 +47,12 @@ func (m *migration) checkWayBack() error {
 		return err
 	}
 	if m.target.Version == m.Version {
-		if err := usual(m.get(versionKey), "the switch came from this release or from an older one"); err != nil {
+		if err := usual(m.get(versionKey), "the release before the switch was this one or an older one"); err != nil {
 			return err
 		}
 	}
 	if own := m.get(providerKey, customKey); own.Exists() {
-		if err := usual(own, "this text was there before or came from a block "+awsKey); err != nil {
+		if err := usual(own, "this text existed before or came from a block "+awsKey); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ func (m *migration) metadataBack(e *yamledit.Edit) error {
 		return nil
 	}
 	e.Remove(on)
-	return inlinemanifest.UsualOf(m.target)(on, "before it was absent, false, or true already")
+	return inlinemanifest.UsualOf(m.target)(on, "it was absent, false, or already true before")
 }
 
 // componentsBack makes those in-tree again that name the provider themselves.
@@ -82,7 +82,7 @@ func (m *migration) componentsBack(e *yamledit.Edit) error {
 				continue
 			}
 			args.Update{Set: []args.Arg{args.With(componentFlag, inTree)}}.ApplyMap(e, at)
-			if err := inlinemanifest.UsualOf(m.target)(a.Node, "before it was aws or external already"); err != nil {
+			if err := inlinemanifest.UsualOf(m.target)(a.Node, "it was aws or already external before"); err != nil {
 				return err
 			}
 		}

@@ -43,14 +43,14 @@ func TestUndoTakesBackWhatTheFileTells(t *testing.T) {
 
 func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 	for _, c := range []struct{ name, stage, text, want string }{
-		{"the flag alone", stages.EnableLeaderMigration, at(release, onAWS+flagged), "before it was absent, empty or null"},
-		{"the flag unquoted", stages.EnableLeaderMigration, at(release, onAWS+strings.Replace(flagged, "\"true\"", "true", 1)), "was there before"},
-		{"the flag repeated", stages.EnableLeaderMigration, at(release, onAWS+"services: {kube-controller: {extra_args_array: {enable-leader-migration: ['true']}}}\n"), "was there before"},
-		{"the metadata", stages.SwitchToExternal, at(release, isOut+granted), "absent, false, or true"},
+		{"the flag alone", stages.EnableLeaderMigration, at(release, onAWS+flagged), "it has no other argument, and was absent, empty or null before"},
+		{"the flag unquoted", stages.EnableLeaderMigration, at(release, onAWS+strings.Replace(flagged, "\"true\"", "true", 1)), "existed before"},
+		{"the flag repeated", stages.EnableLeaderMigration, at(release, onAWS+"services: {kube-controller: {extra_args_array: {enable-leader-migration: ['true']}}}\n"), "existed before"},
+		{"the metadata", stages.SwitchToExternal, at(release, isOut+granted), "absent, false, or already true"},
 		{"the text of the provider", stages.SwitchToExternal, at(release, named+granted+"cloud_provider:\n  name: external-aws\n  customCloudProvider: a\n"), "came from a block"},
-		{"a release that may have moved", stages.SwitchToExternal, at(release, named+granted+"cloud_provider: {name: external-aws}\n"), "from this release or from an older one"},
-		{"no right to the lease", stages.SwitchToExternal, at(release, named+"cloud_provider: {name: external-aws}\n"), "would run nowhere"},
-		{"no in-tree provider", stages.SwitchToExternal, at("v1.27.16-rancher1-1", named+granted+"cloud_provider: {name: external-aws}\n"), "no in-tree provider to go back to"},
+		{"a release that may have moved", stages.SwitchToExternal, at(release, named+granted+"cloud_provider: {name: external-aws}\n"), "the release before the switch was this one or an older one"},
+		{"no right to the lease", stages.SwitchToExternal, at(release, named+"cloud_provider: {name: external-aws}\n"), "does not permit kube-controller-manager to acquire the migration lease, and its cloud controllers would not run"},
+		{"no in-tree provider", stages.SwitchToExternal, at("v1.27.16-rancher1-1", named+granted+"cloud_provider: {name: external-aws}\n"), "Kubernetes 1.27 and later have no in-tree provider to roll back to"},
 		{"external by arguments alone", stages.SwitchToExternal, at(release, onAWS+granted+"services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"), "by other means"},
 	} {
 		target := transform.Target{}

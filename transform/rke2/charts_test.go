@@ -126,7 +126,7 @@ func TestRulesJudgeTheMerge(t *testing.T) {
 	})
 	judge(t, "manifest-overwritten", []ruleCase{
 		{"two charts", "", whole + "  ---\n" + strings.TrimPrefix(strings.Replace(withChart(good...), "name: aws-cloud-controller-manager", "name: second", 1), "additionalManifest: |\n"), chosen, []string{"error 27"}},
-		{"a HelmChartConfig beside chartValues", "", whole + config("aws-cloud-controller-manager", "a: b") + "chartValues: {aws-cloud-controller-manager: {}}\n", chosen, []string{"error 24"}},
+		{"a HelmChartConfig with chartValues", "", whole + config("aws-cloud-controller-manager", "a: b") + "chartValues: {aws-cloud-controller-manager: {}}\n", chosen, []string{"error 24"}},
 	})
 }
 
@@ -153,12 +153,12 @@ func TestStagesEditTheSourceThatDecides(t *testing.T) {
 func TestSourcesThatAreNotEdited(t *testing.T) {
 	set := strings.Replace(but(1, "args: [--cloud-provider=aws]"), "    valuesContent", "    set: {'args[1]': --v=2}\n    valuesContent", 1)
 	for name, c := range map[string]struct{ version, config, want string }{
-		"spec.set":        {release, set, "c.yaml:18: spec.set.args[1]: spec.set decides args"},
+		"spec.set":        {release, set, "c.yaml:18: spec.set.args[1]: spec.set sets args"},
 		"another label":   {release, onAWS + withChart(good...) + config("aws-cloud-controller-manager", "nodeSelector: {site: nowhere}"), "c.yaml:29: nodeSelector.site: nodeSelector asks for site"},
 		"own, and hidden": {release, strings.Replace(chartAs("chartContent: H4sIAAAA"), "      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", "      image: {repository: r.example.com/aws-cloud-controller-manager}\n", 1), ""},
 	} {
 		if c.want == "" {
-			c.want = "which arguments the chart has is decided by values.yaml of the chart"
+			c.want = "the arguments of the chart depend on values.yaml of the chart"
 			c.config = strings.Replace(c.config, "      image: {tag: v1.26.6}\n", "", 1)
 		}
 		_, err := transform.BuildFor(Distro(), transform.Only(parse(t, document(c.version, c.config))), chosen, transform.Choice{Stage: stages.InstallCCM})

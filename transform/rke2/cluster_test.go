@@ -110,8 +110,8 @@ func TestVersionThatIsNotStatedIsAssumed(t *testing.T) {
 
 func TestVersionsThatCannotBeUsed(t *testing.T) {
 	const (
-		absent    = "c.yaml:4: spec: kubernetesVersion is absent; write it, or name it with --assume-version"
-		malformed = "c.yaml:5: spec.kubernetesVersion: not an RKE2 release such as v1.26.15+rke2r1; correct it, or name the release with --assume-version"
+		absent    = "c.yaml:4: spec: kubernetesVersion is absent; set it, or use --assume-version"
+		malformed = "c.yaml:5: spec.kubernetesVersion: not an RKE2 release such as v1.26.15+rke2r1; correct it, or use --assume-version"
 		assumed   = "c.yaml:1: the assumed version is not an RKE2 release; give --assume-version a release such as v1.26.15+rke2r1"
 	)
 	for _, c := range []struct{ stated, assumed, want string }{
@@ -156,7 +156,7 @@ func TestClustersThatAreRefused(t *testing.T) {
 		},
 		{
 			"too old", document("v1.21.14+rke2r1", ""),
-			"c.yaml:5: spec.kubernetesVersion: leader migration needs Kubernetes 1.22; upgrade the cluster first",
+			"c.yaml:5: spec.kubernetesVersion: leader migration requires Kubernetes 1.22 or later; upgrade the cluster first",
 		},
 		{
 			"Rancher's own", start + "metadata:\n  name: local\n  namespace: fleet-local\nspec: {rkeConfig: {}}\n",

@@ -89,7 +89,7 @@ func (c *Cluster) ownLabels(at yamledit.Node) ([]map[string]string, error) {
 	sets := []map[string]string{{}}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if len(sets)*(len(values[key])+1) > mostSets {
-			return nil, at.Errorf("its selectors go by so many labels that the kinds of machines cannot be told apart", "let the selectors go by roles, or by fewer labels")
+			return nil, at.Errorf("its selectors match so many labels that the machine classes cannot be determined", "let the selectors match roles, or fewer labels")
 		}
 		for _, set := range sets[:len(sets):len(sets)] {
 			for _, value := range values[key] {

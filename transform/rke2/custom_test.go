@@ -90,7 +90,7 @@ func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
 		labels = append(labels, fmt.Sprintf("{matchLabels: {l%d: x}}", i))
 	}
 	_, err := Open(parse(t, document("v1.26.15+rke2r1", selecting(labels...))), "")
-	if err == nil || !strings.Contains(err.Error(), "let the selectors go by roles, or by fewer labels") {
+	if err == nil || !strings.Contains(err.Error(), "let the selectors match roles, or fewer labels") {
 		t.Error(err)
 	}
 }

@@ -90,7 +90,7 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 // checkProvider refuses clusters whose control planes are not on AWS.
 func (c *Cluster) checkProvider() error {
 	if !slices.ContainsFunc(c.Classes, Class.ControlPlane) {
-		return transform.NotMigratable(c.RKEConfig().Get("machinePools"), "no machine pool is a control plane", "name the whole cluster")
+		return transform.NotMigratable(c.RKEConfig().Get("machinePools"), "no machine pool is a control plane", "use the whole cluster")
 	}
 	for _, class := range c.Classes {
 		if !class.ControlPlane() {

@@ -101,7 +101,7 @@ func TestExplainListsEveryClass(t *testing.T) {
 			t.Errorf("%s has the labels %v", c.Name, c.Labels)
 		}
 	}
-	const odd = "no odd: the release does not know the key"
+	const odd = "no odd: the release does not have the key"
 	server := []string{
 		"cloud-provider-name of 12 machineGlobalConfig.cloud-provider-name",
 		"cni of 14 machineGlobalConfig.cni, 16 machineSelectorConfig[0].config.cni",
@@ -110,7 +110,7 @@ func TestExplainListsEveryClass(t *testing.T) {
 	}
 	want := map[string][]string{
 		"cp": server, "etcd": server,
-		"workers": {server[0], "no cni: workers do not take the key", "no kube-apiserver-arg: workers do not take the key", odd},
+		"workers": {server[0], "no cni: workers do not have the key", "no kube-apiserver-arg: workers do not have the key", odd},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -144,9 +144,9 @@ type Reason string
 // The reasons. The last three speak of the value that won; it erased those
 // before it.
 const (
-	UnknownKey  Reason = "the release does not know the key"
+	UnknownKey  Reason = "the release does not have the key"
 	LaterKey    Reason = "only newer metadata of Rancher lists the key for this release"
-	ServerKey   Reason = "workers do not take the key"
+	ServerKey   Reason = "workers do not have the key"
 	NullValue   Reason = "null is dropped"
 	NumberValue Reason = "a number is dropped"
 	MapValue    Reason = "a mapping is dropped"

@@ -38,7 +38,7 @@ func (m *migration) configWhy() string {
 	if !m.configured() {
 		return ""
 	}
-	return " Which controllers these are, it reads from a LeaderMigrationConfiguration; Rancher writes it on the control planes from a ConfigMap on its own side."
+	return " A LeaderMigrationConfiguration lists these controllers; Rancher writes it to the control planes from a ConfigMap in its own cluster."
 }
 
 // restarts names the pure etcd classes that get the argument too.

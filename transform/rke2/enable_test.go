@@ -89,7 +89,7 @@ func TestEnableRefusesWhatRancherDrops(t *testing.T) {
 	} {
 		inBoth(t, func(t *testing.T, with func(string) string) {
 			_, err := stageOf(t, cluster(t, with(value)), stages.EnableLeaderMigration).Edit()
-			if err == nil || !strings.Contains(err.Error(), "kube-controller-manager-arg: "+kind+" where arguments are expected") {
+			if err == nil || !strings.Contains(err.Error(), "kube-controller-manager-arg: "+kind+" instead of arguments; Rancher drops it") {
 				t.Errorf("%q: %v", value, err)
 			}
 		})

@@ -136,7 +136,7 @@ func TestGrantIsAddedToRightsThatDoNotSuffice(t *testing.T) {
 }
 
 func TestGrantRefusesANameThatIsTaken(t *testing.T) {
-	const want = ": a manifest of the name cloud-provider-extraction-migration is there, but does not let kube-controller-manager lock the migration lease; complete its rules and subjects, or give it another name"
+	const want = ": a manifest with the name cloud-provider-extraction-migration exists, but does not permit kube-controller-manager to acquire the migration lease; complete its rules and subjects, or rename it"
 	for name, c := range map[string]struct{ text, line string }{
 		"a role without binding":    {leaseRole + leaseRules, "c.yaml:8"},
 		"a role with fewer rights":  {strings.Replace(granted, ", create", "", 1), "c.yaml:8"},
@@ -167,9 +167,9 @@ func TestGrantRefusesManifestsThatCannotBeEdited(t *testing.T) {
 
 func TestTheCheckOfGrantCanFail(t *testing.T) {
 	for name, c := range map[string]struct{ after, want string }{
-		"no manifest":         {onAWS, "the manifest would not let"},
-		"a role alone":        {manifest("|", leaseRole+leaseRules) + onAWS, "the manifest would not let system:kube-controller-manager lock the migration lease"},
-		"a manifest replaced": {manifest("|", someMap) + onAWS, "the manifest would not let"},
+		"no manifest":         {onAWS, "to acquire the migration lease"},
+		"a role alone":        {manifest("|", leaseRole+leaseRules) + onAWS, "the manifest would not permit system:kube-controller-manager to acquire the migration lease"},
+		"a manifest replaced": {manifest("|", someMap) + onAWS, "to acquire the migration lease"},
 		"another key changed": {manifest("|", granted) + onAWS + "  cni: calico\n", "cni would change on machines of class controlplane"},
 	} {
 		t.Run(name, func(t *testing.T) {

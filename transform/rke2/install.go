@@ -29,7 +29,7 @@ func (m *migration) installCCM() transform.Stage {
 		NotInFile: m.lacksManager,
 	}
 	if m.lacksManager() {
-		s.Why = "If none runs, " + addsChart() + " adds the chart, without leader migration: no other manager is left to migrate from."
+		s.Why = "If none runs, " + addsChart() + " adds the chart, without leader migration: there is no other manager to migrate from."
 		return m.stages().InstalledElsewhere(s)
 	}
 	config, _ := m.cloudConfig()
@@ -43,12 +43,12 @@ func addsChart() string { return shell.Line("rke-lm apply --stage %s", stages.In
 
 func (m *migration) installWhat() string {
 	if _, own := m.workload(); own {
-		return "It runs from a manifest of the file instead of the chart: it gets the flag, and all else about it stays as it is."
+		return "It runs from a manifest in the file instead of the chart: the edit adds the flag and changes nothing else."
 	}
 	if chart, found, _ := m.chart(); found && chart.Foreign() != "" {
-		return "It runs from a chart other than the published one: its values get the flag, and what the file does not show stays as it is."
+		return "It runs from a chart other than the published one: the edit adds the flag to its values, and changes nothing that the file does not show."
 	}
-	return "Chart and image are pinned, the image's minor is the cluster's, and the pods land on every control plane."
+	return "Chart and image are pinned, the image has the minor version of the cluster, and a pod runs on every control plane."
 }
 
 // installFiles returns the chart's values, for those who install it by hand.
@@ -193,7 +193,7 @@ func (m *migration) checkInstall(after *migration) error {
 	case !found:
 		return fmt.Errorf("the manifest would hold no chart %s", ccm.ChartName)
 	case chart.Migrates() != m.chartOptions().LeaderMigration:
-		return fmt.Errorf("the chart would not have the right --%s", ccm.LeaderFlag)
+		return fmt.Errorf("the chart would not have the expected --%s", ccm.LeaderFlag)
 	case m.chartOptions().MigrationConfig && !chart.ConfigMounted():
 		return fmt.Errorf("the chart would not mount the manager's configuration")
 	}

@@ -136,7 +136,7 @@ func (m *migration) withdrawConfig(e *yamledit.Edit) error {
 	}
 	list := m.Files[i].Entry.Parent()
 	e.Remove(list)
-	return m.usual(list, "nothing else is in it, and before it was either absent or empty")
+	return m.usual(list, "it contains nothing else, and was either absent or empty before")
 }
 
 // managerConfigMap returns the ConfigMap with kube-controller-manager's

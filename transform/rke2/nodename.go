@@ -44,22 +44,22 @@ func (m *migration) nodeRename() []transform.Finding {
 }
 
 func (m *migration) renames() string {
-	const then = "with external the kubelet takes the host name, and a node whose name changes registers anew, where the cloud-controller-manager cannot resolve it"
+	const then = "with external the kubelet uses the host name, and a node whose name changes registers as a new Node, whose name the cloud-controller-manager cannot resolve"
 	if m.onlyNamesNodes() {
-		return "with aws RKE2 " + m.Version + " takes the node's name from the instance metadata, and does nothing else; " + then
+		return "with aws RKE2 " + m.Version + " reads the node's name from the instance metadata, and does nothing else; " + then
 	}
-	return "with aws RKE2 " + m.minor() + " also takes the node's name from the instance metadata; " + then
+	return "with aws RKE2 " + m.minor() + " also reads the node's name from the instance metadata; " + then
 }
 
 func (m *migration) keepsNames() string {
 	if m.onlyNamesNodes() {
-		return "make sure that every node's name equals its host name, or that every machine gets " + nodeNameKey + ": true, then choose --end-state external; or choose aws-override"
+		return "make sure that every node's name equals its host name, or that every machine gets " + nodeNameKey + ": true, then use --end-state external; or use aws-override"
 	}
-	return "make sure that every node's name equals its host name, then choose --end-state external; or choose aws-override"
+	return "make sure that every node's name equals its host name, then use --end-state external; or use aws-override"
 }
 
 // nameOnlyWhy tells what the switch does on a release where aws was only a name.
 func (m *migration) nameOnlyWhy() string {
-	return "On RKE2 " + m.Version + " cloud-provider-name: aws takes the node's name from the instance metadata and does nothing else: no component has a cloud provider, and kube-controller-manager runs no cloud controllers. " +
-		"With external the kubelet takes the host name, registers tainted where that is another name, and waits for the cloud-controller-manager. "
+	return "On RKE2 " + m.Version + " cloud-provider-name: aws reads the node's name from the instance metadata and does nothing else: no component has a cloud provider, and kube-controller-manager runs no cloud controllers. " +
+		"With external the kubelet uses the host name, registers with a taint if that name is different, and waits for the cloud-controller-manager. "
 }

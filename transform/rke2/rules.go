@@ -45,17 +45,17 @@ func clusterRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
 			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "kube-apiserver-arg has cloud-provider, a flag that kube-apiserver no longer knows from Kubernetes 1.33 on.",
+			Doc: "kube-apiserver-arg has cloud-provider, a flag that Kubernetes 1.33 removed from kube-apiserver.",
 		}, Check: (*migration).apiServerFlagRemoved},
 		{Rule: rules.ChangedByOverlay},
 		{Rule: rules.CloudConfigLost.WithDoc(
 			"cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.",
 		), Check: (*migration).cloudConfigLost},
 		{Rule: rules.ConfigNotMounted.WithDoc(
-			"A manager's leader-migration-config names a file that nothing puts there: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
+			"A manager's leader-migration-config names a file that nothing creates: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
 		), Check: (*migration).configNotMounted},
 		{Rule: rules.ConfigWithoutFlag.WithDoc(
-			"A manager has leader-migration-config without enable-leader-migration, which ignores the configuration in silence.",
+			"A manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration.",
 		), Check: (*migration).configWithoutFlag},
 		{Rule: rules.ControlPlanesAtOnce.Rule, Check: (*migration).controlPlanesAtOnce},
 		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
@@ -66,13 +66,13 @@ func clusterRules() []rule {
 		{Rule: rules.LeaderElectionOff.Rule, Check: (*migration).leaderElectionOff},
 		{Rule: rules.LeaseGrantMissing.Rule, Check: (*migration).leaseGrantMissing},
 		{Rule: rules.NodeRename.WithDoc(
-			"cloud-provider-name: aws also takes the names of the nodes from the instance metadata; from RKE2 1.29.11, 1.30.7 and 1.31.3 on it does nothing else. With external the kubelet takes the host name, and a node whose name changes registers anew. Choosing --end-state acknowledges it; before the switch it is a warning.",
+			"cloud-provider-name: aws also reads the names of the nodes from the instance metadata; from RKE2 1.29.11, 1.30.7 and 1.31.3 on it does nothing else. With external the kubelet uses the host name, and a node whose name changes registers as a new Node. --end-state acknowledges it; before the switch it is a warning.",
 		), Check: (*migration).nodeRename},
 		{Rule: rules.NotMigratable.WithDoc(
 			"Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.",
 		), Check: (*migration).notMigratable},
 		{Rule: rules.ProviderRemoved.WithDoc(
-			"A cluster that was on its way to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning where the name is set to nothing and no migration shows: Rancher's interface writes that where a provider is taken away, and where there was none.",
+			"A cluster with signs of a migration to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning if the name is empty and there is no sign of a migration: Rancher's UI writes this if a provider was removed, and if there was none.",
 		), Check: (*migration).providerRemoved},
 		{Rule: transform.Rule{
 			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
@@ -80,11 +80,11 @@ func clusterRules() []rule {
 		}, Check: (*migration).podSecurityDropped},
 		{Rule: transform.Rule{
 			ID: "snapshot-missing", Severity: transform.Warning, Guards: theSwitch, Acceptable: true,
-			Doc: "The cluster has no configuration for etcd snapshots, and a snapshot is the only way back from some mistakes.",
+			Doc: "The cluster has no configuration for etcd snapshots, and some mistakes can only be reverted with a snapshot.",
 		}, Check: (*migration).snapshotMissing},
 		{Rule: transform.Rule{
 			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The provider is external without disable-cloud-controller: true, which keeps RKE2's stub cloud controller from giving nodes the provider ID rke2://. A warning up to RKE2 1.35, where any cloud-provider-name turns the stub off as well.",
+			Doc: "The provider is external without disable-cloud-controller: true, which prevents RKE2's stub cloud controller from giving nodes the provider ID rke2://. A warning up to RKE2 1.35, where any cloud-provider-name also disables the stub.",
 		}, Check: (*migration).stubEnabled},
 		{Rule: transform.Templated},
 	}
@@ -98,7 +98,7 @@ func chartRules() []rule {
 			Doc: "Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes, from the installation of the chart until the kubelets are external.",
 		}, Check: (*migration).addressFlapping},
 		{Rule: rules.CCMArgsUnsafe.WithDoc(
-			"The arguments of the cloud-controller-manager end it when it gains the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without the right to get service accounts.",
+			"With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without permission to get service accounts.",
 		), Check: (*migration).ccmArgsUnsafe},
 		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
 		{Rule: rules.CCMMinorSkew.WithGuards(imageMoves...).WithDoc(
@@ -107,19 +107,19 @@ func chartRules() []rule {
 		{Rule: rules.CCMNotInFile.Rule, Check: (*migration).ccmNotInFile},
 		{Rule: transform.Rule{
 			ID: "ccm-unschedulable", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
-			Doc: "The node selector or the tolerations of the chart keep the cloud-controller-manager off the nodes of a class of control planes.",
+			Doc: "With the node selector or the tolerations of the chart the cloud-controller-manager cannot be scheduled to the nodes of a class of control planes.",
 		}, Check: (*migration).ccmUnschedulable},
 		{Rule: transform.Rule{
 			ID: "chart-field-ignored", Severity: transform.Warning, Guards: theChart, Acceptable: true,
-			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not know: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4.",
+			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not have: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4.",
 		}, Check: (*migration).chartFieldIgnored},
 		{Rule: transform.Rule{
 			ID: "chart-not-judged", Severity: transform.Note, Guards: theChart, Acceptable: true,
-			Doc: "Something that decides what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not judged.",
+			Doc: "Something that determines what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not checked.",
 		}, Check: (*migration).chartNotJudged},
 		{Rule: transform.Rule{
 			ID: "chart-unpinned", Severity: transform.Error, Guards: theChart, Acceptable: true,
-			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a release elsewhere changes the cluster.",
+			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a new release changes the cluster.",
 		}, Check: (*migration).chartUnpinned},
 		{Rule: transform.Rule{
 			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
@@ -127,7 +127,7 @@ func chartRules() []rule {
 		}, Check: (*migration).helmReinstall},
 		{Rule: transform.Rule{
 			ID: "manifest-overwritten", Severity: transform.Error, Guards: manifestEdits,
-			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster: also two HelmCharts of the cloud-controller-manager, and a HelmChartConfig beside chartValues of the same name.",
+			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster: also two HelmCharts of the cloud-controller-manager, and a HelmChartConfig with the same name as chartValues.",
 		}, Check: (*migration).manifestOverwritten},
 	}
 }
@@ -137,15 +137,15 @@ func machineConfigRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
 			ID: "args-overwritten", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "An entry of machineSelectorConfig replaces a list of arguments that an earlier location set for the same machines, and arguments vanish. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
+			Doc: "An entry of machineSelectorConfig replaces a list of arguments that an earlier location set for the same machines, and arguments are lost. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
 		}, Check: (*migration).argsOverwritten},
 		{Rule: transform.Rule{
 			ID: "config-misindented", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "Arguments stand beside config or machineGlobalConfig instead of below it; Rancher drops them without a word.",
+			Doc: "Arguments are at the level of config or machineGlobalConfig instead of below it; Rancher silently drops them.",
 		}, Check: (*migration).configMisindented, Fix: (*migration).indentConfig},
 		{Rule: transform.Rule{
 			ID: "provider-in-selector", Severity: transform.Note, Guards: theSwitch, Acceptable: true,
-			Doc: "cloud-provider-name is won by an entry of machineSelectorConfig, not by machineGlobalConfig; the switch edits the location that wins.",
+			Doc: "An entry of machineSelectorConfig overrides cloud-provider-name of machineGlobalConfig; the switch edits the entry.",
 		}, Check: (*migration).providerInSelector},
 		{Rule: transform.Rule{
 			ID: ruleSelectorInvalid, Severity: transform.Error, Acceptable: true,
@@ -153,18 +153,18 @@ func machineConfigRules() []rule {
 		}},
 		{Rule: transform.Rule{
 			ID: "selector-widened", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "A field of a machine selector is misspelt: Rancher drops it, and the entry matches machines that were not meant.",
+			Doc: "A field of a machine selector is misspelled: Rancher drops it, and the entry matches more machines than intended.",
 		}, Check: (*migration).selectorWidened, Fix: (*migration).spellSelectors},
 		{Rule: transform.Rule{
 			ID: "ui-edit-fails", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "machineSelectorConfig is null or empty, or all its entries have a machineLabelSelector: the page of Rancher's interface that edits the cluster fails to load (Rancher 2.7 to 2.9; rancher/dashboard #9529, #9888, #11987).",
+			Doc: "machineSelectorConfig is null or empty, or all its entries have a machineLabelSelector: the page of Rancher's UI that edits the cluster fails to load (Rancher 2.7 to 2.9; rancher/dashboard #9529, #9888, #11987).",
 		}, Check: (*migration).uiEditFails, Fix: (*migration).addPlainEntry},
 		{Rule: rules.UnknownConfigKey.WithDoc(
-			"A key of the machine configuration is none that Rancher hands to this RKE2 release, perhaps because it is misspelt. A release that Rancher does not list is a note, and so is a key that only newer metadata of Rancher lists.",
+			"Rancher does not pass a key of the machine configuration to this RKE2 release; it may be misspelled. A note for a release that Rancher does not list, and for a key that only newer metadata of Rancher lists.",
 		), Check: (*migration).unknownConfigKey, Fix: (*migration).spellKeys},
 		{Rule: transform.Rule{
 			ID: "value-dropped", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "A value is a number or a mapping, where Rancher keeps only strings, booleans and lists.",
+			Doc: "A value is a number or a mapping; Rancher keeps only strings, booleans and lists.",
 		}, Check: (*migration).valueDropped},
 		{Rule: transform.Rule{
 			ID: "value-erased", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,

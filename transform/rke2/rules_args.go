@@ -37,7 +37,7 @@ func (m *migration) wrongArgSpelling() []transform.Finding {
 			name, _, _ := strings.Cut(s.right, "=")
 			fix = "write " + name
 		}
-		message := s.Name + " is no flag of " + strings.TrimSuffix(s.component, "-arg") + ", which does not start with a flag that it does not know"
+		message := s.Name + " is no flag of " + strings.TrimSuffix(s.component, "-arg") + ", which does not start with an unknown flag"
 		if _, isKey := m.Release.Type(s.Name); isKey {
 			message += "; it is a key of RKE2's own configuration"
 		}
@@ -81,7 +81,7 @@ func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) error {
 	if !config.Get(disableStub).Exists() {
 		e.InsertAfter(list, disableStub, true)
 	} else if !truthy(config.Get(disableStub).Value()) {
-		return config.Get(disableStub).Errorf("the key says otherwise than the argument", "write what is meant")
+		return config.Get(disableStub).Errorf("the key contradicts the argument", "write the intended value")
 	}
 	switch {
 	case !s.Node.Same(list) && len(args.Of(list.Value())) > 1:
@@ -89,7 +89,7 @@ func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) error {
 	case m.isAlone(list):
 		e.Remove(list)
 	default:
-		return list.Errorf("without the argument an earlier list would come back", "write the list that is meant")
+		return list.Errorf("without the argument an earlier list would take effect", "write the intended list")
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (m *migration) chartUnpinned() []transform.Finding {
 			if known := ccm.DefaultTag(Name, m.minor()); known != "" {
 				fix = "set image.tag: " + known
 			}
-			found = append(found, c.at("the image has no tag of a release, so the chart's own default counts", fix, "image", "tag"))
+			found = append(found, c.at("the image tag is not a release, so the default of the chart takes effect", fix, "image", "tag"))
 		}
 		return found
 	})
@@ -109,8 +109,8 @@ func (m *migration) chartUnpinned() []transform.Finding {
 // unpinned returns the finding about the chart's version.
 func (c installed) unpinned() transform.Finding {
 	if c.chart.Reference.Archive {
-		return c.about(c.chart.Spec("chart"), "the name of the archive has no version, and spec.version does not count for archives",
-			"name an archive with its version, as in "+ccm.ChartName+"-"+ccm.DefaultVersion+".tgz")
+		return c.about(c.chart.Spec("chart"), "the name of the archive has no version, and spec.version is ignored for archives",
+			"use an archive with a version in its name, as in "+ccm.ChartName+"-"+ccm.DefaultVersion+".tgz")
 	}
 	return c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion)
 }
@@ -128,7 +128,7 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 		case minor == "" || configured || behind == 1 && c.chart.Migrates() && m.isExternal():
 			return nil
 		case rules.CCMMinorSkew.Renamed(last, minor):
-			message = "image " + minor + " has other names for its controllers than the default configuration of leader migration, so services and routes run in both managers"
+			message = "image " + minor + " has other controller names than the default configuration of leader migration, so services and routes run in both managers"
 		case behind != 0:
 			message = "image " + minor + " does not belong to Kubernetes " + m.minor()
 		default:
@@ -206,7 +206,7 @@ func (m *migration) helmReinstall() []transform.Finding {
 		if !at.Exists() {
 			at = of.Root.Get("spec")
 		}
-		return []transform.Finding{c.manifestFinding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager is left meanwhile", "set failurePolicy: abort")}
+		return []transform.Finding{c.manifestFinding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort")}
 	})
 }
 

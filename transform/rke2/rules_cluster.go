@@ -22,7 +22,7 @@ func (m *migration) windowsPool() []transform.Finding {
 	var found []transform.Finding
 	for _, class := range m.Classes {
 		if class.Windows() {
-			found = append(found, rules.NotMigratable.Warning(class.Pool, "these machines run Windows", "plan for their restart, and verify them by hand")...)
+			found = append(found, rules.NotMigratable.Warning(class.Pool, "these machines run Windows", "plan for their restart, and verify them manually")...)
 		}
 	}
 	return found
@@ -31,7 +31,7 @@ func (m *migration) windowsPool() []transform.Finding {
 func (m *migration) snapshotMissing() []transform.Finding {
 	etcd := m.RKEConfig().Get("etcd")
 	if off, _ := etcd.Get("disableSnapshots").Value().(bool); off {
-		return []transform.Finding{transform.FindingAt(etcd.Get("disableSnapshots"), "snapshots of etcd are turned off", "turn them on, or take one by hand before every stage")}
+		return []transform.Finding{transform.FindingAt(etcd.Get("disableSnapshots"), "etcd snapshots are disabled", "enable them, or take one manually before every stage")}
 	}
 	for _, key := range []string{"snapshotScheduleCron", "snapshotRetention", "s3"} {
 		if n := etcd.Get(key); n.Exists() && !n.IsNull() {
@@ -42,7 +42,7 @@ func (m *migration) snapshotMissing() []transform.Finding {
 	if etcd.Exists() {
 		at = etcd
 	}
-	return []transform.Finding{transform.FindingAt(at, "no snapshots of etcd are configured", "set etcd.snapshotScheduleCron and etcd.snapshotRetention, or take one by hand before every stage")}
+	return []transform.Finding{transform.FindingAt(at, "no etcd snapshots are configured", "set etcd.snapshotScheduleCron and etcd.snapshotRetention, or take one manually before every stage")}
 }
 
 // manifestOverwritten finds documents of additionalManifest that are one object

@@ -18,7 +18,7 @@ func TestSnapshotsThatAreMissing(t *testing.T) {
 		{"nothing", "", onAWS, chosen, []string{"warning 6"}},
 		{"null", "", "etcd:\n" + onAWS, chosen, []string{"warning 7"}},
 		{"nothing about them", "", "etcd:\n  disableSnapshots: false\n" + onAWS, chosen, []string{"warning 7"}},
-		{"turned off", "", "etcd:\n  snapshotRetention: 5\n  disableSnapshots: true\n" + onAWS, chosen, []string{"warning 9"}},
+		{"etcd snapshots are disabled", "", "etcd:\n  snapshotRetention: 5\n  disableSnapshots: true\n" + onAWS, chosen, []string{"warning 9"}},
 		{"to a bucket", "", "etcd: {s3: {bucket: b}}\n" + onAWS, chosen, nil},
 	})
 }
@@ -87,7 +87,7 @@ func TestFeatureGatesThatVanish(t *testing.T) {
 	const entry = "machineSelectorConfig:\n- config:\n    "
 	const gates = onAWS + kubelet + "[\"feature-gates=A=true,B=false\", v=2]\n" + entry
 	list := expect(t, gates+"kubelet-arg: [feature-gates=B=true, v=3]\n", "args-overwritten", "warning 12")
-	if want := "this list replaces spec.rkeConfig.machineGlobalConfig.kubelet-arg on the same machines, and these arguments vanish: feature-gates A"; list[0].Message != want {
+	if want := "this list replaces spec.rkeConfig.machineGlobalConfig.kubelet-arg on the same machines, and these arguments are lost: feature-gates A"; list[0].Message != want {
 		t.Errorf("got %q", list[0].Message)
 	}
 	expect(t, gates+"kubelet-arg: [feature-gates=A=false, feature-gates=B=true, v=3]\n", "args-overwritten")

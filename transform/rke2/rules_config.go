@@ -33,7 +33,7 @@ func (m *migration) configNotMounted() []transform.Finding {
 		if c.chart.ConfigFile() == "" || c.chart.ConfigMounted() {
 			return nil
 		}
-		return []transform.Finding{c.at("no entry of extraVolumes and extraVolumeMounts puts the file there that --"+configFlag+" names, and the manager exits",
+		return []transform.Finding{c.at("no entry of extraVolumes and extraVolumeMounts creates the file that --"+configFlag+" names, and the manager exits",
 			"mount a ConfigMap that holds it, as --leader-migration-config generate does", chartArgs)}
 	})...)
 }
@@ -51,7 +51,7 @@ func (m *migration) undelivered() []transform.Finding {
 		}
 		if i := slices.IndexFunc(m.Classes, lacks); named && flag.True() && i >= 0 {
 			found = append(found, transform.FindingAt(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+m.Classes[i].Name+", and the manager exits",
-				"let machineSelectorFiles write it, as --leader-migration-config generate does; accept the rule where something else writes it"))
+				"add it to machineSelectorFiles, as --leader-migration-config generate does; accept the rule if something else writes it"))
 		}
 	}
 	return found

@@ -41,7 +41,7 @@ func (m *migration) unknownConfigKey() []transform.Finding {
 			found = append(found, m.laterKey(n, later))
 			continue
 		}
-		message := "Rancher does not hand this key to RKE2 " + m.Version + ": it is dropped"
+		message := "Rancher does not pass this key to RKE2 " + m.Version + ": it is dropped"
 		if strings.HasSuffix(n.Key(), "+") {
 			message += "; keys that add to a list exist only in RKE2's own files"
 		}
@@ -56,8 +56,8 @@ func (m *migration) laterKey(n yamledit.Node, later laterArgument) transform.Fin
 	if later.ServersOnly {
 		machines = "servers (control planes and etcd, not workers)"
 	}
-	f := transform.FindingAt(n, "newer metadata of Rancher, such as that of "+stated(laterTSV, datePrefix)+", hands this key to "+machines+" of RKE2 "+m.Version+", and older does not: it depends on your Rancher",
-		"keep it, and look whether it stands in "+rancherFile+" on the machines")
+	f := transform.FindingAt(n, "newer metadata of Rancher, such as that of "+stated(laterTSV, datePrefix)+", passes this key to "+machines+" of RKE2 "+m.Version+", older metadata does not: it depends on your Rancher",
+		"keep it, and check whether it is in "+rancherFile+" on the machines")
 	f.Severity = transform.Note
 	return f
 }
@@ -70,7 +70,7 @@ func (m *migration) unlistedRelease() transform.Finding {
 	if s, _ := at.String(); s != m.Version {
 		at = m.Root // the version is assumed
 	}
-	f := transform.FindingAt(at, "the tables of "+TablesDate()+" do not list RKE2 "+m.Version+", so the arguments of all releases count as known", "check the version")
+	f := transform.FindingAt(at, "the tables of "+TablesDate()+" do not list RKE2 "+m.Version+", so the arguments of all releases are accepted", "check the version")
 	f.Severity = transform.Note
 	return f
 }
@@ -99,7 +99,7 @@ func (m *migration) keyAdvice(key string) string {
 		return "write " + right
 	}
 	if _, known := LookupRelease("").Type(key); known {
-		return "remove it; other releases of RKE2 know it"
+		return "remove it; other releases of RKE2 have it"
 	}
 	return "remove it"
 }
@@ -118,9 +118,9 @@ func turnsStubOff(word string) bool { return word == disableStub || word == "dis
 
 // nodeNameAdvice never takes the key away: where it arrives, it names the nodes.
 func (m *migration) nodeNameAdvice() string {
-	const since = "newer metadata of Rancher hands it to the servers of 1.32.9, 1.33.5 and later"
+	const since = "newer metadata of Rancher passes it to the servers of 1.32.9, 1.33.5 and later"
 	if m.onlyNamesNodes() {
-		return "keep it, and count on it only where " + rancherFile + " holds it; RKE2 " + m.Version + " has the key, and " + since
+		return "keep it, and rely on it only where " + rancherFile + " holds it; RKE2 " + m.Version + " has the key, and " + since
 	}
 	return "keep it for the releases that have it: RKE2 1.29.11, 1.30.7, 1.31.3 and later; " + since
 }
@@ -155,7 +155,7 @@ func (m *migration) configMisindented() []transform.Finding {
 			names[i] = n.Key()
 		}
 		found = append(found, transform.FindingAt(p.keys[0],
-			"stands beside "+p.below+" instead of below it, and Rancher drops it: "+strings.Join(names, ", "),
+			"is at the level of "+p.below+" instead of below it, and Rancher drops it: "+strings.Join(names, ", "),
 			"indent it below "+p.below))
 	}
 	return found

@@ -33,7 +33,7 @@ func (m *migration) argsOverwritten() []transform.Finding {
 		if len(lost) == 0 {
 			return "", ""
 		}
-		return "this list replaces " + earlier.Path() + " on the same machines, and these arguments vanish: " + strings.Join(lost, ", "),
+		return "this list replaces " + earlier.Path() + " on the same machines, and these arguments are lost: " + strings.Join(lost, ", "),
 			"repeat them here, or remove them there"
 	})
 }
@@ -82,7 +82,7 @@ func (m *migration) valueErased() []transform.Finding {
 		if m.isEmpty(key, earlier.Value()) || !m.isEmpty(key, later.Value()) {
 			return "", ""
 		}
-		return "this value counts as none, and erases " + earlier.Path() + " on the same machines", "remove the key here, or write the value that is meant"
+		return "this value is empty, and erases " + earlier.Path() + " on the same machines", "remove the key here, or write the intended value"
 	})
 }
 

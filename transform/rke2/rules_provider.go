@@ -51,8 +51,8 @@ func (m *migration) inTreeGone() []transform.Finding {
 	var found []transform.Finding
 	for _, n := range m.inTreeNodes() {
 		if n.Key() == providerKey && m.onlyNamesNodes() {
-			found = append(found, transform.FindingAt(n, "RKE2 "+m.Version+" takes the node's name from the instance metadata here, and hands no component a cloud provider: kube-controller-manager runs no cloud controllers",
-				"the stages begin on 1.26; here, run a cloud-controller-manager, and read node-rename before the provider becomes external"))
+			found = append(found, transform.FindingAt(n, "RKE2 "+m.Version+" reads the node's name from the instance metadata here, and passes a cloud provider to no component: kube-controller-manager runs no cloud controllers",
+				"the stages start on 1.26; here, run a cloud-controller-manager, and read node-rename before the provider becomes external"))
 		} else {
 			found = append(found, rules.InTreeGone.At(n)...)
 		}
@@ -99,9 +99,9 @@ func (m *migration) stubEnabled() []transform.Finding {
 	const fix = "set " + disableStub + ": true for the same machines"
 	found := eachOf(nodes, func(yamledit.Node) (string, string) {
 		if m.nameStopsStub() {
-			return "only " + providerKey + " keeps RKE2's own stub cloud controller off here; from RKE2 1.36 on it does not", fix
+			return "only " + providerKey + " disables RKE2's own stub cloud controller here; from RKE2 1.36 on it does not", fix
 		}
-		return "nothing turns RKE2's own stub cloud controller off, which gives nodes the provider ID rke2://", fix
+		return "RKE2's own stub cloud controller is not disabled, and gives nodes the provider ID rke2://", fix
 	})
 	if m.nameStopsStub() {
 		for i := range found {
@@ -164,7 +164,7 @@ func (m *migration) providerRemoved() []transform.Finding {
 		}
 		const stub = ": RKE2 starts its stub cloud controller, which gives nodes the provider ID rke2://"
 		if !shows {
-			f := transform.FindingAt(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub+", and a node that took its name from the instance metadata registers anew",
+			f := transform.FindingAt(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub+", and a node with a name from the instance metadata registers as a new Node",
 				"nothing, if the cluster never had a provider; if it runs on AWS, write "+inTree+" or "+external+" here")
 			f.Severity = transform.Warning
 			return []transform.Finding{f}

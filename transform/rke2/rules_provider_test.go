@@ -58,7 +58,7 @@ func TestInTreeIsGoneInTheDocumentAsItIs(t *testing.T) {
 func TestInTreeIsGoneSaysWhatAWSIsThen(t *testing.T) {
 	for version, want := range map[string]string{
 		"v1.27.16+rke2r1": "do not have", "v1.29.10+rke2r1": "do not have",
-		"v1.29.11+rke2r1": "hands no component a cloud provider", "v1.34.1+rke2r1": "hands no component a cloud provider",
+		"v1.29.11+rke2r1": "reads the node's name from the instance metadata here, and passes a cloud provider to no component: kube-controller-manager runs no cloud controllers", "v1.34.1+rke2r1": "reads the node's name from the instance metadata here, and passes a cloud provider to no component: kube-controller-manager runs no cloud controllers",
 	} {
 		list := about(judged(t, version, onAWS, chosen).Findings(""), "in-tree-gone")
 		if len(list) != 1 || !strings.Contains(list[0].Message, want) || strings.Contains(list[0].Fix, "before the upgrade") != (want == "do not have") {
@@ -116,7 +116,7 @@ func TestProviderThatWasRemoved(t *testing.T) {
 		{"erased", "", onAWS + kcm + toOwn + "machineSelectorConfig:\n- config:\n    cloud-provider-name: null\n", chosen, []string{"error 12"}},
 		{"all components are external without a name", "", none + "  " + stubOff + kcm + toOwn + kubelet + toOwn, chosen, nil},
 		{"another provider", "", "machineGlobalConfig: {cloud-provider-name: harvester}\n" + chart, chosen, nil},
-		{"set to nothing", "", "machineGlobalConfig:\n  cloud-provider-name: \"\"\n", chosen, []string{"warning 8"}},
+		{"Rancher's interface", "", "machineGlobalConfig:\n  cloud-provider-name: \"\"\n", chosen, []string{"warning 8"}},
 		{"set to nothing for control planes", "", split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: null}\n  " + forControlPlanes + "\n", chosen, []string{"warning 14"}},
 		{"set to nothing for workers", "", split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: null}\n  " + forWorkers + "\n", chosen, nil},
 		{"set to nothing behind a chart", "", "machineGlobalConfig:\n  cloud-provider-name: \"\"\n" + chart, chosen, []string{"error 8"}},
@@ -144,7 +144,7 @@ func TestFlagOnAnExternalManager(t *testing.T) {
 		{"external", "", globalOff + kcm + "[v=2]\n", chosen, nil},
 		{"external with the flag", "", globalOff + kcm + "\n  - v=2\n  - enable-leader-migration\n", chosen, []string{"error 12"}},
 		{"as a string", "", globalOff + kcm + "--enable-leader-migration=true\n", chosen, []string{"error 10"}},
-		{"turned off", "", globalOff + kcm + "[enable-leader-migration=false]\n", chosen, nil},
+		{"etcd snapshots are disabled", "", globalOff + kcm + "[enable-leader-migration=false]\n", chosen, nil},
 		{"overridden", "", onAWS + kcm + "[enable-leader-migration, cloud-provider=external]\n", chosen, []string{"error 9"}},
 		{"where it is overridden by another list", "", globalOff + kcm + "[enable-leader-migration]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [v=2]}\n", chosen, nil},
 	})
@@ -156,7 +156,7 @@ func TestFlagOfTheAPIServer(t *testing.T) {
 		{"known", "v1.32.1+rke2r1", own, chosen, nil},
 		{"removed", "v1.33.1+rke2r1", own, chosen, []string{"error 9"}},
 		{"removed in the target", "v1.32.1+rke2r1", own, moveTo("v1.33.1+rke2r1"), []string{"error 9"}},
-		{"not used", "v1.33.1+rke2r1", onAWS + api + "[v=2]\n", chosen, nil},
+		{"request a higher quota from AWS, or delete unused resources", "v1.33.1+rke2r1", onAWS + api + "[v=2]\n", chosen, nil},
 		{"of the kubelet", "v1.33.1+rke2r1", onAWS + kubelet + toOwn, chosen, nil},
 	})
 }

@@ -37,14 +37,14 @@ func (m *migration) selectorWidened() []transform.Finding {
 	for _, l := range m.Layers[1:] {
 		reach := "every machine"
 		if l.Selective() {
-			reach = "more machines than it says"
+			reach = "more machines than intended"
 		}
 		for _, s := range misspelt(l.Entry) {
 			fix := "put it below " + selectorField + ", in " + labelsField + " or " + expressionsField
 			if s.right != "" {
 				fix = "name it " + s.right
 			}
-			found = append(found, transform.FindingAt(s.field, "Rancher does not know this field and drops it, so the entry matches "+reach, fix))
+			found = append(found, transform.FindingAt(s.field, "Rancher drops this unknown field, so the entry matches "+reach, fix))
 		}
 	}
 	return found

@@ -24,7 +24,7 @@ func TestWidenedSelectors(t *testing.T) {
 		{"a word of one's own", "", entry + "comment: for all\n", chosen, nil},
 	})
 	list := about(judged(t, release, entry+"machineLabelSelector: {matchLabels: {a: b}, matchLabel: {c: d}}\n", chosen).Findings(""), "selector-widened")
-	if len(list) != 1 || list[0].Message != "Rancher does not know this field and drops it, so the entry matches more machines than it says" {
+	if len(list) != 1 || list[0].Message != "Rancher drops this unknown field, so the entry matches more machines than intended" {
 		t.Errorf("%+v", list)
 	}
 }

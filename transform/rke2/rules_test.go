@@ -113,7 +113,7 @@ func TestArgumentsThatAreOverwritten(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { expect(t, c.config, "args-overwritten", c.want...) })
 	}
 	list := expect(t, onAWS+kcm+entry+"kube-controller-manager-arg: [profiling=true]\n", "args-overwritten", "error 12")
-	want := "this list replaces spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg on the same machines, and these arguments vanish: v, v"
+	want := "this list replaces spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg on the same machines, and these arguments are lost: v, v"
 	if list[0].Message != want || list[0].Path != "spec.rkeConfig.machineSelectorConfig[0].config.kube-controller-manager-arg" {
 		t.Errorf("got %+v", list[0])
 	}
@@ -212,12 +212,12 @@ func TestWhereAWSOnlyNamesNodesTheTextsSaySo(t *testing.T) {
 				t.Errorf("%s: %s; %s", version, f.Message, f.Fix)
 			}
 		}
-		if strings.Contains(s.Stage.Why, nothing) != only || strings.Contains(s.Stage.Why, "gives up the cloud controllers") == only {
+		if strings.Contains(s.Stage.Why, nothing) != only || strings.Contains(s.Stage.Why, "kube-controller-manager stops the cloud controllers, and the waiting cloud-controller-manager acquires the migration lease.") == only {
 			t.Errorf("%s: %s", version, s.Stage.Why)
 		}
 	}
 	overridden := step(t, plan(t, "v1.31.4+rke2r1", onAWS, transform.Target{EndState: transform.EndStateOverride}), stages.SwitchToExternal)
-	if !strings.Contains(overridden.Stage.Why, "The provider's name stays aws") {
+	if !strings.Contains(overridden.Stage.Why, "The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.") {
 		t.Error(overridden.Stage.Why)
 	}
 }

@@ -70,8 +70,8 @@ func (m *migration) chartNotJudged() []transform.Finding {
 			case l.Form == helmchart.Own && why != "":
 				found = append(found, c.foreign(why, hidden))
 			case hidden != "":
-				found = append(found, c.in(l, l.At, "not judged: "+hidden+"; they depend on "+l.Name+", which the file does not show",
-					"set "+chartArgs+" and image.tag behind it, in valuesContent of a HelmChartConfig of the same name, or look at the DaemonSet in the cluster"))
+				found = append(found, c.in(l, l.At, "not checked: "+hidden+"; they depend on "+l.Name+", which the file does not show",
+					"set "+chartArgs+" and image.tag where nothing overrides them, in valuesContent of a HelmChartConfig of the same name, or check the DaemonSet in the cluster"))
 			}
 		}
 		return found
@@ -85,9 +85,9 @@ func (c installed) foreign(why, rules string) transform.Finding {
 		at = c.chart.Spec("chart")
 	}
 	if rules != "" {
-		why += "; without its values.yaml these rules are not judged: " + rules
+		why += "; without its values.yaml these rules are not checked: " + rules
 	}
-	return c.about(at, "own chart, not judged: "+why, "make sure that its DaemonSet takes args, image, nodeSelector and tolerations from the values")
+	return c.about(at, "custom chart, not checked: "+why, "make sure that its DaemonSet takes args, image, nodeSelector and tolerations from the values")
 }
 
 // hiddenBy returns the rules that are not judged because of a source of values.
@@ -109,7 +109,7 @@ func (m *migration) chartFieldIgnored() []transform.Finding {
 	return m.eachChart(func(c installed) []transform.Finding {
 		var found []transform.Finding
 		for _, l := range m.ChartSources(nil).Ignored(c.chart.Release) {
-			found = append(found, c.in(l, l.At, l.Name+" has no effect: the helm-controller of RKE2 "+m.Version+" does not know it", "write the values to valuesContent"))
+			found = append(found, c.in(l, l.At, l.Name+" has no effect: the helm-controller of RKE2 "+m.Version+" does not have it", "write the values to valuesContent"))
 		}
 		return found
 	})

@@ -55,7 +55,7 @@ func (m *migration) overrideWhy() string {
 	if m.endState() != transform.EndStateOverride {
 		return ""
 	}
-	return " The provider's name stays aws, because it names the nodes; every component becomes external by its own argument."
+	return " The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external."
 }
 
 func (m *migration) switchEdit() (*yamledit.Edit, error) {

@@ -37,7 +37,7 @@ func TestSwitchEditsTheProviderThatWins(t *testing.T) {
 	switches(t, []struct{ name, before, want string }{
 		{"in the global configuration", onAWS, globalOff},
 		{"in double quotes", strings.Replace(onAWS, "aws", `"aws"`, 1), strings.Replace(globalOff, "external", `"external"`, 1)},
-		{"in single quotes", strings.Replace(onAWS, "aws", "'aws'", 1), strings.Replace(globalOff, "external", "'external'", 1)},
+		{"a single-quoted string of several lines contains YAML", strings.Replace(onAWS, "aws", "'aws'", 1), strings.Replace(globalOff, "external", "'external'", 1)},
 		{"with a comment", strings.Replace(onAWS, "aws", "aws # in-tree", 1), strings.Replace(globalOff, "external", "external # in-tree", 1)},
 		{"between other keys", onAWS + "  cni: calico\n", globalOff + "  cni: calico\n"},
 		{

@@ -37,7 +37,7 @@ func (m *migration) installUndo() (*yamledit.Edit, error) {
 	}
 	if chart.Overrides() {
 		at := chart.Decider("args").At
-		if err := m.usual(at, "it held the arguments of the migration before, or it did not"); err != nil {
+		if err := m.usual(at, "it may have had the arguments of the migration before"); err != nil {
 			return nil, err
 		}
 	}

@@ -51,5 +51,5 @@ func TestAConfigurationIsUndoneWithoutATrace(t *testing.T) {
 		}
 	}
 	_, _, err := back(t, told, stages.EnableLeaderMigration, generated)
-	refuses(t, "whether there were files", err, "machineSelectorFiles: nothing else is in it, and before it was either absent or empty")
+	refuses(t, "whether there were files", err, "machineSelectorFiles: it contains nothing else, and was either absent or empty before")
 }

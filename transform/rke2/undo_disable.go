@@ -27,7 +27,7 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	o := m.chartOptions()
 	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config") // the switch took it off the file
 	if m.target.Version == m.Version || !m.installed(chart, o) {
-		if err := m.usual(chart.Root, "the image was this one or that of another release, and the flag stood anywhere among the arguments"); err != nil {
+		if err := m.usual(chart.Root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments"); err != nil {
 			return nil, err
 		}
 	}

@@ -47,13 +47,13 @@ func (m *migration) takeEntry(e *yamledit.Edit, l Layer) error {
 	list, others := l.Entry.Parent(), m.Layers[2:]
 	if !slices.ContainsFunc(others, func(o Layer) bool { return !isPlain(o) }) && len(others) <= 1 {
 		e.Remove(list)
-		return m.usual(list, "nothing else is in it, and before it was absent, empty, or the entry without a selector alone")
+		return m.usual(list, "it contains nothing else, and was absent, empty, or only the entry without a selector before")
 	}
 	e.Remove(l.Entry)
 	last := others[len(others)-1]
 	if isPlain(last) && !slices.ContainsFunc(others[:len(others)-1], func(o Layer) bool { return !o.Selective() }) {
 		e.Remove(last.Entry)
-		return m.usual(last.Entry, "the entry without a selector was there before or came with the flag")
+		return m.usual(last.Entry, "the entry without a selector existed before or was added with the flag")
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (m *migration) takeFlag(e *yamledit.Edit, l Layer) error {
 	list := args.Of(at.Value())
 	appended := m.appendedArgs(list)
 	if !at.IsList() || !isAppended(list, appended...) {
-		return transform.Lost(at, leaderFlag+" does not stand there as rke-lm writes it, so it was there before")
+		return transform.Lost(at, leaderFlag+" differs from what rke-lm writes, so it existed before")
 	}
 	var names []string
 	for _, a := range appended {
@@ -81,9 +81,9 @@ func (m *migration) takeFlag(e *yamledit.Edit, l Layer) error {
 	}
 	switch len(args.Without(list, names...)) {
 	case 0:
-		return m.usual(at, "no other argument is in it, and before it was an empty list, an empty string or null")
+		return m.usual(at, "it has no other argument, and was an empty list, an empty string or null before")
 	case 1:
-		return m.usual(at, "one other argument is in it, and before that was a string or a list")
+		return m.usual(at, "it has one other argument, which was a string or a list before")
 	}
 	return nil
 }

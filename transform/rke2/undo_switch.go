@@ -51,7 +51,7 @@ func (m *migration) checkWayBack() error {
 		return err
 	}
 	if _, found, err := m.chart(); err != nil || !found {
-		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster became external by other means")
+		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external by other means")
 	}
 	if !m.target.NoLeaderMigration {
 		if err := m.bundle().CheckGranted(); err != nil {
@@ -59,7 +59,7 @@ func (m *migration) checkWayBack() error {
 		}
 	}
 	if m.carriesCloudConfig() && len(m.winners(cloudConfigKey, Class.ControlPlane)) == 0 {
-		return transform.Lost(m.RKEConfig(), cloudConfigKey+" left the file with the switch, and the file does not tell where it stood")
+		return transform.Lost(m.RKEConfig(), cloudConfigKey+" was removed by the switch, and the file does not show where it was")
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (m *migration) checkMoved(at yamledit.Node) error {
 	}
 	skewed := found && chart.ImageMinor() != "" && chart.ImageMinor() != m.minor()
 	if m.target.Version == m.Version || skewed {
-		return m.usual(at, "the switch came from this release or from an older one")
+		return m.usual(at, "the release before the switch was this one or an older one")
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (m *migration) providerBack(e *yamledit.Edit) error {
 		if slices.ContainsFunc(sure, n.Same) {
 			continue
 		}
-		if err := m.usual(n, "no control plane takes it from here, and before it was aws or external already"); err != nil {
+		if err := m.usual(n, "no control plane reads it from here, and it was aws or already external before"); err != nil {
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ func (m *migration) componentBack(e *yamledit.Edit, key string) error {
 				u.Remove = []string{componentFlag}
 			} else {
 				u.Set = []args.Arg{args.With(componentFlag, inTree)}
-				if err := m.usual(at, componentFlag+" stands there for itself, and before it was aws or external already"); err != nil {
+				if err := m.usual(at, componentFlag+" is set separately, and it was aws or already external before"); err != nil {
 					return err
 				}
 			}
@@ -181,16 +181,16 @@ func (m *migration) back(e *yamledit.Edit, at yamledit.Node, u args.Update, left
 	case len(u.Remove) == 0 || len(u.Set) > 0 || left > 1:
 		return u.Apply(e, at)
 	case left == 1:
-		if err := m.usual(at, "one other argument is in it, and before that was a string or a list"); err != nil {
+		if err := m.usual(at, "it has one other argument, which was a string or a list before"); err != nil {
 			return err
 		}
 		return u.Apply(e, at)
 	}
 	if at.Parent().Same(m.Layers[0].Config) {
 		e.Remove(at)
-		return m.usual(at, "no other argument is in it, and before it was absent or empty")
+		return m.usual(at, "it has no other argument, and was absent or empty before")
 	}
-	if err := m.usual(at, "no other argument is in it, and before it was an empty list, an empty string or null"); err != nil {
+	if err := m.usual(at, "it has no other argument, and was an empty list, an empty string or null before"); err != nil {
 		return err
 	}
 	return u.Apply(e, at)

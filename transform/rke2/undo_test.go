@@ -100,15 +100,15 @@ func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 		target              transform.Target
 		want                string
 	}{
-		{"whether there was a manifest", stages.GrantMigrationLease, onAWS + twoArgs, inTurn, "additionalManifest: nothing else is in it, and before it was either absent or empty; the file does not tell which; undo it with its plan folder (--plan), or take the file from git, or add --canonical for the usual form"},
-		{"whether there were entries", stages.EnableLeaderMigration, onAWS, inTurn, "machineSelectorConfig: nothing else is in it"},
-		{"whether an entry without selector was there", stages.EnableLeaderMigration, onAWS + entry, inTurn, "machineSelectorConfig[2]: the entry without a selector was there before or came with the flag"},
-		{"whether one argument was a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", inTurn, "kube-controller-manager-arg: one other argument is in it, and before that was a string or a list"},
-		{"what an empty list was", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: []\n", inTurn, "kube-controller-manager-arg: no other argument is in it"},
-		{"whether a component had arguments", stages.SwitchToExternal, told, override, "machineGlobalConfig.kubelet-arg: no other argument is in it, and before it was absent or empty"},
-		{"what a component was by its own argument", stages.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, inTurn, "kubelet-arg: cloud-provider stands there for itself, and before it was aws or external already"},
-		{"what workers were", stages.SwitchToExternal, split + told + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", inTurn, "machineSelectorConfig[0].config.cloud-provider-name: no control plane takes it from here, and before it was aws or external already"},
-		{"where a configuration stood", stages.SwitchToExternal, told + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config left the file with the switch"},
+		{"whether there was a manifest", stages.GrantMigrationLease, onAWS + twoArgs, inTurn, "additionalManifest: it contains nothing else, and was either absent or empty before; the file does not show which; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form"},
+		{"whether there were entries", stages.EnableLeaderMigration, onAWS, inTurn, "machineSelectorConfig: it contains nothing else"},
+		{"whether an entry without selector was there", stages.EnableLeaderMigration, onAWS + entry, inTurn, "machineSelectorConfig[2]: the entry without a selector existed before or was added with the flag"},
+		{"whether one argument was a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", inTurn, "kube-controller-manager-arg: it has one other argument, which was a string or a list before"},
+		{"what an empty list was", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: []\n", inTurn, "kube-controller-manager-arg: it has no other argument"},
+		{"whether a component had arguments", stages.SwitchToExternal, told, override, "machineGlobalConfig.kubelet-arg: it has no other argument, and was absent or empty before"},
+		{"what a component was by its own argument", stages.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, inTurn, "kubelet-arg: cloud-provider is set separately, and it was aws or already external before"},
+		{"what workers were", stages.SwitchToExternal, split + told + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", inTurn, "machineSelectorConfig[0].config.cloud-provider-name: no control plane reads it from here, and it was aws or already external before"},
+		{"where a configuration stood", stages.SwitchToExternal, told + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config was removed by the switch"},
 	} {
 		_, _, err := back(t, c.config, c.stage, c.target)
 		refuses(t, c.name, err, c.want)
@@ -143,18 +143,18 @@ func TestUndoRefusesWhatIsNotItsOwn(t *testing.T) {
 	installed := ranTo(t, told, stages.InstallCCM)
 	final := ranTo(t, told, stages.DisableLeaderMigration)
 	for _, c := range []struct{ name, stage, config, want string }{
-		{"a role with other rules", stages.GrantMigrationLease, strings.Replace(granted, "- update\n", "- patch\n", 1), "this manifest is not as rke-lm writes it"},
-		{"a role without its binding", stages.GrantMigrationLease, strings.Replace(granted, "kind: RoleBinding", "kind: RoleBindings", 1), "this manifest is not as rke-lm writes it"},
-		{"a role that is used elsewhere", stages.GrantMigrationLease, inManifest(granted, "kind: RoleBinding\nmetadata: {name: other, namespace: kube-system}\nroleRef: {kind: Role, name: cloud-provider-extraction-migration}\n"), "this manifest uses the role cloud-provider-extraction-migration, too"},
+		{"a role with other rules", stages.GrantMigrationLease, strings.Replace(granted, "- update\n", "- patch\n", 1), "this manifest differs from the one that rke-lm writes, so it may have another purpose"},
+		{"a role without its binding", stages.GrantMigrationLease, strings.Replace(granted, "kind: RoleBinding", "kind: RoleBindings", 1), "this manifest differs from the one that rke-lm writes, so it may have another purpose"},
+		{"a role that is used elsewhere", stages.GrantMigrationLease, inManifest(granted, "kind: RoleBinding\nmetadata: {name: other, namespace: kube-system}\nroleRef: {kind: Role, name: cloud-provider-extraction-migration}\n"), "this manifest also uses the role cloud-provider-extraction-migration, too"},
 		{"a chart of another version", stages.InstallCCM, strings.Replace(installed, "version: 0.0.8", "version: 0.0.9", 1), "this HelmChart is not the one that these choices"},
 		{"a chart with other values", stages.InstallCCM, strings.Replace(installed, "- --v=2", "- --v=4", 1), "this HelmChart is not the one that these choices"},
-		{"a flag in front of others", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [enable-leader-migration, v=2, v=3]\n", "enable-leader-migration does not stand there as rke-lm writes it"},
-		{"a flag in another spelling", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [v=2, v=3, --enable-leader-migration=true]\n", "enable-leader-migration does not stand there as rke-lm writes it"},
-		{"a flag in a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: enable-leader-migration\n", "enable-leader-migration does not stand there as rke-lm writes it"},
-		{"a switch without a chart", stages.SwitchToExternal, globalOff + twoArgs, "additionalManifest has no chart of the cloud-controller-manager, so the cluster became external by other means"},
-		{"a switch without the right to the lease", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "kind: RoleBinding", "kind: RoleBindings", 1), "additionalManifest does not let kube-controller-manager lock the migration lease"},
+		{"a flag in front of others", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [enable-leader-migration, v=2, v=3]\n", "enable-leader-migration differs from what rke-lm writes"},
+		{"a flag in another spelling", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [v=2, v=3, --enable-leader-migration=true]\n", "enable-leader-migration differs from what rke-lm writes"},
+		{"a flag in a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: enable-leader-migration\n", "enable-leader-migration differs from what rke-lm writes"},
+		{"a switch without a chart", stages.SwitchToExternal, globalOff + twoArgs, "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external by other means"},
+		{"a switch without the right to the lease", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "kind: RoleBinding", "kind: RoleBindings", 1), "additionalManifest does not permit kube-controller-manager to acquire the migration lease"},
 		{"a stage in front of a later one", stages.InstallCCM, final, "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through"},
-		{"a chart of another minor", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "tag: v1.26.6", "tag: v1.25.3", 1), "the switch came from this release or from an older one"},
+		{"a chart of another minor", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "tag: v1.26.6", "tag: v1.25.3", 1), "the release before the switch was this one or an older one"},
 	} {
 		_, err := undone(t, release, c.config, c.stage, inTurn)
 		refuses(t, c.name, err, c.want)
@@ -178,7 +178,7 @@ func TestManifestsThatCameLaterStay(t *testing.T) {
 func TestThereIsNoWayBackFrom127(t *testing.T) {
 	config := ranTo(t, told, stages.SwitchToExternal)
 	_, err := undone(t, "v1.27.16+rke2r1", config, stages.SwitchToExternal, usual)
-	refuses(t, "", err, "spec.kubernetesVersion: Kubernetes 1.27 and later have no in-tree provider to go back to; stay with the external one")
+	refuses(t, "", err, "spec.kubernetesVersion: Kubernetes 1.27 and later have no in-tree provider to roll back to; keep the external provider")
 }
 
 func TestAReleaseThatTheSwitchMovedToIsNotTakenBack(t *testing.T) {
@@ -211,10 +211,10 @@ func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
 func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 	m := cluster(t, told)
 	s := stageOf(t, m, stages.SwitchToExternal)
-	if len(s.After) == 0 || len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "keeps the holder of cloud-controller-manager") {
+	if len(s.After) == 0 || len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it") {
 		t.Errorf("got %v and %v", s.After, s.UndoAfter)
 	}
-	if s := stageOf(t, m, stages.InstallCCM); len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "kube-controller-manager again") {
+	if s := stageOf(t, m, stages.InstallCCM); len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "within 30 seconds kube-controller-manager holds the migration lease again") {
 		t.Errorf("got %v", s.UndoAfter)
 	}
 	short := &migration{Cluster: m.Cluster, target: transform.Target{NoLeaderMigration: true}}

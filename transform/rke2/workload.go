@@ -35,7 +35,7 @@ func (m *migration) editWorkload(e *yamledit.Edit, migrates bool) (found bool, e
 		return false, nil
 	}
 	if migrates && m.configured() {
-		return true, w.Container.Errorf("this cloud-controller-manager runs without the chart, so its configuration is its author's", "leave out --leader-migration-config, or mount the one that rke-lm leader-migration-config prints")
+		return true, w.Container.Errorf("this cloud-controller-manager runs without the chart, so rke-lm does not add its configuration", "remove --leader-migration-config, or mount the one that rke-lm leader-migration-config prints")
 	}
 	in, err := e.Embedded(m.RKEConfig().Get(manifestKey))
 	if err != nil {
@@ -48,7 +48,7 @@ func (m *migration) editWorkload(e *yamledit.Edit, migrates bool) (found bool, e
 // checkWorkload requires the flag, or that it is gone.
 func checkWorkload(w ccm.Workload, migrates bool) error {
 	if w.Migrates() != migrates {
-		return fmt.Errorf("the cloud-controller-manager would not have the right --%s", ccm.LeaderFlag)
+		return fmt.Errorf("the cloud-controller-manager would not have the expected --%s", ccm.LeaderFlag)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (m *migration) undoWorkload(e *yamledit.Edit, migrates bool) error {
 	if !found || w.Migrates() == migrates {
 		return nil
 	}
-	if err := m.usual(w.Container, "the flag --"+ccm.LeaderFlag+" was there before or not, at any place among the arguments"); err != nil {
+	if err := m.usual(w.Container, "the flag --"+ccm.LeaderFlag+" may have existed before, at any place among the arguments"); err != nil {
 		return err
 	}
 	_, err := m.editWorkload(e, migrates)

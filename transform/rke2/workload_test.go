@@ -46,7 +46,7 @@ func TestAManagerWithoutTheChartIsNotGivenAConfiguration(t *testing.T) {
 	generated := inTurn
 	generated.LeaderMigrationConfig = transform.ConfigGenerate
 	_, err := transform.Build(Distro(), transform.Only(parse(t, document(release, onAWS+ownManager))), generated)
-	if err == nil || !strings.Contains(err.Error(), "its configuration is its author's; leave out --leader-migration-config") {
+	if err == nil || !strings.Contains(err.Error(), "rke-lm does not add its configuration; remove --leader-migration-config") {
 		t.Error(err)
 	}
 }

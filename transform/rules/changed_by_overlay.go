@@ -11,5 +11,5 @@ import (
 // reaches a cluster; package kustomize finds them.
 var ChangedByOverlay = transform.Rule{
 	ID: "changed-by-overlay", Severity: transform.Error, Acceptable: true,
-	Doc: "Refused: a kustomization or an overlay of Fleet changes the cluster, so that the file is not what reaches it, and an edit may get lost. Plan what `kubectl kustomize` prints.",
+	Doc: "Refused: a kustomization or an overlay of Fleet changes the cluster, so that the file is not what reaches it, and an edit can get lost. Plan the output of `kubectl kustomize`.",
 }

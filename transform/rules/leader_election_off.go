@@ -49,7 +49,7 @@ func (leaderElectionOff) Check(list []args.Placed, manager string, t transform.T
 		}
 	}
 	if message, node := timingFault(list); message != "" {
-		found = append(found, at(node, message, "leave the timings of the lease out: 15s, 10s and 2s"))
+		found = append(found, at(node, message, "remove the timings of the lease; the defaults are 15s, 10s and 2s"))
 	}
 	return found
 }
@@ -58,11 +58,11 @@ func (leaderElectionOff) Check(list []args.Placed, manager string, t transform.T
 func faultOf(a args.Arg, manager string) (message, fix string) {
 	switch {
 	case a.Name == electFlag && !a.True():
-		return "without leader election there is no leader migration either, whatever its flag says: both managers run the cloud controllers", "remove the argument"
+		return "without leader election there is no leader migration, whatever the value of its flag: both managers run the cloud controllers", "remove the argument"
 	case a.Name == nameFlag && a.Value != manager, a.Name == spaceFlag && a.Value != leadermigration.Namespace:
-		return "the main lease of " + manager + " is not " + leadermigration.Namespace + "/" + manager + ", so nobody can tell who holds the migration lease", "remove the argument"
+		return "the main lease of " + manager + " is not " + leadermigration.Namespace + "/" + manager + ", so the holder of the migration lease is unknown", "remove the argument"
 	case a.Name == lockFlag && (a.Value == "endpoints" || a.Value == "configmaps"):
-		return "the main lock of " + manager + " is no lease, so nobody can tell who holds the migration lease", "remove the argument"
+		return "the main lock of " + manager + " is no lease, so the holder of the migration lease is unknown", "remove the argument"
 	}
 	return "", ""
 }
@@ -83,11 +83,11 @@ func timingFault(list []args.Placed) (string, yamledit.Node) {
 	lease, renew, retry := set[leaseFlag], set[renewFlag], set[retryFlag]
 	switch {
 	case lease <= renew:
-		return "the lease ends before its renewal does, and the manager does not start", last
+		return "the lease duration is not longer than the renew deadline, and the manager does not start", last
 	case float64(renew) <= retryJitter*float64(retry):
-		return "the renewal ends before its second try, and the manager does not start", last
+		return "the renew deadline is not longer than 1.2 times the retry period, and the manager does not start", last
 	case lease < shortest || lease > longest:
-		return "with a lease of this length a living owner looks dead, or a dead one alive for more than a minute", last
+		return "with this lease duration a live owner looks dead, or a dead one looks alive for more than a minute", last
 	}
 	return "", last
 }

@@ -12,7 +12,7 @@ import (
 // LeaseGrantMissing is for leader migration that is on before its permission is there.
 var LeaseGrantMissing = leaseGrantMissing{transform.Rule{
 	ID: "lease-grant-missing", Severity: transform.Warning, Guards: []string{stages.EnableLeaderMigration}, Acceptable: true,
-	Doc: "kube-controller-manager has leader migration on, and nothing in the file permits it to lock the migration lease: its cloud controllers run nowhere, unless the permission was granted elsewhere. Of manifests, lint judges those whose file or folder has permissions.",
+	Doc: "kube-controller-manager has leader migration enabled, and the file grants it no permission on the migration lease: no manager runs the cloud controllers, unless the permission was granted elsewhere. For manifests, lint checks those whose file or folder has permissions.",
 }}
 
 type leaseGrantMissing struct{ transform.Rule }
@@ -24,6 +24,6 @@ func (leaseGrantMissing) Check(list []args.Placed, provider string) []transform.
 	if provider != inTree || !set || !a.True() {
 		return nil
 	}
-	return one(a.Node, "leader migration is on, and nothing in the file permits kube-controller-manager to lock the migration lease: without the permission its cloud controllers run nowhere",
+	return one(a.Node, "leader migration is enabled, and the file grants kube-controller-manager no permission on the migration lease: without it no manager runs the cloud controllers",
 		"apply grant-migration-lease, or check that the cluster has a Role and RoleBinding for the lease")
 }

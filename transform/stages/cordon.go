@@ -71,11 +71,11 @@ func (c Cordoning) not() string {
 	case c.Choice == transform.CordonAlways:
 		return ""
 	case c.Choice == transform.CordonNever:
-		return "Not needed here: --cordon never was given."
+		return "Not needed: --cordon never was given."
 	case c.Workers:
-		return "Not needed here: control planes also carry workloads, which could not be scheduled."
+		return "Not needed: control planes also run workloads, which could not be scheduled."
 	case c.Upgrades:
-		return "Not needed here: Kubernetes is upgraded as well, and pods have to move."
+		return "Not needed: Kubernetes is upgraded as well, and pods must be rescheduled."
 	}
 	return ""
 }

@@ -27,7 +27,7 @@ func TestControlPlanesAreCordonedWhereNothingHasToMove(t *testing.T) {
 		if got := len(stage.After) > 0; got != c.want || got != (len(release.After) > 0) || got != (len(stage.UndoAfter) > 0) {
 			t.Errorf("%s: %v, %v", c.name, stage.After, release.After)
 		}
-		if !c.want && !strings.HasPrefix(stage.Why, "Not needed here: ") {
+		if !c.want && !strings.HasPrefix(stage.Why, "Not needed: ") {
 			t.Errorf("%s: %s", c.name, stage.Why)
 		}
 	}

@@ -16,7 +16,7 @@ var disableMigration = Stage{
 
 	long:    true,
 	of:      func(s Set) func() transform.Stage { return s.Disable },
-	undoGap: "Expect a gap of 35 to 37 seconds in which nobody runs the cloud controllers.",
+	undoGap: "Expect a gap of 35 to 37 seconds in which no manager runs the cloud controllers.",
 	byPods:  true,
 	shown:   func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },
 	past:    func(s Seen) bool { return s.Helm && s.Finished },
@@ -35,14 +35,14 @@ var disableMigration = Stage{
 	},
 }
 
-const atTheEnd = "the cloud-controller-manager runs the cloud controllers, and the migration is at its end"
+const atTheEnd = "the cloud-controller-manager runs the cloud controllers, and the migration is complete"
 
 // What is said of the stage; DisableElsewhere where no cloud-controller-manager is in the
 // document of an external cluster.
 const (
-	DisableWhy = "One manager is left, so the migration lease has done its work: the flag leaves the chart, and the image moves to the cluster's minor. The right to the lease stays, because a rollback needs it. " +
-		"Expect a gap of 17 to 21 seconds in which nobody runs the cloud controllers."
-	DisableElsewhere = "No cloud-controller-manager of AWS is in the file, so whether one still has the flag does not show here."
+	DisableWhy = "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag from the chart, and the image gets the minor version of the cluster. The permission on the lease stays, because a rollback needs it. " +
+		"Expect a gap of 17 to 21 seconds in which no manager runs the cloud controllers."
+	DisableElsewhere = "No cloud-controller-manager of AWS is in the file, so the file does not show whether one still has the flag."
 )
 
 // Disable completes the stage of a distro. unseen says that its document does not show

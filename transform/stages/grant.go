@@ -14,7 +14,7 @@ const GrantMigrationLease = "grant-migration-lease"
 var grantLease = Stage{
 	Name:  GrantMigrationLease,
 	Edits: true,
-	Holds: "kube-controller-manager runs the cloud controllers, and may lock the migration lease",
+	Holds: "kube-controller-manager runs the cloud controllers, and has permission on the migration lease",
 
 	long:  true,
 	of:    func(s Set) func() transform.Stage { return s.Grant },
@@ -24,8 +24,8 @@ var grantLease = Stage{
 	},
 }
 
-const grantWhy = "kube-controller-manager may not lock the migration lease by default; without the right its cloud controllers " +
-	"run nowhere as soon as leader migration is on, and nothing says so. The right stays in place: a rollback needs it."
+const grantWhy = "By default kube-controller-manager has no permission on the migration lease; without it no manager runs the cloud controllers " +
+	"once leader migration is enabled, and no error is reported. The permission stays: a rollback needs it."
 
 // Grant completes the stage of a distro.
 func (c Cluster) Grant(own transform.Stage) transform.Stage {

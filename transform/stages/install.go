@@ -19,7 +19,7 @@ var installManager = Stage{
 	With:  SwitchToExternal,
 
 	of:      func(s Set) func() transform.Stage { return s.Install },
-	undoGap: "Expect a gap of about 22 seconds in which nobody runs the cloud controllers, until kube-controller-manager takes the lease.",
+	undoGap: "Expect a gap of about 22 seconds in which no manager runs the cloud controllers, until kube-controller-manager acquires the lease.",
 	shown:   func(m Managers) bool { return m.Cloud && m.Flag },
 	past:    func(s Seen) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
 	undo:    func(s Seen) bool { return s.Cloud },
@@ -40,10 +40,10 @@ var installManager = Stage{
 const (
 	eitherRuns = "kube-controller-manager or cloud-controller-manager runs the cloud controllers, the one that holds the migration lease, and the other one waits for it"
 
-	installWhy       = "The cloud-controller-manager starts beside kube-controller-manager and waits for the migration lease; it initialises nodes from its first second. "
-	installElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed by other means, such as a release of Helm, or there is none, and then nobody initialises nodes or serves load balancers. The file does not tell. "
+	installWhy       = "The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; it initializes nodes from its start. "
+	installElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed by other means, such as a release of Helm, or there is none, and then no manager initializes nodes or creates load balancers. The file does not show which. "
 
-	leaseReturns = "within half a minute the migration lease has the holder of kube-controller-manager again"
+	leaseReturns = "within 30 seconds kube-controller-manager holds the migration lease again"
 )
 
 // Install completes the stage of a distro. Where leader migration is not used, together says
@@ -69,8 +69,8 @@ func (c Cluster) InstalledElsewhere(own transform.Stage) transform.Stage {
 		own.UndoAfter = append(own.UndoAfter, c.lease(KubeManager, leaseReturns)...)
 	}
 	own.After = append([]transform.Action{
-		pods("a pod must run on every control-plane node, in this namespace or in the one that it was installed in; rke-lm verify looks for them, too"),
-		leases(Anybody, "cloud-controller-manager must have a holder, and be renewed every few seconds", transform.Target{}.Lease()),
+		pods("a pod must run on every control-plane node, in this namespace or in the one that it was installed in; rke-lm verify also finds them"),
+		leases(Anybody, "the lease the lease cloud-controller-manager must have a holder, and be renewed every few seconds", transform.Target{}.Lease()),
 	}, own.After...)
 	return own
 }

@@ -56,11 +56,11 @@ func (h Holder) String() string {
 func (h Holder) shows() string {
 	switch h {
 	case Either:
-		return h.String() + " holds the migration lease: both take part in the migration, and no manager gives the lease back"
+		return h.String() + " holds the migration lease: both take part in the migration, and no manager releases the lease"
 	case Remaining:
-		return "the migration lease has the holder of " + h.String() + ", or is not renewed any more when leader migration is off"
+		return h.String() + " holds the migration lease, or it is not renewed any more because leader migration is disabled"
 	}
-	return "the migration lease has the holder of " + h.String()
+	return h.String() + " holds the migration lease"
 }
 
 // held looks who holds the migration lease, if there is one.
@@ -85,7 +85,7 @@ func (c Cluster) MayLock(user string) transform.Action {
 
 // providerIDs lists what every node must have at the end.
 func providerIDs() transform.Action {
-	return Look{Asks: Check{External: true}, Why: "every node keeps its name and has a provider ID aws:///ZONE/INSTANCE, and none is tainted as uninitialized"}
+	return Look{Asks: Check{External: true}, Why: "every node keeps its name, has a provider ID aws:///ZONE/INSTANCE and no taint uninitialized"}
 }
 
 // Rollout waits for the pods of the cloud-controller-manager's chart.
@@ -93,7 +93,7 @@ func Rollout(why string) transform.Action { return Look{Asks: Check{Manager: tru
 
 // FirstRollout waits for the first of them.
 func FirstRollout(when string) transform.Action {
-	return Rollout(when + "wait for a pod on every control plane; a rollout of no pods also counts as done, so look at DESIRED")
+	return Rollout(when + "wait for a pod on every control plane; a rollout of no pods is also reported as complete, so check DESIRED")
 }
 
 // managerRuns shows whether a cloud-controller-manager runs on every control plane.
@@ -101,7 +101,7 @@ func (c Cluster) managerRuns() transform.Action {
 	if c.Selector == "" {
 		return pods("a pod must run on every control-plane node")
 	}
-	return Look{Asks: Check{Manager: true}, Why: "DESIRED, READY and UP-TO-DATE must be the number of nodes that are listed, and not 0", Selector: c.Selector}
+	return Look{Asks: Check{Manager: true}, Why: "DESIRED, READY and UP-TO-DATE must equal the number of listed nodes, and not be 0", Selector: c.Selector}
 }
 
 func pods(why string) transform.Action {

@@ -26,7 +26,7 @@ var switchProvider = Stage{
 	Snapshot: true,
 
 	of:      func(s Set) func() transform.Stage { return s.Switch },
-	undoGap: "No gap is to be expected: the cloud-controller-manager keeps the migration lease and runs on.",
+	undoGap: "Expect no gap: the cloud-controller-manager keeps the migration lease and continues to run.",
 	byPods:  true,
 	shown:   func(m Managers) bool { return m.Cloud && m.External },
 	after: func(t transform.Target) Check {
@@ -45,11 +45,11 @@ var switchProvider = Stage{
 }
 
 const (
-	switchWhy = "kube-controller-manager gives up the cloud controllers, and the waiting cloud-controller-manager takes the migration lease. " +
-		"The flag leaves kube-controller-manager in the same edit: an external manager that keeps it holds the lease and runs nothing. "
-	switchGap = "Expect a gap of 16 to 20 seconds in which nobody runs the cloud controllers. "
+	switchWhy = "kube-controller-manager stops the cloud controllers, and the waiting cloud-controller-manager acquires the migration lease. " +
+		"The same edit removes the flag from kube-controller-manager: an external manager with the flag holds the lease and runs nothing. "
+	switchGap = "Expect a gap of 16 to 20 seconds in which no manager runs the cloud controllers. "
 
-	leaseStays = "the migration lease keeps the holder of cloud-controller-manager for as long as that runs, and kube-controller-manager waits for it"
+	leaseStays = "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"
 )
 
 // Switch completes the stage of a distro. unseen says that its document does not show
@@ -108,7 +108,7 @@ func CheckUndo(p *transform.Plan, names []string, version string) error {
 		return nil
 	}
 	return &transform.Conflict{At: &yamledit.Error{
-		File: p.Start[0].File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to go back to",
-		Do: "stay with the external one; with --to " + SwitchToExternal + " the stages behind the switch are taken back",
+		File: p.Start[0].File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to roll back to",
+		Do: "keep the external provider; with --to " + SwitchToExternal + " the stages after the switch are undone",
 	}}
 }

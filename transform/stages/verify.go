@@ -22,7 +22,7 @@ var verification = Stage{
 func (c Cluster) verify() transform.Stage {
 	by := After(VerifyProviderIDs, c.Target).Lease
 	return transform.Stage{
-		Why:   "A provider ID that is there proves little, because in-tree kubelets wrote it and it never changes; names that stayed and no taint left prove that the nodes are the same ones.",
+		Why:   "An existing provider ID proves little, because in-tree kubelets wrote it and it never changes; unchanged names and no taint prove that the nodes are the same.",
 		After: []transform.Action{providerIDs(), leases(by, by.shows(), c.Target.Lease())},
 	}
 }

@@ -113,12 +113,12 @@ func (d *Document) checkMerge(m, key *yaml.Node) error {
 	i := slices.Index(m.Content, key)
 	for _, from := range sources(m.Content[i+1]) {
 		if from.Kind != yaml.MappingNode {
-			return d.errorAt(key, "a merge key (<<) names something other than a mapping", "let it name a mapping, or a list of mappings")
+			return d.errorAt(key, "a merge key (<<) refers to something other than a mapping", "refer to a mapping, or a list of mappings")
 		}
 		for _, p := range pairs(from) {
 			for j := 0; j < i; j += 2 {
 				if sameKey(m.Content[j], p.key) {
-					return d.errorAt(key, fmt.Sprintf("a merge key (<<) behind the key %q brings in the same key, and YAML readers disagree on which one counts", clip(p.key.Value)), "move the merge key to the top of its mapping")
+					return d.errorAt(key, fmt.Sprintf("a merge key (<<) after the key %q has the same key, and YAML parsers disagree on which one takes effect", clip(p.key.Value)), "move the merge key to the top of its mapping")
 				}
 			}
 		}
@@ -186,10 +186,10 @@ func (n Node) sharedError(anchored *yaml.Node) error {
 		places = append(places, fmt.Sprintf("%s:%d", n.doc.File(), n.doc.fileLine(a)))
 	}
 	if len(places) == 0 {
-		return n.Errorf("a merge key (<<) brings this in", "write it out as an entry of the mapping")
+		return n.Errorf("this is from a merge key (<<)", "write the value as an entry of the mapping")
 	}
-	return n.Errorf(fmt.Sprintf("the change would reach all who share this value: the anchor (&) on %s:%d, and its aliases (*) on %s",
-		n.doc.File(), n.doc.fileLine(anchored), strings.Join(places, ", ")), "write the values out where they are used")
+	return n.Errorf(fmt.Sprintf("the change would affect every use of this value: the anchor (&) on %s:%d, and its aliases (*) on %s",
+		n.doc.File(), n.doc.fileLine(anchored), strings.Join(places, ", ")), "copy the values to where they are used")
 }
 
 // orphans returns an error where a change takes away an anchor and leaves aliases

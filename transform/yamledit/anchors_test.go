@@ -70,11 +70,11 @@ func walked(n Node) any {
 
 func TestWhatReadersDisagreeAboutIsRefused(t *testing.T) {
 	for in, want := range map[string]string{
-		"b: &b {k: 1}\nm:\n  k: 2\n  <<: *b\n":    `in.yaml:4: a merge key (<<) behind the key "k" brings in the same key`,
-		"b: &b [1]\nm:\n  <<: *b\n":               "in.yaml:3: a merge key (<<) names something other than a mapping",
-		"m:\n  <<: 1\n":                           "names something other than a mapping",
-		"b: &b {k: 1}\nm: {<<: [*b, 2]}\n":        "names something other than a mapping",
-		"b: &b {k: 1}\nm: {<<: *b, <<: {l: 1}}\n": `the key "<<" stands twice`,
+		"b: &b {k: 1}\nm:\n  k: 2\n  <<: *b\n":    `in.yaml:4: a merge key (<<) after the key "k" has the same key`,
+		"b: &b [1]\nm:\n  <<: *b\n":               "in.yaml:3: a merge key (<<) refers to something other than a mapping",
+		"m:\n  <<: 1\n":                           "a merge key (<<) refers to something other than a mapping",
+		"b: &b {k: 1}\nm: {<<: [*b, 2]}\n":        "a merge key (<<) refers to something other than a mapping",
+		"b: &b {k: 1}\nm: {<<: *b, <<: {l: 1}}\n": `the key "<<" is duplicated`,
 	} {
 		if _, err := ParseString("in.yaml", in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", in, err, want)
@@ -122,22 +122,22 @@ func TestAnEditBesideAnchorsKeepsThem(t *testing.T) {
 func TestAnEditOfASharedValueNamesAllWhoShareIt(t *testing.T) {
 	const list = "a: &x\n  - v\nb: *x\nc: *x\n"
 	const merge = "b: &b\n  k: 1\nm:\n  <<: *b\nn: {<<: *b}\n"
-	const both = "the anchor (&) on in.yaml:1, and its aliases (*) on in.yaml:3, in.yaml:4; write the values out where they are used"
+	const both = "the anchor (&) on in.yaml:1, and its aliases (*) on in.yaml:3, in.yaml:4; copy the values to where they are used"
 	for name, c := range map[string]struct {
 		in     string
 		change func(*Edit, Node)
 		want   string
 	}{
-		"in the anchored list":               {list, appendTo("w", "a"), "in.yaml:1: a: the change would reach all who share this value: " + both},
-		"through an alias":                   {list, appendTo("w", "b"), "in.yaml:3: b: the change would reach all who share this value: " + both},
+		"in the anchored list":               {list, appendTo("w", "a"), "in.yaml:1: a: the change would affect every use of this value: " + both},
+		"through an alias":                   {list, appendTo("w", "b"), "in.yaml:3: b: the change would affect every use of this value: " + both},
 		"an item of it":                      {list, func(e *Edit, n Node) { e.Set(n.Get("c").Items()[0], "w") }, both},
-		"the anchored value":                 {"a: &x aws\nb: 1\nc: *x\n", set("external", "a"), "in.yaml:1: a: the change would reach all who share this value: the anchor (&) on in.yaml:1, and its aliases (*) on in.yaml:3;"},
+		"the anchored value":                 {"a: &x aws\nb: 1\nc: *x\n", set("external", "a"), "in.yaml:1: a: the change would affect every use of this value: the anchor (&) on in.yaml:1, and its aliases (*) on in.yaml:3;"},
 		"the anchored value goes":            {list, drop("a"), both},
-		"what holds an anchor goes":          {"m:\n  a: &x 1\nb: *x\n", drop("m"), "in.yaml:1: m: the change would reach all who share this value: the anchor (&) on in.yaml:2, and its aliases (*) on in.yaml:3"},
+		"what holds an anchor goes":          {"m:\n  a: &x 1\nb: *x\n", drop("m"), "in.yaml:1: m: the change would affect every use of this value: the anchor (&) on in.yaml:2, and its aliases (*) on in.yaml:3"},
 		"an entry of a merge key":            {merge, set("2", "m", "k"), "the anchor (&) on in.yaml:1, and its aliases (*) on in.yaml:4, in.yaml:5"},
 		"an entry of a merge key goes":       {merge, drop("m", "k"), "the anchor (&) on in.yaml:1"},
-		"an entry of a mapping in there":     {"m: {<<: {k: 1}}\n", set("2", "m", "k"), "in.yaml:1: m.k: a merge key (<<) brings this in; write it out as an entry of the mapping"},
-		"a key that hides a merged one goes": {"b: &b {k: 1}\nm: {<<: *b, k: 2}\n", drop("m", "k"), "brings in the same key, which would count instead"},
+		"an entry of a mapping in there":     {"m: {<<: {k: 1}}\n", set("2", "m", "k"), "in.yaml:1: m.k: this is from a merge key (<<); write the value as an entry of the mapping"},
+		"a key that hides a merged one goes": {"b: &b {k: 1}\nm: {<<: *b, k: 2}\n", drop("m", "k"), "a merge key (<<) of the mapping has the same key, which would take effect instead"},
 		"a manifest with an alias":           {"m: &m |\n  a: 1\nn: *m\n", func(e *Edit, n Node) { _, _ = e.Embedded(n.Get("m")) }, "its aliases (*) on in.yaml:3"},
 	} {
 		t.Run(name, func(t *testing.T) {

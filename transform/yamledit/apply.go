@@ -67,7 +67,7 @@ func (e *Edit) refuse(cause error) error {
 	if len(e.order) > 0 {
 		at = e.order[0].node
 	}
-	err := at.Errorf("the edit cannot be made safely here", "change it by hand")
+	err := at.Errorf("the edit cannot be made safely here", "change it manually")
 	err.What += " (the result would not be what was promised: " + what(cause) + ")"
 	return err
 }

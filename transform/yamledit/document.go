@@ -56,10 +56,10 @@ func Parse(c Chunk) (*Document, error) {
 		return nil, err
 	}
 	if n := duplicateKey(root); n != nil {
-		return nil, d.errorAt(n, fmt.Sprintf("the key %q stands twice in one mapping", clip(n.Value)), "remove one of the two; YAML readers disagree on which one counts")
+		return nil, d.errorAt(n, fmt.Sprintf("the key %q is duplicated in one mapping", clip(n.Value)), "remove one of the two; YAML parsers disagree on which one takes effect")
 	}
 	if expanded(root, map[*yaml.Node]int{}) > mostNodes {
-		return nil, d.errorAt(root, "its aliases (*) multiply to more values than any cluster has", "write the values out")
+		return nil, d.errorAt(root, "its aliases (*) multiply to more values than any cluster has", "copy the values to where they are used")
 	}
 	if root != nil && bytes.Contains(c.Bytes, []byte(mergeText)) {
 		if err := d.checkMerges(root); err != nil {
@@ -148,7 +148,7 @@ func checkText(c Chunk) error {
 		return &Error{File: c.File, Line: c.Line + 1, What: "the text is UTF-16", Do: "save the file as UTF-8"}
 	}
 	if i := bytes.IndexByte(b, 0); i >= 0 {
-		return &Error{File: c.File, Line: c.Line + 1 + CountLines(b[:i]), What: "the file is binary: it holds a NUL byte", Do: "name a YAML or JSON file"}
+		return &Error{File: c.File, Line: c.Line + 1 + CountLines(b[:i]), What: "the file is binary: it contains a NUL byte", Do: "name a YAML or JSON file"}
 	}
 	if !utf8.Valid(b) {
 		i := 0

@@ -100,7 +100,7 @@ func (e *Edit) Rename(n Node, key string) {
 		return
 	}
 	if n.key == nil || n.Parent().Get(key).Exists() {
-		e.fail(n.Errorf("the key cannot be renamed", "rename it by hand"))
+		e.fail(n.Errorf("the key cannot be renamed", "rename it manually"))
 		return
 	}
 	e.change(n).rename = &key
@@ -122,7 +122,7 @@ func (e *Edit) InsertAfter(sibling Node, key string, v any) {
 
 func (e *Edit) insertKey(m Node, i int, key string, v any) {
 	if m.Exists() && m.Get(key).Exists() {
-		e.fail(m.Errorf("the key "+key+" is there already", "remove it first"))
+		e.fail(m.Errorf("the key "+key+" already exists", "remove it first"))
 		return
 	}
 	if sorted, ok := sortedPlace(m, key); ok {
@@ -167,7 +167,7 @@ func (e *Edit) Adopt(n Node, entries []Node) {
 			return
 		}
 		if c.Parent().y != p.y || c.index != n.index+1+i {
-			e.fail(c.Errorf("the entry does not stand right below "+n.Key(), "indent it by hand"))
+			e.fail(c.Errorf("the entry is not directly below "+n.Key(), "indent it manually"))
 			return
 		}
 		e.change(p).moved[c.index] = true
@@ -181,7 +181,7 @@ func (e *Edit) insert(c Node, i int, key string, v any) {
 		return
 	}
 	if !c.IsMap() && !c.IsList() {
-		e.fail(c.Errorf("neither a mapping nor a list", "write it as one by hand"))
+		e.fail(c.Errorf("neither a mapping nor a list", "write it as one manually"))
 		return
 	}
 	ch := e.change(c)
@@ -223,7 +223,7 @@ func (e *Edit) reveals(n Node) bool {
 	i := slices.Index(n.parent.y.Content, mergeKey(n.parent.y))
 	for _, from := range sources(n.parent.y.Content[i+1]) {
 		if slices.ContainsFunc(pairs(from), func(p pair) bool { return sameKey(p.key, n.key) }) {
-			e.fail(n.Errorf("a merge key (<<) of the mapping brings in the same key, which would count instead", "write the values out where they are used"))
+			e.fail(n.Errorf("a merge key (<<) of the mapping has the same key, which would take effect instead", "copy the values to where they are used"))
 			return false
 		}
 	}

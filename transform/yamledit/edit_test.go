@@ -386,12 +386,12 @@ func TestEditsThatAreNotSafeAreRefused(t *testing.T) {
 		change   func(*Edit, Node)
 		want     string
 	}{
-		{"a folded manifest", "x: 1\nm: >\n  a: 1\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:2: m: a folded scalar (>) holds YAML"},
-		{"a manifest in single quotes", "m: 'a: 1'\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:1: m: a string of one line holds YAML"},
+		{"a folded manifest", "x: 1\nm: >\n  a: 1\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:2: m: a folded scalar (>) contains YAML"},
+		{"a manifest in single quotes", "m: 'a: 1'\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:1: m: a string of one line contains YAML"},
 		{"a manifest in double quotes over several lines", "m: \"a: 1\\n\\\n  b: 2\"\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("m")); in.Append("b: 2") }, "in.yaml:1: m: a quoted string of several lines"},
-		{"a key that is there already", "a: 1\n", add("a", "x"), "in.yaml:1: the key a is there already"},
+		{"a key that already exists", "a: 1\n", add("a", "x"), "in.yaml:1: the key a already exists"},
 		{"a complex key", "? a\n: aws\n", set([]string{"x"}, "a"), "written in an unusual way"},
-		{"a comment between a key and a value that becomes a list", "a:\n  # why\n  x\n", set([]string{"x", "y"}, "a"), "a comment stands between"},
+		{"a comment between a key and a value that becomes a list", "a:\n  # why\n  x\n", set([]string{"x", "y"}, "a"), "a comment is between the key and its value"},
 		{"a value of a type that YAML has not", "a: 1\n", set(struct{}{}, "a"), "cannot be written as YAML"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -409,8 +409,8 @@ func TestEditsThatAreNotSafeAreRefused(t *testing.T) {
 func TestDocumentsThatCannotBeReadAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"a syntax error, with its line", "a: 1\nb: [\n", "in.yaml:3: not YAML"},
-		{"a duplicate key, with the line of the second", "a:\n  b: 1\n  c: 2\n  b: 3\n", "in.yaml:4: the key \"b\" stands twice"},
-		{"a duplicate key in a large mapping", "a: 1\n" + manyKeys(30) + "a: 2\n", "in.yaml:32: the key \"a\" stands twice"},
+		{"a duplicate key, with the line of the second", "a:\n  b: 1\n  c: 2\n  b: 3\n", "in.yaml:4: the key \"b\" is duplicated"},
+		{"a duplicate key in a large mapping", "a: 1\n" + manyKeys(30) + "a: 2\n", "in.yaml:32: the key \"a\" is duplicated"},
 		{"UTF-16", "\xff\xfea\x00", "in.yaml:1: the text is UTF-16"},
 		{"binary", "a: 1\n\x00", "in.yaml:2: the file is binary"},
 		{"invalid UTF-8", "a: 1\nb: \xff\n", "in.yaml:2: the text is not valid UTF-8"},

@@ -164,24 +164,24 @@ func (n Node) Outer(inner []Splice) ([]Splice, error) {
 	case y.Style&yaml.DoubleQuotedStyle != 0:
 		offsets, ok := n.doc.quotedOffsets(y)
 		if !ok {
-			return nil, n.Errorf("a quoted string of several lines holds YAML", n.asLiteral())
+			return nil, n.Errorf("a quoted string of several lines contains YAML", n.asLiteral())
 		}
 		move = func(sp Splice) Splice { return Splice{offsets[sp.Start], offsets[sp.End], escaped(sp.New)} }
 	case y.Style&yaml.FoldedStyle != 0:
-		return nil, n.Errorf("a folded scalar (>) holds YAML; folding hides where its lines end", n.asLiteral())
+		return nil, n.Errorf("a folded scalar (>) contains YAML; folding hides its line breaks", n.asLiteral())
 	case y.Style&yaml.SingleQuotedStyle != 0:
 		offsets, ok := n.doc.singleOffsets(y)
 		if !ok {
-			return nil, n.Errorf("a string in single quotes over several lines holds YAML", n.asLiteral())
+			return nil, n.Errorf("a single-quoted string of several lines contains YAML", n.asLiteral())
 		}
 		if slices.ContainsFunc(inner, func(sp Splice) bool { return !printable(sp.New) || strings.Contains(sp.New, "\n") }) {
-			return nil, n.Errorf("a string of one line holds YAML", n.asLiteral())
+			return nil, n.Errorf("a string of one line contains YAML", n.asLiteral())
 		}
 		move = func(sp Splice) Splice {
 			return Splice{offsets[sp.Start], offsets[sp.End], strings.ReplaceAll(sp.New, "'", "''")}
 		}
 	default:
-		return nil, n.Errorf("a string without quotes holds YAML", n.asLiteral())
+		return nil, n.Errorf("an unquoted string contains YAML", n.asLiteral())
 	}
 	out := make([]Splice, len(inner))
 	for i, sp := range inner {

@@ -24,7 +24,7 @@ const (
 // ErrTooDeep is in the chain of every error about one of the two bounds.
 var ErrTooDeep = errors.New("nested too deeply")
 
-const deepAdvice = "no cluster is that deep; check how the file was made"
+const deepAdvice = "no cluster is nested that deeply; check how the file was created"
 
 func (e *Error) because(cause error) *Error {
 	e.cause = cause

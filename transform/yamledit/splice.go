@@ -52,7 +52,7 @@ func checkSplices(size int, splices []Splice) error {
 	at := 0
 	for _, s := range splices {
 		if s.Start < at || s.End < s.Start || s.End > size {
-			return fmt.Errorf("splices overlap or lie outside of the text: [%d,%d) behind %d of %d", s.Start, s.End, at, size)
+			return fmt.Errorf("splices overlap or are outside of the text: [%d,%d) after %d of %d", s.Start, s.End, at, size)
 		}
 		at = s.End
 	}

@@ -30,7 +30,7 @@ func (s *splicer) blockList(n Node) (*blockList, error) {
 		b.starts, b.width = s.doc.dashes(n.y), s.dashWidth(n.y)
 	}
 	if len(b.starts) == 0 {
-		return nil, n.Errorf("the layout of this list is not understood", "write one item a line, each with its own dash")
+		return nil, n.Errorf("the layout of this list is not supported", "write one item a line, each with its own dash")
 	}
 	b.column = s.doc.lines().column(b.starts[0])
 	return b, nil
@@ -80,7 +80,7 @@ func (s *splicer) block(c *change) error {
 			return b.empty()
 		}
 		if !b.ownLine(0) {
-			return c.node.Errorf("all members would be replaced behind a dash", "change it by hand")
+			return c.node.Errorf("all members after a dash would be replaced", "change it manually")
 		}
 	}
 	b.removeAll(c.remove)

@@ -135,7 +135,7 @@ func (s *splicer) setBehindKey(n Node, header, body string) error {
 	if hasText(n.at) {
 		end = s.doc.end(n.at)
 		if skipSeparators(s.doc.Bytes(), colon) > ix.end(ix.of(colon)) && bytes.IndexByte(s.doc.Bytes()[colon:s.doc.start(n.at)], '#') >= 0 {
-			return n.Errorf("a comment stands between the key and its value", "move the comment above the key")
+			return n.Errorf("a comment is between the key and its value", "move the comment above the key")
 		}
 		if n.at.Anchor != "" && s.doc.anchorEnd(n.at) > s.doc.start(n.at) {
 			from = s.doc.propertiesEnd(n.at)
@@ -152,7 +152,7 @@ func (s *splicer) setBehindKey(n Node, header, body string) error {
 // setItem replaces a scalar item of a block list by a scalar.
 func (s *splicer) setItem(n Node, v any) error {
 	if n.parent == nil || isCollection(n.at) || !hasText(n.at) || !isScalar(v) {
-		return n.Errorf("only a scalar can be replaced here", "change it by hand")
+		return n.Errorf("only a scalar can be replaced here", "change it manually")
 	}
 	s.replace(s.doc.anchorEnd(n.at), s.doc.end(n.at), s.scalarLike(n.at, v, false))
 	return nil
@@ -174,7 +174,7 @@ func (s *splicer) setFlow(n Node, v any) error {
 func (s *splicer) adopt(c *change) error {
 	n, ix := c.node, s.doc.lines()
 	if !n.IsNull() || n.key == nil || s.inFlow(n) || len(c.adopted) == 0 {
-		return n.Errorf("only entries of a block mapping can be moved below a null", "indent them by hand")
+		return n.Errorf("only entries of a block mapping can be moved below a null", "indent them manually")
 	}
 	if hasText(n.y) {
 		s.replace(s.doc.afterColon(n.key), s.doc.end(n.y), "")

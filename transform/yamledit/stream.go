@@ -38,7 +38,7 @@ func (e *Embedded) apply() (string, []Splice, error) {
 		return "", nil, err
 	}
 	if err := e.prove(text, want); err != nil {
-		return "", nil, e.node.Errorf("the documents in it cannot be changed safely (the result would not be what was promised: "+what(err)+")", "change them by hand")
+		return "", nil, e.node.Errorf("the documents in it cannot be changed safely (the result would not be what was promised: "+what(err)+")", "change them manually")
 	}
 	return string(text), splices, nil
 }

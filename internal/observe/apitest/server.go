@@ -212,7 +212,7 @@ func (s *Server) create(r *http.Request) answer {
 		return refusal(http.StatusBadRequest, err.Error())
 	}
 	if _, there := s.ConfigMaps[m.Name]; there {
-		return refusal(http.StatusConflict, "it is there already")
+		return refusal(http.StatusConflict, "it already exists")
 	}
 	s.ConfigMaps[m.Name] = m
 	return asProtobuf("ConfigMap", &m)

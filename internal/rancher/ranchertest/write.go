@@ -51,7 +51,7 @@ func (s *Server) create(list string, o map[string]any) answer {
 		return status(http.StatusUnprocessableEntity, "Invalid", "there is no name")
 	}
 	if s.objects[list+"/"+name] != nil {
-		return status(http.StatusConflict, "AlreadyExists", "it is there already")
+		return status(http.StatusConflict, "AlreadyExists", "it already exists")
 	}
 	s.touch(o, false)
 	metadata["uid"] = "uid-" + metadata["resourceVersion"].(string)

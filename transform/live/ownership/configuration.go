@@ -54,7 +54,7 @@ func (p *Process) byDefault(c Controller, minor int) (Mode, string) {
 	case p.Component != observation.CloudManager || minor > 0 && minor < renamedAt:
 		return UnderMigration, ""
 	case minor == 0:
-		return Never, "the tag of " + p.Component + "'s image does not tell its version, which decides what its default configuration means"
+		return Never, "the tag of " + p.Component + "'s image does not show its version, which determines its default configuration"
 	case defaultNames[c] == c.registered(minor):
 		return UnderMigration, ""
 	}

@@ -68,7 +68,7 @@ func processesOf(managers []observation.Manager, given []Given) []Process {
 		p := Read(observation.Manager{Component: observation.KubeManager, Args: g.Args, Running: true})
 		p.From = g.From
 		if !p.Elects {
-			p.Unreadable = p.Component + " elects no leader by " + g.From + ", and whether it runs cannot be seen"
+			p.Unreadable = p.Component + " elects no leader with " + g.From + ", and whether it runs is unknown"
 		}
 		list = append(list, p)
 	}

@@ -69,7 +69,7 @@ func TestArgumentsTellHowControllersAreRun(t *testing.T) {
 		{"a lock that is no Lease", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", "--leader-elect-resource-lock=endpoints"}, "main never main kube-controller-manager has its leases in endpoints"},
 		{"a lock that is a Lease and more", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", "--leader-elect-resource-lock=endpointsleases"}, "main never main "},
 		{"an idle manager has its lease where it likes", observation.KubeManager, "", nil, []string{"--cloud-provider=external", "--leader-elect-resource-lock=endpoints"}, "never never never "},
-		{"an image that tells no version", observation.CloudManager, "example.org:5000/c:latest", nil, []string{"--enable-leader-migration=true"}, "never never never the tag of cloud-controller-manager's image does not tell its version, which decides what its default configuration means"},
+		{"an image that tells no version", observation.CloudManager, "example.org:5000/c:latest", nil, []string{"--enable-leader-migration=true"}, "never never never the tag of cloud-controller-manager's image does not show its version, which determines its default configuration"},
 		{"an image that tells none, and a list", observation.CloudManager, "example.org/c@sha256:0a", conf(listNew), []string{"--enable-leader-migration=true", "--leader-migration-config=/etc/l.conf"}, "migration migration migration "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -194,9 +194,9 @@ func (p Process) owns(main, migration Held) ([]Controller, string) {
 	holds := migration.Holder == main.Holder
 	switch {
 	case len(underMain) > 0 && main.Life == observation.Unknown:
-		return nil, "nobody knows yet whether the leader of " + p.Main + " is alive"
+		return nil, "it is not known yet whether the leader of " + p.Main + " is alive"
 	case len(underMigration) > 0 && holds && migration.Life == observation.Unknown:
-		return nil, "nobody knows yet whether the holder of " + p.Migration + " is alive"
+		return nil, "it is not known yet whether the holder of " + p.Migration + " is alive"
 	}
 	var owned []Controller
 	if main.Life == observation.Live {
@@ -247,9 +247,9 @@ func differ(component string, candidates []Process) string {
 		}
 	}
 	if len(from) == 0 {
-		return fmt.Sprintf("the pods of %s have different arguments, and which of them leads cannot be told", component)
+		return fmt.Sprintf("the pods of %s have different arguments, and which of them is the leader is unknown", component)
 	}
-	return fmt.Sprintf("the arguments of %s change, and which of them its leader has cannot be told: those of %s", component, strings.Join(from, ", or those of "))
+	return fmt.Sprintf("the arguments of %s are changing, and those of its leader are unknown: those of %s", component, strings.Join(from, ", or those of "))
 }
 
 // OnHostOf reports whether a process runs on the host that an identity names.

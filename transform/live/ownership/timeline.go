@@ -130,7 +130,7 @@ func (t *Timeline) resolveAll() {
 	t.pending = nil
 }
 
-const unseen = "the cluster could not be looked at"
+const unseen = "the cluster could not be observed"
 
 // held returns a lease as it is now. One that has not moved yet was alive if its
 // holder renews it in time.

@@ -16,7 +16,7 @@ type manager struct {
 	Mark string // where the object shows it: "the annotation objectset.rio.cattle.io/id"
 }
 
-var errNoObject = errors.New("the text is no object of Kubernetes")
+var errNoObject = errors.New("the text is not a Kubernetes object")
 
 // object is as much of an object as shows where it comes from.
 type object struct {

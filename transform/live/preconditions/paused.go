@@ -22,7 +22,7 @@ const (
 // paused reports what Rancher's planner obeys before it gives machines new plans
 // (rancher pkg/capr/planner, Process; cluster-api util/annotations, IsPaused).
 func (s Seen) paused() []transform.Finding {
-	const notBrought, fix = ": Rancher would not bring a change to the machines", "let who paused it end the pause, and run the command again"
+	const notBrought, fix = ": Rancher would not apply a change to the machines", "ask who paused it to resume it, and run the command again"
 	if headOf(s.Infrastructure).Spec.Paused {
 		return s.found("spec.paused", itsInfrastructure+" is paused"+notBrought, fix)
 	}
@@ -40,7 +40,7 @@ func (s Seen) pauseNotObeyed() []transform.Finding {
 		raw  []byte
 	}{{itsObject, s.Object}, {itsInfrastructure, s.Infrastructure}} {
 		if annotated(o.raw) {
-			list = append(list, s.found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher does not obey there: a change would reach the machines", "ask who paused it, and remove the annotation, or acknowledge it with --accept "+PauseNotObeyed)...)
+			list = append(list, s.found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or acknowledge it with --accept "+PauseNotObeyed)...)
 		}
 	}
 	return list
@@ -69,5 +69,5 @@ func (s Seen) noSnapshot() []transform.Finding {
 	if !s.Snapshot || json.Unmarshal(s.Object, &o) != nil || o.Spec.Engine == nil || o.Spec.Engine.Services.Etcd.Backup != nil {
 		return nil
 	}
-	return s.found("spec.rancherKubernetesEngineConfig.services.etcd", "it has no backupConfig, and Rancher takes no snapshot of etcd without one", "set backupConfig, with enabled: false where no recurring snapshots are wanted, and wait until the cluster is active; or run without --etcd-snapshot, after a snapshot by other means")
+	return s.found("spec.rancherKubernetesEngineConfig.services.etcd", "it has no backupConfig, and Rancher takes no etcd snapshot without one", "set backupConfig, with enabled: false if you do not want recurring snapshots, and wait until the cluster is Active; or run without --etcd-snapshot, after a snapshot by other means")
 }

@@ -47,11 +47,11 @@ type rule = transform.Checked[Seen]
 func rules() []rule {
 	return []rule{
 		row(Deleting, false, Seen.deleting, "The cluster is being deleted."),
-		row(NotSettled, true, Seen.notSettled, "Rancher or a machine has not taken over the last change of the cluster. Accepting it also keeps from looking, which needs rights of its own."),
-		row(Paused, false, Seen.paused, "The cluster is paused, by spec.paused of its Cluster of Cluster API or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not bring a change to its machines."),
-		row(PauseNotObeyed, true, Seen.pauseNotObeyed, "The cluster's own object, or its Cluster of Cluster API, has the annotation cluster.x-k8s.io/paused, which Rancher's planner does not obey: a change would reach the machines although the cluster was meant to be paused."),
-		row(NoSnapshot, false, Seen.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, by its button either."),
-		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template made the cluster's object, and would take a change of it back: its source is to be changed. Who writes through Rancher's own API, as Terraform's rancher2 provider does, leaves no mark and is not found."),
+		row(NotSettled, true, Seen.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed."),
+		row(Paused, false, Seen.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines."),
+		row(PauseNotObeyed, true, Seen.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused."),
+		row(NoSnapshot, false, Seen.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI."),
+		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found."),
 	}
 }
 
@@ -78,7 +78,7 @@ func (r *Refused) Error() string {
 	for _, f := range r.Findings {
 		said = append(said, fmt.Sprintf("%s (%s): %s", f.Message, f.Rule, f.Fix))
 	}
-	return r.Title + ": refused, and nothing was changed: " + strings.Join(said, "; ")
+	return r.Title + ": refused, nothing was changed: " + strings.Join(said, "; ")
 }
 
 // ExitCode is that of a refusal.
@@ -131,17 +131,17 @@ func (s Seen) notSettled() []transform.Finding {
 	if s.Progress.Failed != "" {
 		return s.found("", "its last change failed: "+s.Progress.Failed, "repair it first, or acknowledge it with --accept "+NotSettled)
 	}
-	return s.found("", "its last change has not arrived: "+s.Progress.Waiting, "wait until it has, and run the command again, or acknowledge it with --accept "+NotSettled)
+	return s.found("", "its last change is not applied: "+s.Progress.Waiting, "wait until it is applied, and run the command again, or acknowledge it with --accept "+NotSettled)
 }
 
 func (s Seen) managedElsewhere() []transform.Finding {
 	managers, err := managersOf(s.Object)
 	if err != nil {
-		return s.found("", "it cannot be told who made it: "+err.Error(), "look at the object")
+		return s.found("", "its origin is unknown: "+err.Error(), "check the object")
 	}
 	var list []transform.Finding
 	for _, m := range managers {
-		list = append(list, s.found("metadata", m.Name+" made its object ("+m.Mark+"), and would take a change back", "change it where "+m.Name+" takes it from, as plan shows, or acknowledge it with --accept "+ManagedElsewhere)...)
+		list = append(list, s.found("metadata", m.Name+" created its object ("+m.Mark+"), and would revert a change", "change the source that "+m.Name+" uses, as plan shows, or acknowledge it with --accept "+ManagedElsewhere)...)
 	}
 	return list
 }

@@ -43,9 +43,9 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 		{"one that is on its way", Seen{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, "", "machine m: x"},
 		{"one that is on its way, accepted", Seen{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, NotSettled, ""},
 		{"one that failed", Seen{Object: plain, Progress: &rollout.Progress{Failed: "machine m gave up"}}, "", "machine m gave up"},
-		{"one of Fleet", Seen{Object: fleet}, "", "Fleet made its object"},
+		{"one of Fleet", Seen{Object: fleet}, "", "Fleet created its object"},
 		{"one of Fleet, accepted", Seen{Object: fleet}, ManagedElsewhere, ""},
-		{"one that is no object", Seen{Object: []byte("[]")}, "", "cannot be told"},
+		{"one that is no object", Seen{Object: []byte("[]")}, "", "its origin is unknown:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.seen.Title = "fleet-default/a"

@@ -46,7 +46,7 @@ func Table() []Row {
 	return append(local(), downstream()...)
 }
 
-const letThrough = "Rancher asks for it before it lets a request for management.cattle.io through"
+const letThrough = "Rancher requires it for every request to management.cattle.io"
 
 func local() []Row {
 	return []Row{
@@ -58,15 +58,15 @@ func local() []Row {
 		{For: one, Kind: transform.Management, Group: management, Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
 		{For: writing, Kind: transform.Management, Group: management, Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
-		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Name: Own, Do: []string{"get"}, Why: "whether a change has arrived"},
+		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Name: Own, Do: []string{"get"}, Why: "whether a change is applied"},
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "whether the cluster is paused"},
-		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change has arrived"},
-		{For: writing, Kind: transform.Provisioning, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, whether a change has arrived; each by its name; not with `apply --accept cluster-not-settled`"},
-		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that keeps two runs apart"},
+		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change is applied"},
+		{For: writing, Kind: transform.Provisioning, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, whether a change is applied; each by its name; not with `apply --accept cluster-not-settled`"},
+		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that prevents two runs at the same time"},
 		{For: whole, Kind: transform.Provisioning, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
 		{For: whole, Kind: transform.Management, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
 		{For: whole, Kind: transform.Provisioning, When: Configurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
-		{For: whole, Kind: transform.Provisioning, When: CloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only where cloud-provider-config refers to a Secret: its value, for the chart"},
+		{For: whole, Kind: transform.Provisioning, When: CloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only if cloud-provider-config refers to a Secret: its value, for the chart"},
 		{For: whole, Kind: transform.Management, Namespace: Home, Group: management, Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
 	}
 }
@@ -75,25 +75,25 @@ func downstream() []Row {
 	rows := []Row{
 		{For: looking, Resource: "nodes", Do: []string{"list"}, Why: "names and provider IDs"},
 		{For: looking, Resource: "services", Do: []string{"list"}, Why: "load balancers"},
-		{For: looking, Resource: "events", Do: []string{"list"}, Optional: true, Why: "why a Service has no load balancer; only asked for where one has none, and a run goes on without it"},
+		{For: looking, Resource: "events", Do: []string{"list"}, Optional: true, Why: "why a Service has no load balancer; only used if one has none, and a run continues without it"},
 		{For: looking, Resource: "persistentvolumes", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "storageclasses", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "csinodes", Do: []string{"list"}, Why: "in-tree volumes"},
-		{For: looking, Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Do: []string{"create"}, Why: "who may lock the migration lease"},
-		{For: leading, Least: kubeSystem, Resource: "pods", Do: []string{"list"}, Why: "the managers and their arguments, in whichever namespace; with a Role in kube-system others are not judged"},
+		{For: looking, Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Do: []string{"create"}, Why: "who has permission on the migration lease"},
+		{For: leading, Least: kubeSystem, Resource: "pods", Do: []string{"list"}, Why: "the managers and their arguments, in all namespaces; with a Role in kube-system the others are not checked"},
 		{For: leading, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get"}, Why: "the managers' configurations, and the snapshot"},
 		{For: leading, Least: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"list"}, Why: "the cloud-controller-manager"},
 		{For: leading, Least: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
 		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "who owns the cloud controllers"},
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
-		{For: whole, When: Cordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only where the plan cordons control planes: cordon and its release"},
-		{For: whole, When: CloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only where the provider has a configuration of its own: the chart mounts it"},
-		{For: []string{"rollback"}, Kind: transform.Provisioning, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
-		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
-		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
-		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"get"}, Why: "whether what leaves the manifest leaves the cluster"},
-		{For: []string{"rollback"}, Kind: transform.Management, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
-		{For: []string{"rollback"}, Kind: transform.Management, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"delete"}, Why: "RKE does not delete what leaves addons"},
+		{For: whole, When: Cordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"},
+		{For: whole, When: CloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only if the provider has a configuration: the chart mounts it"},
+		{For: []string{"rollback"}, Kind: transform.Provisioning, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
+		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
+		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
+		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
+		{For: []string{"rollback"}, Kind: transform.Management, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"delete"}, Why: "RKE does not delete what was removed from addons"},
+		{For: []string{"rollback"}, Kind: transform.Management, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: []string{"delete"}, Why: "RKE does not delete what was removed from addons"},
 	}
 	rows = append(rows, ofRancher()...)
 	rows = append(rows, helm()...)

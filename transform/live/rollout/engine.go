@@ -21,7 +21,7 @@ func (e *Engine) judge(wanted Wanted) Progress {
 	case is(e.Applied):
 		why = notTrue(e.Conditions, "Updated", "Provisioned", "Ready")
 	case e.Failed != nil && is(e.Failed):
-		why = "RKE's last try failed, and Rancher tries again" + said(e.Conditions["Updated"])
+		why = "the last attempt of RKE failed, and Rancher retries" + said(e.Conditions["Updated"])
 	default:
 		why = "RKE has not applied the change yet" + said(e.Conditions["Updated"])
 	}

@@ -47,11 +47,11 @@ func (c *ControlPlane) follows(wanted Wanted) bool {
 func (c *ControlPlane) waiting(wanted Wanted) string {
 	switch {
 	case c == nil:
-		return "Rancher has not made the RKEControlPlane yet"
+		return "Rancher has not created the RKEControlPlane yet"
 	case !c.carries(wanted):
 		return "Rancher has not copied the change into the RKEControlPlane yet"
 	case c.Observed != c.Generation:
-		return "Rancher has not looked at the last change of the RKEControlPlane yet"
+		return "Rancher has not observed the last change of the RKEControlPlane yet"
 	case !same(c.Spec, c.Applied):
 		return "Rancher has not applied the whole change yet" + c.said("Reconciled")
 	}

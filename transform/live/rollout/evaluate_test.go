@@ -52,16 +52,16 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 		want   string // what is waited for; "" for nothing
 	}{
 		{"as it should be", func(*Seen, *Wanted) {}, ""},
-		{"no control plane yet", func(s *Seen, _ *Wanted) { s.ControlPlane = nil }, "has not made the RKEControlPlane"},
+		{"no control plane yet", func(s *Seen, _ *Wanted) { s.ControlPlane = nil }, "Rancher has not created the RKEControlPlane yet"},
 		{"a manifest that is not copied", func(s *Seen, _ *Wanted) { s.ControlPlane.Spec["additionalManifest"] = "a: c\n" }, "has not copied the change"},
 		{"a release that is not copied", func(s *Seen, _ *Wanted) { s.ControlPlane.Spec["kubernetesVersion"] = "v1.27.1+rke2r1" }, "has not copied the change"},
-		{"a generation that nobody looked at", func(s *Seen, _ *Wanted) { s.ControlPlane.Generation = 5 }, "has not looked at the last change"},
+		{"a generation that nobody looked at", func(s *Seen, _ *Wanted) { s.ControlPlane.Generation = 5 }, "Rancher has not observed the last change of the RKEControlPlane yet"},
 		{"a specification that is not applied", func(s *Seen, _ *Wanted) { s.ControlPlane.Applied["additionalManifest"] = "old" }, "has not applied the whole change"},
 		{"a condition", func(s *Seen, _ *Wanted) {
 			s.ControlPlane.Conditions["Ready"] = Condition{Status: "Unknown", Message: "waiting, password=hunter2"}
 		}, "the condition Ready is not True: waiting, password=<redacted>"},
 		{"no machines", func(s *Seen, _ *Wanted) { s.Machines = nil }, "shows no machine"},
-		{"a machine without a plan", func(s *Seen, _ *Wanted) { s.Machines[0].Plan = nil }, "has given it no plan"},
+		{"a machine without a plan", func(s *Seen, _ *Wanted) { s.Machines[0].Plan = nil }, "Rancher has not given it a plan yet"},
 		{"a plan without a configuration", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config = nil }, "it holds no configuration"},
 		{"a plan from before the change", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["cloud-provider-name"] = "aws" }, "does not have the change yet: cloud-provider-name"},
 		{"a plan that keeps the flag", func(s *Seen, _ *Wanted) {
@@ -69,8 +69,8 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 		}, "kube-controller-manager-arg enable-leader-migration"},
 		{"a plan that lost an argument", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["kube-controller-manager-arg"] = []any{"v=3"} }, "kube-controller-manager-arg v"},
 		{"a plan that keeps the provider's configuration", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["cloud-provider-config"] = "/a/file" }, "cloud-provider-config"},
-		{"a machine that does not run its plan", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied = false }, "it does not run its plan yet"},
-		{"one that tried", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied, s.Machines[0].Plan.Failures = false, 2 }, "2 tries of its plan failed, and its rancher-system-agent goes on trying"},
+		{"a machine that does not run its plan", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied = false }, "it has not applied its plan yet"},
+		{"one that tried", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied, s.Machines[0].Plan.Failures = false, 2 }, "2 attempts of its plan failed, and its rancher-system-agent retries"},
 		{"one whose probes fail", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Unhealthy = []string{"kubelet"} }, "these probes fail: kubelet"},
 		{"one without a node", func(s *Seen, _ *Wanted) { s.Machines[0].Node = "" }, "it has no Node yet"},
 		{"one whose own labels ask for something else", func(s *Seen, _ *Wanted) { s.Machines[0].Labels = nil }, "does not have the change yet: cloud-provider-name"},
@@ -98,11 +98,11 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 		change func(*Machine)
 		want   string
 	}{
-		{"a node under another name", func(m *Machine) { m.Node = "n-2" }, "machine m-1 was the node n-1 and is the node n-2 now"},
-		{"a plan that was given up", func(m *Machine) { m.Plan.Applied, m.Plan.GivenUp, m.Plan.Failures = false, true, 5 }, "machine m-1 gave its plan up after 5 tries"},
+		{"a node under another name", func(m *Machine) { m.Node = "n-2" }, "machine m-1 was the node n-1 and is now the node n-2"},
+		{"a plan that was given up", func(m *Machine) { m.Plan.Applied, m.Plan.GivenUp, m.Plan.Failures = false, true, 5 }, "machine m-1 stopped applying its plan after 5 attempts"},
 		{"with what it printed", func(m *Machine) {
 			m.Plan.Applied, m.Plan.GivenUp, m.Plan.Failures, m.Plan.Output = false, true, 1, "create: no space left\ncreate: exit 1"
-		}, "after 1 try, and does not try again until Rancher changes the plan; journalctl -u rancher-system-agent on the machine says why; it printed:\n    create: no space left\n    create: exit 1"},
+		}, "after 1 attempt, and does not retry until Rancher changes the plan; journalctl -u rancher-system-agent on the machine shows the cause; it printed:\n    create: no space left\n    create: exit 1"},
 	} {
 		seen, wanted := scene()
 		c.change(&seen.Machines[0])
@@ -127,7 +127,7 @@ func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
 	plan := seen.Machines[0].Plan
 	plan.Applied, plan.Failures, plan.Output = false, 1, "install: no route to host"
 	p := Evaluate(seen, wanted)
-	if m := p.Machines[0]; p.Failed != "" || m.Failures != 1 || !strings.Contains(m.Failure(), "machine m-1: 1 try of its plan failed; ") || !strings.HasSuffix(m.Failure(), "it printed:\n    install: no route to host") {
+	if m := p.Machines[0]; p.Failed != "" || m.Failures != 1 || !strings.Contains(m.Failure(), "machine m-1: 1 attempt of its plan failed; ") || !strings.HasSuffix(m.Failure(), "it printed:\n    install: no route to host") {
 		t.Errorf("%+v %q", p, m.Failure())
 	}
 	plan.Applied = true
@@ -172,7 +172,7 @@ func TestRKEIsDoneWhenItAppliedTheConfiguration(t *testing.T) {
 		{"done, with what Rancher adds and moves", Engine{Applied: filled, Conditions: yes}, ""},
 		{"conditions of the change before", Engine{Applied: engine("aws"), Conditions: yes}, "RKE has not applied the change yet"},
 		{"applied, and not ready", Engine{Applied: filled, Conditions: map[string]Condition{"Updated": {Status: "True"}, "Provisioned": {Status: "True"}}}, "the condition Ready is not True"},
-		{"failed", Engine{Applied: engine("aws"), Failed: filled, Conditions: map[string]Condition{"Updated": {Status: "False", Message: "no ssh"}}}, "RKE's last try failed, and Rancher tries again: no ssh"},
+		{"failed", Engine{Applied: engine("aws"), Failed: filled, Conditions: map[string]Condition{"Updated": {Status: "False", Message: "no ssh"}}}, "the last attempt of RKE failed, and Rancher retries: no ssh"},
 	} {
 		if p := Evaluate(Seen{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike}); !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") {
 			t.Errorf("%s: %+v", c.name, p)

@@ -37,16 +37,16 @@ func (s Seen) Tries() []MachineProgress {
 // waiting returns what the machine lacks, or "".
 func (m Machine) waiting(wanted Wanted) string {
 	if m.Plan == nil {
-		return "Rancher has given it no plan yet"
+		return "Rancher has not given it a plan yet"
 	}
 	if missing := lacks(m.Plan.Config, wanted.Machine(m.Labels)); missing != "" {
 		return "its plan does not have the change yet: " + missing
 	}
 	switch {
 	case !m.Plan.Applied && m.Plan.Failures > 0:
-		return counted(m.Plan.Failures) + " of its plan failed, and its rancher-system-agent goes on trying; " + journal
+		return counted(m.Plan.Failures) + " of its plan failed, and its rancher-system-agent retries; " + journal
 	case !m.Plan.Applied:
-		return "it does not run its plan yet"
+		return "it has not applied its plan yet"
 	case len(m.Plan.Unhealthy) > 0:
 		return "these probes fail: " + strings.Join(m.Plan.Unhealthy, ", ")
 	case m.Node == "":
@@ -60,22 +60,22 @@ func (m Machine) failed(wanted Wanted) string {
 	before := wanted.Nodes[m.Name]
 	switch {
 	case before != "" && m.Node != "" && m.Node != before:
-		return fmt.Sprintf("machine %s was the node %s and is the node %s now", m.Name, before, m.Node)
+		return fmt.Sprintf("machine %s was the node %s and is now the node %s", m.Name, before, m.Node)
 	case m.Plan != nil && m.Plan.GivenUp && !m.Plan.Applied && m.has(wanted):
-		return fmt.Sprintf("machine %s gave its plan up after %s, and does not try again until Rancher changes the plan; %s", m.Name, counted(m.Plan.Failures), journal) + printed(m.Plan.Output)
+		return fmt.Sprintf("machine %s stopped applying its plan after %s, and does not retry until Rancher changes the plan; %s", m.Name, counted(m.Plan.Failures), journal) + printed(m.Plan.Output)
 	}
 	return ""
 }
 
 // journal says where an agent says why a try failed: Rancher has it save no output of
 // the instruction that installs RKE2.
-const journal = "journalctl -u rancher-system-agent on the machine says why"
+const journal = "journalctl -u rancher-system-agent on the machine shows the cause"
 
 func counted(n int) string {
 	if n == 1 {
-		return "1 try"
+		return "1 attempt"
 	}
-	return fmt.Sprintf("%d tries", n)
+	return fmt.Sprintf("%d attempts", n)
 }
 
 // has reports whether its plan has the change: one that was given up before is

@@ -93,7 +93,7 @@ func Said(waves []Wave) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "Rancher changes the machines in this order: " + strings.Join(parts, "; then ") + "."
+	return "Rancher updates the machines in this order: " + strings.Join(parts, "; then ") + "."
 }
 
 // most is how many machines of a wave are named.
@@ -112,7 +112,7 @@ func (w Wave) said() string {
 	case len(w.Machines) == 1:
 		return text
 	case w.AtOnce == 1:
-		return text + ", one after the other"
+		return text + ", one at a time"
 	}
 	return fmt.Sprintf("%s, %d at a time", text, w.AtOnce)
 }

@@ -37,17 +37,17 @@ func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 	noded := machine("b", "eci")
 	noded.Node = "ip-10-0-1-20"
 	for name, c := range map[string]struct{ got, want string }{
-		"the init node first":                      {order(nil, all, same...), "b; then a, c, one after the other."},
-		"etcd before control planes, workers last": {order(nil, all, apart...), "e-1; then e-2; then c-1, c-2, c-3, one after the other; then w-1, w-2, one after the other."},
-		"those alone that change":                  {order(nil, controlPlanes, apart...), "c-1, c-2, c-3, one after the other."},
+		"the init node first":                      {order(nil, all, same...), "b; then a, c, one at a time."},
+		"etcd before control planes, workers last": {order(nil, all, apart...), "e-1; then e-2; then c-1, c-2, c-3, one at a time; then w-1, w-2, one at a time."},
+		"those alone that change":                  {order(nil, controlPlanes, apart...), "c-1, c-2, c-3, one at a time."},
 		"several at a time":                        {order(map[string]any{"controlPlaneConcurrency": "2", "workerConcurrency": "0"}, all, apart...), "e-1; then e-2; then c-1, c-2, c-3, 2 at a time; then w-1, w-2, 2 at a time."},
 		"a part of all":                            {order(map[string]any{"controlPlaneConcurrency": "50%"}, controlPlanes, apart...), "c-1, c-2, c-3, 2 at a time."},
 		"more at a time than there are":            {order(map[string]any{"controlPlaneConcurrency": "10"}, controlPlanes, apart...), "c-1, c-2, c-3, 3 at a time."},
-		"etcd one by one, whatever the strategy":   {order(map[string]any{"controlPlaneConcurrency": "3"}, all, same...), "b; then a, c, one after the other."},
+		"etcd one by one, whatever the strategy":   {order(map[string]any{"controlPlaneConcurrency": "3"}, all, same...), "b; then a, c, one at a time."},
 		"machines that go away":                    {order(nil, all, gone, machine("b", "eci")), "b."},
 		"with the name of the node":                {order(nil, all, noded), "b (ip-10-0-1-20)."},
 	} {
-		if want := "Rancher changes the machines in this order: " + c.want; c.got != want {
+		if want := "Rancher updates the machines in this order: " + c.want; c.got != want {
 			t.Errorf("%s: %q, not %q", name, c.got, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 	for range 12 {
 		many = append(many, machine("w", "w"))
 	}
-	if got := order(nil, all, append(many, machine("z", "eci"))...); !strings.Contains(got, "and 3 more, one after the other") {
+	if got := order(nil, all, append(many, machine("z", "eci"))...); !strings.Contains(got, "and 3 more, one at a time") {
 		t.Error(got)
 	}
 }

@@ -102,7 +102,7 @@ func ReadEngine(raw []byte) (*Engine, error) {
 // decode says nothing of what an object holds: it may be a secret.
 func decode(raw []byte, kind string, into any) error {
 	if json.Unmarshal(raw, into) != nil {
-		return fmt.Errorf("the %s has fields of other types than Rancher gives them", kind)
+		return fmt.Errorf("the %s has fields of unexpected types", kind)
 	}
 	return nil
 }

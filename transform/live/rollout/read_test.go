@@ -81,7 +81,7 @@ func TestAMachinesPlanIsRead(t *testing.T) {
 		{"the restart after a snapshot, which Rancher never calls failed", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("1"), "max-failures": []byte("1"), "failure-threshold": []byte("-1")}, &Plan{Failures: 1, GivenUp: true, Config: proven}},
 		{"another plan failed", map[string][]byte{"plan": text, "failed-checksum": []byte("x"), "failure-count": []byte("9")}, &Plan{Config: proven}},
 		{"probes", map[string][]byte{"plan": text, "probe-statuses": []byte(`{"b":{"healthy":false},"a":{},"c":{"healthy":true}}`)}, &Plan{Unhealthy: []string{"a", "b"}, Config: proven}},
-		{"a configuration that is no base64", map[string][]byte{"plan": []byte(`{"files":[{"path":"/50-rancher.yaml","content":"!"}]}`)}, &Plan{}},
+		{"a configuration that is not base64", map[string][]byte{"plan": []byte(`{"files":[{"path":"/50-rancher.yaml","content":"!"}]}`)}, &Plan{}},
 		{"no plan of Rancher's", map[string][]byte{"plan": []byte("x")}, &Plan{}},
 	} {
 		if diff := cmp.Diff(c.want, ReadPlan(c.data)); diff != "" {

@@ -17,7 +17,7 @@ func SnapshotTaken(seen rollout.Seen, number int64) (bool, error) {
 		return false, nil
 	}
 	if c.SnapshotPhase == "Failed" {
-		return false, fmt.Errorf("the snapshot of etcd failed; journalctl -u rancher-system-agent on the etcd machines says why, and without --etcd-snapshot none is taken")
+		return false, fmt.Errorf("the snapshot of etcd failed; journalctl -u rancher-system-agent on the etcd machines shows the cause, and without --etcd-snapshot none is taken")
 	}
 	return c.SnapshotPhase == "Finished", nil
 }

@@ -23,19 +23,19 @@ type cause struct {
 // EC2 (UnauthorizedOperation), Elastic Load Balancing and STS (AccessDenied).
 var causes = []cause{
 	{[]string{"multiple tagged security groups found"},
-		"take the tag " + account.TagPrefix + "ID from all security groups of each instance but one: aws ec2 delete-tags"},
+		"remove the tag " + account.TagPrefix + "ID from all security groups of each instance but one: aws ec2 delete-tags"},
 	{[]string{"multiple untagged security groups found"},
-		"give one security group of each instance the tag " + account.TagPrefix + "ID"},
+		"add to one security group of each instance the tag " + account.TagPrefix + "ID"},
 	{[]string{"could not find any suitable subnets for creating the elb"},
-		"give the subnets in which load balancers belong the tag " + account.TagPrefix + "ID, and kubernetes.io/role/elb=1 where they are public or kubernetes.io/role/internal-elb=1 for internal ones; a public subnet needs a route to an internet gateway"},
+		"add to the subnets for load balancers the tag " + account.TagPrefix + "ID, and kubernetes.io/role/elb=1 to public or kubernetes.io/role/internal-elb=1 to internal ones; a public subnet needs a route to an internet gateway"},
 	{[]string{"unauthorizedoperation", "unauthorizedaccess", "accessdenied", "access denied", "not authorized to perform"},
-		"allow what is missing to the IAM role of the control planes; the file " + account.ManagerPolicyFile + " of rke-lm plan --out has all actions that the controllers need, and a permissions boundary or a policy of the organisation may deny them as well"},
+		"add the missing permission to the IAM role of the control planes; the file " + account.ManagerPolicyFile + " of rke-lm plan --out has all actions that the controllers need; a permissions boundary or a policy of the organization can also deny them"},
 	{[]string{"nocredentialproviders", "no ec2 imds role found", "ec2metadataerror", "failed to refresh cached credentials"},
-		"let the manager reach the instance metadata for its credentials: it needs an instance profile, and host networking or a hop limit of 2"},
+		"make the instance metadata reachable for the manager, for its credentials: it needs an instance profile, and host networking or a hop limit of 2"},
 	{[]string{"toomanyloadbalancers", "securitygrouplimitexceeded", "rulespersecuritygrouplimitexceeded"},
-		"ask AWS for a higher quota, or delete what is not used any more"},
+		"request a higher quota from AWS, or delete unused resources"},
 	{[]string{"there are no available nodes for loadbalancer"},
-		"look why no node takes traffic: it must be ready, have a provider ID, and lack the label node.kubernetes.io/exclude-from-external-load-balancers"},
+		"check why no node receives traffic: a node must be Ready, have a provider ID, and not have the label node.kubernetes.io/exclude-from-external-load-balancers"},
 }
 
 // remedy says what to do about a Service that is pending.
@@ -50,7 +50,7 @@ func remedy(s observation.Service) string {
 			}
 		}
 	}
-	return "look at its Events and at the log of the manager that holds the lease: " + lookAt(s)
+	return "check its Events and the log of the manager that holds the lease: " + lookAt(s)
 }
 
 // action is the one that a policy does not allow.

@@ -18,11 +18,11 @@ func (j *evaluation) daemonSetEmpty() []transform.Finding {
 	var list []transform.Finding
 	for _, d := range j.DaemonSets {
 		if message := short(d, want); message != "" {
-			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and look at its pods"))
+			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods"))
 		}
 	}
 	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.Check.Manager && j.Looked(observation.Pods) && !j.ledFromOutside() {
-		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and look at the job that installs the chart"))
+		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart"))
 	}
 	return list
 }
@@ -38,13 +38,13 @@ func (j *evaluation) ledFromOutside() bool {
 func short(d observation.DaemonSet, want int) string {
 	switch {
 	case d.Desired == 0:
-		return "it wants 0 pods: no node has its labels, or a taint keeps it off"
+		return "it has 0 desired pods: no node matches its node selector, or taints prevent scheduling"
 	case want > 0 && d.Desired != want:
-		return fmt.Sprintf("it wants %d pods, and there are %d control planes", d.Desired, want)
+		return fmt.Sprintf("it has %d desired pods for %d control planes", d.Desired, want)
 	case !d.Observed:
-		return "its last change has not been taken over yet"
+		return "its last change is not observed yet"
 	case d.Updated != d.Desired || d.Ready != d.Desired:
-		return fmt.Sprintf("of %d pods %d are up to date and %d are ready", d.Desired, d.Updated, d.Ready)
+		return fmt.Sprintf("of %d pods %d are up-to-date and %d are ready", d.Desired, d.Updated, d.Ready)
 	}
 	return ""
 }
@@ -55,13 +55,13 @@ func (j *evaluation) daemonSetRestarting() []transform.Finding {
 	var list []transform.Finding
 	for _, p := range j.of(observation.CloudManager) {
 		path := p.Path()
-		fix := "read why: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; usual are routes without --cluster-cidr and rights that are needed only with the lease"
+		fix := "check the log: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
 		lease, record := j.endedWith(p)
 		switch {
 		case crashes(p):
-			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager ends again and again (%d restarts)", p.Restarts), fix))
+			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix))
 		case lease != "":
-			f := found(path, fmt.Sprintf("the cloud-controller-manager restarted since it has the %s (%d restarts)", lease, p.Restarts), fix)
+			f := found(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
 			if !p.OnHostOf(record.Holder) && j.any(observation.CloudManager, func(o ownership.Process) bool { return o.OnHostOf(record.Holder) }) {
 				f.Severity = transform.Warning // the times are of two machines' clocks
 			}

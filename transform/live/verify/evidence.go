@@ -32,7 +32,7 @@ func (j *evaluation) notJudged(found []transform.Finding) []NotJudged {
 			needed := slices.Contains(r.shows, j.Check.Stage) || j.Check.Stage == "" && r.needed != nil && r.needed(j)
 			list = append(list, NotJudged{r.ID, why, needed && !slices.Contains(j.Accept, r.ID)})
 		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
-			list = append(list, NotJudged{Rule: r.ID, Why: "nothing outside kube-system was seen: " + j.outside()})
+			list = append(list, NotJudged{Rule: r.ID, Why: "nothing outside kube-system was checked: " + j.outside()})
 		}
 	}
 	return list
@@ -59,7 +59,7 @@ func (j *evaluation) outside() string {
 	if j.Partial {
 		return "the dump has no pods of other namespaces, which kubectl get -A prints"
 	}
-	return "listing daemonsets, deployments and pods of all namespaces is not allowed"
+	return "no permission to list daemonsets, deployments and pods in all namespaces"
 }
 
 // What people call the kinds.
@@ -107,7 +107,7 @@ func compared(kind string) func(*evaluation) string {
 // reviews are answers of the API server, which no dump of kubectl has.
 func reviews(j *evaluation) string {
 	if j.Partial && len(j.Reviews) == 0 {
-		return "the dump does not tell who may lock the lease; rke-lm verify asks the cluster"
+		return "the dump does not show who has permission on the lease; rke-lm verify asks the API server"
 	}
 	return ""
 }
@@ -126,7 +126,7 @@ func conditions(j *evaluation) string {
 		return why
 	}
 	if len(j.Nodes) > 0 && !slices.ContainsFunc(j.Nodes, func(n observation.Node) bool { return n.Ready != nil }) {
-		return "no node has the condition Ready, so it was not kept"
+		return "no node has the condition Ready, so the dump does not include it"
 	}
 	return ""
 }

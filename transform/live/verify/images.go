@@ -23,5 +23,5 @@ func (j *evaluation) ecrCredentials() []transform.Finding {
 	if from = slices.Compact(from); len(from) == 0 {
 		return nil
 	}
-	return []transform.Finding{found("nodes", "images come from ECR ("+some(from)+"), and the kubelet of 1.27 has no credentials for it", "give the kubelets the credential provider ecr-credential-provider before the upgrade")}
+	return []transform.Finding{found("nodes", "pods use images from ECR ("+some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")}
 }

@@ -86,9 +86,9 @@ func (j *evaluation) leaderWithoutPod() leading {
 		l.unknown = cmp.Or(l.unknown, why)
 	case l.is() && j.KubeSystemOnly: // its pod may be in a namespace that was not looked at
 	case l.is():
-		l.unknown = "the lease " + l.lease + " is held, and no pod of the cloud-controller-manager of AWS was seen"
+		l.unknown = "the lease " + l.lease + " is held, but no pod of the cloud-controller-manager of AWS was found"
 	case why == "" && (record.Holder == "" || record.Life() == observation.Dead):
-		l = leading{lease: l.lease, missing: "no pod of the cloud-controller-manager of AWS is there, and an external kube-controller-manager runs no cloud controllers"}
+		l = leading{lease: l.lease, missing: "no pod of the cloud-controller-manager of AWS exists, and an external kube-controller-manager runs no cloud controllers"}
 	}
 	return l
 }
@@ -117,29 +117,29 @@ func (j *evaluation) term(name string) leading {
 	case !j.Looked(observation.Leases):
 		l.unknown = seen(observation.Leases)(j)
 	case !there && (j.Partial || j.FollowedSeconds >= patience):
-		l.missing = "the lease " + name + " is not there: no cloud-controller-manager has ever led by it"
+		l.missing = "the lease " + name + " does not exist: no cloud-controller-manager has ever acquired it"
 	case !there:
-		l.unknown, l.passes = "the lease "+name+" is not there yet", true
+		l.unknown, l.passes = "the lease "+name+" does not exist yet", true
 	case life == observation.Unknown:
-		l.unknown, l.passes = "one look does not tell whether the holder of "+name+" is alive", true
+		l.unknown, l.passes = "one observation does not show whether the holder of "+name+" is alive", true
 	case life == observation.Dead && record.SilentSeconds >= patience:
-		l.missing = fmt.Sprintf("nobody has renewed the lease %s for %.0f seconds: no cloud-controller-manager leads", name, record.SilentSeconds)
+		l.missing = fmt.Sprintf("the lease %s was not renewed for %.0f seconds: no cloud-controller-manager is the leader", name, record.SilentSeconds)
 	case life == observation.Dead && j.FollowedSeconds >= longEnough:
 		l.missing = j.notKept(name)
 	case life == observation.Dead:
-		l.unknown, l.passes = fmt.Sprintf("a takeover of the lease %s may take %d seconds, and nobody has renewed it for %.0f", name, patience, record.SilentSeconds), true
+		l.unknown, l.passes = fmt.Sprintf("acquiring the expired lease %s can take %d seconds, and it was not renewed for %.0f", name, patience, record.SilentSeconds), true
 	case record.Acquired.IsZero() || term >= proof || term > 0 && !j.restarted():
 	case j.FollowedSeconds >= longEnough:
 		l.missing = j.notKept(name)
 	default:
-		l.unknown, l.passes = "the leader by "+name+" is new, and may end at once", true
+		l.unknown, l.passes = "the holder of "+name+" is new, and may exit immediately", true
 	}
 	return l
 }
 
 // notKept is said of a lease that was followed for longer than any takeover takes.
 func (j *evaluation) notKept(name string) string {
-	return fmt.Sprintf("in %.0f seconds no cloud-controller-manager has kept the lease %s: it ends when it leads", j.FollowedSeconds, name)
+	return fmt.Sprintf("in %.0f seconds no cloud-controller-manager kept the lease %s: it exits when it becomes the leader", j.FollowedSeconds, name)
 }
 
 // restarted reports whether a cloud-controller-manager did.
@@ -170,7 +170,7 @@ func (j *evaluation) owning(l leading) leading {
 		return j.leases(name)
 	})
 	if s.Unknown == "" && s.Count == 0 {
-		l.missing = "the cloud-controller-manager leads and does not run all of the cloud controllers, and kube-controller-manager is external and runs none"
+		l.missing = "the cloud-controller-manager is the leader but does not run all cloud controllers, and kube-controller-manager is external and runs none"
 	}
 	return l
 }
@@ -180,11 +180,11 @@ func (j *evaluation) leaderMissing() []transform.Finding {
 	if l.missing == "" {
 		return nil
 	}
-	fix := "look at the log of the cloud-controller-manager, at its arguments, and whether it may lock its lease"
+	fix := "check the log of the cloud-controller-manager, its arguments, and its permission on its lease"
 	path := "kube-system/pods"
 	switch {
 	case len(j.cloudPods()) == 0:
-		path, fix = leasePath(l.lease), "install it with the stage install-ccm; where it is installed, look at its DaemonSet and at the job that installs the chart"
+		path, fix = leasePath(l.lease), "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart"
 	case l.lease != "":
 		fix += ": " + shell.Line("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
 		path = leasePath(l.lease)

@@ -75,7 +75,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		open  bool     // a further look may tell
 	}{
 		{"one that renews its lease", scene(external, quiet, kubeLease(true), term(month, true, 1)), "", nil, false},
-		{"one look does not tell", scene(external, quiet, kubeLease(true), term(month, false, 0)), "", nil, true},
+		{"one observation does not show whether the holder of the migration lease is alive", scene(external, quiet, kubeLease(true), term(month, false, 0)), "", nil, true},
 		{"the pods are ready, and the lease was never there", followed(scene(external, quiet, kubeLease(true)), 30), "", []string{"leader-missing error"}, false},
 		{"it may come yet", scene(external, quiet, kubeLease(true)), "", nil, true},
 		{"nobody renews it for 29 seconds", scene(external, quiet, kubeLease(true), term(month, false, 29)), "", nil, true},
@@ -176,7 +176,7 @@ func TestTheManagersHaveToLockTheirOwnLeases(t *testing.T) {
 		}
 	}
 	v := Evaluate(o, Choice{})
-	if len(v.Findings) != 1 || v.Findings[0].Rule != "lease-rbac-missing" || !strings.Contains(v.Findings[0].Message, "may not get, update its own lease "+observation.CloudManager) {
+	if len(v.Findings) != 1 || v.Findings[0].Rule != "lease-rbac-missing" || !strings.Contains(v.Findings[0].Message, "has no permission to get, update its own lease "+observation.CloudManager) {
 		t.Errorf("%+v", v.Findings)
 	}
 }

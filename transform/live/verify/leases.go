@@ -69,24 +69,24 @@ func (j *evaluation) leaseOwnerless() []transform.Finding {
 	}
 	lease := j.lease()
 	record, there := j.Lease(lease.Name)
-	fix := "look at the logs of both managers, and whether they may lock the lease: " +
+	fix := "check the logs of both managers, and their permission on the lease: " +
 		shell.Line("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
 	path := leasePath(lease.Name)
 	switch {
 	case !there && !j.Looked(observation.Leases):
 		return nil
 	case !there:
-		return []transform.Finding{found(path, "leader migration is on, and the migration lease is not there: the cloud controllers run nowhere", fix)}
+		return []transform.Finding{found(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)}
 	case lease.Life == observation.Live && lease.Owner != "":
 		return nil
 	case lease.Life == observation.Live:
-		return []transform.Finding{found(path, fmt.Sprintf("the holder %s leads neither manager", lease.Holder), fix)}
+		return []transform.Finding{found(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)}
 	case lease.Life == observation.Dead && j.FollowedSeconds >= longEnough:
-		return []transform.Finding{found(path, fmt.Sprintf("in %.0f seconds nobody has kept the migration lease: the cloud controllers run nowhere", j.FollowedSeconds), fix)}
+		return []transform.Finding{found(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)}
 	case lease.Life == observation.Dead && record.SilentSeconds >= patience:
-		return []transform.Finding{found(path, fmt.Sprintf("nobody has held the migration lease for %.0f seconds: the cloud controllers run nowhere", record.SilentSeconds), fix)}
+		return []transform.Finding{found(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)}
 	}
-	f := found(path, "one look does not tell whether the holder of the migration lease is alive", "look at the cluster itself: rke-lm verify follows the lease for as long as it takes")
+	f := found(path, "one observation does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known")
 	f.Severity = transform.Warning
 	return []transform.Finding{f}
 }
@@ -110,10 +110,10 @@ func (j *evaluation) leaseWrongOwner() []transform.Finding {
 	if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observation.Dead {
 		return nil
 	}
-	message, fix := "the migration lease is held by "+lease.Owner+", and should be by "+want, "do not go on; see the guide for what the stage has to show, and undo the last stage if it does not come"
+	message, fix := "the migration lease is held by "+lease.Owner+", but must be held by "+want, "do not continue; see the guide for the expected result of the stage, and undo the last stage if it does not appear"
 	if lease.Owner == observation.KubeManager && !j.any(observation.KubeManager, hasLoops) && j.any(observation.KubeManager, hasFlag) {
-		message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits for ever"
-		fix = "take enable-leader-migration off kube-controller-manager"
+		message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits forever"
+		fix = "remove enable-leader-migration from kube-controller-manager"
 	}
 	return []transform.Finding{found(leasePath(lease.Name), message, fix)}
 }

@@ -27,7 +27,7 @@ func (j *evaluation) loadBalancerChanged() []transform.Finding {
 			if len(s.Hosts) > 0 {
 				now = strings.Join(s.Hosts, ", ")
 			}
-			list = append(list, found(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "point DNS records to the new one, and look for the old one in AWS"))
+			list = append(list, found(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS"))
 		}
 	}
 	return list

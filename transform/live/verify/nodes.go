@@ -16,7 +16,7 @@ import (
 func (j *evaluation) nodeUninitialized() []transform.Finding {
 	return j.eachNode(func(n observation.Node) (string, string) {
 		if n.Tainted(observation.Uninitialized) {
-			return "the node has the taint " + observation.Uninitialized + ": no cloud-controller-manager has initialised it", "look at the log of the cloud-controller-manager, and whether it finds the instance by the node's name"
+			return "the node has the taint " + observation.Uninitialized + ": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name"
 		}
 		var missing []string
 		for _, l := range []string{observation.InstanceTypeLabel, observation.RegionLabel} {
@@ -27,7 +27,7 @@ func (j *evaluation) nodeUninitialized() []transform.Finding {
 		if len(missing) == 0 || n.ProviderID == "" {
 			return "", ""
 		}
-		return "labels that the initialisation writes are missing: " + strings.Join(missing, ", "), "let the cloud-controller-manager initialise the node again: " + initialise(n)
+		return "labels from the initialization are missing: " + strings.Join(missing, ", "), "make the cloud-controller-manager initialize the node again: " + initialise(n)
 	})
 }
 
@@ -50,7 +50,7 @@ func (j *evaluation) nodeRenamed() []transform.Finding {
 		}
 	}
 	return j.eachNode(func(n observation.Node) (string, string) {
-		const fix = "undo the switch, and give the machine the host name that its Node had; see the guide on node names"
+		const fix = "undo the switch, and set the host name of the machine to the name of its Node; see the guide on node names"
 		was, known := names[n.Name]
 		id, _ := parseProviderID(n.ProviderID)
 		other := instances[id.instance]
@@ -58,9 +58,9 @@ func (j *evaluation) nodeRenamed() []transform.Finding {
 		case !known && other != "":
 			return "the instance " + id.instance + " was the node " + other + " before", fix
 		case known && was.UID != n.UID:
-			return "the node registered anew: its UID is not the one before", "look at what it lost with the old Node: labels, taints, the cordon"
+			return "the node registered as a new Node: its UID changed", "check what it lost with the old Node: labels, taints, the cordon"
 		case known && was.ProviderID != n.ProviderID && was.ProviderID != "":
-			return "the provider ID was " + was.ProviderID + " before", "find out which instance the node runs on, and who replaced it"
+			return "the provider ID was " + was.ProviderID + " before", "find the instance of the node, and who replaced it"
 		}
 		return "", ""
 	})
@@ -83,7 +83,7 @@ func (j *evaluation) nodeNew() []transform.Finding {
 		if known[n.Name] || ok && known[id.instance] {
 			return "", ""
 		}
-		return "the node is not in the snapshot", "if somebody added the machine, --accept node-new; if not, it may be one of the old ones under a new name"
+		return "the node is not in the snapshot", "if the machine was added on purpose, use --accept node-new; if not, it may be an old one under a new name"
 	})
 }
 
@@ -92,7 +92,7 @@ func (j *evaluation) cordonLeft() []transform.Finding {
 		if n.Cordoned == "" || !n.Unschedulable {
 			return "", ""
 		}
-		return "rke-lm cordoned the node for " + n.Cordoned + ", and it was not released",
+		return "rke-lm cordoned the node for " + n.Cordoned + ", and it is still cordoned",
 			shell.Line("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, transform.CordonAnnotation)
 	})
 }

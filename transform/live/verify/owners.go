@@ -23,7 +23,7 @@ func (j *evaluation) twoOwners() []transform.Finding {
 	case s.Unknown != "" && len(twins) > 0:
 		return twins
 	case s.Unknown != "" && len(j.cloud())+len(j.cloudPods()) > 0:
-		f := found(leasePath(j.lease().Name), "whether both managers run the cloud controllers cannot be told: "+s.Unknown, "look at the arguments of the manager yourself, on its machine or in the cluster's YAML")
+		f := found(leasePath(j.lease().Name), "whether both managers run the cloud controllers is unknown: "+s.Unknown, "check the arguments of the manager, on its machine or in the cluster's YAML")
 		f.Severity = transform.Note
 		return []transform.Finding{f}
 	case s.Unknown != "" || s.Count < 2:
@@ -41,11 +41,11 @@ func (j *evaluation) twoOwners() []transform.Finding {
 
 // apart says what to do about managers that own the same controllers.
 func apart(causes []ownership.Process) string {
-	const stop = "stop one of the two now: scale the cloud-controller-manager down, or "
+	const stop = "stop one of the two now: scale down the cloud-controller-manager, or "
 	if len(locks(causes)) > 1 {
-		return stop + "give both configurations the same leaderName"
+		return stop + "set the same leaderName in both configurations"
 	}
-	return stop + "give both the flag and configurations that list what they call these controllers"
+	return stop + "set the flag for both, and configurations that list these controllers by their names in each manager"
 }
 
 // locks are the migration leases that processes with the flag name.
@@ -91,11 +91,11 @@ func reason(p ownership.Process, s ownership.State) string {
 	case !p.Elects:
 		return "has leader-elect=false"
 	case len(s.Owners) == 1:
-		return "elects its leader by the lease " + p.Main
+		return "elects its leader with the lease " + p.Main
 	case !p.Flag:
 		return "has no enable-leader-migration"
 	case slices.ContainsFunc(s.Doubled, func(c ownership.Controller) bool { return p.Modes[c] == ownership.UnderMain }):
-		return "does not find them in its leader migration configuration"
+		return "does not have them in its leader migration configuration"
 	}
 	return "holds the lease " + p.Migration
 }

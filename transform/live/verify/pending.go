@@ -33,11 +33,11 @@ func (j *evaluation) loadBalancerPending() []transform.Finding {
 		f := found(servicePath(s), "the Service has no load balancer"+after(s.For(j.Clock))+"; "+j.reason(s), remedy(s))
 		switch {
 		case j.pendingBefore(s):
-			f.Severity, f.Fix = transform.Warning, f.Fix+"; it had none in the snapshot either, so the migration is not to blame"
+			f.Severity, f.Fix = transform.Warning, f.Fix+"; it had none in the snapshot either, so the migration is not the cause"
 		case j.inTree():
-			f.Severity, f.Fix = transform.Warning, f.Fix+"; the switch does not mend it, and from then on it is an error unless the snapshot shows it, too"
+			f.Severity, f.Fix = transform.Warning, f.Fix+"; the switch does not fix it, and from then on it is an error unless the snapshot also has it"
 		default:
-			f.Fix += "; where the migration is not to blame, --accept " + LoadBalancerPending
+			f.Fix += "; if the migration is not the cause, use --accept " + LoadBalancerPending
 		}
 		list = append(list, f)
 	}
@@ -56,11 +56,11 @@ func after(d time.Duration) string {
 	case d < pendingTime:
 		return ""
 	case d < 2*time.Hour:
-		return fmt.Sprintf(" %d minutes after it asked for one", d/time.Minute)
+		return fmt.Sprintf(" %d minutes after the request", d/time.Minute)
 	case d < 48*time.Hour:
-		return fmt.Sprintf(" %d hours after it asked for one", d/time.Hour)
+		return fmt.Sprintf(" %d hours after the request", d/time.Hour)
 	}
-	return fmt.Sprintf(" %d days after it asked for one", d/(24*time.Hour))
+	return fmt.Sprintf(" %d days after the request", d/(24*time.Hour))
 }
 
 // reason quotes the last Event. Kubernetes keeps Events for an hour.
@@ -69,11 +69,11 @@ func (j *evaluation) reason(s observation.Service) string {
 	case s.Failure != nil:
 		return "its last warning is " + s.Failure.Reason + ": " + s.Failure.Message
 	case j.EventsDenied:
-		return "why is not judged, because the permission to list events is missing"
+		return "the cause is not checked, because the permission to list events is missing"
 	case !j.Looked(observation.Events):
-		return "the dump has no events, which tell why"
+		return "the dump has no events, which show the cause"
 	}
-	return "no Event of the last hour tells why"
+	return "no Event of the last hour shows the cause"
 }
 
 // pendingBefore reports whether the Service had no load balancer in the snapshot.
@@ -108,7 +108,7 @@ func clocked(j *evaluation) string {
 	if !j.Partial || !slices.ContainsFunc(j.Services, short) {
 		return ""
 	}
-	return "the dump does not tell for how long Services have had no load balancer; print events into it as well, or look at the cluster itself"
+	return "the dump does not show for how long Services have had no load balancer; add events to it, or check the cluster itself"
 }
 
 func servicePath(s observation.Service) string { return s.Namespace + "/services/" + s.Name }

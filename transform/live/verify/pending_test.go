@@ -52,8 +52,8 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 		service observation.Service
 		says    string // "" for no finding
 	}{
-		{"for two days", waiting(50*time.Hour, "m"), "no load balancer 2 days after it asked for one; its last warning is SyncLoadBalancerFailed: Error syncing load balancer: m"},
-		{"for hours, and nothing says why", waiting(3*time.Hour, ""), "3 hours after it asked for one; no Event of the last hour"},
+		{"for two days", waiting(50*time.Hour, "m"), "no load balancer 2 days after the request; its last warning is SyncLoadBalancerFailed: Error syncing load balancer: m"},
+		{"for hours, and nothing says why", waiting(3*time.Hour, ""), "3 hours after the request; no Event of the last hour"},
 		{"for five minutes", waiting(5*time.Minute, ""), "5 minutes after"},
 		{"for less, although something failed", waiting(5*time.Minute-time.Second, "m"), ""},
 		{"with a load balancer", had, ""},
@@ -115,9 +115,9 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
 	for message, fix := range map[string]string{
 		"failed to ensure load balancer: Multiple tagged security groups found for instance i-0a4c19d2e7b35f801; ensure only the k8s security group is tagged; the tagged groups were sg-1(a) sg-2(b)": "but one",
-		"failed to ensure load balancer: Multiple untagged security groups found for instance i-0a4c19d2e7b35f801; ensure the k8s security group is tagged":                                            "give one security group",
+		"failed to ensure load balancer: Multiple untagged security groups found for instance i-0a4c19d2e7b35f801; ensure the k8s security group is tagged":                                            "add to one security group of each instance the tag",
 		"failed to ensure load balancer: could not find any suitable subnets for creating the ELB":                                                                                                     "kubernetes.io/role/elb=1",
-		"failed to ensure load balancer: AccessDenied: User: arn:aws:sts::419306528174:assumed-role/cp/i-0a4c is not authorized to perform: elasticloadbalancing:CreateLoadBalancer on resource: *":    "the action elasticloadbalancing:CreateLoadBalancer is not allowed: allow what is missing to the IAM role",
+		"failed to ensure load balancer: AccessDenied: User: arn:aws:sts::419306528174:assumed-role/cp/i-0a4c is not authorized to perform: elasticloadbalancing:CreateLoadBalancer on resource: *":    "the action elasticloadbalancing:CreateLoadBalancer is not allowed: add the missing permission to the IAM role",
 		"failed to ensure load balancer: error creating security group: UnauthorizedOperation: You are not authorized to perform this operation.":                                                      "aws-ccm-policy.json",
 		"failed to ensure load balancer: NoCredentialProviders: no valid providers in chain":                                                                                                           "hop limit",
 		"failed to ensure load balancer: TooManyLoadBalancers: Exceeded quota of account":                                                                                                              "quota",
@@ -141,7 +141,7 @@ func TestWhatADumpDoesNotTellOfPendingServicesIsNotJudged(t *testing.T) {
 	}{
 		{"a warning of the service controller", waiting(0, "m"), []string{observation.Events}, "the Service has no load balancer; its last warning", false},
 		{"nothing that tells for how long", waiting(0, ""), []string{observation.Events}, "", true},
-		{"a newer time of the API server", waiting(time.Hour, ""), nil, "60 minutes after it asked for one; the dump has no events", false},
+		{"a newer time of the API server", waiting(time.Hour, ""), nil, "60 minutes after the request; the dump has no events", false},
 	} {
 		o := observation.Observation{Partial: true, Clock: clock, Kinds: c.kinds, Services: []observation.Service{c.service}}
 		found := pendingIn(o, Choice{})
@@ -152,7 +152,7 @@ func TestWhatADumpDoesNotTellOfPendingServicesIsNotJudged(t *testing.T) {
 		}
 	}
 	denied := pendingIn(observation.Observation{EventsDenied: true, Services: []observation.Service{waiting(time.Hour, "")}}, Choice{})
-	if len(denied) != 1 || !strings.Contains(denied[0].Message, "why is not judged, because the permission to list events is missing") {
+	if len(denied) != 1 || !strings.Contains(denied[0].Message, "the cause is not checked, because the permission to list events is missing") {
 		t.Errorf("%+v", denied)
 	}
 }

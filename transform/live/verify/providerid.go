@@ -61,13 +61,13 @@ func (j *evaluation) eachNode(judge func(observation.Node) (message, fix string)
 // providerIDMissing takes a cluster without nodes for one that was not seen.
 func (j *evaluation) providerIDMissing() []transform.Finding {
 	if len(j.Nodes) == 0 && j.Looked(observation.Nodes) {
-		return []transform.Finding{found("nodes", "no node is there", "look whether this is the right cluster")}
+		return []transform.Finding{found("nodes", "no node exists", "check whether this is the intended cluster")}
 	}
 	return j.eachNode(func(n observation.Node) (string, string) {
 		if n.ProviderID != "" {
 			return "", ""
 		}
-		return "the node has no provider ID", "let the cloud-controller-manager initialise it again: " + initialise(n)
+		return "the node has no provider ID", "make the cloud-controller-manager initialize it again: " + initialise(n)
 	})
 }
 
@@ -78,10 +78,10 @@ func (j *evaluation) providerIDForeign() []transform.Finding {
 		case !isID || strings.EqualFold(scheme, "aws"):
 			return "", ""
 		case strings.Contains(j.Observation.Version, "+"+scheme): // as a distribution names its releases
-			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialised the node, and a provider ID never changes",
-				"set disable-cloud-controller: true, then delete the Node and let its machine register again"
+			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialized the node, and a provider ID never changes",
+				"set disable-cloud-controller: true, then delete the Node and make its machine register again"
 		}
-		return "the provider ID is one of " + scheme, "delete the Node and let its machine register again, once aws is its only provider"
+		return "the provider ID is one of " + scheme, "delete the Node and make its machine register again, once aws is its only provider"
 	})
 }
 
@@ -91,7 +91,7 @@ func (j *evaluation) providerIDMalformed() []transform.Finding {
 		if why == "" {
 			return "", ""
 		}
-		return fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it has to be aws:///ZONE/INSTANCE; delete the Node and let its machine register again"
+		return fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; delete the Node and make its machine register again"
 	})
 }
 
@@ -104,13 +104,13 @@ func malformed(id string) string {
 	case id == "", isID && !strings.EqualFold(scheme, "aws"):
 		return ""
 	case strings.ContainsFunc(id, unicode.IsSpace):
-		return "has a space in it"
+		return "contains a space"
 	case isID && scheme != "aws":
-		return "begins with " + scheme + ", and AWS's provider reads aws in lower case only"
+		return "begins with " + scheme + ", and the AWS provider requires aws in lower case"
 	case !ok:
-		return "is none that AWS's provider reads"
+		return "is not supported by the AWS provider"
 	case !strings.HasPrefix(parsed.instance, fargate) && !given.MatchString(parsed.instance):
-		return "names no instance of EC2: an instance ID is i- with 8 or 17 digits from 0 to 9 and a to f"
+		return "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits"
 	}
 	return ""
 }
@@ -137,6 +137,6 @@ func (j *evaluation) providerIDZoneMismatch() []transform.Finding {
 		if !ok || id.zone == "" || label == "" || id.zone == label {
 			return "", ""
 		}
-		return fmt.Sprintf("the provider ID is in %s, the label %s says %s", id.zone, observation.ZoneLabel, label), "compare with the instance in AWS, and correct the label"
+		return fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.zone, observation.ZoneLabel, label), "compare with the instance in AWS, and correct the label"
 	})
 }

@@ -64,7 +64,7 @@ func TestAMalformedProviderIDSaysWhatIsWrongWithIt(t *testing.T) {
 	for id, want := range map[string]string{
 		"AWS:///eu-west-1a/i-0a4c19d2e7b35f801":  "in lower case",
 		"aws:///eu-west-1a/i-0a4c19d2e7b35f801 ": "space",
-		"aws:///eu-west-1a/i-foo":                "no instance of EC2",
+		"aws:///eu-west-1a/i-foo":                "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits",
 	} {
 		if got := malformed(id); !strings.Contains(got, want) {
 			t.Errorf("%q: %q", id, got)

@@ -44,7 +44,7 @@ func (j *evaluation) stageNotReached() []transform.Finding {
 	case !below:
 		message = "the managers still show the result of " + shown
 	}
-	return []transform.Finding{found("kube-system/pods", message, "look at the arguments of both managers, and which of their pods were not replaced")}
+	return []transform.Finding{found("kube-system/pods", message, "check the arguments of both managers, and which of their pods were not replaced")}
 }
 
 // shown is the last stage that shows. Where kube-controller-manager is no pod, as with RKE,
@@ -111,7 +111,7 @@ func (j *evaluation) reverted() []transform.Finding {
 		return nil
 	}
 	return []transform.Finding{found(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
-		"look who wrote the cluster last (Rancher's interface, Fleet, Terraform, an old branch), and apply the stage where the YAML is kept")}
+		"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")}
 }
 
 // leftBehind finds a migration lease that somebody held although no manager has
@@ -121,5 +121,5 @@ func (j *evaluation) leftBehind() (stage, why string) {
 	if lease.Holder == "" || slices.ContainsFunc(j.processes, hasFlag) || !j.any(observation.KubeManager, hasLoops) {
 		return "", ""
 	}
-	return stages.EnableLeaderMigration, "the lease " + lease.Name + " was held once"
+	return stages.EnableLeaderMigration, "the lease " + lease.Name + " was held before"
 }

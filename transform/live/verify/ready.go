@@ -26,12 +26,12 @@ func (j *evaluation) nodeNotReady() []transform.Finding {
 		if n.IsReady() {
 			continue
 		}
-		f := found(NodePath(n.Name), notReady(n), "look at its kubelet and its machine: "+shell.Line("kubectl describe node %--%s", n.Name))
+		f := found(NodePath(n.Name), notReady(n), "check its kubelet and its machine: "+shell.Line("kubectl describe node %--%s", n.Name))
 		switch {
 		case n.ControlPlane():
-			f.Fix += "; no stage begins while a control plane is not ready, unless with --accept " + NodeNotReady
+			f.Fix += "; no stage starts while a control plane is NotReady, unless with --accept " + NodeNotReady
 		case was[n.Name]:
-			f.Fix += "; it was ready in the snapshot, and where the migration is not to blame, --accept " + NodeNotReady
+			f.Fix += "; it was Ready in the snapshot; if the migration is not the cause, use --accept " + NodeNotReady
 		default:
 			f.Severity = transform.Warning
 		}
@@ -58,11 +58,11 @@ func notReady(n observation.Node) string {
 		what = "the control plane"
 	}
 	if n.Ready == nil {
-		return what + " has no condition Ready: its kubelet has not said anything yet"
+		return what + " has no condition Ready: its kubelet has not reported a status yet"
 	}
-	text := what + " is not ready: its condition Ready is " + n.Ready.Status
+	text := what + " is NotReady: its condition Ready is " + n.Ready.Status
 	if n.Ready.Status == "Unknown" {
-		text = what + " is not ready: its kubelet has gone silent"
+		text = what + " is NotReady: its kubelet stopped reporting its status"
 	}
 	if n.Ready.Reason != "" {
 		text += " (" + n.Ready.Reason + ")"

@@ -40,12 +40,12 @@ func TestANodeIsNotReadyByItsCondition(t *testing.T) {
 		says   string
 	}{
 		{"a control plane", nil, observation.Node{Labels: control, Ready: condition("False")}, transform.Error, "its condition Ready is False (KubeletNotReady) since 2025-03-11 09:58:07 UTC"},
-		{"whose kubelet is silent", nil, observation.Node{Labels: control, Ready: condition("Unknown")}, transform.Error, "gone silent"},
+		{"whose kubelet is silent", nil, observation.Node{Labels: control, Ready: condition("Unknown")}, transform.Error, "is NotReady: its kubelet stopped reporting its status"},
 		{"without the condition", nil, observation.Node{Labels: control}, transform.Error, "no condition Ready"},
 		{"that is ready", nil, observation.Node{Labels: control, Ready: condition("True")}, "", ""},
-		{"a worker", nil, observation.Node{Ready: condition("False")}, transform.Warning, "is not ready"},
-		{"that was ready", was, observation.Node{Ready: condition("False")}, transform.Error, "is not ready"},
-		{"of which a snapshot does not tell", old, observation.Node{Ready: condition("False")}, transform.Warning, "is not ready"},
+		{"a worker", nil, observation.Node{Ready: condition("False")}, transform.Warning, "is NotReady"},
+		{"that was ready", was, observation.Node{Ready: condition("False")}, transform.Error, "is NotReady"},
+		{"of which a snapshot does not tell", old, observation.Node{Ready: condition("False")}, transform.Warning, "is NotReady"},
 	} {
 		c.node.Name = "n"
 		found := unready(c.before, well, c.node)

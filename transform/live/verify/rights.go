@@ -83,13 +83,13 @@ func (j *evaluation) leaseRBACMissing() []transform.Finding {
 		if len(verbs) == 0 {
 			continue
 		}
-		may := fmt.Sprintf("%s may not %s ", l.user, strings.Join(verbs, ", "))
+		may := fmt.Sprintf("%s has no permission to %s ", l.user, strings.Join(verbs, ", "))
 		if l.main {
-			list = append(list, found(leasePath(l.lease), may+"its own lease "+l.lease+": it never leads, and runs nothing, although its pods are ready",
-				"let its role get, create and update leases in kube-system, as the ClusterRole of the chart does"))
+			list = append(list, found(leasePath(l.lease), may+"its own lease "+l.lease+": it never becomes the leader and runs nothing, although its pods are ready",
+				"grant get, create and update on leases in kube-system to its role, as the ClusterRole of the chart does"))
 			continue
 		}
-		list = append(list, found(leasePath(l.lease), may+"the migration lease", "apply the stage grant-migration-lease, and look whether its Role and RoleBinding are there"))
+		list = append(list, found(leasePath(l.lease), may+"the migration lease", "apply the stage grant-migration-lease, and check that its Role and RoleBinding exist"))
 	}
 	return list
 }

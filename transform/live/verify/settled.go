@@ -12,15 +12,15 @@ import (
 // clusterNotSettled goes by Rancher's own objects; the conditions of a Cluster are
 // copies of theirs, and lag.
 func (j *evaluation) clusterNotSettled() []transform.Finding {
-	const fix = "wait; if it does not come, Rancher's interface names the machine that hangs"
+	const fix = "wait; if it does not settle, Rancher's UI shows the machine that is stuck"
 	var list []transform.Finding
 	for _, c := range j.ControlPlanes {
 		var open []string
 		if !c.Observed {
-			open = append(open, "its last change was not seen yet")
+			open = append(open, "its last change is not observed yet")
 		}
 		if !c.Applied {
-			open = append(open, "the specification is not the applied one")
+			open = append(open, "the spec differs from the applied spec")
 		}
 		for _, name := range c.NotTrue {
 			open = append(open, "the condition "+name+" is not True")

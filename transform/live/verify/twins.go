@@ -27,8 +27,8 @@ func (j *evaluation) twins() []transform.Finding {
 			first[p.Node] = p
 			continue
 		}
-		f := found(p.Path(), "a second static pod of kube-controller-manager runs on the node "+p.Node+", beside "+other.Pod+": either may lead",
-			"look in the manifest folder of the kubelet for a second file of kube-controller-manager, such as a backup, and move it out of the folder")
+		f := found(p.Path(), "a second static pod of kube-controller-manager runs on the node "+p.Node+", next to "+other.Pod+": either one can be the leader",
+			"check the manifest folder of the kubelet for a second file of kube-controller-manager, such as a backup, and move it out of the folder")
 		if alike(p, other) {
 			f.Severity = transform.Warning
 			f.Message += ". They do the same until one of the two files changes"

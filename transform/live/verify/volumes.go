@@ -23,7 +23,7 @@ func (j *evaluation) inTreeVolumes() []transform.Finding {
 		return nil
 	}
 	if !j.Looked(observation.Nodes) || !j.Looked(observation.CSINodes) {
-		f := found("storage", "EBS volumes are in-tree ("+some(uses)+"), and the dump does not tell which nodes have the EBS CSI driver", "print nodes and csinodes into the dump as well, or look at the cluster itself")
+		f := found("storage", "EBS volumes are in-tree ("+some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself")
 		f.Severity = transform.Note
 		return []transform.Finding{f}
 	}
@@ -68,7 +68,7 @@ func (j *evaluation) withoutDriver() []string {
 
 func missingOn(nodes []string, of int) string {
 	if len(nodes) == of {
-		return "no node is seen to have the EBS CSI driver"
+		return "no node has the EBS CSI driver"
 	}
 	return "these nodes have no EBS CSI driver: " + some(nodes)
 }

@@ -1,0 +1,108 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stages
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestManagersShowTheLastStageThatTheyHaveTheResultOf(t *testing.T) {
+	for _, c := range []struct {
+		m    Managers
+		want string
+	}{
+		{Managers{}, ""},
+		{Managers{Granted: true}, GrantMigrationLease},
+		{Managers{Granted: true, Flag: true}, EnableLeaderMigration},
+		{Managers{Flag: true}, EnableLeaderMigration},
+		{Managers{Granted: true, Flag: true, Cloud: true}, InstallCCM},
+		{Managers{Granted: true, Flag: true, Cloud: true, CloudFlag: true}, InstallCCM},
+		{Managers{Granted: true, External: true, Cloud: true, CloudFlag: true}, SwitchToExternal},
+		{Managers{External: true, Cloud: true}, DisableLeaderMigration},
+		{Managers{Granted: true, External: true}, GrantMigrationLease},
+	} {
+		if got := Reached(c.m); got != c.want {
+			t.Errorf("%+v: %q", c.m, got)
+		}
+	}
+}
+
+func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
+	past := func(seen Seen) []string { return where(func(s Stage) bool { return Past(s.Name, seen) }) }
+	undoable := func(seen Seen) []string {
+		return where(func(s Stage) bool { return s.past != nil && Undoable(s.Name, seen) })
+	}
+	for _, c := range []struct {
+		name           string
+		seen           Seen
+		past, undoable []string
+	}{
+		{"before all", Seen{Helm: true}, []string{UncordonControlPlane}, []string{CordonControlPlane, UncordonControlPlane}},
+		{"the chart runs", Seen{Helm: true, Cloud: true, Migrates: true, Installed: true, Marked: true}, []string{InstallCCM}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}},
+		{"switched", Seen{Helm: true, Cloud: true, Migrates: true, Switched: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}},
+		{"at the end", Seen{Helm: true, Cloud: true, Switched: true, Finished: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
+		{"no chart", Seen{Cloud: true, Switched: true, Finished: true}, []string{CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
+	} {
+		if got := past(c.seen); !slices.Equal(got, c.past) {
+			t.Errorf("%s: past are %v", c.name, got)
+		}
+		if got := undoable(c.seen); !slices.Equal(got, c.undoable) {
+			t.Errorf("%s: to undo are %v", c.name, got)
+		}
+	}
+	if Undoable(VerifyProviderIDs, Seen{Cloud: true}) {
+		t.Error("there is nothing to take back of checks")
+	}
+}
+
+func TestWhatStagesChangeOfMachinesIsNamedOnce(t *testing.T) {
+	m := Promised()
+	if !slices.Equal(m.Keys, []string{"cloud-provider-name", "disable-cloud-controller"}) ||
+		!slices.Equal(m.Arguments, []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"}) ||
+		!slices.Equal(m.Flags, []string{"cloud-provider", "enable-leader-migration", "leader-migration-config", "feature-gates"}) {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
+	set := func(c Cluster) []transform.Stage {
+		made := func(complete func(transform.Stage) transform.Stage) func() transform.Stage {
+			return func() transform.Stage { return complete(transform.Stage{Why: "Own."}) }
+		}
+		cordoning := Cordoning{Selector: c.Selector, Cluster: "heron", Why: "No pods.", ReleaseWhy: "Pods again."}
+		return c.InOrder(Set{
+			Grant: made(c.Grant), Enable: made(c.Enable), Cordon: cordoning.Stage, Uncordon: cordoning.Release,
+			Install: made(func(s transform.Stage) transform.Stage { return c.Install(s, "do both at once") }),
+			Switch:  made(func(s transform.Stage) transform.Stage { return c.Switch(s, true) }),
+			Disable: made(func(s transform.Stage) transform.Stage { return c.Disable(s, true) }),
+		})
+	}
+	for name, c := range map[string]struct {
+		target transform.Target
+		want   []string
+	}{
+		"with leader migration":    {long, Names()},
+		"without leader migration": {short, []string{InstallCCM, SwitchToExternal, VerifyProviderIDs}},
+	} {
+		for _, selector := range []string{"", "role=control-plane"} {
+			var names []string
+			for _, s := range set(Cluster{Target: c.target, Selector: selector}) {
+				names = append(names, s.Name)
+				if s.Why == "" || len(s.Verify)+len(s.After) == 0 {
+					t.Errorf("%s: %s says nothing, or shows nothing", name, s.Name)
+				}
+				want := map[string][]string{SwitchToExternal: {InstallCCM}, DisableLeaderMigration: {SwitchToExternal}}[s.Name]
+				if !slices.Equal(s.AfterByHand, want) {
+					t.Errorf("%s: %s comes after %v", name, s.Name, s.AfterByHand)
+				}
+			}
+			if !slices.Equal(names, c.want) {
+				t.Errorf("%s: %v", name, names)
+			}
+		}
+	}
+}
