@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -105,7 +106,7 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		return errors.New("--through requires --stage, not --next")
 	case a.choices.Canonical && a.undo == "":
 		return errors.New("--canonical requires --undo")
-	case a.live() && a.toStdout:
+	case a.live() && a.files.Print:
 		return errors.New("--stdout prints files; use --dry-run for the diff of a cluster of a Rancher")
 	case a.server && !a.live():
 		return errors.New("--dry-run=server requires a Rancher; add --cluster or -l, or remove =server")
@@ -124,7 +125,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	a.begin(paths)
-	defer a.end()
+	defer a.files.Close()
 	code := a.each(ctx, paths, target)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -149,21 +150,21 @@ func (a *applyOptions) complain(errs ...error) (code int) {
 // each works on one file after the other, and returns the code of the worst error.
 func (a *applyOptions) each(ctx context.Context, paths []string, target transform.Target) (code int) {
 	of := map[string][]error{} // by file
-	for r := range a.clusters(ctx, paths, func(f found) (func() error, error) { return a.cluster(f, target) }) {
-		if err := r.use(); err != nil {
-			of[r.source.Name] = append(of[r.source.Name], err)
+	for r := range a.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return a.cluster(f, target) }) {
+		if err := r.Use(); err != nil {
+			of[r.File()] = append(of[r.File()], err)
 		}
-		if !r.end {
+		if len(r.Ended) == 0 {
 			continue
 		}
 		var errs []error
-		for _, in := range r.ended {
-			errs = append(errs, of[in.source.Name]...)
-			delete(of, in.source.Name)
+		for _, in := range r.Ended {
+			errs = append(errs, of[in.Name]...)
+			delete(of, in.Name)
 		}
 		// A saved plan is for its own documents, whatever their neighbours are like,
 		// in files that could be read.
-		if err := a.files(r.ended, r.err != nil || len(errs) > 0 && !a.saved.given()); err != nil {
+		if err := a.write(r.Ended, r.Err() != nil || len(errs) > 0 && !a.saved.given()); err != nil {
 			errs = append(errs, err)
 		}
 		code = max(code, a.complain(errs...))
@@ -173,8 +174,8 @@ func (a *applyOptions) each(ctx context.Context, paths []string, target transfor
 
 // cluster works on a cluster, and returns what shows its findings and keeps the
 // part of the file that changes.
-func (a *applyOptions) cluster(f found, t transform.Target) (func() error, error) {
-	if err := f.refusal(t); err != nil {
+func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() error, error) {
+	if err := f.Refusal(t); err != nil {
 		return nil, err
 	}
 	var said, diff bytes.Buffer
@@ -185,9 +186,9 @@ func (a *applyOptions) cluster(f found, t transform.Target) (func() error, error
 		if len(changes) == 0 {
 			return nil
 		}
-		a.note(f.docs[0], note)
+		a.note(f.Docs[0], note)
 		for _, c := range changes {
-			if err := a.change(c.before, c.after, c.first); err != nil {
+			if err := a.files.Change(c.before, c.after, c.first); err != nil {
 				return err
 			}
 		}
@@ -205,7 +206,7 @@ type turn struct {
 
 // turns returns what is to be done to a cluster, and what somebody does by hand
 // around it; nothing is left to do where it returns none.
-func (a *applyOptions) turns(f found, t transform.Target) ([]turn, []transform.Manual, error) {
+func (a *applyOptions) turns(f clusters.Cluster, t transform.Target) ([]turn, []transform.Manual, error) {
 	switch {
 	case a.saved.given():
 		return a.savedTurns(f)
@@ -213,7 +214,7 @@ func (a *applyOptions) turns(f found, t transform.Target) ([]turn, []transform.M
 		turns, err := undoTurns(f, t, a.undo, a.choice.Through)
 		return turns, nil, err
 	}
-	p, err := transform.BuildFor(f.distro, f.docs, t, a.choice)
+	p, err := transform.BuildFor(f.Distro, f.Docs, t, a.choice)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,7 +231,7 @@ func (a *applyOptions) turns(f found, t transform.Target) ([]turn, []transform.M
 
 // lasting refuses turns behind which one of them is still to do. What errors block is
 // not written.
-func (a *applyOptions) lasting(f found, t transform.Target, turns []turn) error {
+func (a *applyOptions) lasting(f clusters.Cluster, t transform.Target, turns []turn) error {
 	var stages []string
 	for _, s := range turns {
 		if s.blocked {
@@ -238,7 +239,7 @@ func (a *applyOptions) lasting(f found, t transform.Target, turns []turn) error 
 		}
 		stages = append(stages, s.stage)
 	}
-	return transform.Lasting(f.distro, turns[len(turns)-1].after, t, stages)
+	return transform.Lasting(f.Distro, turns[len(turns)-1].after, t, stages)
 }
 
 // revision is a document that changes.
@@ -248,18 +249,18 @@ type revision struct {
 }
 
 // changed returns the documents that change, and what to say of them.
-func (a *applyOptions) changed(f found, t transform.Target, said, diff io.Writer) ([]revision, string, error) {
+func (a *applyOptions) changed(f clusters.Cluster, t transform.Target, said, diff io.Writer) ([]revision, string, error) {
 	turns, note, err := a.next(f, t, said)
 	if len(turns) == 0 || err != nil {
 		return nil, "", err
 	}
 	var changes []revision
-	for i, before := range f.docs {
+	for i, before := range f.Docs {
 		after := turns[len(turns)-1].after[i]
 		if after == before {
 			continue
 		}
-		if a.dryRun {
+		if a.files.DryRun {
 			outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(before, after))
 		}
 		first := slices.IndexFunc(turns, func(s turn) bool { return s.after[i] != before })
@@ -270,11 +271,11 @@ func (a *applyOptions) changed(f found, t transform.Target, said, diff io.Writer
 
 // next returns the stages that a cluster takes, and what to say of them; none where
 // nothing is to be done.
-func (a *applyOptions) next(f found, t transform.Target, said io.Writer) ([]turn, string, error) {
+func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writer) ([]turn, string, error) {
 	turns, manual, err := a.turns(f, t)
-	name := f.docs[0].File() + ": " + f.distro.Identify(f.docs[0]).Title() + ": "
-	if f.live != nil {
-		name = f.docs[0].File() + ": "
+	name := f.Docs[0].File() + ": " + f.Distro.Identify(f.Docs[0]).Title() + ": "
+	if f.Live != nil {
+		name = f.Docs[0].File() + ": "
 	}
 	var first *transform.ManualFirst
 	switch {

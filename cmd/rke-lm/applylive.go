@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -23,7 +24,7 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 	if err := a.saved.read(); err != nil {
 		return err
 	}
-	code, err := a.eachCluster(ctx, nil, func(f found, t transform.Target) (func() error, error) {
+	code, err := a.eachCluster(ctx, nil, func(f clusters.Cluster, t transform.Target) (func() error, error) {
 		var said bytes.Buffer
 		turns, note, err := a.next(f, t, &said)
 		return func() error {
@@ -47,25 +48,25 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 
 // patch brings the object of a cluster to another version, if nothing speaks
 // against it.
-func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, after *yamledit.Document, note string) error {
-	if err := f.live.review(ctx, "apply", t); err != nil {
+func (a *applyOptions) patch(ctx context.Context, f clusters.Cluster, t transform.Target, after *yamledit.Document, note string) error {
+	if err := f.Live.Review(ctx, "apply", t); err != nil {
 		return err
 	}
-	findings, err := f.live.judge(ctx, f, t)
+	findings, err := f.Preconditions(ctx, t)
 	if err != nil {
 		return err
 	}
-	if err := preconditions.Check(f.docs[0].File(), findings); err != nil {
+	if err := preconditions.Check(f.Docs[0].File(), findings); err != nil {
 		return err
 	}
 	outputs.WriteFindings(a.err, a.palette(a.err), findings, "") // what was acknowledged
 	if _, err := patchOf(f, after); err != nil {
 		return err
 	}
-	if a.dryRun {
-		outputs.WriteDiff(a.out, a.palette(a.out), outputs.Diff(f.docs[0], after))
+	if a.files.DryRun {
+		outputs.WriteDiff(a.out, a.palette(a.out), outputs.Diff(f.Docs[0], after))
 	}
-	if a.dryRun && !a.server {
+	if a.files.DryRun && !a.server {
 		fmt.Fprintln(a.err, note, "would be applied")
 		return nil
 	}
@@ -82,32 +83,32 @@ func (a *applyOptions) patch(ctx context.Context, f found, t transform.Target, a
 
 // change is an object, and the version of it that it is brought to.
 type change struct {
-	found
+	clusters.Cluster
 	after *yamledit.Document // nil for none
 }
 
 // send changes the object. Where it is the same to Rancher, which wrote it in another
 // form since it was read, the same change is made again of what is there now.
-func (a *applyOptions) send(ctx context.Context, f found, t transform.Target, after *yamledit.Document) error {
+func (a *applyOptions) send(ctx context.Context, f clusters.Cluster, t transform.Target, after *yamledit.Document) error {
 	return rancher.Again(change{f, after},
 		func(c change) error { return a.sendOnce(ctx, c) },
 		func() (change, error) { return a.now(ctx, f, t) },
-		func(before, now change) bool { return now.after != nil && f.distro.SameSpec(before.after, now.after) })
+		func(before, now change) bool { return now.after != nil && f.Distro.SameSpec(before.after, now.after) })
 }
 
 // now reads the object again, and makes the same change of it.
-func (a *applyOptions) now(ctx context.Context, f found, t transform.Target) (c change, err error) {
-	again := *f.live
-	if again.object, err = again.server.Get(ctx, again.object); err != nil {
+func (a *applyOptions) now(ctx context.Context, f clusters.Cluster, t transform.Target) (c change, err error) {
+	again := *f.Live
+	if again.Object, err = again.Server.Get(ctx, again.Object); err != nil {
 		return c, err
 	}
-	f.live = &again
-	doc, err := transform.Parse(again.object.Chunk())
+	f.Live = &again
+	doc, err := transform.Parse(again.Object.Chunk())
 	if err != nil {
 		return c, err
 	}
-	f.docs = transform.Only(doc)
-	c = change{found: f}
+	f.Docs = transform.Only(doc)
+	c = change{Cluster: f}
 	turns, _, err := a.next(f, t, io.Discard)
 	if len(turns) > 0 {
 		c.after = turns[len(turns)-1].after[0]
@@ -116,21 +117,21 @@ func (a *applyOptions) now(ctx context.Context, f found, t transform.Target) (c 
 }
 
 func (a *applyOptions) sendOnce(ctx context.Context, c change) error {
-	p, err := patchOf(c.found, c.after)
+	p, err := patchOf(c.Cluster, c.after)
 	if err != nil {
 		return err
 	}
-	_, warnings, err := c.live.server.Patch(ctx, c.live.object, p, c.distro.Alike, a.server)
+	_, warnings, err := c.Live.Server.Patch(ctx, c.Live.Object, p, c.Distro.Alike, a.server)
 	for _, w := range warnings {
-		fmt.Fprintf(a.err, "%s: the server warns: %s\n", c.docs[0].File(), w)
+		fmt.Fprintf(a.err, "%s: the server warns: %s\n", c.Docs[0].File(), w)
 	}
 	return err
 }
 
-func patchOf(f found, after *yamledit.Document) (jsonpatch.Patch, error) {
-	p, err := jsonpatch.Diff(f.docs[0].Bytes(), after.Bytes())
+func patchOf(f clusters.Cluster, after *yamledit.Document) (jsonpatch.Patch, error) {
+	p, err := jsonpatch.Diff(f.Docs[0].Bytes(), after.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.docs[0].File(), err)
+		return nil, fmt.Errorf("%s: %w", f.Docs[0].File(), err)
 	}
 	return p, nil
 }

@@ -23,6 +23,14 @@ import (
 // reason that may pass.
 const defaultPatience = 30 * time.Second
 
+// deniedTime is for how long a cluster may refuse what it has allowed.
+const deniedTime = defaultPatience
+
+// outage notes on standard error when the cluster cannot be seen.
+func (s streams) outage() observe.Outage {
+	return observe.Outage{Notes: s.err, Denials: deniedTime}
+}
+
 // connection names a live cluster, as kubectl does, or a Rancher and clusters
 // behind it.
 type connection struct {

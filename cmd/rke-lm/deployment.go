@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
@@ -22,7 +23,7 @@ import (
 type deploymentOptions struct {
 	*options
 	scaling manifests.Scaling
-	printed separator
+	printed clusters.Separator
 }
 
 func newDeployment(o *options) *cobra.Command {
@@ -55,8 +56,8 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}
 	d.distro, d.apart = manifests.Name, true
-	code, err := d.eachCluster(ctx, paths, func(f found, _ transform.Target) (func() error, error) {
-		text, err := manifests.Deployment(f.docs[0], d.scaling)
+	code, err := d.eachCluster(ctx, paths, func(f clusters.Cluster, _ transform.Target) (func() error, error) {
+		text, err := manifests.Deployment(f.Docs[0], d.scaling)
 		return func() error { return d.print(text) }, err
 	}, func(error) {})
 	if err != nil {
@@ -70,7 +71,7 @@ func (d *deploymentOptions) print(text string) error {
 	if text == "" {
 		return nil
 	}
-	d.printed.next(d.data())
+	d.printed.Next(d.data())
 	if _, err := io.WriteString(&d.printed, text); err != nil {
 		return err
 	}

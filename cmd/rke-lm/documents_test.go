@@ -14,9 +14,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
-	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
@@ -186,7 +184,7 @@ func TestAClusterWhoseSecondFileCannotBeWrittenGoesOn(t *testing.T) {
 	a.choices.EndState = "external"
 	full := errors.New("no space left on the device")
 	writes := 0
-	a.replace = func(path string, was atomicfile.Seen, write func(io.Writer) error) error {
+	a.files.Replace = func(path string, was atomicfile.Seen, write func(io.Writer) error) error {
 		if writes++; writes == 2 {
 			return fmt.Errorf("%s: %w", path, full)
 		}
@@ -203,37 +201,5 @@ func TestAClusterWhoseSecondFileCannotBeWrittenGoesOn(t *testing.T) {
 	}
 	if r := runHere(t, "", "apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder); r.code != exitcode.Done || !strings.Contains(contentOf(t, folder, "kcm.yaml"), "--cloud-provider=external") {
 		t.Errorf("it does not go on: %d\n%s", r.code, r.stderr)
-	}
-}
-
-// A file that changed meanwhile is seen before any file is written.
-func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
-	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
-	w := &rewrite{options: &options{streams: streams{out: io.Discard, err: io.Discard}}}
-	var ins []piece
-	for i, name := range []string{"ccm.yaml", "kcm.yaml"} {
-		path := filepath.Join(folder, name)
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, err := yamledit.ParseString(path, contentOf(t, folder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		after, err := yamledit.ParseString(path, "kind: Other\n")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.change(before, after, i); err != nil {
-			t.Fatal(err)
-		}
-		ins = append(ins, piece{source: source.Source{Name: path, Path: path}, end: true, stats: source.Stats{Info: info}})
-	}
-	if err := os.WriteFile(filepath.Join(folder, "kcm.yaml"), []byte(podOfManager+"# another hand\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.files(ins, false); !errors.Is(err, atomicfile.ErrChanged) || contentOf(t, folder, "ccm.yaml") != daemonSetOfCloud {
-		t.Errorf("%v", err)
 	}
 }

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // failure is an error with the exit code that it asks for. A silent one only
@@ -54,4 +57,18 @@ func complain(w io.Writer, err error) {
 		return
 	}
 	fmt.Fprintln(w, "error:", err)
+}
+
+// problem describes an error for programs.
+func problem(err error) outputs.Problem {
+	p := outputs.Problem{Message: err.Error()}
+	var at *yamledit.Error
+	if errors.As(err, &at) {
+		p.File, p.Line = at.File, at.Line
+	}
+	var r *transform.Refused
+	if errors.As(err, &r) {
+		p.Rule = r.Rule
+	}
+	return p
 }

@@ -14,6 +14,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -68,11 +69,11 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	result := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}, Errors: []outputs.Problem{}}
-	code, err := e.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
+	code, err := e.eachCluster(ctx, paths, func(f clusters.Cluster, t transform.Target) (func() error, error) {
 		if e.diff != "" {
 			return e.compare(f, t)
 		}
-		config, err := e.effective(f.distro, f.docs, t)
+		config, err := e.effective(f.Distro, f.Docs, t)
 		if err != nil {
 			return nil, err
 		}
@@ -91,8 +92,8 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 
 // notToMigrate says what every verb says of a cluster that is not to be migrated; what its
 // machines get is shown all the same.
-func notToMigrate(f found, t transform.Target) error {
-	_, err := f.distro.Open(f.docs, t)
+func notToMigrate(f clusters.Cluster, t transform.Target) error {
+	_, err := f.Distro.Open(f.Docs, t)
 	if len(transform.NotMigratableIn(err)) > 0 {
 		return err
 	}
@@ -130,8 +131,8 @@ func (e *explainOptions) effective(d transform.Distro, docs []*yamledit.Document
 }
 
 // compare returns what shows a stage's effect on every class.
-func (e *explainOptions) compare(f found, t transform.Target) (show func() error, err error) {
-	p, err := transform.BuildFor(f.distro, f.docs, t, transform.Choice{Stage: e.diff})
+func (e *explainOptions) compare(f clusters.Cluster, t transform.Target) (show func() error, err error) {
+	p, err := transform.BuildFor(f.Distro, f.Docs, t, transform.Choice{Stage: e.diff})
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +140,11 @@ func (e *explainOptions) compare(f found, t transform.Target) (show func() error
 	if err != nil {
 		return nil, err
 	}
-	before, err := e.effective(f.distro, step.Before(), t)
+	before, err := e.effective(f.Distro, step.Before(), t)
 	if err != nil {
 		return nil, err
 	}
-	after, err := e.effective(f.distro, step.After(), t)
+	after, err := e.effective(f.Distro, step.After(), t)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func (e *explainOptions) compare(f found, t transform.Target) (show func() error
 			outputs.WriteDiff(e.out, e.palette(e.out), d)
 		}
 		if len(diffs) == 0 {
-			fmt.Fprintf(e.err, "%s: %s changes nothing that reaches a machine\n", f.docs[0].File(), e.diff)
+			fmt.Fprintf(e.err, "%s: %s changes nothing that reaches a machine\n", f.Docs[0].File(), e.diff)
 		}
 		return nil
 	}, nil

@@ -4,17 +4,12 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/internal/source"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const guardedCluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: NAME, namespace: fleet-default, annotations: {note: NOTE}}\n" +
@@ -52,38 +47,5 @@ func TestAHostileDocumentDoesNotEndTheRunOverAFolder(t *testing.T) {
 		if !strings.Contains(r.stdout+r.stderr, "b-odd.yaml:3: more than 250 mappings and lists are nested here") {
 			t.Errorf("%s: %s", verb, r.stderr)
 		}
-	}
-}
-
-func TestAPanicInOneDocumentIsReportedAndTheOthersGoOn(t *testing.T) {
-	o := &options{streams: streams{in: strings.NewReader("")}}
-	folder := folderOfClusters(t, "none")
-	var usual []string
-	var faults []error
-	for r := range o.clusters(context.Background(), []string{folder}, func(f found) (func() error, error) {
-		name, _ := f.docs[0].Root().Get("metadata", "name").String()
-		if strings.HasSuffix(name, "odd") {
-			return nil, errors.New([]string{}[len(name)])
-		}
-		return func() error { usual = append(usual, name); return nil }, nil
-	}) {
-		if err := r.use(); err != nil {
-			faults = append(faults, err)
-		}
-	}
-	if len(usual) != 1 || len(faults) != 1 {
-		t.Fatalf("%v, %v", usual, faults)
-	}
-	if text := faults[0].Error(); exitcode.Of(faults[0]) != exitcode.Input || !strings.Contains(text, "a-odd.yaml: rke-lm failed (index out of range") {
-		t.Error(text)
-	}
-}
-
-func TestAPanicWhileAResultIsShownNamesItsDocument(t *testing.T) {
-	p := piece{source: source.FromReader("fleet.yaml", nil), chunk: yamledit.Chunk{File: "fleet.yaml", Index: 1, Line: 30}}
-	err := result{piece: p, show: func() error { panic("oh") }}.use()
-	var fault *transform.Fault
-	if !errors.As(err, &fault) || fault.At != "fleet.yaml:31: document 2" {
-		t.Errorf("%v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -62,17 +63,17 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	}
 	if l.fix {
 		l.begin(paths)
-		defer l.end()
+		defer l.files.Close()
 	}
 	failed := map[string]bool{} // files, by name
-	for r := range l.clusters(ctx, paths, func(f found) (func() error, error) { return l.cluster(f, target) }) {
-		if err := r.use(); err != nil && l.fail(err, target) {
-			failed[r.source.Name] = true
+	for r := range l.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return l.cluster(f, target) }) {
+		if err := r.Use(); err != nil && l.fail(err, target) {
+			failed[r.File()] = true
 		}
-		if !r.end {
+		if len(r.Ended) == 0 {
 			continue
 		}
-		if err := l.ended(r.ended, slices.ContainsFunc(r.ended, func(in piece) bool { return failed[in.source.Name] })); err != nil {
+		if err := l.ended(r.Ended, slices.ContainsFunc(r.Ended, func(in clusters.File) bool { return failed[in.Name] })); err != nil {
 			l.fail(err, target)
 		}
 		clear(failed)
@@ -95,12 +96,12 @@ func (l *lintOptions) check(paths []string) error {
 		return errors.New("--dry-run=server requires apply and a cluster of a Rancher; remove =server")
 	case l.fix && l.live():
 		return errors.New("--fix writes files; remove it for a cluster of a Rancher")
-	case l.fix && (l.dryRun || l.toStdout || slices.Contains(paths, "-")):
+	case l.fix && (l.files.DryRun || l.files.Print || slices.Contains(paths, "-")):
 		l.shown = l.err
 		if l.output != "text" {
 			return errors.New("standard output is used for the file or the diff; remove -o " + l.output)
 		}
-	case l.dryRun || l.toStdout:
+	case l.files.DryRun || l.files.Print:
 		return errors.New("--dry-run and --stdout require --fix")
 	}
 	return nil
@@ -108,19 +109,19 @@ func (l *lintOptions) check(paths []string) error {
 
 // cluster lints a cluster, and returns what shows its findings and keeps what
 // fixes changed.
-func (l *lintOptions) cluster(f found, t transform.Target) (func() error, error) {
-	c, err := f.distro.Lint(slices.Concat(f.docs, f.beside), t)
+func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() error, error) {
+	c, err := f.Distro.Lint(slices.Concat(f.Docs, f.Beside), t)
 	if err == nil {
-		err = f.overlaid
+		err = f.Overlaid
 	}
 	if c == nil {
 		return nil, err
 	}
 	var made []string
 	if l.fix {
-		c, made = transform.Repair(f.distro, c, t)
+		c, made = transform.Repair(f.Distro, c, t)
 	}
-	findings, unseen := transform.Unseen(f.distro, append(c.Findings(""), f.objections(t)...))
+	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
 		l.show(append(findings, unseen...))
@@ -143,18 +144,18 @@ func (l *lintOptions) show(findings []transform.Finding) {
 }
 
 // keep takes over what fixes made of a cluster.
-func (l *lintOptions) keep(f found, c transform.Cluster, made []string) error {
-	l.note(f.docs[0], fmt.Sprintf("%s: %s: fixed %s,", f.docs[0].File(), c.Identity().Title(), counted(made)))
+func (l *lintOptions) keep(f clusters.Cluster, c transform.Cluster, made []string) error {
+	l.note(f.Docs[0], fmt.Sprintf("%s: %s: fixed %s,", f.Docs[0].File(), c.Identity().Title(), counted(made)))
 	for i, after := range c.Documents() {
-		before := f.docs[i]
+		before := f.Docs[i]
 		if after == before {
 			continue
 		}
-		if l.dryRun {
+		if l.files.DryRun {
 			outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
 		}
 		l.moved += bytes.Count(after.Bytes(), []byte("\n")) - bytes.Count(before.Bytes(), []byte("\n"))
-		if err := l.change(before, after, 0); err != nil {
+		if err := l.files.Change(before, after, 0); err != nil {
 			return err
 		}
 	}
@@ -216,10 +217,10 @@ func asFindings(r *transform.Refused, t transform.Target) []transform.Finding {
 }
 
 // ended writes files after their last document.
-func (l *lintOptions) ended(files []piece, failed bool) error {
+func (l *lintOptions) ended(files []clusters.File, failed bool) error {
 	l.moved = 0
 	if !l.fix {
 		return nil
 	}
-	return l.files(files, failed)
+	return l.write(files, failed)
 }

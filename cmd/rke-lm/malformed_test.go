@@ -274,23 +274,23 @@ func TestAForcedDistroRefusesOtherDocuments(t *testing.T) {
 // tryMalformed lints, explains and plans a document, and returns what must not be.
 func tryMalformed(distro, text string) error {
 	o := &options{distro: distro}
-	f, err := o.open(yamledit.Chunk{File: "m.yaml", Bytes: []byte(text)})
-	if err != nil || f.docs == nil {
+	f, err := o.finder().Open(yamledit.Chunk{File: "m.yaml", Bytes: []byte(text)})
+	if err != nil || f.Docs == nil {
 		return unfit(err)
 	}
-	target := transform.Target{EndState: transform.EndStateExternal, AssumeVersion: assumedFor(f.distro.Name)}
-	c, err := f.distro.Lint(f.docs, target)
+	target := transform.Target{EndState: transform.EndStateExternal, AssumeVersion: assumedFor(f.Distro.Name)}
+	c, err := f.Distro.Lint(f.Docs, target)
 	if c != nil {
 		c.Findings("")
 	}
 	if err := unfit(err); err != nil {
 		return fmt.Errorf("lint: %w", err)
 	}
-	_, err = f.distro.Explain(f.docs, target)
+	_, err = f.Distro.Explain(f.Docs, target)
 	if err := unfit(err); err != nil {
 		return fmt.Errorf("explain: %w", err)
 	}
-	p, err := transform.Build(f.distro, f.docs, target)
+	p, err := transform.Build(f.Distro, f.Docs, target)
 	if err != nil {
 		return unfit(err)
 	}
@@ -303,7 +303,7 @@ func tryMalformed(distro, text string) error {
 			made = append(made, s.Stage.Name)
 		}
 	}
-	return transform.Lasting(f.distro, p.Steps[len(p.Steps)-1].After(), target, made)
+	return transform.Lasting(f.Distro, p.Steps[len(p.Steps)-1].After(), target, made)
 }
 
 func assumedFor(distro string) string {

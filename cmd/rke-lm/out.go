@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -40,12 +41,12 @@ func (fs *planFolders) check(paths []string) error {
 }
 
 // write writes the plan of one cluster.
-func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan, of found) error {
+func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan, of clusters.Cluster) error {
 	if fs.dir == "" {
 		return nil
 	}
 	var paths []string
-	for _, s := range of.sources {
+	for _, s := range of.Sources {
 		path, err := s.Absolute()
 		if err != nil {
 			return err
@@ -63,7 +64,7 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if err != nil {
 		return err
 	}
-	files, err := planFiles(p, out, folder, paths, of.live)
+	files, err := planFiles(p, out, folder, paths, of.Live)
 	if err != nil {
 		return err
 	}
@@ -104,10 +105,10 @@ func (fs *planFolders) take(s transform.Saved) error {
 }
 
 // planFiles returns what a plan folder holds for people.
-func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, live *liveCluster) ([]planfolder.File, error) {
+func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, live *clusters.Live) ([]planfolder.File, error) {
 	book := outputs.Runbook{Plan: p, Folder: folder}
 	if live != nil {
-		book.Live = live.name()
+		book.Live = live.Name()
 	}
 	for _, path := range paths {
 		if path == "" {

@@ -30,7 +30,7 @@ type ownersOptions struct {
 	given     []ownership.Given
 	readAt    time.Time // when the managers were asked for
 	lookedAt  time.Time
-	outage    outage
+	outage    observe.Outage
 
 	saidNarrow bool
 }
@@ -43,7 +43,7 @@ const (
 )
 
 func newOwners(o *options) *cobra.Command {
-	w := &ownersOptions{options: o, outage: outage{notes: o.err}}
+	w := &ownersOptions{options: o, outage: o.outage()}
 	c := &cobra.Command{
 		Use:   "owners",
 		Short: "Watch the leases of a live cluster and print who owns the cloud controllers, and when",
@@ -98,7 +98,7 @@ func (w *ownersOptions) run(ctx context.Context) error {
 	if err := w.finish(); err != nil {
 		return err
 	}
-	return w.outage.lost
+	return w.outage.Lost
 }
 
 // follow looks until its time is over, or it is refused. What may pass is tried
@@ -108,11 +108,11 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 		err := w.look(ctx, observer)
 		switch {
 		case err == nil:
-			w.outage.over()
+			w.outage.Over()
 		case ctx.Err() != nil:
 			w.never(ctx)
 			return // it says nothing about the cluster
-		case !w.outage.retryable(err):
+		case !w.outage.Retryable(err):
 			return
 		}
 		if !kube.Pause(ctx, ownersPause) {
@@ -123,14 +123,14 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 
 // never notes that the time was over before anything was seen.
 func (w *ownersOptions) never(ctx context.Context) {
-	if w.lookedAt.IsZero() && w.outage.lost == nil {
-		w.outage.lost = &kube.Unreached{What: "read the leases", Err: fmt.Errorf("the first observation did not complete in time: %w", ctx.Err())}
+	if w.lookedAt.IsZero() && w.outage.Lost == nil {
+		w.outage.Lost = &kube.Unreached{What: "read the leases", Err: fmt.Errorf("the first observation did not complete in time: %w", ctx.Err())}
 	}
 }
 
 // end closes the timeline; behind a look that failed or hangs nothing is known.
 func (w *ownersOptions) end(now time.Time) {
-	if w.outage.lost != nil || now.Sub(w.lookedAt) > tailTime {
+	if w.outage.Lost != nil || now.Sub(w.lookedAt) > tailTime {
 		w.tell(w.timeline.Lost(now))
 		return
 	}

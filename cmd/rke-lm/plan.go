@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -70,16 +71,16 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	}
 	result := outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}}
 	left := false
-	code, err := p.eachCluster(ctx, paths, func(f found, t transform.Target) (func() error, error) {
-		if err := f.refusal(t); err != nil {
+	code, err := p.eachCluster(ctx, paths, func(f clusters.Cluster, t transform.Target) (func() error, error) {
+		if err := f.Refusal(t); err != nil {
 			return nil, err
 		}
-		plan, err := transform.BuildFor(f.distro, f.docs, t, p.needed())
+		plan, err := transform.BuildFor(f.Distro, f.Docs, t, p.needed())
 		if err != nil {
 			return nil, err
 		}
 		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Open() || slices.ContainsFunc(plan.Unseen, func(f transform.Finding) bool { return !f.Accepted })
-		out.Findings = outputs.Findings(f.objections(t))
+		out.Findings = outputs.Findings(f.Objections(t))
 		return func() error {
 			left = left || isLeft
 			if p.output == "json" || p.output == "yaml" {
@@ -147,14 +148,14 @@ func (o *options) dump(v any) error {
 // eachCluster calls do for every cluster in the paths, on all cores, and what do
 // returns in the order of the clusters. An error of one is printed and noted,
 // and the others go on; the highest code wins.
-func (o *options) eachCluster(ctx context.Context, paths []string, do func(found, transform.Target) (show func() error, err error), note func(error)) (int, error) {
+func (o *options) eachCluster(ctx context.Context, paths []string, do func(clusters.Cluster, transform.Target) (show func() error, err error), note func(error)) (int, error) {
 	target, err := o.target()
 	if err != nil {
 		return 0, err
 	}
 	code := exitcode.Done
-	for r := range o.clusters(ctx, paths, func(f found) (func() error, error) { return do(f, target) }) {
-		if err := r.use(); err != nil {
+	for r := range o.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return do(f, target) }) {
+		if err := r.Use(); err != nil {
 			complain(o.err, err)
 			note(err)
 			code = max(code, exitcode.Of(err))

@@ -128,16 +128,16 @@ func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(co
 // distroOf finds the distro of an object. Manifests lie on machines, where no server
 // reaches them.
 func (c *runOptions) distroOf(o rancher.Object) (transform.Distro, error) {
-	f, err := c.open(o.Chunk())
+	f, err := c.finder().Open(o.Chunk())
 	switch {
 	case err != nil:
-		return f.distro, err
-	case f.docs == nil || f.distro.Live.Kind != o.Kind:
-		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title())}
+		return f.Distro, err
+	case f.Docs == nil || f.Distro.Live.Kind != o.Kind:
+		return f.Distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title())}
 	case o.ID == "":
-		return f.distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title())}
+		return f.Distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title())}
 	}
-	return f.distro, nil
+	return f.Distro, nil
 }
 
 func currentUser() migrate.User {

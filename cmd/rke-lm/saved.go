@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -60,20 +61,20 @@ func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
 }
 
 // savedTurns takes the document of a cluster as far as its saved plan says.
-func (a *applyOptions) savedTurns(f found) ([]turn, []transform.Manual, error) {
-	plan, ok := transform.Pick(a.saved.plans, f.distro.Identify(f.docs[0]), f.docs)
+func (a *applyOptions) savedTurns(f clusters.Cluster) ([]turn, []transform.Manual, error) {
+	plan, ok := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs)
 	if !ok {
 		return nil, nil, errNotPlanned
 	}
 	a.saved.used.Store(true)
-	steps, err := a.savedSteps(plan, f.docs)
+	steps, err := a.savedSteps(plan, f.Docs)
 	if err != nil {
 		return nil, nil, err
 	}
 	var turns []turn
 	for _, s := range steps {
 		t := turn{stage: s.Stage.Name}
-		if t.after, err = revised(f.docs, s.After); err != nil {
+		if t.after, err = revised(f.Docs, s.After); err != nil {
 			return nil, nil, err
 		}
 		if a.undo == "" {

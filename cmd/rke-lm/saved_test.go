@@ -222,7 +222,7 @@ func TestDiffsInAPlanFolderHoldNoSecrets(t *testing.T) {
 func TestPlanFoldersMustNotBeFoundAsClusters(t *testing.T) {
 	here(t, map[string]string{"clusters/c.yaml": wharf})
 	for _, dir := range []string{"clusters/plans", "clusters", "clusters/a/../plans"} {
-		says(t, must(t, exitcode.Input, "plan", "--out", dir, "clusters"), "it lies in clusters, where its documents would be found as clusters")
+		says(t, must(t, exitcode.Input, "plan", "--out", dir, "clusters"), "it is in clusters, where its documents would be read as clusters")
 	}
 	for _, dir := range []string{"clusters/.plans", "plans", "clusters/../clusters-plans"} {
 		must(t, exitcode.Done, "plan", "--out", dir, "clusters")
@@ -232,7 +232,7 @@ func TestPlanFoldersMustNotBeFoundAsClusters(t *testing.T) {
 func TestTwoClustersOfOneNameCannotShareAFolder(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "b.yaml": wharf})
 	r := must(t, exitcode.Refused, "plan", "--out", "plans", "a.yaml", "b.yaml")
-	says(t, r, "error: b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf holds the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
+	says(t, r, "error: b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf has the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
 }
 
 func TestAFolderOfSomethingElseIsRefused(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -191,7 +192,7 @@ func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.S
 	for _, o := range objects {
 		var one outputs.Status
 		err := transform.Guard(o.Title(), func() error {
-			one = s.provisioned(&liveCluster{t.server, o})
+			one = s.provisioned(&clusters.Live{Server: t.server, Object: o})
 			return nil
 		})
 		if err != nil {
@@ -225,20 +226,20 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 }
 
 // provisioned reads how far a cluster has come off its object, as plan does.
-func (s *statusOptions) provisioned(l *liveCluster) outputs.Status {
-	title := l.object.Title()
-	f, err := s.options.open(l.object.Chunk())
-	if err == nil && f.docs == nil {
-		err = errors.New("it is not " + s.documents())
+func (s *statusOptions) provisioned(l *clusters.Live) outputs.Status {
+	title := l.Object.Title()
+	f, err := s.finder().Open(l.Object.Chunk())
+	if err == nil && f.Docs == nil {
+		err = errors.New("it is not " + s.finder().Expected())
 	}
 	if err != nil {
 		return outputs.Status{Name: title, Problem: err.Error()}
 	}
-	f.live = l
-	id := f.distro.Identify(f.docs[0])
+	f.Live = l
+	id := f.Distro.Identify(f.Docs[0])
 	out := outputs.Status{Name: title, Distro: id.Distro, Version: id.Version}
-	count(&out, f.objections(transform.Target{}))
-	plan, err := transform.Build(f.distro, f.docs, transform.Target{})
+	count(&out, f.Objections(transform.Target{}))
+	plan, err := transform.Build(f.Distro, f.Docs, transform.Target{})
 	if err != nil {
 		out.Problem = err.Error()
 		return out

@@ -178,17 +178,17 @@ func (v *verifyOptions) patience() time.Duration {
 // cannot be seen is looked at again as well; what was seen of it before is no
 // verdict.
 func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer) (*observation.Observation, error) {
-	gone := outage{notes: v.err}
+	gone := v.outage()
 	for end, last := time.Now().Add(v.wait), 0; ; {
 		o, err := settled(ctx, observer, v.choice)
 		over := time.Now().Add(lookPause).After(end)
 		if err != nil {
-			if over || ctx.Err() != nil || !gone.retryable(err) || !kube.Pause(ctx, lookPause) {
+			if over || ctx.Err() != nil || !gone.Retryable(err) || !kube.Pause(ctx, lookPause) {
 				return nil, err
 			}
 			continue
 		}
-		gone.over()
+		gone.Over()
 		errs := stopping(verify.Evaluate(o, v.choice).Findings)
 		if errs != last && v.wait > 0 {
 			fmt.Fprintf(v.err, "errors: %d\n", errs)

@@ -1,11 +1,6 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clusters puts the documents of a run together that may describe one cluster.
-//
-// Invariant: documents come together only where they are in one folder or in one stream;
-// which of them are one cluster is decided by their distro. No more documents are held
-// than one folder has, and no more than MaxDocuments.
 package clusters
 
 import (

@@ -51,25 +51,17 @@ func (g *Group) First() (*yamledit.Document, source.Source) {
 	return g.docs[0], g.sources[g.docs[0]]
 }
 
-// Documents are those of one cluster.
-type Documents struct {
-	Distro  transform.Distro
-	Docs    []*yamledit.Document // the one that names the cluster first
-	Beside  []*yamledit.Document // that rules read
-	Sources []source.Source      // for each of Docs
-}
-
 // Cluster returns the cluster of the group. It fails with *transform.Refused where its
 // documents describe several.
-func (g *Group) Cluster() (Documents, error) {
+func (g *Group) Cluster() (Cluster, error) {
 	if g.more != nil {
-		return Documents{}, g.more.Root().Errorf(fmt.Sprintf("more than %d manifests of controller managers are in one folder or stream", MaxDocuments), "put the manifests of each cluster into a folder of their own")
+		return Cluster{}, g.more.Root().Errorf(fmt.Sprintf("more than %d manifests of controller managers are in one folder or stream", MaxDocuments), "put the manifests of each cluster into a folder of their own")
 	}
 	docs, err := g.distro.Span.Gather(g.docs)
 	if err != nil {
-		return Documents{}, err
+		return Cluster{}, err
 	}
-	c := Documents{Distro: g.distro, Docs: docs, Beside: g.beside}
+	c := Cluster{Distro: g.distro, Docs: docs, Beside: g.beside}
 	for _, doc := range docs {
 		c.Sources = append(c.Sources, g.sources[doc])
 	}

@@ -1,0 +1,119 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Cluster is the documents that describe one cluster, and where they are from.
+type Cluster struct {
+	Distro  transform.Distro
+	Docs    []*yamledit.Document // the one that names the cluster first
+	Beside  []*yamledit.Document // that rules read
+	Sources []source.Source      // for each of Docs
+	Live    *Live                // nil for files
+	// Overlaid refuses a document that kustomizations or Fleet change; nil for others.
+	Overlaid error
+
+	// unread refuses documents where another one, which may be of the same cluster, could
+	// not be read; nil for others.
+	unread error
+}
+
+// Refusal is what keeps a cluster from being planned, unless the operator accepts it.
+func (c Cluster) Refusal(t transform.Target) error {
+	if c.unread != nil {
+		return c.unread
+	}
+	if slices.Contains(t.Accept, rules.ChangedByOverlay.ID) {
+		return nil
+	}
+	return c.Overlaid
+}
+
+// Work is called for every cluster. What it returns shows the result, and is called in
+// the order of the documents.
+type Work func(Cluster) (show func() error, err error)
+
+// File is a source that was read to its end.
+type File struct {
+	source.Source
+	Info fs.FileInfo // before it was read; nil for a stream
+}
+
+// piece is what a scan hands on: a document of a source, or its end.
+type piece struct {
+	source source.Source
+	number int // of the source
+	chunk  yamledit.Chunk
+	marked bool // the text holds a distro's marker
+	beside bool // the text is of a document that rules of a distro read
+	end    bool
+	stats  source.Stats // at the end
+	err    error        // of the scan, at the end
+}
+
+func (p piece) size() int { return len(p.chunk.Bytes) }
+
+// file is the source, at its end.
+func (p piece) file() File { return File{p.source, p.stats.Info} }
+
+// place names the document in messages.
+func (p piece) place() string {
+	switch {
+	case p.chunk.Item > 0:
+		return fmt.Sprintf("%s:%d: item %d", p.chunk.File, p.chunk.Line+1, p.chunk.Item)
+	case p.chunk.Index == 0:
+		return p.chunk.File
+	}
+	return fmt.Sprintf("%s:%d: document %d", p.chunk.File, p.chunk.Line+1, p.chunk.Index+1)
+}
+
+// Result is what came of a cluster, or the end of sources.
+type Result struct {
+	// Ended are the sources that end here, together where one cluster has documents in
+	// them. An error that concerns no source ends one without a name.
+	Ended []File
+
+	piece
+	cluster bool
+	joins   *Cluster           // a document that may be one of several of its cluster
+	seen    *yamledit.Document // one that rules read
+	show    func() error       // what is left to do, in the order of the documents
+}
+
+// File names the source.
+func (r Result) File() string { return r.source.Name }
+
+// Err is what went wrong until now.
+func (r Result) Err() error { return r.err }
+
+// Use does what is left to do, and returns the error that there was.
+func (r Result) Use() error {
+	if r.show != nil {
+		if err := transform.Guard(r.place(), r.show); err != nil {
+			return err
+		}
+	}
+	return r.err
+}
+
+// failed is an error that concerns no source.
+func failed(err error) Result {
+	return Result{piece: piece{end: true, err: err}, Ended: []File{{}}}
+}
+
+// Failed yields an error that concerns no source.
+func Failed(err error) iter.Seq[Result] {
+	return func(yield func(Result) bool) { yield(failed(err)) }
+}

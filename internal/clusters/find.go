@@ -1,0 +1,82 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/kustomize"
+)
+
+// Finder finds clusters.
+type Finder struct {
+	Distros  []transform.Distro // to look for
+	Forced   bool               // every document is taken for the first of them
+	Apart    bool               // every document is a cluster of its own
+	Overlays *source.Overlays   // of the files that are read
+}
+
+// Files calls work for every cluster in the paths, on all cores, and yields
+// what comes of it in the order of the documents, and the end of every source
+// that held a cluster or an error. Nothing is kept of them: a stream may be
+// longer than memory. An error of one does not keep others from being read.
+func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader, work Work) iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		sources, err := source.Find(paths, stdin)
+		if err != nil && !yield(failed(err)) {
+			return
+		}
+		g := gathering{Finder: f, folders: NewFolders(sources), groups: map[string]*gathered{}, handle: work, yield: yield}
+		for r := range InOrder(ctx, f.scan(sources), piece.size, func(p piece) Result { return f.work(p, work) }) {
+			if !g.take(r) {
+				return
+			}
+		}
+		if err == nil && !g.found && ctx.Err() == nil {
+			yield(failed(f.none(sources)))
+		}
+	}
+}
+
+// work opens a document, and calls work if it is a cluster.
+func (f Finder) work(p piece, work Work) Result {
+	r := Result{piece: p}
+	if p.end {
+		return r
+	}
+	r.err = transform.Guard(p.place(), func() error {
+		c, err := f.Open(p.chunk)
+		if err != nil {
+			return err
+		}
+		if c.Docs == nil {
+			if p.beside {
+				r.seen, err = transform.Parse(p.chunk)
+			}
+			return err
+		}
+		r.cluster, c.Sources = true, []source.Source{p.source}
+		if !f.Apart && c.Distro.Span.Joins(c.Docs[0]) {
+			r.joins = &c
+			return nil
+		}
+		r.show, err = f.on(c, work)
+		return err
+	})
+	return r
+}
+
+// on calls work for a cluster, once it is known what overlays make of its documents.
+func (f Finder) on(c Cluster, work Work) (func() error, error) {
+	for i, doc := range c.Docs {
+		if c.Overlaid == nil {
+			c.Overlaid = kustomize.Judge(doc, f.Overlays.Use(c.Sources[i]))
+		}
+	}
+	return work(c)
+}

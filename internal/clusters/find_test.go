@@ -1,0 +1,283 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	podOfManager = `apiVersion: v1
+kind: Pod
+metadata: {name: kube-controller-manager, namespace: kube-system}
+spec:
+  containers:
+  - name: manager
+    image: registry.k8s.io/kube-controller-manager:v1.26.15
+    command: [kube-controller-manager, --cloud-provider=aws]
+`
+	daemonSetOfCloud = `apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: aws-cloud-controller-manager, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: ccm}}
+  template:
+    metadata: {labels: {app: ccm}}
+    spec:
+      containers:
+      - name: manager
+        image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6
+        args: [--cloud-provider=aws]
+`
+)
+
+// provisioned is a cluster that Rancher provisions, in JSON.
+func provisioned(name string) string {
+	return strings.ReplaceAll(`{
+  "apiVersion": "provisioning.cattle.io/v1", "kind": "Cluster",
+  "metadata": {"name": "NAME", "namespace": "fleet-default"},
+  "spec": {"kubernetesVersion": "v1.26.15+rke2r1", "rkeConfig": {"machineGlobalConfig": {"cloud-provider-name": "aws"}}},
+  "status": {"clusterName": "c-m-NAME"}
+}
+`, "NAME", name)
+}
+
+func finder() Finder {
+	return Finder{Distros: []transform.Distro{rke2.Distro(), manifest.Distro()}, Overlays: &source.Overlays{}}
+}
+
+// clusterName is the name in the document that names a cluster.
+func clusterName(c Cluster) string {
+	name, _ := c.Docs[0].Root().Get("metadata", "name").String()
+	return name
+}
+
+// seen lists, in order, what came of a search: clusters, errors, and the ends of files.
+type seen struct {
+	clusters []Cluster
+	lines    []string
+	errs     []error
+}
+
+// find searches for clusters, and fails in each whose name is broken.
+func find(t *testing.T, f Finder, stdin string, paths ...string) (s seen) {
+	t.Helper()
+	work := func(c Cluster) (func() error, error) {
+		if err := c.Refusal(transform.Target{}); err != nil {
+			return nil, err
+		}
+		return func() error {
+			s.clusters = append(s.clusters, c)
+			s.lines = append(s.lines, clusterName(c))
+			return nil
+		}, nil
+	}
+	for r := range f.Files(t.Context(), paths, strings.NewReader(stdin), work) {
+		if err := r.Use(); err != nil {
+			s.errs = append(s.errs, err)
+			s.lines = append(s.lines, "error")
+		}
+		if len(r.Ended) > 0 {
+			var names []string
+			for _, f := range r.Ended {
+				names = append(names, filepath.Base(f.Name))
+			}
+			s.lines = append(s.lines, "end of "+strings.Join(names, " and "))
+		}
+	}
+	return s
+}
+
+func (s seen) check(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(s.lines, want) {
+		t.Errorf("got %q, want %q; %v", s.lines, want, s.errs)
+	}
+}
+
+// checkErr fails unless the one error has a code and a text.
+func (s seen) checkErr(t *testing.T, code int, text string) {
+	t.Helper()
+	if len(s.errs) != 1 || exitcode.Of(s.errs[0]) != code || !strings.Contains(s.errs[0].Error(), text) {
+		t.Errorf("want %q with code %d: %v", text, code, s.errs)
+	}
+}
+
+func TestTheClustersOfFilesComeInTheirOrder(t *testing.T) {
+	folder := folderOf(t, map[string]string{"a.yaml": provisioned("orchard") + "---\n" + provisioned("harbour"), "b.yaml": "kind: Secret\n", "c.json": `{"kind": "ConfigMap"}`, "d.yml": provisioned("wharf")})
+	find(t, finder(), "", folder).check(t, "orchard", "harbour", "end of a.yaml", "wharf", "end of d.yml")
+}
+
+func TestAFolderWithABrokenFileYieldsTheOtherClusters(t *testing.T) {
+	folder := folderOf(t, map[string]string{"a.yaml": provisioned("orchard"), "b.yaml": strings.Replace(provisioned("harbour"), "{", "{\"kind\": \"Cluster\",", 1), "c.yaml": provisioned("wharf")})
+	s := find(t, finder(), "", folder)
+	s.check(t, "orchard", "end of a.yaml", "error", "end of b.yaml", "wharf", "end of c.yaml")
+	var at *yamledit.Error
+	if !errors.As(s.errs[0], &at) || filepath.Base(at.File) != "b.yaml" || at.Line == 0 {
+		t.Error(s.errs)
+	}
+}
+
+func TestStandardInputIsReadAsAStream(t *testing.T) {
+	s := find(t, finder(), provisioned("orchard")+"---\n"+provisioned("harbour"), "-")
+	s.check(t, "orchard", "harbour", "end of "+filepath.Base(yamledit.Stdin))
+	if s.clusters[0].Sources[0].IsFile() {
+		t.Error("a stream is taken for a file")
+	}
+}
+
+func TestTheManifestsOfAFolderAreOneClusterAndTheirFilesEndTogether(t *testing.T) {
+	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud, "kcm.yaml": podOfManager, "z.yaml": provisioned("orchard")})
+	s := find(t, finder(), "", folder)
+	s.check(t, "orchard", "kube-controller-manager", "end of ccm.yaml and kcm.yaml and z.yaml")
+	c := s.clusters[1]
+	if len(c.Docs) != 2 || len(c.Sources) != 2 || filepath.Base(c.Sources[0].Name) != "kcm.yaml" || filepath.Base(c.Sources[1].Name) != "ccm.yaml" {
+		t.Errorf("%+v", c.Sources)
+	}
+}
+
+func TestManifestsApartAreClustersOfTheirOwn(t *testing.T) {
+	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud, "kcm.yaml": podOfManager})
+	f := finder()
+	f.Apart = true
+	find(t, f, "", folder).check(t, "aws-cloud-controller-manager", "end of ccm.yaml", "kube-controller-manager", "end of kcm.yaml")
+}
+
+func TestTwoClustersInAStreamOfManifestsAreRefused(t *testing.T) {
+	s := find(t, finder(), podOfManager+"---\n"+daemonSetOfCloud+"---\n"+podOfManager, "-")
+	s.check(t, "error", "end of "+filepath.Base(yamledit.Stdin))
+	s.checkErr(t, exitcode.Refused, yamledit.Stdin)
+}
+
+func TestAManifestThatCannotBeReadRefusesTheClusterItMayBeOf(t *testing.T) {
+	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud + "metadata: {}\n", "kcm.yaml": podOfManager})
+	s := find(t, finder(), "", folder)
+	s.check(t, "error", "end of ccm.yaml", "error", "end of kcm.yaml")
+	if text := s.errs[1].Error(); !strings.Contains(text, "kcm.yaml") || !strings.Contains(text, filepath.Join(folder, "ccm.yaml")+" cannot be read") {
+		t.Error(text)
+	}
+}
+
+func TestWhereThereIsNoClusterItIsSaidWhy(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		code       int
+		want       string
+	}{
+		{"empty.yaml", "", exitcode.Input, "the file is empty; name a file that holds "},
+		{"other.yaml", "kind: Secret\n", exitcode.Refused, "other.yaml: no cluster in it; name a file that holds "},
+		{"part.yaml", "machineGlobalConfig: {}\n", exitcode.Refused, "a fragment of a cluster"},
+		{"list.yaml", "items: [{kind: Secret}]\n", exitcode.Input, "a list of objects that is none of kubectl"},
+		{"kustomization.yaml", "resources: [a.yaml]\n", exitcode.Refused, "kustomization.yaml: a kustomization"},
+		{"binary.yaml", "\x00", exitcode.Input, "NUL byte"},
+		{"large.yaml", "kind: Secret\n---\n# " + strings.Repeat("x", source.MaxDocument) + "\n", exitcode.Refused, "1 document larger than 16 MiB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			folder := folderOf(t, map[string]string{c.name: c.text})
+			s := find(t, finder(), "", filepath.Join(folder, c.name))
+			s.check(t, "error", "end of "+c.name)
+			s.checkErr(t, c.code, c.want)
+		})
+	}
+}
+
+func TestAFolderWithoutAClusterIsAnErrorThatConcernsNoFile(t *testing.T) {
+	for name, want := range map[string]string{"a.yaml": "no cluster was found; name a file that holds ", "kustomization.yaml": "kustomization.yaml: a kustomization"} {
+		folder := folderOf(t, map[string]string{name: "resources: []\n", "binary.yaml": "\x00"})
+		s := find(t, finder(), "", folder)
+		s.check(t, "error", "end of .")
+		s.checkErr(t, exitcode.Refused, want)
+	}
+}
+
+func TestAPathThatIsNotThereKeepsNoOtherFromBeingRead(t *testing.T) {
+	folder := folderOf(t, map[string]string{"a.yaml": provisioned("orchard")})
+	s := find(t, finder(), "", filepath.Join(folder, "gone.yaml"), folder)
+	s.check(t, "error", "end of .", "orchard", "end of a.yaml")
+	s.checkErr(t, exitcode.Input, "gone.yaml: no such file or folder")
+}
+
+func TestAForcedDistroTakesEveryDocument(t *testing.T) {
+	f := finder()
+	f.Distros, f.Forced = f.Distros[:1], true
+	c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")})
+	if err != nil || c.Distro.Name != rke2.Name || f.Expected() != c.Distro.Document {
+		t.Errorf("%+v, %v", c, err)
+	}
+	f.Forced = false
+	if c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")}); err != nil || c.Docs != nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestAClusterThatAnOverlayChangesIsRefusedUnlessThatIsAccepted(t *testing.T) {
+	overlay := "resources: [a.yaml]\npatches:\n- target: {kind: Cluster}\n  patch: |-\n    - {op: replace, path: /spec/kubernetesVersion, value: v1.27.1+rke2r1}\n"
+	folder := folderOf(t, map[string]string{"a.yaml": provisioned("orchard"), "kustomization.yaml": overlay})
+	s := find(t, finder(), "", filepath.Join(folder, "a.yaml"))
+	s.check(t, "error", "end of a.yaml")
+	refusal := (*transform.Refused)(nil)
+	if !errors.As(s.errs[0], &refusal) {
+		t.Fatal(s.errs)
+	}
+	c := Cluster{Overlaid: refusal}
+	if err := c.Refusal(transform.Target{Accept: []string{refusal.Rule}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPanicInOneDocumentIsReportedAndTheOthersGoOn(t *testing.T) {
+	folder := folderOf(t, map[string]string{"odd.yaml": provisioned("odd"), "usual.yaml": provisioned("usual")})
+	var names []string
+	var errs []error
+	for r := range finder().Files(t.Context(), []string{folder}, nil, func(c Cluster) (func() error, error) {
+		if clusterName(c) == "odd" {
+			return nil, errors.New([]string{}[len(c.Docs)])
+		}
+		return func() error { names = append(names, clusterName(c)); return nil }, nil
+	}) {
+		if err := r.Use(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(names) != 1 || len(errs) != 1 || exitcode.Of(errs[0]) != exitcode.Input || !strings.Contains(errs[0].Error(), "odd.yaml: rke-lm failed (index out of range") {
+		t.Errorf("%v, %v", names, errs)
+	}
+}
+
+func TestAPanicWhileAResultIsShownNamesItsDocument(t *testing.T) {
+	p := piece{source: source.FromReader("fleet.yaml", nil), chunk: yamledit.Chunk{File: "fleet.yaml", Index: 1, Line: 30}}
+	err := Result{piece: p, show: func() error { panic("oh") }}.Use()
+	var fault *transform.Fault
+	if !errors.As(err, &fault) || fault.At != "fleet.yaml:31: document 2" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestASearchThatIsLeftReadsNoFurther(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("%02d.yaml", i)] = provisioned(fmt.Sprint("c", i))
+	}
+	n := 0
+	for r := range finder().Files(t.Context(), []string{folderOf(t, files)}, nil, func(Cluster) (func() error, error) { return nil, nil }) {
+		if n += len(r.Ended); n == 2 {
+			break
+		}
+	}
+	if n != 2 {
+		t.Error(n)
+	}
+}

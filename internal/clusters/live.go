@@ -1,0 +1,136 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+)
+
+// Live is an object of a Rancher.
+type Live struct {
+	Server *rancher.Server
+	Object rancher.Object
+}
+
+// Name is how a command line names the cluster.
+func (l *Live) Name() string {
+	if l.Object.Namespace == "" {
+		return l.Object.Name
+	}
+	return l.Object.Namespace + "/" + l.Object.Name
+}
+
+// Rancher yields what comes of the clusters of a Rancher, one after the other, as Files
+// does for those of files.
+func (f Finder) Rancher(ctx context.Context, server *rancher.Server, query rancher.Query, work Work) iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		objects, err := server.Find(ctx, query)
+		var part *rancher.Incomplete
+		if err != nil && !errors.As(err, &part) {
+			yield(failed(err))
+			return
+		}
+		if len(objects) == 0 && part == nil {
+			yield(failed(exitcode.New(exitcode.Refused, rancher.ErrNone.Error())))
+			return
+		}
+		for _, object := range objects {
+			if !yield(f.workLive(&Live{server, object}, work)) || ctx.Err() != nil {
+				return
+			}
+		}
+		if part == nil {
+			return
+		}
+		for _, hidden := range part.Unseen {
+			if !yield(failed(fmt.Errorf("%s: %w", hidden.Title, hidden.Err))) {
+				return
+			}
+		}
+	}
+}
+
+// workLive opens an object as a document, and calls work for it.
+func (f Finder) workLive(l *Live, work Work) Result {
+	title := l.Object.Title()
+	p := piece{source: source.FromReader(title, nil), chunk: l.Object.Chunk(), marked: true, end: true}
+	r := Result{piece: p, cluster: true, Ended: []File{p.file()}}
+	r.err = transform.Guard(title, func() error {
+		c, err := f.Open(p.chunk)
+		switch {
+		case err != nil:
+			return err
+		case c.Docs == nil:
+			return refused("%s: it is not %s", title, f.Expected())
+		}
+		c.Sources, c.Live = []source.Source{p.source}, l
+		r.show, err = work(c)
+		return err
+	})
+	return r
+}
+
+// Objections are what the object of a live cluster itself says against changing it;
+// a file has none.
+func (c Cluster) Objections(t transform.Target) []transform.Finding {
+	if c.Live == nil {
+		return nil
+	}
+	return preconditions.Evaluate(preconditions.Seen{Title: c.Live.Object.Title(), Object: c.Live.Object.Raw}, t.Accept)
+}
+
+// Preconditions returns what speaks against changing a live cluster. How far its last
+// change has rolled out is looked at unless that was acknowledged.
+func (c Cluster) Preconditions(ctx context.Context, t transform.Target) ([]transform.Finding, error) {
+	seen, err := c.Live.Server.Around(ctx, c.Live.Object)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(t.Accept, preconditions.NotSettled) {
+		if seen.Progress, err = c.progress(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return preconditions.Evaluate(seen, t.Accept), nil
+}
+
+// progress is that of the object as it is.
+func (c Cluster) progress(ctx context.Context, t transform.Target) (*rollout.Progress, error) {
+	seen, err := c.Live.Server.Rollout(ctx, c.Live.Object)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := rollout.NewWanted(c.Distro, c.Docs[0], c.Live.Object.Raw, t)
+	if err != nil {
+		return nil, err
+	}
+	p := rollout.Evaluate(seen, wanted)
+	return &p, nil
+}
+
+// Review asks for the rights that a verb needs, before anything is done. What a
+// choice keeps from being looked at needs none.
+func (l *Live) Review(ctx context.Context, verb string, t transform.Target) error {
+	o := l.Object
+	needed := rights.Needed(verb, rights.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID})
+	if slices.Contains(t.Accept, preconditions.NotSettled) {
+		needed = slices.DeleteFunc(needed, func(r rights.Right) bool { return r.Resource == "secrets" || r.Resource == "machines" })
+	}
+	if err := l.Server.Review(ctx, needed); err != nil {
+		return fmt.Errorf("%s: %w", o.Title(), err)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+)
+
+// managed calls f with a Rancher that has some clusters.
+func managed(t *testing.T, f func(*testing.T, *ranchertest.Server, *rancher.Server), names ...string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := ranchertest.Start(t)
+		for _, name := range names {
+			r.Put(t, provisioned(name))
+		}
+		s, err := rancher.Open(rancher.Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), Patience: 2 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, r, s)
+	})
+}
+
+func TestTheClustersOfARancherComeOneAfterTheOther(t *testing.T) {
+	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
+		var names []string
+		for r := range finder().Rancher(t.Context(), s, rancher.Query{}, func(c Cluster) (func() error, error) {
+			return func() error { names = append(names, c.Live.Name()); return nil }, nil
+		}) {
+			if err := r.Use(); err != nil || len(r.Ended) != 1 || r.Ended[0].Info != nil || r.File() != names[len(names)-1] {
+				t.Errorf("%v, %+v", err, r.Ended)
+			}
+		}
+		if got := strings.Join(names, " "); got != "fleet-default/harbour fleet-default/orchard" {
+			t.Error(got)
+		}
+	}, "orchard", "harbour")
+}
+
+func TestAClusterThatARancherDoesNotHaveIsAnError(t *testing.T) {
+	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
+		for query, code := range map[rancher.Query]int{{Name: "wharf"}: exitcode.Input, {Selector: "env=none"}: exitcode.Refused} {
+			var errs []error
+			for r := range finder().Rancher(t.Context(), s, query, nil) {
+				errs = append(errs, r.Use())
+			}
+			if len(errs) != 1 || exitcode.Of(errs[0]) != code || !strings.Contains(errs[0].Error(), rancher.ErrNone.Error()) {
+				t.Errorf("%+v: %v", query, errs)
+			}
+		}
+	}, "orchard")
+}
+
+func TestAnObjectOfAnotherDistroIsRefused(t *testing.T) {
+	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
+		f := finder()
+		f.Distros = f.Distros[1:]
+		for r := range f.Rancher(t.Context(), s, rancher.Query{Name: "orchard"}, nil) {
+			if err := r.Use(); exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "fleet-default/orchard:") {
+				t.Error(err)
+			}
+		}
+	}, "orchard")
+}
+
+func TestAPausedObjectIsObjectedTo(t *testing.T) {
+	managed(t, func(t *testing.T, r *ranchertest.Server, s *rancher.Server) {
+		r.Edit("/apis/provisioning.cattle.io/v1/namespaces/fleet-default/clusters/orchard", func(o map[string]any) {
+			o["metadata"].(map[string]any)["annotations"] = map[string]any{"cluster.x-k8s.io/paused": "true"}
+		})
+		for result := range finder().Rancher(t.Context(), s, rancher.Query{Name: "orchard"}, func(c Cluster) (func() error, error) {
+			accepted := transform.Target{Accept: []string{preconditions.NotSettled}}
+			findings, err := c.Preconditions(t.Context(), accepted)
+			if objections := c.Objections(transform.Target{}); len(objections) == 0 || len(findings) < len(objections) {
+				t.Errorf("%+v, %+v", findings, objections)
+			}
+			c.Live = nil
+			if len(c.Objections(transform.Target{})) > 0 {
+				t.Error("a file is objected to")
+			}
+			return nil, err
+		}) {
+			if err := result.Use(); err != nil {
+				t.Error(err)
+			}
+		}
+	}, "orchard")
+}
+
+func TestTheRightsThatAVerbNeedsAreAskedFor(t *testing.T) {
+	managed(t, func(t *testing.T, r *ranchertest.Server, s *rancher.Server) {
+		objects, err := s.Find(t.Context(), rancher.Query{Name: "orchard"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Live{Server: s, Object: objects[0]}
+		if err := l.Review(t.Context(), "apply", transform.Target{}); err != nil {
+			t.Error(err)
+		}
+		r.Do(func() { r.Denied = map[string]bool{"patch clusters": true} })
+		if err := l.Review(t.Context(), "apply", transform.Target{}); exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "fleet-default/orchard: ") {
+			t.Error(err)
+		}
+		accepted := transform.Target{Accept: []string{preconditions.NotSettled}}
+		r.Do(func() { r.Denied = map[string]bool{"list machines": true, "list secrets": true, "get secrets": true} })
+		if err := l.Review(t.Context(), "apply", accepted); err != nil {
+			t.Errorf("what is not looked at needs no right: %v", err)
+		}
+	}, "orchard")
+}

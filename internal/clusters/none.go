@@ -1,0 +1,68 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// ending returns the error of a source as a whole, behind its last document.
+func (f Finder) ending(p piece, met bool, first error) error {
+	switch {
+	case errors.Is(p.err, source.ErrBinary) && !p.source.Named:
+		return nil
+	case p.err == nil && p.source.Named && !met:
+		return f.nothing(p, first)
+	}
+	return p.err
+}
+
+// none says that the paths hold no cluster.
+func (f Finder) none(sources []source.Source) error {
+	for _, s := range sources {
+		if err := kustomization(s); err != nil {
+			return err
+		}
+	}
+	return exitcode.New(exitcode.Refused, "no cluster was found; name a file that holds "+f.Expected())
+}
+
+// kustomization refuses a kustomization, which makes clusters of other files.
+func kustomization(s source.Source) error {
+	if !slices.Contains(kustomize.FileNames(), filepath.Base(s.Path)) {
+		return nil
+	}
+	return refused("%s: a kustomization, not a cluster; plan its output: %s", s.Name, kustomize.Rendered(filepath.Dir(s.Path)))
+}
+
+// nothing says why a named file has no cluster to work on.
+func (f Finder) nothing(in piece, first error) error {
+	switch {
+	case first != nil:
+		return first
+	case kustomization(in.source) != nil:
+		return kustomization(in.source)
+	case in.stats.Bytes == 0:
+		return &yamledit.Error{File: in.source.Name, What: "the file is empty", Do: "name a file that holds " + f.Expected()}
+	case in.stats.Oversize > 0:
+		documents := "documents"
+		if in.stats.Oversize == 1 {
+			documents = "document"
+		}
+		return refused("%s: no cluster, and %d %s larger than %d MiB, which no cluster is; name the cluster's own file", in.source.Name, in.stats.Oversize, documents, source.MaxDocument>>20)
+	}
+	return refused("%s: no cluster in it; name a file that holds %s", in.source.Name, f.Expected())
+}
+
+func refused(format string, args ...any) error {
+	return exitcode.New(exitcode.Refused, fmt.Sprintf(format, args...))
+}

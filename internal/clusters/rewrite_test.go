@@ -1,0 +1,193 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// folderOf writes files to a folder of their own, and returns it.
+func folderOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// checkContent fails unless a file holds a text.
+func checkContent(t *testing.T, path, want string) {
+	t.Helper()
+	if text, err := os.ReadFile(path); err != nil || string(text) != want {
+		t.Errorf("%s holds %q, not %q; %v", path, text, want, err)
+	}
+}
+
+// changed keeps a new text for each of the files in the order given, which is that of the
+// stages that change them.
+func changed(t *testing.T, w *Rewriter, paths ...string) (files []File) {
+	t.Helper()
+	for i, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(t, w, path, string(text), "new: "+filepath.Base(path)+"\n", i)
+		files = append(files, File{source.Source{Name: path, Path: path}, info})
+	}
+	return files
+}
+
+func change(t *testing.T, w *Rewriter, file, before, after string, first int) {
+	t.Helper()
+	docs := make([]*yamledit.Document, 2)
+	for i, text := range []string{before, after} {
+		var err error
+		if docs[i], err = yamledit.ParseString(file, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Change(docs[0], docs[1], first); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
+	folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n"})
+	var order []string
+	w := &Rewriter{Replace: func(path string, was atomicfile.Seen, write func(io.Writer) error) error {
+		order = append(order, filepath.Base(path))
+		return atomicfile.Replace(path, was, write)
+	}}
+	defer w.Close()
+	files := changed(t, w, filepath.Join(folder, "c.yaml"), filepath.Join(folder, "a.yaml"))
+	info, err := os.Stat(filepath.Join(folder, "b.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := File{source.Source{Name: filepath.Join(folder, "b.yaml"), Path: filepath.Join(folder, "b.yaml")}, info}
+	if err := w.Write([]File{files[1], b, files[0]}); err != nil || fmt.Sprint(order) != "[c.yaml a.yaml]" {
+		t.Errorf("%v, %v", order, err)
+	}
+	checkContent(t, filepath.Join(folder, "a.yaml"), "new: a.yaml\n")
+	checkContent(t, filepath.Join(folder, "b.yaml"), "b: 1\n")
+}
+
+func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
+	folder := folderOf(t, map[string]string{"ccm.yaml": "a: 1\n", "kcm.yaml": "b: 1\n"})
+	w := &Rewriter{}
+	defer w.Close()
+	files := changed(t, w, filepath.Join(folder, "ccm.yaml"), filepath.Join(folder, "kcm.yaml"))
+	if err := os.WriteFile(filepath.Join(folder, "kcm.yaml"), []byte("b: 1\n# edited meanwhile\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(files); !errors.Is(err, atomicfile.ErrChanged) {
+		t.Error(err)
+	}
+	checkContent(t, filepath.Join(folder, "ccm.yaml"), "a: 1\n")
+}
+
+func TestAWriteThatFailsInTheMiddleNamesWhatWasWritten(t *testing.T) {
+	folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n"})
+	full := errors.New("no space left on the device")
+	w := &Rewriter{Replace: func(path string, was atomicfile.Seen, write func(io.Writer) error) error {
+		if filepath.Base(path) == "b.yaml" {
+			return fmt.Errorf("%s: %w", path, full)
+		}
+		return atomicfile.Replace(path, was, write)
+	}}
+	defer w.Close()
+	a, b, c := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml"), filepath.Join(folder, "c.yaml")
+	err := w.Write(changed(t, w, a, b, c))
+	if !errors.Is(err, full) || !strings.Contains(err.Error(), a+": written; "+b+", "+c+": not written") {
+		t.Error(err)
+	}
+	checkContent(t, a, "new: a.yaml\n")
+	checkContent(t, b, "b: 1\n")
+	checkContent(t, c, "c: 1\n")
+	if err := w.Write(changed(t, w, b)); !errors.Is(err, full) || strings.Contains(err.Error(), "not written") {
+		t.Errorf("where nothing was written before: %v", err)
+	}
+}
+
+func TestADryRunWritesNothing(t *testing.T) {
+	path := filepath.Join(folderOf(t, map[string]string{"a.yaml": "a: 1\n"}), "a.yaml")
+	var out strings.Builder
+	w := &Rewriter{DryRun: true, Out: &out}
+	defer w.Close()
+	files := changed(t, w, path)
+	if err := w.Write(files); err != nil || !w.Changes(files[0]) || w.Prints(files[0]) || out.Len() > 0 {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	checkContent(t, path, "a: 1\n")
+}
+
+func TestPrintedFilesAreDocumentsOfTheirOwn(t *testing.T) {
+	folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n"})
+	var out strings.Builder
+	w := &Rewriter{Print: true, Out: &out}
+	defer w.Close()
+	a, b := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml")
+	files := changed(t, w, a, b)
+	w.Forget(files[1:])
+	if err := w.Write(files); err != nil || out.String() != "new: a.yaml\n---\nb: 1\n" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	checkContent(t, a, "a: 1\n")
+}
+
+func TestAStreamIsPrintedWithItsChanges(t *testing.T) {
+	var out strings.Builder
+	w := &Rewriter{Out: &out}
+	defer w.Close()
+	stdin := w.Keep(strings.NewReader("a: 1\n---\nb: 1\n"))
+	if _, err := io.Copy(io.Discard, stdin); err != nil {
+		t.Fatal(err)
+	}
+	change(t, w, yamledit.Stdin, "a: 1\n", "a: 2\n", 0)
+	f := File{Source: source.FromReader(yamledit.Stdin, stdin)}
+	if err := w.Write([]File{f}); err != nil || !w.Prints(f) || out.String() != "a: 2\n---\nb: 1\n" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
+
+func TestFilesThatArePrintedAreSeparated(t *testing.T) {
+	for _, c := range []struct{ first, second, want string }{
+		{"a: 1\n", "b: 1\n", "a: 1\n---\nb: 1\n"},
+		{"a: 1", "b: 1", "a: 1\n---\nb: 1"},
+		{"a: 1\n", "---\nb: 1\n", "a: 1\n---\nb: 1\n"},
+		{"a: 1\n", "--- # b\nb: 1\n", "a: 1\n--- # b\nb: 1\n"},
+		{"a: 1\n", "%YAML 1.2\n---\nb: 1\n", "a: 1\n...\n%YAML 1.2\n---\nb: 1\n"},
+		{"", "b: 1\n", "b: 1\n"},
+	} {
+		var out strings.Builder
+		var s Separator
+		for _, text := range []string{c.first, c.second} {
+			s.Next(&out)
+			if n, err := io.WriteString(&s, text); err != nil || n != len(text) {
+				t.Errorf("%d, %v", n, err)
+			}
+		}
+		if out.String() != c.want {
+			t.Errorf("%q and %q: %q", c.first, c.second, out.String())
+		}
+	}
+}
