@@ -25,7 +25,7 @@ func managed(t *testing.T, f func(*testing.T, *ranchertest.Server, *rancher.Serv
 		for _, name := range names {
 			r.Put(t, provisioned(name))
 		}
-		s, err := rancher.Open(rancher.Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), Patience: 2 * time.Second})
+		s, err := rancher.Open(rancher.Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), RetryFor: 2 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
