@@ -184,7 +184,7 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 				t.Fatal(books, err)
 			}
 			book := textOf(t, books[0])
-			if strings.Contains(book, "kubectl replace -f") || strings.Contains(book, "kubectl apply -f /") || !strings.Contains(book, "Do not take the tests out.") {
+			if strings.Contains(book, "kubectl replace -f") || strings.Contains(book, "kubectl apply -f /") || !strings.Contains(book, "Do not remove the tests.") {
 				t.Errorf("it has other ways:\n%s", book)
 			}
 			live, documents := serve(t, c.object), []string{c.object}
@@ -255,7 +255,7 @@ func TestAFileOfGitHasNoPatches(t *testing.T) {
 func TestTheRunbookSaysWhyAnObjectHasNoPatch(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": regexp.MustCompile(`(?m)^  uid: .*\n`).ReplaceAllString(printedWharf, "")}, "c.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
-	for _, want := range []string{"There is no patch for kubectl: the object has no metadata.uid", "the server takes it only until the\nobject changes", "kubectl replace -f /"} {
+	for _, want := range []string{"There is no patch for kubectl: the object has no metadata.uid", "the server accepts it only until the\nobject changes", "kubectl replace -f /"} {
 		if !strings.Contains(book, want) {
 			t.Errorf("it does not say %s", want)
 		}

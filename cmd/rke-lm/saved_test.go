@@ -163,12 +163,12 @@ func TestTheRunbookTellsAllOfAStage(t *testing.T) {
 	planned(t, map[string]string{"my cluster.yaml": wharf}, "--target-version", "v1.26.16+rke2r1", "--cordon", "always", "my cluster.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
 	for _, want := range []string{
-		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | todo |", "## 01 grant-migration-lease\n", "**Why.** kube-controller-manager may not lock",
-		"`01-grant-migration-lease.diff` shows it", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
-		"`aws-ccm-values.yaml` belongs to the stage", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
+		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | todo |", "## 01 grant-migration-lease\n", "**Why.** By default kube-controller-manager has no permission on the migration lease",
+		"`01-grant-migration-lease.diff` has the diff", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
+		"`aws-ccm-values.yaml` is for the stage", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
 		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "Manually: put `03-install-ccm.yaml` in the place of the document",
-		"**After the undo.**\n\nthis must list nothing", "**Undo.** Undo later stages first. ", " The undo writes v1.26.15+rke2r1 into the file again, and Kubernetes does not go back",
-		"## 04 cordon-control-plane\n", "**Do.**\n\ncordon the control planes", "**Undo.**\n\nrelease exactly the nodes",
+		"**After the undo.**\n\nthis must list nothing", "**Undo.** Undo later stages first. ", " The undo writes v1.26.15+rke2r1 into the file again, but Kubernetes cannot be downgraded",
+		"## 04 cordon-control-plane\n", "**Do.**\n\ncordon the control planes", "**Undo.**\n\nuncordon",
 	} {
 		if !strings.Contains(book, want) {
 			t.Errorf("it does not say %s", want)
@@ -357,7 +357,7 @@ func TestUndoRefusesWhatTheFileDoesNotTellAndNamesTheWaysOut(t *testing.T) {
 	here(t, map[string]string{"c.yaml": before})
 	must(t, exitcode.Done, "apply", "--next", "c.yaml")
 	granted := textOf(t, "c.yaml")
-	says(t, must(t, exitcode.Refused, "apply", "--undo", "grant-migration-lease", "c.yaml"), "before it was either absent or empty; the file does not show which; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form")
+	says(t, must(t, exitcode.Refused, "apply", "--undo", "grant-migration-lease", "c.yaml"), "it contains nothing else, and was either absent or empty before; the file does not show which; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form")
 	if textOf(t, "c.yaml") != granted {
 		t.Error("the file was written")
 	}

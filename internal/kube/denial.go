@@ -10,7 +10,7 @@ import "strings"
 type denial int
 
 const (
-	byNoOne     denial = iota // what is wrong is of another kind
+	byNoOne      denial = iota // what is wrong is of another kind
 	byAuthorizer               // the user lacks a right
 	byAdmission                // a webhook, a policy or a plugin does not take what is written
 	byUnready                  // a plugin that does not know enough yet to judge, and soon will
