@@ -69,7 +69,9 @@ func note(found map[string]bool, folder string, f *ast.FuncDecl) {
 	name := folder + "." + receiver(f.Recv.List[0].Type)
 	switch f.Name.Name {
 	case "Error":
-		found[name] = found[name]
+		if !found[name] {
+			found[name] = false // one without a code, until its method is met
+		}
 	case "ExitCode":
 		found[name] = true
 	}

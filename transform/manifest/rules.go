@@ -17,10 +17,7 @@ import (
 // What rules guard. An earlier stage does not answer for what a later one puts
 // right.
 var (
-	theSwitch = []string{stages.SwitchToExternal}
-
 	theManager   = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
-	theCloud     = []string{stages.InstallCCM}
 	cloudRuns    = []string{stages.InstallCCM, stages.DisableLeaderMigration}
 	bothManagers = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
 	everyEdit    = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}

@@ -29,7 +29,6 @@ var (
 	theChart      = []string{stages.InstallCCM}
 	chartRuns     = []string{stages.InstallCCM, stages.SwitchToExternal}
 	imageMoves    = []string{stages.InstallCCM, stages.DisableLeaderMigration}
-	bothManagers  = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
 	manifestEdits = []string{stages.GrantMigrationLease, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
 )
 
