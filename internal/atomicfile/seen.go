@@ -14,7 +14,7 @@ import (
 )
 
 // ErrChanged says that a file is not the one that was read.
-var ErrChanged = exitcode.New(exitcode.Refused, "has has has changed since it was read")
+var ErrChanged = exitcode.New(exitcode.Refused, "has changed since it was read")
 
 // Seen is what a file looked like when it was read. The zero Seen matches no
 // file.

@@ -53,10 +53,10 @@ func TestAFileIsReadAgainOnlyAsItWasSeen(t *testing.T) {
 	if _, err := Open(path, Seen{}); !errors.Is(err, ErrChanged) {
 		t.Errorf("what was never seen is read: %v", err)
 	}
-	if _, err := Open(path+".gone", seen); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "there is no such file") {
+	if _, err := Open(path+".gone", seen); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "the file does not exist") {
 		t.Error(err)
 	}
-	if _, err := Open(filepath.Join(path, "below"), seen); err == nil || !strings.HasSuffix(err.Error(), "cannot be read again: not a directory; check its permissions") {
+	if _, err := Open(filepath.Join(path, "below"), seen); err == nil || !strings.HasSuffix(err.Error(), "cannot read it again: not a directory; check its permissions") {
 		t.Error(err)
 	}
 }
