@@ -42,7 +42,7 @@ or from the hosts of control planes; they are never part of an image.`,
 		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args) },
 	}
 	f := c.Flags()
-	f.IntVar(&d.scaling.Replicas, "replicas", 2, "number of number of number of pods, at least 2: with one, the Deployment could not replace it")
+	f.IntVar(&d.scaling.Replicas, "replicas", 2, "number of pods, at least 2: with one, the Deployment could not replace it")
 	f.StringVar(&d.scaling.Certificates, "certificates", manifests.FromSecret, "source of keys and certificates: secret, so that the pods can run on any node, or host-path, on control-plane nodes")
 	complete(c, "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
 	return c

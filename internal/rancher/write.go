@@ -71,7 +71,7 @@ func (r *Rejected) Unwrap() error { return r.Err }
 type Altered struct{ Title string }
 
 func (a *Altered) Error() string {
-	return fmt.Sprintf("%s: the change was written, and %s; check the object and at the warnings of the server, before anything else is changed", a.Title, errAltered)
+	return fmt.Sprintf("%s: the change was written, and %s; check the object and the warnings of the server, before anything else is changed", a.Title, errAltered)
 }
 
 // ExitCode is that of a change that did not arrive as it is.

@@ -52,7 +52,7 @@ func (b Bundle) Revoke(e *yamledit.Edit, usual Usual) error {
 		return transform.Lost(n, "this manifest differs from the one that rke-lm writes, so it may have another purpose")
 	}
 	if n, used := leadermigration.UsedBy(docs, ours, b.Lease); used {
-		return transform.Lost(n, "this manifest also uses the role "+b.Lease+", too")
+		return transform.Lost(n, "this manifest also uses the role "+b.Lease)
 	}
 	return b.Remove(e, ours, usual)
 }

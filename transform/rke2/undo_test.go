@@ -145,7 +145,7 @@ func TestUndoRefusesWhatIsNotItsOwn(t *testing.T) {
 	for _, c := range []struct{ name, stage, config, want string }{
 		{"a role with other rules", stages.GrantMigrationLease, strings.Replace(granted, "- update\n", "- patch\n", 1), "this manifest differs from the one that rke-lm writes, so it may have another purpose"},
 		{"a role without its binding", stages.GrantMigrationLease, strings.Replace(granted, "kind: RoleBinding", "kind: RoleBindings", 1), "this manifest differs from the one that rke-lm writes, so it may have another purpose"},
-		{"a role that is used elsewhere", stages.GrantMigrationLease, inManifest(granted, "kind: RoleBinding\nmetadata: {name: other, namespace: kube-system}\nroleRef: {kind: Role, name: cloud-provider-extraction-migration}\n"), "this manifest also uses the role cloud-provider-extraction-migration, too"},
+		{"a role that is used elsewhere", stages.GrantMigrationLease, inManifest(granted, "kind: RoleBinding\nmetadata: {name: other, namespace: kube-system}\nroleRef: {kind: Role, name: cloud-provider-extraction-migration}\n"), "this manifest also uses the role cloud-provider-extraction-migration; "},
 		{"a chart of another version", stages.InstallCCM, strings.Replace(installed, "version: 0.0.8", "version: 0.0.9", 1), "this HelmChart is not the one that these choices"},
 		{"a chart with other values", stages.InstallCCM, strings.Replace(installed, "- --v=2", "- --v=4", 1), "this HelmChart is not the one that these choices"},
 		{"a flag in front of others", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [enable-leader-migration, v=2, v=3]\n", "enable-leader-migration differs from what rke-lm writes"},

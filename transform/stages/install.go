@@ -70,7 +70,7 @@ func (c Cluster) InstalledElsewhere(own transform.Stage) transform.Stage {
 	}
 	own.After = append([]transform.Action{
 		pods("a pod must run on every control-plane node, in this namespace or in the one that it was installed in; rke-lm verify also finds them"),
-		leases(Anyone, "the lease the lease cloud-controller-manager must have a holder, and be renewed every few seconds", transform.Target{}.Lease()),
+		leases(Anyone, "the lease cloud-controller-manager must have a holder, and be renewed every few seconds", transform.Target{}.Lease()),
 	}, own.After...)
 	return own
 }
