@@ -9,44 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	udiff "github.com/aymanbagabas/go-udiff"
 )
 
 const noFinalNewline = "\\ No newline at end of file\n"
-
-// difference returns the unified diff of two states of a file, or "".
-func difference(name, old, now string) string {
-	u, err := udiff.ToUnifiedDiff("a/"+name, "b/"+name, old, udiff.Lines(old, now), udiff.DefaultContextLines)
-	if err != nil || len(u.Hunks) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "--- %s\n+++ %s\n", u.From, u.To)
-	grown := 0 // what the hunks before one add; the library loses count of it
-	for _, h := range u.Hunks {
-		var body strings.Builder
-		from, to := 0, 0
-		for _, l := range h.Lines {
-			sign := " "
-			switch l.Kind {
-			case udiff.Delete:
-				sign, from = "-", from+1
-			case udiff.Insert:
-				sign, to = "+", to+1
-			default:
-				from, to = from+1, to+1
-			}
-			body.WriteString(sign + l.Content)
-			if !strings.HasSuffix(l.Content, "\n") {
-				body.WriteString("\n" + noFinalNewline)
-			}
-		}
-		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n%s", h.FromLine, from, h.FromLine+grown, to, body.String())
-		grown += to - from
-	}
-	return b.String()
-}
 
 // diffLength returns how many of these lines, which end in newlines, are the diff that they begin with.
 func diffLength(lines []string) int {

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // reference is the place of a text.
@@ -229,7 +231,7 @@ func packDocument(files map[string]string, name string, diffs diffs) string {
 			}
 		}
 	}
-	diff := difference(input, files[base], files[name])
+	diff := report.Unified(input, files[base], files[name], 0)
 	if m := stageDocument.FindStringSubmatch(name); m != nil && diff != "" {
 		if place := diffs.name(m[1], diff); place != "" {
 			diff = place + "\n"

@@ -20,7 +20,7 @@ import (
 func Diff(before, after *yamledit.Document) string { return shown{}.diff(before, after) }
 
 // shown keeps the redacted texts of documents, for each but the first and the last
-// of a plan stands in two diffs.
+// of a plan is in two diffs.
 type shown map[*yamledit.Document]string
 
 func (s shown) text(d *yamledit.Document) string {
@@ -36,9 +36,13 @@ func (s shown) text(d *yamledit.Document) string {
 }
 
 func (s shown) diff(before, after *yamledit.Document) string {
-	old, now := s.text(before), s.text(after)
-	name := strings.TrimPrefix(before.File(), "/")
-	u, err := udiff.ToUnifiedDiff("a/"+name, "b/"+name, old, udiff.Lines(old, now), udiff.DefaultContextLines)
+	return Unified(strings.TrimPrefix(before.File(), "/"), s.text(before), s.text(after), before.Chunk().Line)
+}
+
+// Unified returns the unified diff of two states of a text, which is in a file after a
+// number of lines; "" where they are equal.
+func Unified(file, old, now string, after int) string {
+	u, err := udiff.ToUnifiedDiff("a/"+file, "b/"+file, old, udiff.Lines(old, now), udiff.DefaultContextLines)
 	if err != nil || len(u.Hunks) == 0 {
 		return ""
 	}
@@ -47,12 +51,12 @@ func (s shown) diff(before, after *yamledit.Document) string {
 	grown := 0 // what the hunks before one add; the library loses count of it
 	for _, h := range u.Hunks {
 		h.ToLine = h.FromLine + grown
-		grown += hunk(&b, h, before.Chunk().Line)
+		grown += hunk(&b, h, after)
 	}
 	return b.String()
 }
 
-// hunk writes one hunk of a document that starts behind some lines of its file,
+// hunk writes one hunk of a text that is in its file after a number of lines,
 // and returns how many lines it adds.
 func hunk(b *strings.Builder, h *udiff.Hunk, offset int) (grown int) {
 	from, to := 0, 0
