@@ -34,7 +34,7 @@ func (r ccmArgsUnsafe) Chart(c ccm.Chart, at func(message, fix string) transform
 		found = append(found, at("Helm replaces the chart's arguments with this list, and it has no --cloud-provider=aws", "add --cloud-provider=aws"))
 	}
 	if c.LacksRights() {
-		found = append(found, at("the chart grants no permission to get serviceaccounts, which --use-service-account-credentials needs", "remove the argument, or grant the permission in clusterRoleRules"))
+		found = append(found, at("the chart does not grant the permission to get serviceaccounts that is required by --use-service-account-credentials", "remove the argument, or grant the permission in clusterRoleRules"))
 	}
 	return found
 }
