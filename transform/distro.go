@@ -79,7 +79,7 @@ func Only(doc *yamledit.Document) []*yamledit.Document { return []*yamledit.Docu
 
 // Delivery is how a changed document reaches its cluster.
 type Delivery struct {
-	How     string // begins behind "bring the file to"
+	How     string // begins after "bring the file to"
 	Command string // in the shell; "" for none
 	// Resource is what kubectl calls the document's kind; "" where no API server has
 	// the document as an object.

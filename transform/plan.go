@@ -118,7 +118,7 @@ func (s PlannedStage) Left() bool { return s.State == Todo || s.State == Blocked
 func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, PlannedStage.Left) }
 
 // Open reports whether an edit is left to do, or something is not in the file and
-// nobody has said that it is known.
+// no one has said that it is known.
 func (p *Plan) Open() bool { return p.Left() || slices.ContainsFunc(p.Steps, PlannedStage.unknown) }
 
 func (s PlannedStage) unknown() bool {
@@ -176,7 +176,7 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 // plan.
 func edits(s Stage) bool { return s.Edit != nil }
 
-// canContinue reports whether no stage refuses its edit as things stand. If one does,
+// canContinue reports whether no stage refuses its edit as things are. If one does,
 // the plan of all stages tells whether that holds and why.
 func canContinue(later []Stage) bool {
 	return !slices.ContainsFunc(later, func(s Stage) bool {

@@ -35,7 +35,7 @@ type SavedSource struct {
 	Around   *Around `json:"around,omitempty"` // nil where the document is taken as a whole
 }
 
-// Around is what stood around a document's own content: markers, which depend on
+// Around is what was around a document's own content: markers, which depend on
 // the documents beside it, and comments. A plan does not depend on either.
 type Around struct {
 	Front  string `json:"front"`
@@ -116,7 +116,7 @@ func (p *Plan) Save(paths ...string) Saved {
 	return s
 }
 
-// around returns what stands around the content of document i, if no stage touches
+// around returns what is around the content of document i, if no stage touches
 // it.
 func (p *Plan) around(i int) *Around {
 	text := p.Start[i].Bytes()
@@ -130,15 +130,15 @@ func (p *Plan) around(i int) *Around {
 	return a
 }
 
-// fits reports whether the same stands around a document's content. A comment of
-// what went at its end stands behind the content.
+// fits reports whether the same is around a document's content. A comment of
+// what was removed at its end is after the content.
 func (a *Around) fits(doc *yamledit.Document) bool {
 	text := doc.Bytes()
 	start, end := doc.Content()
 	return string(text[:start]) == a.Front && string(text[end:]) == a.Behind
 }
 
-// cut takes away what stands around a content.
+// cut removes what is around a content.
 func (a *Around) cut(text []byte) ([]byte, bool) {
 	if len(text) < len(a.Front)+len(a.Behind) || !bytes.HasPrefix(text, []byte(a.Front)) || !bytes.HasSuffix(text, []byte(a.Behind)) {
 		return nil, false

@@ -204,7 +204,7 @@ type turn struct {
 	after    []*yamledit.Document
 }
 
-// turns returns what is to be done to a cluster, and what somebody does by hand
+// turns returns what is to be done to a cluster, and what someone does by hand
 // around it; nothing is left to do where it returns none.
 func (a *applyOptions) turns(f clusters.Cluster, t transform.Target) ([]turn, []transform.Manual, error) {
 	switch {
@@ -229,7 +229,7 @@ func (a *applyOptions) turns(f clusters.Cluster, t transform.Target) ([]turn, []
 	return turns, p.Passed(steps, a.choice), err
 }
 
-// lasting refuses turns behind which one of them is still to do. What errors block is
+// lasting refuses turns after which one of them is still to do. What errors block is
 // not written.
 func (a *applyOptions) lasting(f clusters.Cluster, t transform.Target, turns []turn) error {
 	var stages []string
@@ -305,7 +305,7 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 	return turns, name + strings.Join(stages, ", ") + a.direction(), nil
 }
 
-// direction is said of stages that are taken back.
+// direction is said of stages that are undone.
 func (a *applyOptions) direction() string {
 	if a.undo != "" {
 		return " undone,"

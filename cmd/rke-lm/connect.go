@@ -32,7 +32,7 @@ func (s streams) outage() observe.Outage {
 }
 
 // connection names a live cluster, as kubectl does, or a Rancher and clusters
-// behind it.
+// after it.
 type connection struct {
 	kubeconfig, context             string
 	rancher, tokenFile, commandLine string

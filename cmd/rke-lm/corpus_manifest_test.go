@@ -115,7 +115,7 @@ func onlyManagersPartsDiffer(o *outcome, i int) error {
 	return nil
 }
 
-// othersCommentsAreKept lets only those comments go that stand behind a flag of the
+// othersCommentsAreKept lets only those comments go that are after a flag of the
 // migration, or inside of what goes as a whole.
 func othersCommentsAreKept(o *outcome, i int) error {
 	before := o.Steps[i].Documents[0].Before

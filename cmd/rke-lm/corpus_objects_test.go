@@ -77,7 +77,7 @@ type objectSweep struct {
 	count   objectCount
 }
 
-// document takes one golden document there and back, and returns its distro.
+// document takes one golden document forward and backward, and returns its distro.
 func (s *objectSweep) document(c yamledit.Chunk) string {
 	s.t.Helper()
 	target := transform.Target{EndState: transform.EndStateExternal}

@@ -18,7 +18,7 @@ import (
 // outcome is a plan with the values of its documents, read without yamledit.
 type outcome struct {
 	*transform.Plan
-	values  []any          // before each step, and behind the last
+	values  []any          // before each step, and after the last
 	changes [][]difference // of each step
 }
 

@@ -92,7 +92,7 @@ const (
 )
 
 // argumentOf returns the key of the machine configuration at which the
-// difference lies, with [] behind it for a member of its list.
+// difference lies, with [] after it for a member of its list.
 func argumentOf(d difference) string {
 	for _, layer := range []string{globalConfig + ".", selectorConfig + "[].config."} {
 		if key, found := strings.CutPrefix(d.path, layer); found {

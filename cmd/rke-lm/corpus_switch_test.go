@@ -61,7 +61,7 @@ func (o *outcome) overrides() bool {
 }
 
 // chartHasConfig reports whether the chart has the provider's configuration
-// behind the stages before the switch.
+// after the stages before the switch.
 func chartHasConfig(o *outcome) bool {
 	for i, s := range o.Steps {
 		if s.Stage.Name != stages.SwitchToExternal {

@@ -175,8 +175,8 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 }
 
 // The second of two files cannot be written: what was written is said, and the same
-// command goes on.
-func TestAClusterWhoseSecondFileCannotBeWrittenGoesOn(t *testing.T) {
+// command continues.
+func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
 	var stderr strings.Builder
 	a := &applyOptions{rewrite: rewrite{options: &options{streams: streams{in: strings.NewReader(""), out: io.Discard, err: &stderr}}}}

@@ -16,7 +16,7 @@ const guardedCluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nme
 	"spec:\n  kubernetesVersion: v1.26.15+rke2r1\n  rkeConfig:\n    machineGlobalConfig: {cloud-provider-name: aws}\n" +
 	"    machinePools: [{name: a, controlPlaneRole: true, etcdRole: true, workerRole: true, quantity: 1}]\n"
 
-// folderOfClusters writes one cluster that is as it should be behind each of the
+// folderOfClusters writes one cluster that is as it should be after each of the
 // notes.
 func folderOfClusters(t *testing.T, notes ...string) string {
 	t.Helper()

@@ -170,7 +170,7 @@ func (m *configOptions) each(all []given) error {
 }
 
 // reader returns what is known of the manager on a side. A version that was not
-// given, and that of a side that nobody named, is not known.
+// given, and that of a side that no one named, is not known.
 func (m *configOptions) reader(side string) (lm.Reader, error) {
 	c := m.config
 	c.Component = side

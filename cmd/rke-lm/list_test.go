@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 )
 
-// TestAListIsPlannedAndAppliedItemByItem takes the clusters of a list there and back
+// TestAListIsPlannedAndAppliedItemByItem takes the clusters of a list forward and backward
 // with saved plans. The plan of one does not depend on its neighbour.
 func TestAListIsPlannedAndAppliedItemByItem(t *testing.T) {
 	for _, name := range []string{"rke2-list-of-clusters", "rke1-list-in-json"} {

@@ -107,9 +107,9 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 	})
 }
 
-// The manager that owns the controllers dies while nobody sees it: the time until
-// it is seen to be dead is nobody's, and not its own.
-func TestOwnersDoesNotCountTheDeadForAliveBehindTrouble(t *testing.T) {
+// The manager that owns the controllers dies while no one sees it: the time until
+// it is seen to be dead is no one's, and not its own.
+func TestOwnersDoesNotCountTheDeadForAliveAfterTrouble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cut := fails("", "", apitest.Fault{Reset: true}, 0, "")
@@ -133,7 +133,7 @@ func accepts(token string) func(*http.Request) apitest.Fault {
 	}
 }
 
-// A token in a file is renewed by somebody else, a moment after it has expired.
+// A token in a file is renewed by someone else, a moment after it has expired.
 func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

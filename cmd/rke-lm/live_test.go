@@ -88,7 +88,7 @@ func on(part string, f apitest.Fault) func(*http.Request) apitest.Fault {
 	}
 }
 
-// A policy that denies a write is no right that somebody could ask for.
+// A policy that denies a write is no right that someone could ask for.
 func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
 	})
 }
 
-// expireLater lets the first look pass and refuses what comes behind it.
+// expireLater lets the first look pass and refuses what comes after it.
 func expireLater(s *apitest.Server) {
 	seen := 0
 	s.Fault = func(r *http.Request) apitest.Fault {
@@ -205,7 +205,7 @@ func TestOwnersSaysThatItSeesKubeSystemAlone(t *testing.T) {
 	})
 }
 
-// A cut is unknown, neither nobody nor the last one seen.
+// A cut is unknown, neither no one nor the last one seen.
 func TestOwnersSaysUnknownForACut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 	})
 }
 
-func TestARunThatStopsSaysTheCommandsToGoOnAndBack(t *testing.T) {
+func TestARunThatStopsSaysTheCommandsToContinueAndToRollBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := migratetest.NewRKE2(t)
 		w.Rancher.Edit(w.Path, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{"a": "b"} })

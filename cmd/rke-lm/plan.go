@@ -147,7 +147,7 @@ func (o *options) dump(v any) error {
 
 // eachCluster calls do for every cluster in the paths, on all cores, and what do
 // returns in the order of the clusters. An error of one is printed and noted,
-// and the others go on; the highest code wins.
+// and the others continue; the highest code wins.
 func (o *options) eachCluster(ctx context.Context, paths []string, do func(clusters.Cluster, transform.Target) (show func() error, err error), note func(error)) (int, error) {
 	target, err := o.target()
 	if err != nil {

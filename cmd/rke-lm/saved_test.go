@@ -334,7 +334,7 @@ func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
 	}
 }
 
-func TestUndoWithoutAPlanTakesBackWhatTheFileTells(t *testing.T) {
+func TestUndoWithoutAPlanUndoesWhatTheFileTells(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
 	must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", "disable-leader-migration", "c.yaml")
 	final := textOf(t, "c.yaml")
@@ -410,8 +410,8 @@ func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 	says(t, must(t, exitcode.Input, "plan", "--config", "wrong.yaml", "c.yaml"), "--end-state outside is not known; use one of external, aws-override")
 }
 
-// TestEveryChoiceMayStandInAConfig holds the flags of plan to those of a file.
-func TestEveryChoiceMayStandInAConfig(t *testing.T) {
+// TestEveryChoiceCanBeInAConfig holds the flags of plan to those of a file.
+func TestEveryChoiceCanBeInAConfig(t *testing.T) {
 	kinds := choiceKinds()
 	for _, name := range []string{"distro", "end-state", "target-version", "assume-version", "chart-version", "chart-repo", "ccm-image-repository", "ccm-image-tag", "keep-leader-migration", "no-leader-migration", "cordon", "accept"} {
 		if kinds[name] == "" {

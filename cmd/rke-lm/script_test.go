@@ -345,7 +345,7 @@ func TestAStoppedRunWritesNothing(t *testing.T) {
 	defer cancel()
 	for _, args := range [][]string{{"apply", "--stage", stages.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {
 		var out, errs bytes.Buffer
-		in := &meanwhile{strings.NewReader(text), cancel} // one that is stopped may go on reading
+		in := &meanwhile{strings.NewReader(text), cancel} // one that is stopped may continue reading
 		if code := run(ctx, args, streams{in: in, out: &out, err: &errs}); code == exitcode.Done || out.Len() > 0 {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out.String(), errs.String())
 		}

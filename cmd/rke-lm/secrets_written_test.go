@@ -74,9 +74,9 @@ func requireKept(t *testing.T, p *planter, file, text string) {
 	}
 }
 
-// TestNothingIsLeftBehindThatHoldsASecret looks for files beside the one that
+// TestNoFileThatHoldsASecretIsLeft looks for files beside the one that
 // was written, or was not.
-func TestNothingIsLeftBehindThatHoldsASecret(t *testing.T) {
+func TestNoFileThatHoldsASecretIsLeft(t *testing.T) {
 	text, p := plant(t, readSecrets(t, "everywhere"), secretKinds[0])
 	folder := t.TempDir()
 	file := filepath.Join(folder, "cluster.yaml")

@@ -97,7 +97,7 @@ func endedItself(t *testing.T, w *migratetest.World, p *process, why string) {
 	}
 }
 
-func TestARunThatNobodyHearsReleasesItsNodes(t *testing.T) {
+func TestARunThatNoOneHearsReleasesItsNodes(t *testing.T) {
 	w := migratetest.NewRKE2(t)
 	p := migrating(t, w)
 	p.hear(t, stages.CordonControlPlane)
@@ -118,7 +118,7 @@ func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {
 
 func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
 	w := migratetest.NewRKE2(t)
-	w.KillAt(2, false) // from then on nobody answers
+	w.KillAt(2, false) // from then on no one answers
 	p := migrating(t, w)
 	go io.Copy(io.Discard, p.out)
 	<-w.Killed

@@ -86,7 +86,7 @@ func (s *statusOptions) run(ctx context.Context) error {
 }
 
 // bounded looks for no longer than a time. A program for credentials that waits for
-// somebody ends with no context, so it is left behind.
+// someone ends with no context, so it is left over.
 func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) ([]outputs.Status, int)) ([]outputs.Status, int) {
 	type seen struct {
 		list []outputs.Status

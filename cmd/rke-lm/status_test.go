@@ -39,7 +39,7 @@ func contexts(t *testing.T, usual *apitest.Server, count int, others map[int]str
 	return file
 }
 
-func TestStatusOfManyClustersBearsOneThatDoesNotAnswer(t *testing.T) {
+func TestStatusOfManyClustersToleratesOneThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.Start(t)
@@ -74,7 +74,7 @@ func TestStatusHasOneLineForAProblemOfSeveral(t *testing.T) {
 	})
 }
 
-func TestALookWithoutAnEndIsLeftBehind(t *testing.T) {
+func TestALookWithoutAnEndIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forever := make(chan struct{})
 		defer close(forever)

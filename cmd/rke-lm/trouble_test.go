@@ -143,7 +143,7 @@ func befall(t *testing.T, c trouble, seen func(*apitest.Server) bool, during fun
 	return b
 }
 
-// end waits for the trouble to be over, when nobody looks any more.
+// end waits for the trouble to be over, when no one looks any more.
 func (b *befallen) end() {
 	b.over()
 	b.ended.Wait()

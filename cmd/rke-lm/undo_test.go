@@ -41,9 +41,9 @@ var nextMinor = map[string]string{
 	"v1.22": "v1.23.17+rke2r1", "v1.23": "v1.24.17+rke2r1", "v1.24": "v1.25.16+rke2r1", "v1.25": "v1.26.15+rke2r1", "v1.26": "v1.27.16+rke2r1",
 }
 
-// TestEveryStageCanBeTakenBack plans every golden input in every way, and applies
+// TestEveryStageCanBeUndone plans every golden input in every way, and applies
 // and undoes the plans.
-func TestEveryStageCanBeTakenBack(t *testing.T) {
+func TestEveryStageCanBeUndone(t *testing.T) {
 	for _, file := range goldenFiles(t) {
 		for name, target := range ways {
 			rule := strings.HasPrefix(file.Name, "rule-") // one rule in a file that is like all others
@@ -244,7 +244,7 @@ func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *transfor
 	}
 }
 
-// determined takes out of a cluster what its file does not tell behind the switch:
+// determined takes out of a cluster what its file does not tell after the switch:
 // where the flag of kube-controller-manager stood, how it was spelt, what was there
 // for its sake alone, and whether the stub was off before.
 func determined(cluster any) any {

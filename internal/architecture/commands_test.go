@@ -124,7 +124,7 @@ func inSum(parts []ast.Expr) []token.Pos {
 func inFormat(text string) bool { return verb.MatchString(command(text)) }
 
 // command returns a text from the first program on that it calls, as far as the
-// command goes: prose continues behind a semicolon, a comma or a closing bracket.
+// command goes: prose continues after a semicolon, a comma or a closing bracket.
 func command(text string) string {
 	at := program.FindStringIndex(text)
 	if at == nil {

@@ -238,7 +238,7 @@ func TestAClusterThatAnOverlayChangesIsRefusedUnlessThatIsAccepted(t *testing.T)
 	}
 }
 
-func TestAPanicInOneDocumentIsReportedAndTheOthersGoOn(t *testing.T) {
+func TestAPanicInOneDocumentIsReportedAndTheOthersContinue(t *testing.T) {
 	folder := folderOf(t, map[string]string{"odd.yaml": provisioned("odd"), "usual.yaml": provisioned("usual")})
 	var names []string
 	var errs []error

@@ -88,7 +88,7 @@ func drawnAhead(t *testing.T, size int) (drawn int) {
 	return drawn
 }
 
-func TestJobsAreDrawnOnlyAFewAhead(t *testing.T) {
+func TestJobsAreDrawnOnlyAFewInAdvance(t *testing.T) {
 	most := aheadPerCore * runtime.GOMAXPROCS(0)
 	if n := drawnAhead(t, 0); n != most {
 		t.Errorf("%d small jobs were drawn, not %d", n, most)
@@ -125,7 +125,7 @@ func TestAJobThatIsNeverDrawnIsNotWaitedFor(t *testing.T) {
 		defer cancel()
 		end := make(chan struct{})
 		defer close(end)
-		blocked := func(func(int) bool) { <-end } // a standard input that nobody writes to
+		blocked := func(func(int) bool) { <-end } // a standard input that no one writes to
 		for range InOrder(ctx, blocked, noSize, double) {
 			t.Error("a result of nothing")
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// ending returns the error of a source as a whole, behind its last document.
+// ending returns the error of a source as a whole, after its last document.
 func (f Finder) ending(p piece, met bool, first error) error {
 	switch {
 	case errors.Is(p.err, source.ErrBinary) && !p.source.Named:

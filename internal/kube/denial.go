@@ -21,7 +21,7 @@ const (
 	// webhook begins what a webhook has to say
 	// (k8s.io/apiserver/pkg/admission/plugin/webhook/errors).
 	webhook = `admission webhook "`
-	// forbidden stands before the reason of everybody else
+	// forbidden is before the reason of everyone else
 	// (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters, k8s.io/apiserver/pkg/admission).
 	forbidden = "forbidden: "
 )

@@ -110,7 +110,7 @@ func (f *Failure) read(a Answer) {
 	}
 }
 
-// ofRancher is what a Rancher says itself that stands before a server, of a cluster
+// ofRancher is the answer of a Rancher that is before a server, of a cluster
 // whose agent is not connected for one (github.com/rancher/norman/httperror); "" for
 // anything else.
 func ofRancher(body []byte) string {
@@ -246,7 +246,7 @@ func untrusted(err error) bool {
 	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &record)
 }
 
-// Refusal turns an error of one request into the *Denied that it stands for, if it
+// Refusal turns an error of one request into the *Denied that it is, if it
 // does. What already says so keeps its words.
 func Refusal(err error) error {
 	if errors.As(err, new(*Denied)) {

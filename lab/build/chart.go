@@ -42,7 +42,7 @@ const (
 // Chart returns the folder of the chart, as it was published.
 func Chart(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", chartRelease)
-	// The checksum is the one that stands here, so no one else has to be asked.
+	// The checksum is the one that is here, so no one else has to be asked.
 	cmd.Env = append(os.Environ(), "GONOSUMDB="+chartModule, "GOWORK=off")
 	out, err := cmd.Output()
 	var module struct{ Dir, Sum, Error string }

@@ -18,7 +18,7 @@ func (s *scenario) owners() []string {
 	return timeline[len(timeline)-1].Owners
 }
 
-// owner returns the component that owns the Services now; "" stands for no one, or more than one.
+// owner returns the component that owns the Services now; "" for no one, or more than one.
 func (s *scenario) owner() cluster.Component {
 	s.Helper()
 	if owners := s.owners(); len(owners) == 1 {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// kind says where a text stands in the project.
+// kind is where a text is in the project.
 type kind string
 
 const (

@@ -63,7 +63,7 @@ func (r Release) Base() Layer {
 	return base[0]
 }
 
-// After returns a layer behind another one whose values are unknown.
+// After returns a layer after another one whose values are unknown.
 func (r Release) After(layer Layer) (Layer, bool) {
 	i := slices.IndexFunc(r.Layers, func(l Layer) bool { return l.unknown && l.order > layer.order })
 	if i < 0 {

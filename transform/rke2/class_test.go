@@ -84,7 +84,7 @@ func TestPoolLabels(t *testing.T) {
 	}
 }
 
-func TestRolesGoByLabelsNotByFields(t *testing.T) {
+func TestRolesAreReadFromLabelsNotFromFields(t *testing.T) {
 	c := opened(t, "v1.26.15+rke2r1", `
 machinePools:
 - {name: made-server, workerRole: true, labels: {rke.cattle.io/control-plane-role: "true"}}

@@ -201,7 +201,7 @@ func TestIsCluster(t *testing.T) {
 	refuse(t, "", "c.yaml:1: not a Cluster of provisioning.cattle.io/v1; name a document that is one")
 }
 
-func TestValuesOfAnotherTypeAreRefusedWhereTheyStand(t *testing.T) {
+func TestValuesOfAnotherTypeAreRefusedWhereTheyAre(t *testing.T) {
 	const tail = ", and Rancher refuses the whole cluster; correct it"
 	const selectorTail = `, and Rancher refuses the whole cluster; write labels and values as strings, as in "true"`
 	for _, c := range []struct{ name, config, want string }{

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// ownEntry is an entry for control planes that somebody wrote by hand.
+// ownEntry is an entry for control planes that someone wrote by hand.
 const ownEntry = `machineSelectorConfig:
 # all control planes
 - config:
@@ -25,7 +25,7 @@ const ownEntry = `machineSelectorConfig:
     - {key: rke.cattle.io/control-plane-role, operator: In, values: ["true"]}
 `
 
-func TestTheSwitchGivesBackWhatSomebodyWroteBeforeTheStages(t *testing.T) {
+func TestTheSwitchGivesBackWhatSomeoneWroteBeforeTheStages(t *testing.T) {
 	for name, c := range map[string]struct{ config, want string }{
 		"an entry with comments":               {onAWS + ownEntry, globalOff + ownEntry},
 		"a list with a comment":                {onAWS + "  kube-controller-manager-arg: [] # none yet\n", globalOff + "  kube-controller-manager-arg: [] # none yet\n"},

@@ -47,7 +47,7 @@ func selecting(selectors ...string) string {
 	return text
 }
 
-func TestLabelsThatSelectorsGoByMakeClasses(t *testing.T) {
+func TestLabelsOfSelectorsMakeClasses(t *testing.T) {
 	const server = `matchLabels: {rke.cattle.io/control-plane-role: "true"}`
 	for _, c := range []struct {
 		name      string

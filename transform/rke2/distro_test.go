@@ -212,7 +212,7 @@ func TestNoStagePutsTheFlagOnAnExternalManager(t *testing.T) {
 }
 
 // What a plan does to clusters of any shape: plan itself checks that nothing is
-// left, and that every step can be taken back.
+// left, and that every step can be undone.
 func TestPlansOfManyClusters(t *testing.T) {
 	pools := []string{"", oneNode, split, twoZones}
 	providers := []string{

@@ -13,7 +13,7 @@ import (
 )
 
 // The manager's arguments in the global configuration, and in an entry for
-// control planes; what stands behind the key is to be added.
+// control planes; what is after the key is to be added.
 const (
 	globally   = oneNode + onAWS + "  kube-controller-manager-arg:"
 	bySelector = oneNode + onAWS + "machineSelectorConfig:\n- " + forControlPlanes + "\n  config:\n    kube-controller-manager-arg:"

@@ -46,7 +46,7 @@ func documentsOf(t *testing.T, m *migration) []string {
 	return list
 }
 
-func TestGrantAddsARoleAndABindingBehindWhatIsThere(t *testing.T) {
+func TestGrantAddsARoleAndABindingAfterWhatIsThere(t *testing.T) {
 	added := []string{"Role " + leadermigration.Lease, "RoleBinding " + leadermigration.Lease}
 	for _, c := range []struct {
 		name, manifest string

@@ -43,8 +43,8 @@ func (r Release) Later(key string) (laterArgument, bool) {
 	return a, reached(r.Version, a.first)
 }
 
-// reached reports whether a release is at or behind the first one of its minor.
-// Minors behind the last that is named have always reached it.
+// reached reports whether a release is at or after the first one of its minor.
+// Minors after the last that is named have always reached it.
 func reached(version string, first []string) bool {
 	minor := semver.MajorMinor(version)
 	i := slices.IndexFunc(first, func(f string) bool { return semver.MajorMinor(f) == minor })

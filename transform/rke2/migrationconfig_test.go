@@ -176,7 +176,7 @@ func TestAChartsOwnConfigurationStays(t *testing.T) {
 	}
 }
 
-func TestTheShortWayHasNoConfiguration(t *testing.T) {
+func TestAMigrationWithoutLeaderMigrationHasNoConfiguration(t *testing.T) {
 	half := configOf(step(t, plan(t, release, onAWS, generated), stages.EnableLeaderMigration).Documents[0].After)
 	p := plan(t, release, half, withoutMigration)
 	if after := configOf(step(t, p, stages.InstallCCM).Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "--"+configFlag) {

@@ -9,7 +9,7 @@ import (
 )
 
 // An external cluster needs a cloud-controller-manager, and its file need not hold
-// one: somebody may have installed it with Helm or Fleet. So nothing is added
+// one: someone may have installed it with Helm or Fleet. So nothing is added
 // unasked.
 
 // lacksManager reports whether the cluster is external and no

@@ -38,7 +38,7 @@ func (m *migration) configNotMounted() []transform.Finding {
 	})...)
 }
 
-// undelivered finds files that control planes do not get. Without the flag nobody
+// undelivered finds files that control planes do not get. Without the flag no one
 // reads them.
 func (m *migration) undelivered() []transform.Finding {
 	var found []transform.Finding

@@ -48,7 +48,7 @@ func TestConfigurationsAreNoUseWithoutTheirFlag(t *testing.T) {
 	})
 }
 
-func TestConfigurationsThatNobodyPutsThere(t *testing.T) {
+func TestConfigurationsThatNoOnePutsThere(t *testing.T) {
 	const named = onAWS + "  kube-controller-manager-arg: [enable-leader-migration, leader-migration-config=/etc/own.conf]\n"
 	const chartArgs = "args: [--enable-leader-migration, --leader-migration-config=/etc/own/c.conf]"
 	files := func(selector string) string {

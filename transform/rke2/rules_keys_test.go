@@ -26,7 +26,7 @@ func TestUnknownKeys(t *testing.T) {
 }
 
 // Newer metadata lists keys that the tables do not: the release alone does not
-// tell, and nobody is told to remove what may be at work.
+// tell, and no one is told to remove what may be at work.
 func TestKeysOfNewerMetadata(t *testing.T) {
 	const key = "  node-name-from-cloud-provider-metadata: true\n"
 	judge(t, "unknown-config-key", []ruleCase{

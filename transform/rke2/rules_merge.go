@@ -38,7 +38,7 @@ func (m *migration) argsOverwritten() []transform.Finding {
 	})
 }
 
-// vanished names the arguments of a list that one behind it does not repeat. Of
+// vanished names the arguments of a list that one after it does not repeat. Of
 // feature gates, which add up, the gates count.
 func vanished(earlier, later []args.Arg) []string {
 	kept := args.Gates(later)

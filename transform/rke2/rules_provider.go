@@ -176,7 +176,7 @@ func (m *migration) providerRemoved() []transform.Finding {
 }
 
 // showsMigration reports whether a control plane's configuration, or the
-// manifest, has what only a migration to the external provider leaves behind.
+// manifest, has what only a migration to the external provider leaves.
 func (m *migration) showsMigration(config Config) bool {
 	_, flag := args.Last(args.Of(config[managerArgs].Value), leaderFlag)
 	_, chart, _ := m.chart()

@@ -24,7 +24,7 @@ func moveTo(version string) transform.Target {
 	return transform.Target{EndState: transform.EndStateExternal, Version: version}
 }
 
-// Before the switch the rename is ahead, behind it the document says nothing
+// Before the switch the rename is ahead, after it the document says nothing
 // about the past. The switch itself is judged by its plan.
 func TestNodeRenameInTheDocumentAsItIs(t *testing.T) {
 	judge(t, "node-rename", []ruleCase{

@@ -222,7 +222,7 @@ func TestWhereAWSOnlyNamesNodesTheTextsSaySo(t *testing.T) {
 	}
 }
 
-func TestNodeRenameStandsWhereTheProviderWins(t *testing.T) {
+func TestNodeRenameIsWhereTheProviderWins(t *testing.T) {
 	p := plan(t, release, split+onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  "+forControlPlanes+"\n", transform.Target{})
 	s := step(t, p, stages.SwitchToExternal)
 	for i, path := range []string{"spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name"} {

@@ -54,7 +54,7 @@ func stageOf(t *testing.T, c transform.Cluster, name string) transform.Stage {
 	return transform.Stage{}
 }
 
-// after applies one stage and returns the configuration behind it. It requires
+// after applies one stage and returns the configuration after it. It requires
 // that the stage's own check holds, that nothing is left to do, and that the
 // reverse restores every byte.
 func after(t *testing.T, config, stage string) string {

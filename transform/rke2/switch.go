@@ -193,7 +193,7 @@ func (m *migration) insertGlobal(e *yamledit.Edit, fresh yamledit.Map) {
 // removeFlag takes the flag, and the configuration that goes with it, out of one
 // location of the manager's arguments. A list that held nothing else goes as a
 // whole, and so does the entry that enableLeaderMigration inserts. What has
-// comments is somebody's own and stays, empty, and so does a list without which
+// comments is someone's own and stays, empty, and so does a list without which
 // an earlier value would come back into force.
 func (m *migration) removeFlag(e *yamledit.Edit, l Layer, u args.Update) error {
 	at := l.Get(managerArgs)

@@ -222,7 +222,7 @@ func TestSwitchRemovesTheFlag(t *testing.T) {
 }
 
 // Here a key is written and the next one goes.
-func TestSwitchRemovesTheFlagRightBehindTheProvider(t *testing.T) {
+func TestSwitchRemovesTheFlagRightAfterTheProvider(t *testing.T) {
 	const flag = "kube-controller-manager-arg: [enable-leader-migration]\n"
 	switches(t, []struct{ name, before, want string }{
 		{"at the end", onAWS + "  " + flag, globalOff},

@@ -132,7 +132,7 @@ func TestCanonicalTakesTheUsualForm(t *testing.T) {
 	}
 }
 
-// ranTo returns the configuration behind a stage of the usual way.
+// ranTo returns the configuration after a stage of the usual way.
 func ranTo(t *testing.T, config, stage string) string {
 	t.Helper()
 	return configOf(step(t, plan(t, release, config, inTurn), stage).Documents[0].After)
@@ -175,13 +175,13 @@ func TestManifestsThatCameLaterStay(t *testing.T) {
 	}
 }
 
-func TestThereIsNoWayBackFrom127(t *testing.T) {
+func TestThereIsNoRollbackFrom127(t *testing.T) {
 	config := ranTo(t, told, stages.SwitchToExternal)
 	_, err := undone(t, "v1.27.16+rke2r1", config, stages.SwitchToExternal, usual)
 	refuses(t, "", err, "spec.kubernetesVersion: Kubernetes 1.27 and later have no in-tree provider to roll back to; keep the external provider")
 }
 
-func TestAReleaseThatTheSwitchMovedToIsNotTakenBack(t *testing.T) {
+func TestAReleaseThatTheSwitchMovedToIsNotUndone(t *testing.T) {
 	target := transform.Target{EndState: "external", Version: "v1.26.16+rke2r1"}
 	for _, stage := range []string{stages.SwitchToExternal, stages.DisableLeaderMigration} {
 		doc := step(t, plan(t, release, told, target), stage).After()

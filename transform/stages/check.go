@@ -48,7 +48,7 @@ const (
 // Needed reports whether someone has to hold the lease, whatever the managers' flags.
 func (h Holder) Needed() bool { return h == KubeManager || h == Either || h == CloudManager }
 
-// After is what has to hold after a stage; "" stands for what always has to hold.
+// After is what has to hold after a stage; "" for what always has to hold.
 func After(stage string, t transform.Target) Check {
 	if s := Named(stage); s.after != nil {
 		return s.after(t)

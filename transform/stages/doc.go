@@ -5,6 +5,6 @@
 // each.
 //
 // Invariant: what a stage promises and what has to hold before it, after it and after its
-// undo stands once. The commands of a runbook, the waiting of migrate and rollback, and the
+// undo is written once. The commands of a runbook, the waiting of migrate and rollback, and the
 // verdict of verify all follow from the same Check.
 package stages

@@ -39,7 +39,7 @@ type Stage struct {
 	shown func(Managers) bool
 	// past reports whether a cluster shows that it was done, and undo whether there is
 	// anything to take back. They are for a stage of actions alone: no document tells.
-	// nil stands for never, and for always.
+	// nil is for never, and for always.
 	past, undo func(Seen) bool
 }
 
@@ -90,7 +90,7 @@ func where(is func(Stage) bool) []string {
 // inTreeAlone is how a cluster is before all stages.
 const inTreeAlone = "kube-controller-manager runs the cloud controllers, as before the migration"
 
-// Holds says who runs the cloud controllers after a stage; "" stands for before all.
+// Holds says who runs the cloud controllers after a stage; "" for before all.
 func Holds(stage string) string {
 	if s := Named(stage); s.Name != "" {
 		return s.Holds

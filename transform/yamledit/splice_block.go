@@ -115,7 +115,7 @@ func (b *blockList) kept(remove map[int]bool) int {
 	return n
 }
 
-// render writes a member as it stands after its indentation.
+// render writes a member as it is after its indentation.
 func (b *blockList) render(in insert) string {
 	w := b.doc.blockWriter(b.node.y)
 	if b.node.IsMap() {

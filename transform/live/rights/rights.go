@@ -53,7 +53,7 @@ type Subject struct {
 	Kind transform.ObjectKind
 	Home string // the namespace of what belongs to it, on Rancher's own cluster
 	Name string // of its object
-	ID   string // behind Rancher
+	ID   string // in Rancher
 	When []string
 }
 

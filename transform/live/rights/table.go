@@ -5,7 +5,7 @@ package rights
 
 import "github.com/rke-lm/rke-lm/transform"
 
-// Home stands for the namespace of a cluster's object; where that has none, for the one
+// Home is the namespace of a cluster's object; where that has none, for the one
 // named like its ID.
 const Home = "<namespace>"
 

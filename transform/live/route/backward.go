@@ -30,7 +30,7 @@ func RollbackOrder(p *transform.Plan, to string) ([]string, error) {
 	return names, nil
 }
 
-// Backward returns the transition that takes a stage back, as things stand in the object
+// Backward returns the transition that takes a stage back, as things are in the object
 // and in what was seen of the cluster. It fails with *transform.Conflict where the
 // object does not tell what was there before the stage.
 func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Observation) (Transition, error) {
@@ -76,7 +76,7 @@ func filesAgain(s transform.PlannedStage) ([]transform.File, error) {
 	return s.Stage.Files()
 }
 
-// CheckRollback refuses a way back that cannot be gone to its end: where there is no
+// CheckRollback refuses a rollback that cannot be completed: where there is no
 // in-tree provider any more, or where the object does not tell enough.
 func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observation.Observation) error {
 	version := seen.Version

@@ -50,7 +50,7 @@ type Planner struct {
 	To     string // the stage after which a rollback ends; "" for before all
 }
 
-// Forward returns the transition of a stage, as things stand in a plan that was built from
+// Forward returns the transition of a stage, as things are in a plan that was built from
 // the object of now and in what was seen of the cluster.
 func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Observation) (Transition, error) {
 	step, err := p.Named(stage)
@@ -126,7 +126,7 @@ func filesOf(p *transform.Plan, of func(transform.PlannedStage) ([]transform.Fil
 	return all, nil
 }
 
-// Position returns the last stage that lies behind, with none before it left to do;
+// Position returns the last stage that is done, with none before it left to do;
 // "" for none. Where the object does not tell, the cluster does.
 func (r Planner) Position(p *transform.Plan, seen *observation.Observation) (string, error) {
 	files, err := filesOf(p, transform.PlannedStage.Files)
