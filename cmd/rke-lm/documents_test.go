@@ -53,20 +53,9 @@ func folderOf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		putFile(t, filepath.Join(folder, name), text)
 	}
 	return folder
-}
-
-func contentOf(t *testing.T, folder, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // asItem indents a document as an item of a list.
@@ -96,7 +85,7 @@ func TestTheManifestsOfAFolderAreOneCluster(t *testing.T) {
 				t.Errorf("the switch: %d\n%s", early.code, early.stderr)
 			}
 			for file, text := range files {
-				if contentOf(t, folder, file) != text {
+				if textOf(t, filepath.Join(folder, file)) != text {
 					t.Errorf("%s was written by a stage that came too early", file)
 				}
 			}
@@ -105,7 +94,7 @@ func TestTheManifestsOfAFolderAreOneCluster(t *testing.T) {
 				t.Errorf("the next stage: %d\n%s", next.code, next.stderr)
 			}
 			for file, text := range files {
-				now := contentOf(t, folder, file)
+				now := textOf(t, filepath.Join(folder, file))
 				if lines := strings.Count(now, "\n") - strings.Count(text, "\n"); strings.Contains(text, "DaemonSet") && lines != 1 || !strings.Contains(text, "DaemonSet") && now != text {
 					t.Errorf("%s: %d more lines, and only install-ccm was applied", file, lines)
 				}
@@ -135,7 +124,7 @@ func TestManifestsOfTwoClustersInAFolderAreRefused(t *testing.T) {
 func TestAManifestThatCannotBeReadKeepsItsClusterFromBeingPlanned(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud + "metadata: {}\n", "kcm.yaml": podOfManager})
 	r := runHere(t, "", "apply", "--next", "--end-state", "external", folder)
-	if r.code != exitcode.Input || !strings.Contains(r.stderr, "may describe the same cluster") || contentOf(t, folder, "kcm.yaml") != podOfManager {
+	if r.code != exitcode.Input || !strings.Contains(r.stderr, "may describe the same cluster") || textOf(t, filepath.Join(folder, "kcm.yaml")) != podOfManager {
 		t.Errorf("%d\n%s", r.code, r.stderr)
 	}
 }
@@ -162,7 +151,7 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 	if r := runHere(t, "", "apply", "--plan", plans, "--undo", "install-ccm", "--through", folder); r.code != exitcode.Done {
 		t.Fatalf("undo: %d\n%s", r.code, r.stderr)
 	}
-	if contentOf(t, folder, "kcm.yaml") != podOfManager || contentOf(t, folder, "ccm.yaml") != daemonSetOfCloud {
+	if textOf(t, filepath.Join(folder, "kcm.yaml")) != podOfManager || textOf(t, filepath.Join(folder, "ccm.yaml")) != daemonSetOfCloud {
 		t.Error("the undo gives other bytes")
 	}
 	if err := os.WriteFile(filepath.Join(folder, "ccm.yaml"), []byte(strings.Replace(daemonSetOfCloud, "v1.26.6", "v1.26.7", 1)), 0o600); err != nil {
@@ -196,10 +185,10 @@ func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 		t.Errorf("%v\n%s", err, said)
 	}
 	// The manager of the cloud waits for the lease before the other one gives it up.
-	if contentOf(t, folder, "ccm.yaml") != daemonSetOfCloud+flagLine || contentOf(t, folder, "kcm.yaml") != podOfManager {
+	if textOf(t, filepath.Join(folder, "ccm.yaml")) != daemonSetOfCloud+flagLine || textOf(t, filepath.Join(folder, "kcm.yaml")) != podOfManager {
 		t.Error("the files are not between install-ccm and the switch")
 	}
-	if r := runHere(t, "", "apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder); r.code != exitcode.Done || !strings.Contains(contentOf(t, folder, "kcm.yaml"), "--cloud-provider=external") {
+	if r := runHere(t, "", "apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder); r.code != exitcode.Done || !strings.Contains(textOf(t, filepath.Join(folder, "kcm.yaml")), "--cloud-provider=external") {
 		t.Errorf("it does not go on: %d\n%s", r.code, r.stderr)
 	}
 }

@@ -19,9 +19,7 @@ import (
 func TestThereIsNoRollbackFrom127(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "one")
 		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.27.16+rke2r1" })
 		w.Follow()
 		w.Forget()

@@ -45,9 +45,7 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextContinues(t *testing.T) {
 		}
 		w.Stick(false)
 		w.Follow()
-		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "two")
 		if s := w.Spec(t); !strings.Contains(s, `"profile":"cis"`) || !strings.Contains(s, `"external"`) {
 			t.Errorf("%s", s)
 		}
@@ -76,9 +74,7 @@ func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
 		}
 		w.Stick(false)
 		w.Follow()
-		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "two")
 		w.finished(t, undisturbed(t))
 	})
 }
@@ -221,9 +217,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 			t.Error("the test does not leave cordoned nodes behind")
 		}
 		w.Rancher.Remove(w.Lock)
-		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "two")
 		w.finished(t, undisturbed(t))
 	})
 }

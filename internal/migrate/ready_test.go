@@ -33,9 +33,7 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 				want := undisturbed(t)
 				if name == "rollback" {
 					want = w.Spec(t)
-					if err := migrate.Forward(t.Context(), w.run(t, "before", logged(t))); err != nil {
-						t.Fatal(err)
-					}
+					w.migrate(t, "before")
 				}
 				r := w.run(t, "one", nil)
 				r.Confirm = func(_ context.Context, stage string) (bool, error) {

@@ -105,9 +105,7 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 		w.Rancher.Do(func() { w.Rancher.Webhook = webhook })
 		w.Follow()
 		before := w.Spec(t)
-		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "one")
 		if s := w.Spec(t); !strings.Contains(s, `"external-aws"`) || !strings.Contains(s, `"kubeController":{}`) {
 			t.Errorf("%s", s)
 		}

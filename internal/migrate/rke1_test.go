@@ -56,9 +56,7 @@ func TestMigrateTakesAClusterOfRKEForwardAndBackward(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		before := w.Spec(t)
-		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "one")
 		s := w.Spec(t)
 		if !strings.Contains(s, `"external-aws"`) || strings.Contains(s, "enable-leader-migration") {
 			t.Errorf("%s", s)

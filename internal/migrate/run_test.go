@@ -29,9 +29,7 @@ func logged(t *testing.T) func(migrate.Event) {
 func undisturbed(t *testing.T) string {
 	t.Helper()
 	w := rke2World(t)
-	if err := migrate.Forward(t.Context(), w.run(t, "undisturbed", logged(t))); err != nil {
-		t.Fatal(err)
-	}
+	w.migrate(t, "undisturbed")
 	return w.Spec(t)
 }
 
@@ -75,14 +73,10 @@ func audited(t *testing.T, file string) []migrate.Entry {
 func TestASecondMigrateChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "one")
 		before := w.Rancher.Objects()
 		w.Forget()
-		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "two")
 		if len(w.Writes()) > 0 {
 			t.Errorf("writes: %v", w.Writes())
 		}
@@ -105,9 +99,7 @@ func TestAStageMayBeTheLast(t *testing.T) {
 		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
 			t.Errorf("%s", s)
 		}
-		if err := migrate.Forward(t.Context(), w.run(t, "two", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "two")
 		w.finished(t, undisturbed(t))
 	})
 }
@@ -116,9 +108,7 @@ func TestRollbackBringsTheClusterBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		before := w.Spec(t)
-		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "one")
 		if err := migrate.Backward(t.Context(), w.run(t, "two", logged(t))); err != nil {
 			t.Fatal(err)
 		}
@@ -133,9 +123,7 @@ func TestRollbackBringsTheClusterBack(t *testing.T) {
 func TestRollbackStopsAfterAStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
-		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "one")
 		r := w.run(t, "two", logged(t))
 		r.Planner.To = stages.InstallCCM
 		if err := migrate.Backward(t.Context(), r); err != nil {
@@ -144,9 +132,7 @@ func TestRollbackStopsAfterAStage(t *testing.T) {
 		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) || !strings.Contains(s, `"enable-leader-migration"`) {
 			t.Errorf("%s", s)
 		}
-		if err := migrate.Forward(t.Context(), w.run(t, "three", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "three")
 		w.finished(t, undisturbed(t))
 	})
 }
@@ -155,9 +141,7 @@ func TestNodesThatSomeoneElseCordonedStayCordoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
-		if err := migrate.Forward(t.Context(), w.run(t, "one", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.migrate(t, "one")
 		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[1].Name || len(w.API.Nodes[1].Annotations) > 0 {
 			t.Errorf("cordoned: %v", left)
 		}

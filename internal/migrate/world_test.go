@@ -41,3 +41,11 @@ func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate
 		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
 	}
 }
+
+// migrate is a migration that must succeed.
+func (w *world) migrate(t *testing.T, agent string) {
+	t.Helper()
+	if err := migrate.Forward(t.Context(), w.run(t, agent, logged(t))); err != nil {
+		t.Fatal(err)
+	}
+}
