@@ -37,6 +37,11 @@ type Finding struct {
 // Stops reports whether the finding stops the stage that it guards.
 func (f Finding) Stops() bool { return f.Severity == Error && !f.Accepted }
 
+// Stopping returns the findings that stop.
+func Stopping(all []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Stops() })
+}
+
 // FindingAt returns a finding about a node.
 func FindingAt(n yamledit.Node, message, fix string) Finding {
 	return Finding{File: n.Document().File(), Line: n.Line(), Path: n.Path(), Message: message, Fix: fix, Offset: n.Document().Chunk().Offset}

@@ -232,10 +232,8 @@ func build(d Distro, c Cluster, i int, target Target, choice Choice, made revisi
 	made = append(made[:len(made):len(made)], step.Documents)
 	step.Findings = append(made.findings(after.Documents(), after.Findings(step.Stage.Name)), notes...)
 	step.State = Todo
-	for _, f := range step.Findings {
-		if f.Stops() {
-			step.State = Blocked
-		}
+	if slices.ContainsFunc(step.Findings, Finding.Stops) {
+		step.State = Blocked
 	}
 	return step, after, nil
 }

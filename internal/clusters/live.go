@@ -125,7 +125,7 @@ func (c Cluster) progress(ctx context.Context, t transform.Target) (*rollout.Pro
 // choice keeps from being looked at needs none.
 func (l *Live) Review(ctx context.Context, verb string, t transform.Target) error {
 	o := l.Object
-	needed := rights.Needed(verb, rights.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID})
+	needed := rights.Needed(verb, o.Subject())
 	if slices.Contains(t.Accept, preconditions.NotSettled) {
 		needed = slices.DeleteFunc(needed, func(r rights.Right) bool { return r.Resource == "secrets" || r.Resource == "machines" })
 	}

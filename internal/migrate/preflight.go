@@ -98,7 +98,8 @@ func (r *run) review(ctx context.Context, p *transform.Plan) error {
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // the user runs it
 	}
-	of := rights.Subject{Kind: r.cluster.object.Kind, Home: r.cluster.object.Home(), Name: r.cluster.object.Name, ID: r.cluster.object.ID, When: when}
+	of := r.cluster.object.Subject()
+	of.When = when
 	if err := r.cluster.server.Review(ctx, rights.Needed(r.verb, of)); err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (r *run) admit(ctx context.Context, b *beginning) error {
 func (r *run) begin(b *beginning) error {
 	for _, s := range b.plan.Steps {
 		if s.State == transform.Blocked && slices.Contains(b.stages, s.Stage.Name) {
-			return &blocked{s.Stage.Name, stopping(s.Findings)}
+			return &blocked{s.Stage.Name, transform.Stopping(s.Findings)}
 		}
 	}
 	if b.position != "" {
@@ -157,12 +158,8 @@ func (r *run) begin(b *beginning) error {
 	}
 	verdict := verify.Evaluate(b.seen, verify.Choice{Version: r.Planner.Target.Version, Accept: r.Accept})
 	r.events.noteFindings(verdict.Findings)
-	if open := stopping(verdict.Findings); len(open) > 0 {
+	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
 		return &blocked{"", open}
 	}
 	return nil
-}
-
-func stopping(all []transform.Finding) []transform.Finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f transform.Finding) bool { return !f.Stops() })
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -47,6 +48,11 @@ func (o Object) Home() string {
 		return o.Name
 	}
 	return o.Namespace
+}
+
+// Subject is the cluster as the table of rights has it.
+func (o Object) Subject() rights.Subject {
+	return rights.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID}
 }
 
 // Chunk is the text of the object as a document.

@@ -10,7 +10,6 @@ package preconditions
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -86,7 +85,7 @@ func (r *Refused) ExitCode() exitcode.Code { return exitcode.Refused }
 
 // Check returns *Refused where a finding stops a change.
 func Check(title string, findings []transform.Finding) error {
-	stop := slices.DeleteFunc(slices.Clone(findings), func(f transform.Finding) bool { return !f.Stops() })
+	stop := transform.Stopping(findings)
 	if len(stop) == 0 {
 		return nil
 	}

@@ -77,7 +77,7 @@ func Evaluate(o *observation.Observation, c Choice) Verdict {
 // it is not the cause. What the managers show comes last: the rest says why.
 func (v Verdict) Unmet() []transform.Finding {
 	rank := map[string]int{NodeNotReady: -1, stageNotReached: 1}
-	open := slices.DeleteFunc(slices.Clone(v.Findings), func(f transform.Finding) bool { return !f.Stops() })
+	open := transform.Stopping(v.Findings)
 	slices.SortStableFunc(open, func(a, b transform.Finding) int { return rank[a.Rule] - rank[b.Rule] })
 	return open
 }
