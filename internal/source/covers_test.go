@@ -55,6 +55,10 @@ func TestOnlyAFileHasAPath(t *testing.T) {
 	if path, err := (Source{Path: "a.yaml"}).Absolute(); err != nil || path != filepath.Join(here, "a.yaml") {
 		t.Errorf("%q %v", path, err)
 	}
+	// An object of a server is known by its name, and was read elsewhere.
+	if path, err := FromReader("fleet-default/harbour", nil).Absolute(); err != nil || path != "" {
+		t.Errorf("an object: %q %v", path, err)
+	}
 	if path, err := FromReader("-", strings.NewReader("")).Absolute(); err != nil || path != "" {
 		t.Errorf("%q %v", path, err)
 	}

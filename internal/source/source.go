@@ -26,7 +26,7 @@ func FromReader(name string, r io.Reader) Source {
 }
 
 // IsFile reports whether the source can be opened again and replaced.
-func (s Source) IsFile() bool { return s.stream == nil }
+func (s Source) IsFile() bool { return s.Path != "" }
 
 // open returns what is known of a file before its first byte is read, so that a
 // later change shows; a stream has no such info.
