@@ -31,7 +31,7 @@ func (o *options) clusters(ctx context.Context, paths []string, work clusters.Wo
 		}
 		return o.finder().Files(ctx, paths, o.in, work)
 	}
-	server, err := o.connect(o.streams, defaultPatience)
+	server, err := o.connect(o.streams, defaultRetryTime)
 	if err != nil {
 		return clusters.Failed(err)
 	}

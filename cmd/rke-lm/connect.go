@@ -19,12 +19,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
-// defaultPatience is for how long a request is tried again that fails for a
+// defaultRetryTime is for how long a request is tried again that fails for a
 // reason that may pass.
-const defaultPatience = 30 * time.Second
+const defaultRetryTime = 30 * time.Second
 
 // deniedTime is for how long a cluster may refuse what it has allowed.
-const deniedTime = defaultPatience
+const deniedTime = defaultRetryTime
 
 // outage notes on standard error when the cluster cannot be seen.
 func (s streams) outage() observe.Outage {
@@ -107,16 +107,16 @@ func (c *connection) checkPaths(paths []string) error {
 func userAgent() string { return "rke-lm/" + currentBuild().Version }
 
 // named is a context of the kubeconfig.
-func (c *connection) named(context string, patience time.Duration) kube.Connection {
-	return kube.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: userAgent(), RetryFor: patience, Authority: c.authority, Insecure: c.insecure}
+func (c *connection) named(context string, retryTime time.Duration) kube.Connection {
+	return kube.Connection{Kubeconfig: c.kubeconfig, Context: context, UserAgent: userAgent(), RetryFor: retryTime, Authority: c.authority, Insecure: c.insecure}
 }
 
 // connect finds the server that the flags name.
-func (c *connection) connect(s streams, patience time.Duration) (*rancher.Server, error) {
-	return c.connectTo(s, c.context, patience)
+func (c *connection) connect(s streams, retryTime time.Duration) (*rancher.Server, error) {
+	return c.connectTo(s, c.context, retryTime)
 }
 
-func (c *connection) connectTo(s streams, context string, patience time.Duration) (*rancher.Server, error) {
+func (c *connection) connectTo(s streams, context string, retryTime time.Duration) (*rancher.Server, error) {
 	if c.tokenFile != "" && c.rancher == "" {
 		return nil, errors.New("--token-file requires --rancher-url; add it, or remove --token-file")
 	}
@@ -126,7 +126,7 @@ func (c *connection) connectTo(s streams, context string, patience time.Duration
 	}
 	return rancher.Open(rancher.Source{
 		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandLine, Kubeconfig: c.kubeconfig, Context: context,
-		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), RetryFor: patience, Dial: s.network,
+		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), RetryFor: retryTime, Dial: s.network,
 	})
 }
 
@@ -136,14 +136,14 @@ func (c *connection) query() rancher.Query {
 }
 
 // dial connects to one cluster: a cluster behind a Rancher, or the server itself.
-func (c *connection) dial(ctx context.Context, s streams, patience time.Duration) (*observe.Observer, error) {
-	observer, _, _, err := c.reach(ctx, s, patience)
+func (c *connection) dial(ctx context.Context, s streams, retryTime time.Duration) (*observe.Observer, error) {
+	observer, _, _, err := c.reach(ctx, s, retryTime)
 	return observer, err
 }
 
 // reach also returns the server, and the object of a cluster that a Rancher manages.
-func (c *connection) reach(ctx context.Context, s streams, patience time.Duration) (*observe.Observer, *rancher.Server, rancher.Object, error) {
-	server, err := c.connect(s, patience)
+func (c *connection) reach(ctx context.Context, s streams, retryTime time.Duration) (*observe.Observer, *rancher.Server, rancher.Object, error) {
+	server, err := c.connect(s, retryTime)
 	if err != nil {
 		return nil, nil, rancher.Object{}, err
 	}

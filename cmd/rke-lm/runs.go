@@ -99,7 +99,7 @@ func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(co
 		return err
 	}
 	r := &c.run
-	if r.Server, err = c.connect(c.streams, defaultPatience); err != nil {
+	if r.Server, err = c.connect(c.streams, defaultRetryTime); err != nil {
 		return err
 	}
 	objects, err := r.Server.Find(ctx, c.query())

@@ -27,8 +27,8 @@ import (
 type statusOptions struct{ *options }
 
 const (
-	// statusPatience is short: one cluster that is down must not hold up the others.
-	statusPatience = 5 * time.Second
+	// statusRetryTime is short: one cluster that is down must not hold up the others.
+	statusRetryTime = 5 * time.Second
 	// statusTime is for how long one cluster is looked at, whatever it waits for; a
 	// takeover fits into it.
 	statusTime = 90 * time.Second
@@ -129,7 +129,7 @@ type target struct {
 // kubeconfig.
 func (s *statusOptions) targets() ([]target, error) {
 	if s.rancher != "" || s.commandLine != "" {
-		server, err := s.connect(s.streams, statusPatience)
+		server, err := s.connect(s.streams, statusRetryTime)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +144,7 @@ func (s *statusOptions) targets() ([]target, error) {
 	}
 	var list []target
 	for _, name := range contexts {
-		server, err := s.connectTo(s.streams, name, statusPatience)
+		server, err := s.connectTo(s.streams, name, statusRetryTime)
 		list = append(list, target{cmp.Or(name, "(current context)"), server, err, s.live()})
 	}
 	return list, nil

@@ -149,7 +149,7 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 		}
 		return o, nil, err
 	}
-	observer, err := v.dial(ctx, v.streams, v.patience())
+	observer, err := v.dial(ctx, v.streams, v.retryTime())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,12 +166,12 @@ func (v *verifyOptions) read() (*observation.Observation, error) {
 	return observe.ReadDump(v.from)
 }
 
-// patience is not longer than the whole of a short wait.
-func (v *verifyOptions) patience() time.Duration {
+// retryTime is not longer than the whole of a short wait.
+func (v *verifyOptions) retryTime() time.Duration {
 	if v.wait > 0 {
-		return min(v.wait, defaultPatience)
+		return min(v.wait, defaultRetryTime)
 	}
-	return defaultPatience
+	return defaultRetryTime
 }
 
 // await looks until there are no errors, or the time is over. A cluster that

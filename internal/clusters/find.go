@@ -75,7 +75,7 @@ func (f Finder) work(p piece, work Work) Result {
 func (f Finder) on(c Cluster, work Work) (func() error, error) {
 	for i, doc := range c.Docs {
 		if c.Overlaid == nil {
-			c.Overlaid = kustomize.Judge(doc, f.Overlays.Use(c.Sources[i]))
+			c.Overlaid = kustomize.Evaluate(doc, f.Overlays.Use(c.Sources[i]))
 		}
 	}
 	return work(c)

@@ -174,7 +174,7 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 		r.OnEvent = func(e migrate.Event) {
 			logged(t)(e)
 			if e.Type == migrate.Written && strings.HasPrefix(e.Message, "patch") {
-				w.Rancher.Do(func() { down = time.Now().Add(2 * patience) }) // longer than a request has patience
+				w.Rancher.Do(func() { down = time.Now().Add(2 * retryTime) }) // longer than a request is retried
 			}
 		}
 		r.Until = stages.EnableLeaderMigration

@@ -22,13 +22,13 @@ func rke2World(t *testing.T) *world { return &world{migratetest.NewRKE2(t)} }
 
 func rke1World(t *testing.T) *world { return &world{migratetest.NewRKE1(t)} }
 
-// patience is for how long a request is made again.
-const patience = 30 * time.Second
+// retryTime is for how long a request is made again.
+const retryTime = 30 * time.Second
 
 // run is a run over the cluster, as the command line makes it.
 func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate.Options {
 	t.Helper()
-	server, err := rancher.Open(rancher.Source{URL: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: patience, Dial: memnet.Dial})
+	server, err := rancher.Open(rancher.Source{URL: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: retryTime, Dial: memnet.Dial})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
-func observer(t testing.TB, s *apitest.Server, patience time.Duration) *observe.Observer {
+func observer(t testing.TB, s *apitest.Server, retryTime time.Duration) *observe.Observer {
 	t.Helper()
-	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.Kubeconfig(t), RetryFor: patience})
+	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.Kubeconfig(t), RetryFor: retryTime})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Whether the holder of a long lease is dead shows at the end of the lease, and that
-// has to come before the end of patience.
+// has to come before the retries end.
 func TestLeasesAreFollowedForAsLongAsTheyLast(t *testing.T) {
 	own := observation.Manager{Component: observation.CloudManager, Args: []string{"--leader-elect-resource-name=own"}}
 	for _, c := range []struct {

@@ -37,7 +37,7 @@ func said(t *testing.T, overlays *Overlays, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := kustomize.Judge(doc, overlays.Use(Source{Name: file, Path: file})); err != nil {
+	if err := kustomize.Evaluate(doc, overlays.Use(Source{Name: file, Path: file})); err != nil {
 		return err.Error()
 	}
 	return ""

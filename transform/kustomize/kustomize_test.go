@@ -39,7 +39,7 @@ func judged(t *testing.T, text string, layers ...*Kustomization) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Judge(doc, Use{Layers: layers, Built: layers[len(layers)-1:]})
+	err = Evaluate(doc, Use{Layers: layers, Built: layers[len(layers)-1:]})
 	if err == nil {
 		return ""
 	}
@@ -145,7 +145,7 @@ func TestAPatchIsNoCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := layer(t, "patches: [{path: patch.yaml}]\n", nil)
-	if err := Judge(doc, Use{PatchOf: k}); err == nil || !strings.Contains(err.Error(), "a patch of eu/kustomization.yaml") {
+	if err := Evaluate(doc, Use{PatchOf: k}); err == nil || !strings.Contains(err.Error(), "a patch of eu/kustomization.yaml") {
 		t.Error(err)
 	}
 }

@@ -56,7 +56,7 @@ func (v Verdict) Told() bool {
 
 // Evaluate judges an observation.
 func Evaluate(o *observation.Observation, c Choice) Verdict {
-	j := newJudge(o, c)
+	j := newEvaluation(o, c)
 	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownership.Evaluate(j.processes, j.leases)}
 	v.Findings = j.findings()
 	v.NotJudged = j.notJudged(v.Findings)
@@ -96,7 +96,7 @@ func (j *evaluation) findings() []transform.Finding {
 }
 
 // Reached returns the last stage whose result shows on a cluster; "" for none.
-func Reached(o *observation.Observation) string { return newJudge(o, Choice{}).reached() }
+func Reached(o *observation.Observation) string { return newEvaluation(o, Choice{}).reached() }
 
 // evaluation is an observation with what follows from it.
 type evaluation struct {
@@ -106,7 +106,7 @@ type evaluation struct {
 	leases    ownership.Leases
 }
 
-func newJudge(o *observation.Observation, c Choice) *evaluation {
+func newEvaluation(o *observation.Observation, c Choice) *evaluation {
 	leases := ownership.Of(o.Leases)
 	if !o.Looked(observation.Leases) {
 		leases = ownership.Unseen

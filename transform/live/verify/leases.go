@@ -23,7 +23,7 @@ func leasePath(name string) string { return leadermigration.Namespace + "/leases
 
 // Unsettled reports whether a further look at the leases can change the verdict.
 func Unsettled(o *observation.Observation, c Choice) bool {
-	j := newJudge(o, c)
+	j := newEvaluation(o, c)
 	if c.Check.NodesOnly {
 		return false // nodes show at once what they need
 	}

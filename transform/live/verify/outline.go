@@ -21,7 +21,7 @@ type Outline struct {
 
 // Outlined describes a cluster, which is of the first distro that it looks like.
 func Outlined(o *observation.Observation, distros []transform.Distro) Outline {
-	j := newJudge(o, Choice{})
+	j := newEvaluation(o, Choice{})
 	out := Outline{Reached: j.reached()}
 	kube := j.of(observation.KubeManager)
 	look := transform.Traits{Version: o.Version, ManagerPods: len(kube) > 0, NodeLabel: func(key string) bool { return hasLabel(o.Nodes, key) }}

@@ -50,12 +50,12 @@ func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
 		{"still there", installed, stages.Check{AtMost: stages.EnableLeaderMigration}, "the managers still show the result of install-ccm"},
 		{"gone", enabled, stages.Check{AtMost: stages.EnableLeaderMigration}, ""},
 	} {
-		found := newJudge(c.o, Choice{Check: c.check}).stageNotReached()
+		found := newEvaluation(c.o, Choice{Check: c.check}).stageNotReached()
 		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || found[0].Message != c.want) {
 			t.Errorf("%s: %+v", c.name, found)
 		}
 	}
-	if found := newJudge(&observation.Observation{Partial: true}, Choice{Check: stages.Check{AtLeast: stages.SwitchToExternal}}).stageNotReached(); len(found) > 0 {
+	if found := newEvaluation(&observation.Observation{Partial: true}, Choice{Check: stages.Check{AtLeast: stages.SwitchToExternal}}).stageNotReached(); len(found) > 0 {
 		t.Errorf("pods were not seen: %+v", found)
 	}
 }
@@ -102,7 +102,7 @@ func TestWhereTheManagerIsNoPodTheOtherOneShowsTheStage(t *testing.T) {
 		{"the record of a dead holder", observation.Observation{Leases: dead}, back, true},
 		{"somebody holds it", observation.Observation{Leases: held}, back, false},
 	} {
-		if found := newJudge(&c.o, Choice{Check: c.check}).stageNotReached(); (len(found) == 0) != c.met {
+		if found := newEvaluation(&c.o, Choice{Check: c.check}).stageNotReached(); (len(found) == 0) != c.met {
 			t.Errorf("%s: %+v", c.name, found)
 		}
 	}

@@ -27,9 +27,9 @@ type Use struct {
 	PatchOf *Kustomization
 }
 
-// Judge refuses a document that overlays change: the plan would not be for what
+// Evaluate refuses a document that overlays change: the plan would not be for what
 // reaches the cluster, and its edits may get lost on the way.
-func Judge(doc *yamledit.Document, use Use) error {
+func Evaluate(doc *yamledit.Document, use Use) error {
 	if k := use.PatchOf; k != nil {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", not a cluster", k.instead())
 	}
