@@ -92,6 +92,8 @@ func (p *Plan) Delivery(doc *yamledit.Document, file string) Delivery { return p
 // Cluster is a cluster that can be migrated, as its documents have it.
 type Cluster interface {
 	Identity() Identity
+	// Chosen returns the operator's choice, in the situation of the cluster.
+	Chosen() Target
 	// Documents returns the documents that describe the cluster, the one that names it
 	// first.
 	Documents() []*yamledit.Document

@@ -151,6 +151,7 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 	if err != nil {
 		return nil, err
 	}
+	target = c.Chosen()
 	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), deliver: d.Deliver}
 	p.Unseen = unseen(d, c)
 	var made revisions

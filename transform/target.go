@@ -74,6 +74,10 @@ type Target struct {
 	// Cordon is one of CordonAuto (also ""), CordonAlways and CordonNever.
 	Cordon string `json:"cordon,omitempty"`
 
+	// Situation is what the documents leave of a migration; "" until Distro.Open has
+	// decided it.
+	Situation Situation `json:"-"`
+
 	// Canonical lets an undo take the usual form where the document does not tell
 	// how something was written before: absent, not empty; a list, not a string.
 	Canonical bool `json:"-"`

@@ -24,6 +24,7 @@ func Undo(d Distro, docs []*yamledit.Document, target Target, stage string, thro
 	if err != nil {
 		return nil, err
 	}
+	target = c.Chosen()
 	var steps []PlannedStage
 	for {
 		name, err := lastInEffect(c.Stages(), stage)

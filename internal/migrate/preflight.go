@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // beginning is what a run begins from.
@@ -145,9 +146,19 @@ func (r *run) admit(ctx context.Context, b *beginning) error {
 	return preconditions.Check(r.cluster.object.Title(), findings)
 }
 
+// hanging refuses a cluster whose machines wait for a change that lets them start: no check
+// of a run would pass before it.
+func hanging(p *transform.Plan) error {
+	return transform.NotMigratable(p.Start[0].Root(), "the provider aws keeps the components of "+p.Cluster.Version+" from starting, so the cluster has no state that a run could check",
+		"write the stages one after another with rke-lm apply --cluster, and wait for the machines in between; see docs/past-1.26.md")
+}
+
 // begin refuses a migration that is known to get stuck, or that would begin on a
 // cluster with errors.
 func (r *run) begin(b *beginning) error {
+	if b.plan.Target.Situation == transform.Broken {
+		return hanging(b.plan)
+	}
 	for _, s := range b.plan.Steps {
 		if s.State == transform.Blocked && slices.Contains(b.stages, s.Stage.Name) {
 			return &blocked{s.Stage.Name, transform.Stopping(s.Findings)}
@@ -156,7 +167,7 @@ func (r *run) begin(b *beginning) error {
 	if b.position != "" {
 		return nil // it is waited for, once the lock is there
 	}
-	verdict := verify.Evaluate(b.seen, verify.Choice{Version: r.Planner.Target.Version, Accept: r.Accept})
+	verdict := verify.Evaluate(b.seen, verify.Choice{Check: stages.After("", b.plan.Target), Version: r.Planner.Target.Version, Accept: r.Accept})
 	r.events.noteFindings(verdict.Findings)
 	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
 		return &blocked{"", open}

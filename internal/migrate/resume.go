@@ -27,7 +27,7 @@ func (r *run) resume(ctx context.Context, b *beginning) error {
 		if err := r.settle(ctx); err != nil {
 			return err
 		}
-		if err := r.check(ctx, stages.After(b.position, r.Planner.Target)); err != nil {
+		if err := r.check(ctx, stages.After(b.position, b.plan.Target)); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 			return nil, err
 		}
 	}
-	return joined(members, target), nil
+	return joined(members), nil
 }
 
 // lint opens manifests for their findings, whatever their provider. One that cannot be
@@ -38,7 +38,7 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if len(members) == 0 {
 		return nil, err
 	}
-	return joined(members, target), err
+	return joined(members), err
 }
 
 // read reads the manifests among documents; the others are seen beside them.
@@ -57,6 +57,10 @@ func read(docs []*yamledit.Document, target transform.Target) ([]*migration, err
 		}
 		seen.members = append(seen.members, &migration{Manifest: m, target: target, neighbours: seen})
 	}
+	target = target.In(situation(seen.members))
+	for _, m := range seen.members {
+		m.target = target
+	}
 	if len(errs) == 1 {
 		return seen.members, errs[0]
 	}
@@ -74,12 +78,15 @@ func (n *neighbours) has(component string) bool {
 	return slices.ContainsFunc(n.members, func(m *migration) bool { return m.Component == component })
 }
 
-func joined(members []*migration, target transform.Target) transform.Cluster {
+func joined(members []*migration) transform.Cluster {
 	if len(members) == 1 {
 		return members[0]
 	}
-	return &cluster{members, target}
+	return &cluster{members, members[0].target}
 }
+
+// Chosen implements transform.Cluster.
+func (c *cluster) Chosen() transform.Target { return c.target }
 
 // Identity implements transform.Cluster: the first document names the cluster.
 func (c *cluster) Identity() transform.Identity { return c.members[0].Identity() }

@@ -91,6 +91,9 @@ func (m *migration) notMigratable() []transform.Finding {
 	return transform.NotMigratableIn(m.checkProvider())
 }
 
+// Chosen implements transform.Cluster.
+func (m *migration) Chosen() transform.Target { return m.target }
+
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {
 	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}

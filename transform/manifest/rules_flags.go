@@ -105,7 +105,7 @@ func (m *migration) inTreeGone() []transform.Finding {
 	if m.Component == cloudManager || name != inTree || !rules.InTreeGone.Applies(m.move(), m.stage) {
 		return nil
 	}
-	return rules.InTreeGone.At(at)
+	return rules.InTreeGone.At(at, m.move())
 }
 
 func (m *migration) csiGateStale() []transform.Finding {

@@ -176,7 +176,7 @@ func TestErrorsBlockTheStageThatTheyGuard(t *testing.T) {
 	}{
 		{"a deadlock", deployed("", onAWS), "enable-leader-migration blocked, switch-to-external blocked", transform.Target{}},
 		{"an accepted deadlock", deployed("", onAWS), "enable-leader-migration todo, switch-to-external todo", transform.Target{Accept: []string{"deployment-deadlock"}}},
-		{"a provider that is gone", strings.Replace(static(onAWS), "v1.26.15", "v1.27.1", 1), "enable-leader-migration blocked, switch-to-external todo", transform.Target{}},
+		{"a provider that is gone", strings.Replace(static(onAWS), "v1.26.15", "v1.27.1", 1), "switch-to-external todo, install-ccm not-in-file", transform.Target{}},
 		{"nodeipam for AWS", static(onAWS, "--allocate-node-cidrs=true"), "enable-leader-migration todo, switch-to-external blocked", transform.Target{NodeIPAM: true}},
 		{"a stale gate", static(onAWS, "--feature-gates=CSIMigrationAWS=false"), "enable-leader-migration todo, switch-to-external blocked", transform.Target{}},
 		{"names of nodes", static(onAWS), "enable-leader-migration todo, switch-to-external blocked", transform.Target{}},

@@ -67,7 +67,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if target.EndState == transform.EndStateOverride {
 		return nil, c.Config.Errorf("RKE does not support the end state "+target.EndState+": it takes the name of nodes from "+metadataKey, "remove --end-state, or use external")
 	}
-	m := &migration{Cluster: c, target: target}
+	m := &migration{Cluster: c, target: target.In(c.situation())}
 	return m, m.chartOptions(m.Version).CheckMounting(m.Config)
 }
 
@@ -78,10 +78,13 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{Cluster: c, target: target}
+	m := &migration{Cluster: c, target: target.In(c.situation())}
 	_, err = m.bundle().Documents()
 	return m, err
 }
+
+// Chosen implements transform.Cluster.
+func (m *migration) Chosen() transform.Target { return m.target }
 
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {

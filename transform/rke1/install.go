@@ -42,8 +42,11 @@ func (m *migration) installCCM() transform.Stage {
 }
 
 // lacksManager reports whether the cluster is external and no
-// cloud-controller-manager is in its file: the chart never is.
-func (m *migration) lacksManager() bool { return m.isExternal() && !m.runsManager() }
+// cloud-controller-manager is in its file: the chart never is. In a broken cluster it comes
+// after the switch.
+func (m *migration) lacksManager() bool {
+	return m.isExternal() && !m.runsManager() && m.target.Situation != transform.Broken
+}
 
 // runsManager reports whether addons run a cloud-controller-manager, or cannot be
 // read.

@@ -88,11 +88,11 @@ func (m *migration) inTreeGone() []transform.Finding {
 		return nil
 	}
 	if m.provider() == inTree {
-		return rules.InTreeGone.At(m.near(m.get(providerKey)))
+		return rules.InTreeGone.At(m.near(m.get(providerKey)), m.move())
 	}
 	for _, service := range components {
 		if a, set := args.LastPlaced(m.argsOf(service), componentFlag); set && a.Value == inTree {
-			return rules.InTreeGone.At(a.Node)
+			return rules.InTreeGone.At(a.Node, m.move())
 		}
 	}
 	return nil

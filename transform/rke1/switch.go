@@ -20,7 +20,7 @@ import (
 // manager with the flag holds the lease and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	return m.stages().Switch(transform.Stage{
-		Why: m.stages().SwitchWhy() +
+		Why: m.switchWhy() +
 			"A block awsCloudProvider would turn the provider back to aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,
@@ -48,9 +48,24 @@ func (m *migration) credentials() transform.Preparation {
 	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
 }
 
+// switchWhy tells what the switch mends in a file that RKE refuses.
+func (m *migration) switchWhy() string {
+	if m.target.Situation == transform.Broken {
+		return brokenWhy
+	}
+	return m.stages().SwitchWhy()
+}
+
+// RKE refuses the file before it changes a machine (rancher/rke, cluster/validation.go).
+const brokenWhy = "RKE refuses the provider aws from Kubernetes 1.27 on, before it changes anything, so the cluster still runs its earlier release with the in-tree provider. " +
+	"If that is 1.26 or earlier, the better way is to set that release in the file again and to migrate with leader migration before the upgrade. " +
+	"With this stage RKE upgrades the cluster and makes it external in one run: a control plane runs the in-tree cloud controllers until its turn comes, so the cloud-controller-manager is installed afterwards, and in between no manager runs the cloud controllers. "
+
 // hidesManager reports whether the cloud-controller-manager comes first and its chart, as
 // usual, shows in no file of RKE. A cluster that is external already needs no more order.
-func (m *migration) hidesManager() bool { return !m.isExternal() && !m.runsManager() }
+func (m *migration) hidesManager() bool {
+	return !m.isExternal() && !m.runsManager() && m.target.Situation != transform.Broken
+}
 
 func (m *migration) metadataWhy() string {
 	if !m.wantsMetadata() {

@@ -72,7 +72,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := c.checkProvider(); err != nil {
 		return nil, err
 	}
-	return &migration{Cluster: c, target: target}, nil
+	m := &migration{Cluster: c, target: target}
+	m.target = target.In(m.situation())
+	return m, nil
 }
 
 // lint opens a cluster for its findings, whatever its provider. A manifest that
@@ -83,6 +85,7 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 		return nil, err
 	}
 	m := &migration{Cluster: c, target: target}
+	m.target = target.In(m.situation())
 	_, _, err = m.chart()
 	return m, err
 }
@@ -122,6 +125,9 @@ func (c *Cluster) checkComponents() error {
 	}
 	return nil
 }
+
+// Chosen implements transform.Cluster.
+func (m *migration) Chosen() transform.Target { return m.target }
 
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {

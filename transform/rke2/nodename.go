@@ -53,13 +53,20 @@ func (m *migration) renames() string {
 
 func (m *migration) keepsNames() string {
 	if m.onlyNamesNodes() {
-		return "make sure that every node's name equals its host name, or that every machine gets " + nodeNameKey + ": true, then use --end-state external; or use aws-override"
+		return "nothing: the stages keep the names; with --end-state external, make sure that every node's name equals its host name, or that every machine gets " + nodeNameKey + ": true"
 	}
 	return "make sure that every node's name equals its host name, then use --end-state external; or use aws-override"
 }
 
 // nameOnlyWhy tells what the switch does on a release where aws was only a name.
 func (m *migration) nameOnlyWhy() string {
-	return "On RKE2 " + m.Version + " cloud-provider-name: aws reads the node's name from the instance metadata and does nothing else: no component has a cloud provider, and kube-controller-manager runs no cloud controllers. " +
-		"With external the kubelet uses the host name, registers with a taint if that name is different, and waits for the cloud-controller-manager. "
+	why := "On RKE2 " + m.Version + " cloud-provider-name: aws reads the node's name from the instance metadata and does nothing else: no component has a cloud provider. " +
+		"After this stage a new node registers with a taint, and the cloud-controller-manager initializes it; Nodes that exist keep what they have. "
+	switch {
+	case m.endState() == transform.EndStateOverride:
+		return why
+	case m.keepsNamesAsExternal():
+		return why + nodeNameKey + " keeps the names of the nodes. "
+	}
+	return why + "With external the kubelet uses the host name, and a node whose name changes registers as a new Node. "
 }

@@ -63,15 +63,19 @@ func (m *migration) isOverridden() bool {
 	})
 }
 
-// endState is the operator's choice, or else what the file is on its way to.
+// endState is the operator's choice, or else what the file is on its way to. From 1.27 on
+// nothing is known of nodes but that aws named them, so the names are kept: with an external
+// provider where the machines can take them from the metadata, else with the override.
 func (m *migration) endState() string {
-	if m.target.EndState == "" && m.isOverridden() {
+	switch {
+	case m.target.EndState != "":
+		return m.target.EndState
+	case m.isOverridden():
 		return transform.EndStateOverride
-	}
-	if m.target.EndState == "" {
+	case m.target.Situation.HandsOver(), m.isExternal(), m.keepsNamesAsExternal():
 		return transform.EndStateExternal
 	}
-	return m.target.EndState
+	return transform.EndStateOverride
 }
 
 // knowsProvider reports whether a component has the flag --cloud-provider:

@@ -51,10 +51,10 @@ func (m *migration) inTreeGone() []transform.Finding {
 	var found []transform.Finding
 	for _, n := range m.inTreeNodes() {
 		if n.Key() == providerKey && m.onlyNamesNodes() {
-			found = append(found, transform.FindingAt(n, "RKE2 "+m.Version+" reads the node's name from the instance metadata here, and passes a cloud provider to no component: kube-controller-manager runs no cloud controllers",
-				"the stages start on 1.26; here, run a cloud-controller-manager, and read node-rename before the provider becomes external"))
+			found = append(found, transform.FindingAt(n, "RKE2 "+m.Version+" reads the node's name from the instance metadata here, and passes a cloud provider to no component: the cluster has no cloud controllers",
+				"apply the stages that rke-lm plan shows for this release: they install a cloud-controller-manager and keep the names of nodes; see docs/past-1.26.md"))
 		} else {
-			found = append(found, rules.InTreeGone.At(n)...)
+			found = append(found, rules.InTreeGone.At(n, m.move())...)
 		}
 	}
 	return found

@@ -53,15 +53,15 @@ func TestInTreeIsGoneInTheDocumentAsItIs(t *testing.T) {
 	})
 }
 
-// Where aws only names the nodes there is no in-tree provider to speak of, and no
-// 1.26 to go back to.
+// Where aws only names the nodes the cluster runs, without cloud controllers; before that its
+// components do not start. Both have stages of their own.
 func TestInTreeIsGoneSaysWhatAWSIsThen(t *testing.T) {
+	const stopped, without = "components with it do not start", "passes a cloud provider to no component: the cluster has no cloud controllers"
 	for version, want := range map[string]string{
-		"v1.27.16+rke2r1": "do not have", "v1.29.10+rke2r1": "do not have",
-		"v1.29.11+rke2r1": "reads the node's name from the instance metadata here, and passes a cloud provider to no component: kube-controller-manager runs no cloud controllers", "v1.34.1+rke2r1": "reads the node's name from the instance metadata here, and passes a cloud provider to no component: kube-controller-manager runs no cloud controllers",
+		"v1.27.16+rke2r1": stopped, "v1.29.10+rke2r1": stopped, "v1.29.11+rke2r1": without, "v1.34.1+rke2r1": without,
 	} {
 		list := about(judged(t, version, onAWS, chosen).Findings(""), "in-tree-gone")
-		if len(list) != 1 || !strings.Contains(list[0].Message, want) || strings.Contains(list[0].Fix, "before the upgrade") != (want == "do not have") {
+		if len(list) != 1 || !strings.Contains(list[0].Message, want) || !strings.Contains(list[0].Fix, "apply the stages that rke-lm plan shows") {
 			t.Errorf("%s: %+v", version, list)
 		}
 	}

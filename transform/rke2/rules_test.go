@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -181,8 +182,8 @@ func TestWindowsPoolsAreAWarning(t *testing.T) {
 		transform.RuleNotMigratable, "warning 9", "warning 10")
 }
 
-// On every release aws takes the name of a node from the instance metadata, and
-// external does not.
+// On every release aws takes the name of a node from the instance metadata, and external does
+// not. From 1.27 on the stages keep the names unless the operator chooses external.
 func TestNodesMayBeRenamedOnEveryRelease(t *testing.T) {
 	for _, version := range []string{
 		"v1.22.17", "v1.24.17", "v1.26.15", "v1.28.15", "v1.29.10", "v1.29.11", "v1.29.12", "v1.30.6", "v1.30.7",
@@ -191,8 +192,13 @@ func TestNodesMayBeRenamedOnEveryRelease(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			for _, target := range []transform.Target{{}, chosen} {
 				s := step(t, plan(t, version+"+rke2r1", onAWS, target), stages.SwitchToExternal)
-				if got := len(about(s.Findings, "node-rename")) > 0; got != (target.EndState == "") {
+				asked := target.EndState == "" && !k8s.From(version, k8s.FirstWithout)
+				if got := len(about(s.Findings, "node-rename")) > 0; got != asked {
 					t.Errorf("end state %q: %v", target.EndState, found(s.Findings))
+				}
+				override := target.EndState == "" && !asked
+				if got := strings.Contains(string(s.After()[0].Bytes()), "cloud-provider-name: aws"); got != override {
+					t.Errorf("end state %q: %s", target.EndState, s.After()[0].Bytes())
 				}
 			}
 		})
@@ -206,13 +212,18 @@ func TestWhereAWSOnlyNamesNodesTheTextsSaySo(t *testing.T) {
 		"v1.26.15": false, "v1.28.15": false, "v1.29.10": false, "v1.29.11": true, "v1.30.6": false, "v1.30.7": true,
 		"v1.31.2": false, "v1.31.3": true, "v1.31.3-rc1": true, "v1.32.0": true, "v1.34.1": true,
 	} {
-		s := step(t, plan(t, version+"+rke2r1", onAWS, transform.Target{}), stages.SwitchToExternal)
-		for _, f := range about(s.Findings, "node-rename") {
+		p := plan(t, version+"+rke2r1", onAWS, transform.Target{})
+		s := step(t, p, stages.SwitchToExternal)
+		c, err := lint(p.Start, transform.Target{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range about(c.Findings(""), "node-rename") {
 			if strings.Contains(f.Message, nothing) != only || strings.Contains(f.Fix, nodeNameKey) != only {
 				t.Errorf("%s: %s; %s", version, f.Message, f.Fix)
 			}
 		}
-		if strings.Contains(s.Stage.Why, nothing) != only || strings.Contains(s.Stage.Why, "kube-controller-manager stops the cloud controllers, and the waiting cloud-controller-manager acquires the migration lease.") == only {
+		if strings.Contains(s.Stage.Why, nothing) != only || strings.Contains(s.Stage.Why, "the waiting cloud-controller-manager acquires the migration lease.") != (version == "v1.26.15") {
 			t.Errorf("%s: %s", version, s.Stage.Why)
 		}
 	}
@@ -232,18 +243,33 @@ func TestNodeRenameIsWhereTheProviderWins(t *testing.T) {
 	}
 }
 
-func TestInTreeIsGone(t *testing.T) {
-	for version, want := range map[string]bool{"v1.22.17": false, "v1.26.15": false, "v1.27.1": true, "v1.28.15": true, "v1.33.5": true} {
+func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
+	const late = stages.InstallCCM + " " + stages.SwitchToExternal
+	for version, want := range map[string]string{
+		"v1.26.15": "", "v1.27.1": stages.SwitchToExternal + " " + stages.InstallCCM, "v1.28.15": stages.SwitchToExternal + " " + stages.InstallCCM,
+		"v1.31.4": late, "v1.33.5": late,
+	} {
 		t.Run(version, func(t *testing.T) {
-			p := plan(t, version+"+rke2r1", onAWS, transform.Target{EndState: transform.EndStateExternal, Accept: []string{"in-tree-gone"}})
-			for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
-				s := step(t, p, name)
-				if got := slices.Contains(found(s.Findings), fmt.Sprintf("in-tree-gone error %d", s.After()[0].Root().Get("spec", "rkeConfig", "machineGlobalConfig", "cloud-provider-name").Line())); got != want {
-					t.Errorf("%s: %v", name, found(s.Findings))
+			p := plan(t, version+"+rke2r1", onAWS, transform.Target{})
+			var names []string
+			for _, s := range p.Steps {
+				if s.Stage.Edit != nil {
+					names = append(names, s.Stage.Name)
 				}
-				if blocked := s.State == transform.Blocked; blocked != want {
-					t.Errorf("%s is %s", name, s.State)
-				}
+			}
+			if got := strings.Join(names, " "); want != "" && got != want || want == "" && !strings.HasPrefix(got, stages.GrantMigrationLease) {
+				t.Errorf("the stages are %s", got)
+			}
+			last := p.Steps[len(p.Steps)-1].After()
+			if version != "v1.26.15" && strings.Contains(string(last[0].Bytes()), leaderFlag) {
+				t.Errorf("there is no manager to migrate from:\n%s", last[0].Bytes())
+			}
+			c, err := lint(last, transform.Target{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if list := about(c.Findings(""), "in-tree-gone"); len(list) > 0 {
+				t.Error(list)
 			}
 		})
 	}
@@ -253,6 +279,28 @@ func TestInTreeIsGone(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A plan does not depend on where in the stages a cluster is: what is left is the same.
+func TestAPlanPast126ContinuesFromEveryStage(t *testing.T) {
+	for _, end := range []string{"", transform.EndStateExternal, transform.EndStateOverride} {
+		target := transform.Target{EndState: end}
+		p := plan(t, "v1.31.4+rke2r1", onAWS, target)
+		for i, s := range p.Steps {
+			again, err := transform.Build(Distro(), s.After(), target)
+			if err != nil {
+				t.Fatal(end, s.Stage.Name, err)
+			}
+			if len(again.Steps) != len(p.Steps) {
+				t.Fatalf("%q: after %s there are %d stages, not %d", end, s.Stage.Name, len(again.Steps), len(p.Steps))
+			}
+			for j, a := range again.Steps {
+				if a.Stage.Name != p.Steps[j].Stage.Name || a.Left() != (j > i && p.Steps[j].Left()) {
+					t.Errorf("%q: after %s the stage %s is %s", end, s.Stage.Name, a.Stage.Name, a.State)
+				}
+			}
+		}
+	}
 }
 
 // twoConfigs has control planes that differ in the provider's configuration, so
@@ -274,7 +322,6 @@ func TestAcceptAcknowledgesWhatMayBe(t *testing.T) {
 		{"both", release, twoConfigs, []string{"node-rename", "cloud-config-lost"}, stages.SwitchToExternal, transform.Todo},
 		{"overwritten arguments block", release, onAWS + erased, nil, stages.EnableLeaderMigration, transform.Blocked},
 		{"args-overwritten", release, onAWS + erased, []string{"args-overwritten"}, stages.EnableLeaderMigration, transform.Todo},
-		{"in-tree-gone may not be", "v1.27.16+rke2r1", onAWS, []string{"in-tree-gone"}, stages.EnableLeaderMigration, transform.Blocked},
 		{"warnings do not block", release, onAWS + "  kubelet-arg: [v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=b]}\n", nil, stages.EnableLeaderMigration, transform.Todo},
 		{"other stages are not blocked", release, onAWS + erased, nil, stages.GrantMigrationLease, transform.Todo},
 	} {

@@ -83,8 +83,12 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 // switchProvider edits the locations that win, wherever they stand.
 func (m *migration) switchProvider(e *yamledit.Edit) {
 	for _, n := range m.winners(providerKey, func(Class) bool { return true }) {
-		if s, _ := n.String(); s == inTree {
-			e.Set(n, external)
+		if s, _ := n.String(); s != inTree {
+			continue
+		}
+		e.Set(n, external)
+		if m.keepsNamesAsExternal() && !n.Parent().Get(nodeNameKey).Exists() {
+			e.InsertAfter(n, nodeNameKey, true)
 		}
 	}
 }
@@ -252,6 +256,8 @@ func (m *migration) switched(class Class, key string, before, now any) bool {
 		return before == inTree && now == external
 	case key == disableStub:
 		return class.Server() && truthy(now)
+	case key == nodeNameKey:
+		return truthy(now) && m.keepsNamesAsExternal()
 	case key == cloudConfigKey:
 		return now == nil && m.carriesCloudConfig()
 	case slices.Contains(componentArgs, key):

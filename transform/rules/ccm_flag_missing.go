@@ -20,6 +20,8 @@ type ccmFlagMissing struct{ transform.Rule }
 
 const twoOwners = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
 
+const oldOwners = "the cloud-controller-manager runs without leader migration, and control planes that were not upgraded yet may still run the in-tree cloud controllers"
+
 // Chart judges a chart beside an in-tree kube-controller-manager; at reports about
 // its arguments.
 func (r ccmFlagMissing) Chart(c ccm.Chart, t transform.Target, at func(message, fix string) transform.Finding) []transform.Finding {
@@ -45,8 +47,16 @@ func (r ccmFlagMissing) Manifest(at yamledit.Node, t transform.Target) []transfo
 	return r.chosen(t, transform.FindingAt(at, twoOwners, "add --"+leaderFlag+" to its arguments, as the stage install-ccm does"))
 }
 
-// chosen makes the finding a warning where two owners were chosen.
+// chosen makes the finding a warning where two owners were chosen, or where only control
+// planes that wait for their upgrade can be one of them.
 func (ccmFlagMissing) chosen(t transform.Target, f transform.Finding) []transform.Finding {
+	switch {
+	case t.Situation == transform.Broken:
+		f.Severity, f.Message, f.Fix = transform.Warning, oldOwners, "apply the switch as soon as possible"
+		return []transform.Finding{f}
+	case !t.Situation.HandsOver():
+		return nil
+	}
 	if t.NoLeaderMigration {
 		f.Severity, f.Fix = transform.Warning, "apply the switch in the same change"
 	}

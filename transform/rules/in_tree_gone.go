@@ -28,7 +28,12 @@ func (inTreeGone) Applies(u k8s.Upgrade, stage string) bool {
 	return k8s.From(version, k8s.FirstWithout)
 }
 
-// At is about what makes a component in-tree.
-func (inTreeGone) At(n yamledit.Node) []transform.Finding {
-	return one(n, "the provider is aws, which Kubernetes 1.27 and later do not have", "migrate on 1.26, before the upgrade")
+// At is about what makes a component in-tree. A cluster that runs such a release has no
+// manager to migrate from; one that is about to move to it still has.
+func (inTreeGone) At(n yamledit.Node, u k8s.Upgrade) []transform.Finding {
+	const gone = "the provider is aws, which Kubernetes 1.27 and later do not have"
+	if !k8s.From(u.From, k8s.FirstWithout) {
+		return one(n, gone, "migrate on 1.26, before the upgrade")
+	}
+	return one(n, gone+": components with it do not start", "apply the stages that rke-lm plan shows for this release; see docs/past-1.26.md")
 }

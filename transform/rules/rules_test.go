@@ -152,11 +152,12 @@ func TestAManagerOfTheManifestsIsJudgedLikeTheChart(t *testing.T) {
 func TestAFindingSaysWhatElseToDo(t *testing.T) {
 	at := parsed(t, "provider: external\n").Get("provider")
 	for got, want := range map[string]string{
-		said(CCMNotInFile.At(at, "or add the chart")):      "--accept " + CCMNotInFile.ID + "; or add the chart",
-		said(CloudConfigLost.Lost(at, ", and nobody can")): "then --accept " + CloudConfigLost.ID,
-		said(CloudConfigLost.Carried(at)):                  "note an external provider",
-		said(InTreeGone.At(at)):                            "migrate on 1.26",
-		said(NotMigratable.Warning(at, "Windows", "look")): "warning Windows / look",
+		said(CCMNotInFile.At(at, "or add the chart")):                                                                    "--accept " + CCMNotInFile.ID + "; or add the chart",
+		said(CloudConfigLost.Lost(at, ", and nobody can")):                                                               "then --accept " + CloudConfigLost.ID,
+		said(CloudConfigLost.Carried(at)):                                                                                "note an external provider",
+		said(InTreeGone.At(at, k8s.Upgrade{From: "v1.26.5"})):                                                            "migrate on 1.26",
+		said(InTreeGone.At(at, k8s.Upgrade{From: "v1.28.5"})):                                                            "apply the stages that rke-lm plan shows",
+		said(NotMigratable.Warning(at, "Windows", "look")):                                                               "warning Windows / look",
 		NotMigratable.UnknownProvider(args.Placed{Arg: args.With("cloud-provider", "gce"), Node: at}, "kubelet").Error(): `kubelet has the cloud provider "gce"`,
 	} {
 		if !strings.Contains(got, want) {

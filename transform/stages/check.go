@@ -26,6 +26,9 @@ type Check struct {
 	// Cordoned says that control planes may be cordoned, Released that they just were
 	// until then.
 	Cordoned, Released bool
+	// Unidentified says that Nodes may lack a provider ID of AWS, as long as the stage that
+	// sets it was not done.
+	Unidentified bool
 	// NodesOnly says that nothing is looked at but whether the control planes are
 	// ready: no stage begins or ends without them.
 	NodesOnly bool
@@ -53,7 +56,7 @@ func After(stage string, t transform.Target) Check {
 	if s := Named(stage); s.after != nil {
 		return s.after(t)
 	}
-	return Check{}
+	return Check{Unidentified: !t.Situation.HandsOver()}
 }
 
 // Before is what has to hold before a stage changes anything: what holds after the one
@@ -82,6 +85,15 @@ func (c Check) Within(shown string) (within, below bool) {
 	at := slices.Index(names, shown) // -1 for none
 	below = c.AtLeast != "" && at < slices.Index(names, c.AtLeast)
 	return !below && (c.AtMost == "" || at <= slices.Index(names, c.AtMost)), below
+}
+
+// runsAlone is what has to hold as soon as a cloud-controller-manager runs in a cluster
+// that has no other manager of the cloud controllers. Each stage is judged as the last one
+// is, but for the Nodes.
+func runsAlone() Check {
+	c := verification.after(transform.Target{})
+	c.Unidentified = true
+	return c
 }
 
 // backTo is what has to hold after a stage whose successor was undone.

@@ -24,6 +24,9 @@ var installManager = Stage{
 	past:    func(s Seen) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
 	undo:    func(s Seen) bool { return s.Cloud },
 	after: func(t transform.Target) Check {
+		if !t.Situation.HandsOver() {
+			return runsAlone()
+		}
 		if t.NoLeaderMigration {
 			return Check{NodesOnly: true} // both managers are owners until the switch
 		}
@@ -43,14 +46,21 @@ const (
 	installWhy       = "The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; it initializes nodes from its start. "
 	installElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed by other means, such as a release of Helm, or there is none, and then no manager initializes nodes or creates load balancers. The file does not show which. "
 
+	installLateWhy = "No other manager runs the cloud controllers: kube-controller-manager has none from Kubernetes 1.27 on. The cloud-controller-manager becomes the leader at once, creates the load balancers that are pending, and initializes new nodes. "
+
 	leaseReturns = "within 30 seconds kube-controller-manager holds the migration lease again"
 )
 
 // Install completes the stage of a distro. Where leader migration is not used, together says
 // how the two managers are kept from running the cloud controllers at once.
 func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
-	own.Why = installWhy + own.Why
-	if c.Target.NoLeaderMigration {
+	switch {
+	case c.Target.Situation.HandsOver():
+		own.Why = installWhy + own.Why
+	default:
+		own.Why = installLateWhy + own.Why
+	}
+	if c.Target.NoLeaderMigration && c.Target.Situation.HandsOver() {
 		own.Why += " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: " + together + "."
 	}
 	own.SupersededBy = []string{DisableLeaderMigration}

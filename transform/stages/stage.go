@@ -27,6 +27,8 @@ type Stage struct {
 
 	// long says that it is there with leader migration alone.
 	long bool
+	// late says that it is there only where no in-tree manager exists any more.
+	late bool
 	// of returns what a distro makes of it; nil where all distros have the same.
 	of func(Set) func() transform.Stage
 	// undoGap is for how long no one runs the cloud controllers while it is undone.
@@ -48,9 +50,21 @@ func ordered() []Stage {
 	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, verification}
 }
 
-// order returns the stages of a choice.
+// order returns the stages of a choice, in the situation of a cluster. A broken cluster may
+// have control planes that still run the in-tree controllers, and they do not share a lease
+// with anyone: the cloud-controller-manager starts once all of them are external.
 func order(t transform.Target) []Stage {
-	return slices.DeleteFunc(ordered(), func(s Stage) bool { return s.long && t.NoLeaderMigration })
+	list := slices.DeleteFunc(ordered(), func(s Stage) bool {
+		return s.long && t.NoLeaderMigration || s.late && t.Situation.HandsOver()
+	})
+	if t.Situation == transform.Broken {
+		named := func(name string) int {
+			return slices.IndexFunc(list, func(s Stage) bool { return s.Name == name })
+		}
+		install, external := named(InstallCCM), named(SwitchToExternal)
+		list[install], list[external] = list[external], list[install]
+	}
+	return list
 }
 
 // Named returns a stage; none for another name.

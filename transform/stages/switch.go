@@ -30,7 +30,12 @@ var switchProvider = Stage{
 	byPods:  true,
 	shown:   func(m Managers) bool { return m.Cloud && m.External },
 	after: func(t transform.Target) Check {
-		if t.NoLeaderMigration {
+		switch {
+		case t.Situation == transform.Broken:
+			return Check{NodesOnly: true} // the cloud-controller-manager comes next
+		case !t.Situation.HandsOver():
+			return runsAlone()
+		case t.NoLeaderMigration:
 			return verification.after(t) // there is no lease to look at
 		}
 		return Check{Stage: SwitchToExternal, AtLeast: SwitchToExternal, Lease: CloudManager, Granted: true, Manager: true, External: true, Cordoned: true}
@@ -48,6 +53,10 @@ const (
 	switchWhy = "kube-controller-manager stops the cloud controllers, and the waiting cloud-controller-manager acquires the migration lease. " +
 		"The same edit removes the flag from kube-controller-manager: an external manager with the flag holds the lease and runs nothing. "
 	switchGap = "Expect a gap of 16 to 20 seconds in which no manager runs the cloud controllers. "
+
+	switchBrokenWhy = "The components do not start with the provider aws: Kubernetes 1.27 and later do not have it, and an upgrade to such a release stops at the first machine. With an external provider they start, one machine after another. " +
+		"A control plane that was not upgraded yet runs the in-tree cloud controllers until its turn comes, so the cloud-controller-manager is installed after this stage has reached every control plane; in between no manager runs the cloud controllers. " +
+		"To return to 1.26, restore a snapshot of etcd from before the upgrade, together with its Kubernetes version. "
 
 	leaseStays = "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"
 )
@@ -77,7 +86,10 @@ func Registered(own transform.Stage, unseen bool) transform.Stage {
 
 // SwitchWhy is why the switch is there. It ends in a space.
 func (c Cluster) SwitchWhy() string {
-	if c.Target.NoLeaderMigration {
+	switch {
+	case c.Target.Situation == transform.Broken:
+		return switchBrokenWhy
+	case c.Target.NoLeaderMigration:
 		return switchWhy
 	}
 	return switchWhy + switchGap
@@ -85,6 +97,9 @@ func (c Cluster) SwitchWhy() string {
 
 // beforeSwitch is what has to be so before the switch: what holds after the stage before.
 func (c Cluster) beforeSwitch() []transform.Action {
+	if c.Target.Situation == transform.Broken {
+		return nil
+	}
 	before, after := Before(SwitchToExternal, c.Target), After(SwitchToExternal, c.Target)
 	lease := c.lease(before.Lease, "before the edit, "+before.Lease.String()+" must hold the migration lease; after it, "+after.Lease.String())
 	switch {
@@ -92,6 +107,9 @@ func (c Cluster) beforeSwitch() []transform.Action {
 		return append([]transform.Action{pods("before the edit, a cloud-controller-manager must run on every control-plane node, and with leader migration wait for the lease")}, lease...)
 	case !before.Manager:
 		return nil // it comes with the switch
+	}
+	if !c.Target.Situation.HandsOver() {
+		return []transform.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane")}
 	}
 	return append([]transform.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease")}, lease...)
 }

@@ -20,9 +20,12 @@ var verification = Stage{
 }
 
 func (c Cluster) verify() transform.Stage {
-	by := After(VerifyProviderIDs, c.Target).Lease
+	after := []transform.Action{providerIDs()}
+	if by := After(VerifyProviderIDs, c.Target).Lease; c.Target.Situation.HandsOver() {
+		after = append(after, leases(by, by.shows(), c.Target.Lease()))
+	}
 	return transform.Stage{
 		Why:   "An existing provider ID proves little, because in-tree kubelets wrote it and it never changes; unchanged names and no taint prove that the nodes are the same.",
-		After: []transform.Action{providerIDs(), leases(by, by.shows(), c.Target.Lease())},
+		After: after,
 	}
 }

@@ -42,7 +42,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Back: true, Why: stages.UndoGap(r.Target, stage), From: p.Start[0], To: p.Start[0], Files: files, Snapshot: stages.Named(stage).Snapshot, Precheck: stages.Check{NodesOnly: true}, Check: stages.Undone(stage, r.Target)}
+	l := Transition{Stage: stage, Back: true, Why: stages.UndoGap(p.Target, stage), From: p.Start[0], To: p.Start[0], Files: files, Snapshot: stages.Named(stage).Snapshot, Precheck: stages.Check{NodesOnly: true}, Check: stages.Undone(stage, p.Target)}
 	if step.Stage.Edit == nil {
 		if stages.Undoable(stage, shown(p, step, files, seen)) {
 			l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
@@ -53,7 +53,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 	if folds && stages.Named(stage).With == "" {
 		return l, nil
 	}
-	steps, err := transform.Undo(r.Distro, p.Start, r.Target, stage, folds)
+	steps, err := transform.Undo(r.Distro, p.Start, p.Target, stage, folds)
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
@@ -65,7 +65,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Obs
 // foldsBack reports whether the switch is undone together with the chart, as it
 // was made: both are edits, and both are to go.
 func (r Planner) foldsBack(p *transform.Plan) bool {
-	return r.To == "" && slices.ContainsFunc(p.Steps, func(s transform.PlannedStage) bool { return r.together(s.Stage.Name) && s.Stage.Edit != nil })
+	return r.To == "" && slices.ContainsFunc(p.Steps, func(s transform.PlannedStage) bool { return together(p.Target, s.Stage.Name) && s.Stage.Edit != nil })
 }
 
 // filesAgain are the files of a stage as they would be made again.

@@ -61,50 +61,50 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start[0], To: p.Start[0], Files: files, Check: stages.After(stage, r.Target)}
+	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start[0], To: p.Start[0], Files: files, Check: stages.After(stage, p.Target)}
 	l.Snapshot, l.ChecksAlone = stages.Named(stage).Snapshot, stages.Named(stage).ChecksAlone
 	switch {
-	case r.folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || r.past(p, stage, files, seen):
+	case folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || r.past(p, stage, files, seen):
 		return l, nil
 	case step.Changes():
-		l.To, l.Findings, l.Blocked = step.Documents[0].After, r.findings(p, stage), step.State == transform.Blocked
+		l.To, l.Findings, l.Blocked = step.Documents[0].After, findingsOf(p, stage), step.State == transform.Blocked
 		l.Caution = step.Stage.Caution
 	}
 	l.Before, l.After = step.Stage.Before, step.Stage.After
 	l.Prepare = step.Stage.Prepare.Actions
-	for _, s := range r.foldedInto(p, stage) {
+	for _, s := range foldedInto(p, stage) {
 		l.Prepare = slices.Concat(s.Stage.Prepare.Actions, l.Prepare)
 		l.Before = slices.Concat(s.Stage.Before, l.Before)
 	}
 	if l.Precheck = (stages.Check{NodesOnly: true}); l.Edits() {
-		l.Precheck = stages.Before(stage, r.Target)
+		l.Precheck = stages.Before(stage, p.Target)
 	}
 	return l, nil
 }
 
-// together reports whether a stage is made in one edit with another one: without leader
-// migration both managers run the cloud controllers in between.
-func (r Planner) together(stage string) bool {
-	return r.Target.NoLeaderMigration && stages.Named(stage).With != ""
+// together reports whether a stage is made in one edit with another one: where no leader
+// migration separates two managers, both run the cloud controllers in between.
+func together(t transform.Target, stage string) bool {
+	return t.NoLeaderMigration && t.Situation.HandsOver() && stages.Named(stage).With != ""
 }
 
-func (r Planner) folded(p *transform.Plan, stage string) bool {
+func folded(p *transform.Plan, stage string) bool {
 	step, _ := p.Step(stage)
-	return r.together(stage) && step.Changes()
+	return together(p.Target, stage) && step.Changes()
 }
 
 // foldedInto are the steps that are made in one edit with a stage.
-func (r Planner) foldedInto(p *transform.Plan, stage string) []transform.PlannedStage {
+func foldedInto(p *transform.Plan, stage string) []transform.PlannedStage {
 	return slices.DeleteFunc(slices.Clone(p.Steps), func(s transform.PlannedStage) bool {
-		return stages.Named(s.Stage.Name).With != stage || !r.folded(p, s.Stage.Name)
+		return stages.Named(s.Stage.Name).With != stage || !folded(p, s.Stage.Name)
 	})
 }
 
 // findings are those of the stage, and of those that are folded into it.
-func (r Planner) findings(p *transform.Plan, stage string) []transform.Finding {
+func findingsOf(p *transform.Plan, stage string) []transform.Finding {
 	var list []transform.Finding
 	for _, s := range p.Steps {
-		if s.Stage.Name == stage || stages.Named(s.Stage.Name).With == stage && r.folded(p, s.Stage.Name) {
+		if s.Stage.Name == stage || stages.Named(s.Stage.Name).With == stage && folded(p, s.Stage.Name) {
 			list = append(list, s.Findings...)
 		}
 	}

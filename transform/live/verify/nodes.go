@@ -14,7 +14,7 @@ import (
 // nodeUninitialized also looks for the labels that the initialisation writes;
 // Fargate's nodes have no instance type.
 func (j *evaluation) nodeUninitialized() []transform.Finding {
-	return j.eachNode(func(n observation.Node) (string, string) {
+	return j.unlessLater(j.eachNode(func(n observation.Node) (string, string) {
 		if n.Tainted(observation.Uninitialized) {
 			return "the node has the taint " + observation.Uninitialized + ": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name"
 		}
@@ -28,7 +28,7 @@ func (j *evaluation) nodeUninitialized() []transform.Finding {
 			return "", ""
 		}
 		return "labels from the initialization are missing: " + strings.Join(missing, ", "), "make the cloud-controller-manager initialize the node again: " + initialise(n)
-	})
+	}))
 }
 
 // initialise has a cloud-controller-manager look at a node anew.

@@ -47,6 +47,17 @@ func schemeOf(id string) (scheme string, isID bool) {
 	return scheme, isID
 }
 
+// unlessLater makes findings about Nodes without a provider ID of AWS warnings, as long as
+// the stage that sets it is still to come.
+func (j *evaluation) unlessLater(found []transform.Finding) []transform.Finding {
+	for i := range found {
+		if j.Check.Unidentified {
+			found[i].Severity = transform.Warning
+		}
+	}
+	return found
+}
+
 // eachNode collects what is to be said about nodes; an empty message is nothing.
 func (j *evaluation) eachNode(judge func(observation.Node) (message, fix string)) []transform.Finding {
 	var list []transform.Finding
@@ -63,16 +74,16 @@ func (j *evaluation) providerIDMissing() []transform.Finding {
 	if len(j.Nodes) == 0 && j.Looked(observation.Nodes) {
 		return []transform.Finding{found("nodes", "no node exists", "check whether this is the intended cluster")}
 	}
-	return j.eachNode(func(n observation.Node) (string, string) {
+	return j.unlessLater(j.eachNode(func(n observation.Node) (string, string) {
 		if n.ProviderID != "" {
 			return "", ""
 		}
 		return "the node has no provider ID", "make the cloud-controller-manager initialize it again: " + initialise(n)
-	})
+	}))
 }
 
 func (j *evaluation) providerIDForeign() []transform.Finding {
-	return j.eachNode(func(n observation.Node) (string, string) {
+	return j.unlessLater(j.eachNode(func(n observation.Node) (string, string) {
 		scheme, isID := schemeOf(n.ProviderID)
 		switch {
 		case !isID || strings.EqualFold(scheme, "aws"):
@@ -82,7 +93,7 @@ func (j *evaluation) providerIDForeign() []transform.Finding {
 				"set disable-cloud-controller: true, then delete the Node and make its machine register again"
 		}
 		return "the provider ID is one of " + scheme, "delete the Node and make its machine register again, once aws is its only provider"
-	})
+	}))
 }
 
 func (j *evaluation) providerIDMalformed() []transform.Finding {

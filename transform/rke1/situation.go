@@ -1,0 +1,21 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+)
+
+// situation tells what the release and the provider leave of a migration. The file of a
+// cluster that is external does not show whether the chart takes part in one.
+func (c *Cluster) situation() transform.Situation {
+	inTreeLeft := slices.ContainsFunc(components, func(service string) bool { return c.component(service) == inTree })
+	if k8s.From(c.Version, k8s.FirstWithout) && inTreeLeft {
+		return transform.Broken
+	}
+	return transform.InTree
+}
