@@ -3,6 +3,8 @@
 
 package transform
 
+import "golang.org/x/mod/semver"
+
 // Situation is what a cluster's release and its provider leave of a migration. The
 // in-tree provider ended with Kubernetes 1.26: later releases have no manager to migrate
 // from, and leader migration has nothing to hand over.
@@ -39,4 +41,39 @@ func (t Target) In(s Situation) Target {
 		t.NoLeaderMigration, t.KeepLeaderMigration, t.LeaderMigrationConfig = true, false, ""
 	}
 	return t
+}
+
+// Progress is a situation in the words of a table: what a cluster has of cloud controllers,
+// and whether its migration has begun.
+type Progress string
+
+const (
+	ProgressInTree    Progress = "in-tree"
+	ProgressMigrating Progress = "migrating"
+	ProgressExternal  Progress = "external"
+	ProgressNone      Progress = "no cloud provider"
+)
+
+// ProgressBroken is that of a cluster whose components do not start on a release.
+func ProgressBroken(version string) Progress {
+	return Progress("broken: aws at " + semver.MajorMinor(version)[1:])
+}
+
+// Progress tells how far the documents of a plan are.
+func (p *Plan) Progress() Progress {
+	begun := false
+	for _, s := range p.Steps {
+		begun = begun || s.Stage.Edit != nil && s.State == Done
+	}
+	switch {
+	case p.Target.Situation == Broken:
+		return ProgressBroken(p.Cluster.Version)
+	case !p.Left():
+		return ProgressExternal
+	case begun:
+		return ProgressMigrating
+	case p.Target.Situation == NamesOnly:
+		return ProgressNone
+	}
+	return ProgressInTree
 }

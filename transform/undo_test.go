@@ -67,7 +67,7 @@ func TestUndoDoesNotReachPastALaterStage(t *testing.T) {
 }
 
 func TestUndoNamesAStageThatIsNotThere(t *testing.T) {
-	if _, err := undone(t, distro(switchedLamps), "a: 'on'\n", "c", false); err == nil || !strings.Contains(err.Error(), "there is no stage c") {
+	if _, err := undone(t, distro(switchedLamps), "a: 'on'\n", "c", false); err == nil || !strings.Contains(err.Error(), "has no stage c") {
 		t.Error(err)
 	}
 }

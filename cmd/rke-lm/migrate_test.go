@@ -98,7 +98,7 @@ func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "-o", "yaml"}, exitcode.Input, "--output yaml is not known"},
 			{[]string{"migrate", "--yes", "--cluster", "nobody"}, exitcode.Input, "no such cluster"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--accept", "no-rule"}, exitcode.Input, "--accept no-rule: no such rule"},
-			{[]string{"migrate", "--yes", "--cluster", "orchard", "--no-leader-migration", "--until", "grant-migration-lease"}, exitcode.Input, "there is no stage grant-migration-lease with these choices"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--no-leader-migration", "--until", "grant-migration-lease"}, exitcode.Input, "has no stage grant-migration-lease"},
 		} {
 			if code, _, said := commandOn(t, w, c.words...); code != c.code || !strings.Contains(said, c.want) {
 				t.Errorf("%v: %d %s", c.words, code, said)

@@ -42,8 +42,8 @@ func newStatus(o *options) *cobra.Command {
 		Use:   "status",
 		Short: "Print the progress of each cluster of a kubeconfig or a Rancher, one line for each",
 		Long: `Print one line for each context of a kubeconfig, from the state of its cluster, and for
-each cluster that a Rancher provisions, from its object: distro, version, provider, the
-last stage that is done, and the number of findings.`,
+each cluster that a Rancher provisions, from its object: distro, version, provider,
+situation, the last stage that is done, and the number of findings.`,
 		Example: `  rke-lm status
   rke-lm status --context orchard -o json
   rke-lm status --rancher-url https://rancher.example.com --token-file token`,
@@ -216,7 +216,7 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 		return troubled(t.name, err)
 	}
 	outline := verify.Outlined(o, distros())
-	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Reached: outline.Reached}
+	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
 	v := verify.Evaluate(o, verify.Choice{})
 	count(&out, v.Findings)
 	if !v.Told() {
@@ -244,7 +244,7 @@ func (s *statusOptions) provisioned(l *clusters.Live) outputs.Status {
 		out.Problem = err.Error()
 		return out
 	}
-	out.Version, out.Provider = plan.Cluster.Version, "aws"
+	out.Version, out.Provider, out.Situation = plan.Cluster.Version, "aws", plan.Progress()
 	for _, step := range plan.Steps {
 		if step.State == transform.Done {
 			out.Reached = step.Stage.Name

@@ -157,7 +157,7 @@ func TestStatusesAreOneLineEach(t *testing.T) {
 		{Name: "local"},
 	})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	for i, want := range []string{"CLUSTER DISTRO VERSION PROVIDER REACHED FINDINGS", "fleet-default/wharf rke2 v1.26.15+rke2r1 aws install-ccm errors: 1, warnings: 2", "fleet-default/pier - - - - missing permissions: list nodes", "local - - unknown - errors: 0, warnings: 0"} {
+	for i, want := range []string{"CLUSTER DISTRO VERSION PROVIDER SITUATION REACHED FINDINGS", "fleet-default/wharf rke2 v1.26.15+rke2r1 aws - install-ccm errors: 1, warnings: 2", "fleet-default/pier - - - - - missing permissions: list nodes", "local - - unknown - - errors: 0, warnings: 0"} {
 		if i >= len(lines) || words(lines[i]) != want {
 			t.Errorf("%d: %s", i, fmt.Sprint(lines))
 		}

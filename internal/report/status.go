@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // Statuses are clusters in one line each, for programs.
@@ -23,6 +25,8 @@ type Status struct {
 	Distro   string `json:"distro"`
 	Version  string `json:"version"`
 	Provider string `json:"provider"`
+	// Situation is what the cluster has of cloud controllers; "" where it cannot be told.
+	Situation transform.Progress `json:"situation,omitempty"`
 	Reached  string `json:"reached"`
 	Errors   int    `json:"errors"`
 	Warnings int    `json:"warnings"`
@@ -32,13 +36,13 @@ type Status struct {
 // WriteStatuses writes clusters for people.
 func WriteStatuses(w io.Writer, list []Status) {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "CLUSTER\tDISTRO\tVERSION\tPROVIDER\tREACHED\tFINDINGS")
+	fmt.Fprintln(t, "CLUSTER\tDISTRO\tVERSION\tPROVIDER\tSITUATION\tREACHED\tFINDINGS")
 	for _, s := range list {
 		if s.Problem != "" {
-			fmt.Fprintf(t, "%s\t%s\t%s\t-\t-\t%s\n", words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-"), words(s.Problem))
+			fmt.Fprintf(t, "%s\t%s\t%s\t-\t-\t-\t%s\n", words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-"), words(s.Problem))
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\terrors: %d, warnings: %d\n", words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-"), otherwise(s.Provider, "unknown"), otherwise(s.Reached, "-"), s.Errors, s.Warnings)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\terrors: %d, warnings: %d\n", words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-"), otherwise(s.Provider, "unknown"), otherwise(string(s.Situation), "-"), otherwise(s.Reached, "-"), s.Errors, s.Warnings)
 	}
 	t.Flush()
 }

@@ -85,6 +85,9 @@ func (p *Process) value(name, otherwise string) string {
 	return otherwise
 }
 
+// Named reports whether the arguments name a cloud provider, or external.
+func (p Process) Named() bool { return p.value("cloud-provider", "") != "" }
+
 func (p *Process) on(name string, otherwise bool) bool {
 	if a, set := args.Last(p.args, name); set {
 		return a.True()

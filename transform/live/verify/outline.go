@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
@@ -17,6 +18,7 @@ type Outline struct {
 	Distro   string // the name of a distro, or k3s
 	Provider string // aws or external
 	Reached  string // the last stage whose result shows
+	Progress transform.Progress
 }
 
 // Outlined describes a cluster, which is of the first distro that it looks like.
@@ -36,7 +38,29 @@ func Outlined(o *observation.Observation, distros []transform.Distro) Outline {
 	case len(kube) > 0 && j.any(observation.KubeManager, isExternal):
 		out.Provider = "external"
 	}
+	if len(kube) > 0 {
+		out.Progress = j.progress()
+	}
 	return out
+}
+
+// progress tells what the managers show. From 1.27 on a kube-controller-manager without a
+// provider, and no other manager, is a cluster without one; an external one waits for its
+// cloud-controller-manager.
+func (j *evaluation) progress() transform.Progress {
+	m := j.managers()
+	late := k8s.From(j.Observation.Version, k8s.FirstWithout)
+	switch {
+	case !m.External && late:
+		return transform.ProgressBroken(j.Observation.Version)
+	case !m.External && (m.Flag || m.Cloud), m.External && m.CloudFlag:
+		return transform.ProgressMigrating
+	case !m.External:
+		return transform.ProgressInTree
+	case late && !m.Cloud && !j.any(observation.KubeManager, ownership.Process.Named):
+		return transform.ProgressNone
+	}
+	return transform.ProgressExternal
 }
 
 func isExternal(p ownership.Process) bool { return !p.Loops }
