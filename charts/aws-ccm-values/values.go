@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package values holds the chart values with which the
-// aws-cloud-controller-manager joins a leader migration, one file per distro
-// and cluster minor.
+// aws-cloud-controller-manager runs, one file per distro and cluster minor.
 //
-// Invariant: the image's minor is the cluster's. With an image of 1.28 or later
-// the default migration configuration names controllers that the image does not
-// have, and services and routes would run in both managers.
+// Invariant: the image's minor is the cluster's, and up to 1.27 the manager joins a
+// leader migration. With an image of 1.28 or later the default migration
+// configuration names controllers that the image does not have, and services and
+// routes would run in both managers; and there is no in-tree manager any more.
 package values
 
 import (
@@ -15,8 +15,6 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-
-	"golang.org/x/mod/semver"
 )
 
 //go:embed rke1 rke2
@@ -30,17 +28,6 @@ func ForMinor(distro, minor string) (string, bool) {
 
 // Distros returns the distros that there are values for.
 func Distros() []string { return []string{"rke1", "rke2"} }
-
-// Newest returns the newest cluster minor that a distro has values for.
-func Newest(distro string) string {
-	newest := ""
-	for _, m := range Minors(distro) {
-		if semver.Compare(m, newest) > 0 {
-			newest = m
-		}
-	}
-	return newest
-}
 
 // Minors returns the cluster minors that a distro has values for.
 func Minors(distro string) []string {

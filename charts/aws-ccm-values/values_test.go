@@ -8,26 +8,43 @@ import (
 	"testing"
 )
 
-// tested are the image tags that kOps tests with each cluster minor.
-var tested = map[string]string{"v1.22": "v1.22.8", "v1.23": "v1.23.17", "v1.24": "v1.24.15", "v1.25": "v1.25.3", "v1.26": "v1.26.6", "v1.27": "v1.27.2"}
+// tested are the image tags: those that kOps tests with a minor up to 1.27, and the newest
+// patch of each minor in 2026-07 from then on (kubernetes/cloud-provider-aws).
+var tested = map[string]string{
+	"v1.22": "v1.22.8", "v1.23": "v1.23.17", "v1.24": "v1.24.15", "v1.25": "v1.25.3", "v1.26": "v1.26.6", "v1.27": "v1.27.2",
+	"v1.28": "v1.28.11", "v1.29": "v1.29.10", "v1.30": "v1.30.10", "v1.31": "v1.31.9", "v1.32": "v1.32.8",
+	"v1.33": "v1.33.4", "v1.34": "v1.34.3", "v1.35": "v1.35.2", "v1.36": "v1.36.1",
+}
 
-func TestTheValuesOfAllMinorsDifferInTheImageAlone(t *testing.T) {
-	for _, distro := range []string{"rke1", "rke2"} {
-		if got := Minors(distro); len(got) != len(tested) {
-			t.Fatalf("%s: values for %v", distro, got)
-		}
+// last are the last minors of the distros; RKE ends at 1.32 (rancher/rke, data at v1.8.14).
+var last = map[string]string{"rke1": "v1.32", "rke2": "v1.36"}
+
+func TestTheValuesOfAllMinorsDifferInTheImageAndTheFlagAlone(t *testing.T) {
+	for distro, end := range last {
 		base, _ := ForMinor(distro, "v1.26")
+		count := 0
 		for minor, tag := range tested {
 			v, ok := ForMinor(distro, minor)
-			if !ok {
-				t.Errorf("%s: no values for %s", distro, minor)
+			if ok != (minor <= end) {
+				t.Errorf("%s: values for %s: %t", distro, minor, ok)
 			}
-			if got := strings.Replace(v, "tag: "+tag, "tag: "+tested["v1.26"], 1); got != base {
-				t.Errorf("%s: %s differs in more than the tag %s:\n%s", distro, minor, tag, v)
+			if !ok {
+				continue
+			}
+			count++
+			want := strings.Replace(base, "tag: "+tested["v1.26"], "tag: "+tag, 1)
+			if minor > "v1.27" {
+				want = strings.Replace(want, "  - --enable-leader-migration=true\n", "", 1)
+			}
+			if v != want {
+				t.Errorf("%s: %s differs in more:\n%s", distro, minor, v)
 			}
 			if !strings.HasPrefix(tag, minor+".") {
 				t.Errorf("%s has an image of another minor: %s", minor, tag)
 			}
+		}
+		if got := Minors(distro); len(got) != count {
+			t.Errorf("%s: values for %v", distro, got)
 		}
 	}
 }

@@ -32,11 +32,21 @@ type rendering struct {
 	secrets    []string                    // that come with it or were made before
 }
 
-// tags are the image tags that kOps tests with each minor.
+// tags are the image tags that kOps tests with each minor, and from 1.28 on the newest
+// patch of each minor.
 var tags = map[string]string{
 	"v1.22": "v1.22.8", "v1.23": "v1.23.17", "v1.24": "v1.24.15",
 	"v1.25": "v1.25.3", "v1.26": "v1.26.6", "v1.27": "v1.27.2",
+	"v1.28": "v1.28.11", "v1.29": "v1.29.10", "v1.30": "v1.30.10",
+	"v1.31": "v1.31.9", "v1.32": "v1.32.8", "v1.33": "v1.33.4",
+	"v1.34": "v1.34.3", "v1.35": "v1.35.2", "v1.36": "v1.36.1",
 }
+
+// lastOnRKE1 is the last minor of RKE.
+const lastOnRKE1 = "v1.32"
+
+// pastInTree reports whether a cluster of a minor has no in-tree provider any more.
+func pastInTree(minor string) bool { return minor > "v1.26" }
 
 const repository = "registry.k8s.io/provider-aws/cloud-controller-manager"
 

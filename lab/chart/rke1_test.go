@@ -38,6 +38,9 @@ var choicesOnRKE1 = []choice{
 func onRKE1Clusters(t *testing.T, minor, version string) []rendering {
 	t.Helper()
 	var all []rendering
+	if minor > lastOnRKE1 {
+		return nil
+	}
 	for _, c := range choicesOnRKE1 {
 		if !c.settle(minor, version, "-rancher1-1") {
 			continue

@@ -77,7 +77,7 @@ var shapes = []shape{
 		roles: []string{"control-plane+etcd", "worker"}, taint: reserved},
 }
 
-// edited are the stages after which a chart is installed anew.
+// edited are the stages after which a chart is installed anew, from the one on that adds it.
 var edited = []string{stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
 
 // onRKE2Clusters returns what rke-lm writes into RKE2 clusters of a minor for a
@@ -91,8 +91,9 @@ func onRKE2Clusters(t *testing.T, minor, version string) []rendering {
 				continue
 			}
 			p := planned(t, minor, s.pools, c)
-			for _, stage := range edited {
-				if step, found := p.Step(stage); found {
+			begun := false
+			for _, step := range p.Steps {
+				if begun = begun || step.Stage.Name == stages.InstallCCM; begun && slices.Contains(edited, step.Stage.Name) {
 					all = append(all, installed(t, step, minor, s, c))
 				}
 			}
@@ -102,9 +103,15 @@ func onRKE2Clusters(t *testing.T, minor, version string) []rendering {
 }
 
 // settle fills in what depends on the cluster; false says that there is nothing to
-// move to.
+// move to, or that the choice is one of leader migration, which ends with 1.26.
 func (c *choice) settle(minor, version, build string) bool {
 	c.target.ChartVersion = version
+	if pastInTree(minor) {
+		if c.next || c.target.LeaderMigrationConfig != "" || c.target.KeepLeaderMigration {
+			return false
+		}
+		c.target.NoLeaderMigration = true
+	}
 	if c.next {
 		c.target.Version = after(minor) + ".9" + build
 	}

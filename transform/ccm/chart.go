@@ -27,6 +27,8 @@ const (
 	Repository = "https://kubernetes.github.io/cloud-provider-aws"
 	// DefaultVersion is the chart's version that is pinned unless told otherwise.
 	DefaultVersion = "0.0.8"
+	// LaterVersion is the one that is pinned for Kubernetes 1.28 and later.
+	LaterVersion = "0.0.11"
 	// ValuesFile is the name of a file with the chart's values.
 	ValuesFile = "aws-ccm-values.yaml"
 	// LeaderFlag is the flag by which the manager takes part in a migration.

@@ -99,6 +99,7 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 	for _, o := range []Options{
 		options,
 		{Distro: "rke2", Minor: "v1.22"},
+		{Distro: "rke2", Minor: "v1.31"},
 		{Distro: "rke2", Minor: "v1.26", LeaderMigration: true, CloudConfig: true, ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.1", ChartRepo: "https://charts.example.com", ChartVersion: "0.0.9"},
 	} {
 		text, ok := Manifest(o, nil)
@@ -109,7 +110,7 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 			t.Errorf("%+v: completed to\n%s", o, got)
 		}
 	}
-	if _, ok := Manifest(Options{Distro: "rke2", Minor: "v1.30"}, nil); ok {
+	if _, ok := Manifest(Options{Distro: "rke2", Minor: "v1.40"}, nil); ok {
 		t.Error("values for a minor that nobody tested")
 	}
 }

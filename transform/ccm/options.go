@@ -6,8 +6,8 @@ package ccm
 import (
 	"golang.org/x/mod/semver"
 
-	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -24,18 +24,13 @@ type Options struct {
 	MigrationConfig bool // mount the ConfigMap MigrationConfigMap and name its file
 }
 
-// OptionsFor returns the choices for a cluster of a distro on a release. A release
-// without values is taken for the newest one that has them: in-tree-gone blocks the
-// stages, which show what they would be.
+// OptionsFor returns the choices for a cluster of a distro on a release. From 1.28 on no
+// manager is left that could hand over: a migration ends with the switch to 1.27.
 func OptionsFor(t transform.Target, distro, version string, cloudConfig bool) Options {
-	minor := semver.MajorMinor(version)
-	if newest := values.Newest(distro); semver.Compare(minor, newest) > 0 {
-		minor = newest
-	}
 	return Options{
 		ChartVersion: t.ChartVersion, ChartRepo: t.ChartRepo,
 		ImageRepository: t.ImageRepository, ImageTag: t.ImageTag,
-		Distro: distro, Minor: minor, LeaderMigration: !t.NoLeaderMigration,
+		Distro: distro, Minor: semver.MajorMinor(version), LeaderMigration: !t.NoLeaderMigration && !k8s.From(version, newRights),
 		CloudConfig: cloudConfig,
 	}
 }
@@ -52,8 +47,18 @@ func (o Options) CheckMounting(at yamledit.Node) error {
 	return checkMounting(at, o.Version())
 }
 
-// Version is the chart's version.
-func (o Options) Version() string { return or(o.ChartVersion, DefaultVersion) }
+// newRights is the first minor whose image is served with the later chart.
+const newRights = "v1.28"
+
+// Version is the chart's version. Charts before 0.0.9 do not grant what the managers of
+// 1.28 and later ask for to authorize the readers of their metrics
+// (kubernetes/cloud-provider-aws, charts/aws-cloud-controller-manager).
+func (o Options) Version() string {
+	if k8s.From(o.Minor, newRights) {
+		return or(o.ChartVersion, LaterVersion)
+	}
+	return or(o.ChartVersion, DefaultVersion)
+}
 
 // Repo is where the chart is fetched from.
 func (o Options) Repo() string { return or(o.ChartRepo, Repository) }

@@ -88,14 +88,14 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case found && m.isExternal() && !chart.Migrates():
+	case found && m.handedOver() && !chart.Migrates():
 		return e, nil // it has left the migration, or never took part
 	case found:
 		if err := m.completeConfig(ed.In, chart); err != nil {
 			return nil, err
 		}
 		return e, chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
-	case m.isExternal() && !m.lacksManager():
+	case m.handedOver() && !m.lacksManager():
 		return e, nil // a workload of its own takes no part any more
 	}
 	if found, err := m.editWorkload(e, !m.target.NoLeaderMigration); found || err != nil {
@@ -109,6 +109,12 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 		return nil, err
 	}
 	return e, m.completeOver(ed, text)
+}
+
+// handedOver reports whether the switch, which comes after this stage, was done. In a broken
+// cluster it comes before.
+func (m *migration) handedOver() bool {
+	return m.isExternal() && m.target.Situation != transform.Broken
 }
 
 // completeOver brings values for the new chart that the file has elsewhere to the

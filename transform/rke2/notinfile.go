@@ -15,7 +15,7 @@ import (
 // lacksManager reports whether the cluster is external and no
 // cloud-controller-manager is in its file.
 func (m *migration) lacksManager() bool {
-	if !m.isExternal() || !m.switching() || m.target.Situation == transform.Broken {
+	if !m.handedOver() || !m.switching() {
 		return false // no control plane is in the file, or the stage comes after the switch
 	}
 	_, chart, err := m.chart()

@@ -261,6 +261,9 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 				t.Errorf("the stages are %s", got)
 			}
 			last := p.Steps[len(p.Steps)-1].After()
+			if !strings.Contains(string(last[0].Bytes()), "chart: aws-cloud-controller-manager") {
+				t.Errorf("there is no chart at the end:\n%s", last[0].Bytes())
+			}
 			if version != "v1.26.15" && strings.Contains(string(last[0].Bytes()), leaderFlag) {
 				t.Errorf("there is no manager to migrate from:\n%s", last[0].Bytes())
 			}
