@@ -18,6 +18,9 @@ type Live struct {
 	Machines func(*yamledit.Document, Target) (MachineConfig, error)
 	// Roles are those of a machine with some labels; see NoRoles.
 	Roles func(labels map[string]string) Roles
+	// Restart returns the command that restarts the kubelet of a machine, on a server or on
+	// an agent; see RestartKubelet.
+	Restart func(server bool) string
 	// Shows reports whether a cluster looks like one of the distro, where no object
 	// says it.
 	Shows func(Traits) bool
@@ -69,6 +72,9 @@ type MachineConfig func(labels map[string]string) map[string]any
 func NoMachines(*yamledit.Document, Target) (MachineConfig, error) {
 	return func(map[string]string) map[string]any { return nil }, nil
 }
+
+// RestartKubelet is the Restart of a distro whose kubelet is a service of its own.
+func RestartKubelet(bool) string { return "systemctl restart kubelet" }
 
 // Roles are what a machine runs beside the kubelet.
 type Roles struct{ ControlPlane, Etcd, Worker bool }

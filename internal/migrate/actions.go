@@ -47,6 +47,10 @@ func (r *run) action(ctx context.Context, t route.Transition, a transform.Action
 		return r.cordon.cordonNodes(ctx, a)
 	case transform.Uncordon:
 		return r.cordon.uncordonNodes(ctx)
+	case transform.InitializeNodes:
+		return r.initialize(ctx)
+	case transform.RegisterNodes:
+		return r.register(ctx)
 	}
 	if slices.Contains(r.ByHand, t.Stage) {
 		return nil

@@ -64,13 +64,13 @@ func (r *run) end(err error, b *beginning) error {
 	if b == nil {
 		return err // the cluster's object could not even be planned
 	}
-	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.Holds(r.progress.last())}}
+	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.Holds(r.progress.last(), b.plan.Target)}}
 	if err == nil {
 		r.progress.stage = ""
 		r.events.emit(Event{Type: Finished, Message: r.summary(), Outcome: &e.Outcome})
 		return nil
 	}
-	e.Outcome.Holds = route.Between(r.progress.last(), r.progress.stage, r.progress.edit)
+	e.Outcome.Holds = route.Between(b.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
 	if r.writer.lock != nil {
 		e.Outcome.Continue, e.Outcome.Revert = r.Continue, r.Revert
 	}

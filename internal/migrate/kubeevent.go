@@ -22,7 +22,7 @@ const component = "rke-lm"
 // reasons are what Events call acts.
 var reasons = map[string]string{
 	actPatch: "LeaderMigrationStage", actSnapshot: "LeaderMigrationEtcdSnapshot", actKeep: "LeaderMigrationSnapshot",
-	actCordon: "LeaderMigrationCordon", actRelease: "LeaderMigrationUncordon",
+	actCordon: "LeaderMigrationCordon", actRelease: "LeaderMigrationUncordon", actTaint: "LeaderMigrationTaint",
 	actApply: "LeaderMigrationApply", actDelete: "LeaderMigrationDelete", actHelm: "LeaderMigrationHelm",
 }
 

@@ -49,6 +49,9 @@ func (r *run) preflight(ctx context.Context) (*beginning, error) {
 		return nil, err
 	}
 	b := &beginning{plan: p}
+	if !r.back() && p.Target.Situation == transform.Broken {
+		return nil, hanging(p)
+	}
 	r.cordon.mark = route.Mark(p)
 	if b.stages, err = r.names(p); err != nil {
 		return nil, err
@@ -156,9 +159,6 @@ func hanging(p *transform.Plan) error {
 // begin refuses a migration that is known to get stuck, or that would begin on a
 // cluster with errors.
 func (r *run) begin(b *beginning) error {
-	if b.plan.Target.Situation == transform.Broken {
-		return hanging(b.plan)
-	}
 	for _, s := range b.plan.Steps {
 		if s.State == transform.Blocked && slices.Contains(b.stages, s.Stage.Name) {
 			return &blocked{s.Stage.Name, transform.Stopping(s.Findings)}

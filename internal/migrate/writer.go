@@ -24,6 +24,7 @@ const (
 	actKeep     = "keep-snapshot"
 	actCordon   = "cordon"
 	actRelease  = "uncordon"
+	actTaint    = "taint-uninitialized"
 	actApply    = "apply"
 	actDelete   = "delete"
 	actHelm     = "helm"

@@ -22,7 +22,7 @@ import (
 const inTreeEBS = "kubernetes.io/aws-ebs"
 
 var keptLabels = append([]string{
-	observation.ZoneLabel, observation.OldZoneLabel, observation.RegionLabel, observation.InstanceTypeLabel,
+	observation.ZoneLabel, observation.OldZoneLabel, observation.RegionLabel, observation.InstanceTypeLabel, observation.EtcdLabel,
 }, observation.ControlPlaneLabels...)
 
 func keepNodes(list *corev1.NodeList, kept []observation.Node) []observation.Node {
@@ -34,7 +34,7 @@ func keepNodes(list *corev1.NodeList, kept []observation.Node) []observation.Nod
 
 func keepNode(n *corev1.Node) observation.Node {
 	out := observation.Node{
-		Name: n.Name, UID: string(n.UID), ProviderID: n.Spec.ProviderID,
+		Name: n.Name, UID: string(n.UID), ProviderID: n.Spec.ProviderID, Address: internalIP(n),
 		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[transform.CordonAnnotation],
 		Ready: ready(n), InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
 	}
@@ -50,6 +50,16 @@ func keepNode(n *corev1.Node) observation.Node {
 		out.Taints = append(out.Taints, t.Key)
 	}
 	return out
+}
+
+// internalIP returns the first address of the node within its network, or "".
+func internalIP(n *corev1.Node) string {
+	for _, a := range n.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			return a.Address
+		}
+	}
+	return ""
 }
 
 // ready keeps the condition by which a node says that it works; nil where it has none.

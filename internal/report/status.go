@@ -27,10 +27,10 @@ type Status struct {
 	Provider string `json:"provider"`
 	// Situation is what the cluster has of cloud controllers; "" where it cannot be told.
 	Situation transform.Progress `json:"situation,omitempty"`
-	Reached  string `json:"reached"`
-	Errors   int    `json:"errors"`
-	Warnings int    `json:"warnings"`
-	Problem  string `json:"problem,omitempty"`
+	Reached   string             `json:"reached"`
+	Errors    int                `json:"errors"`
+	Warnings  int                `json:"warnings"`
+	Problem   string             `json:"problem,omitempty"`
 }
 
 // WriteStatuses writes clusters for people.

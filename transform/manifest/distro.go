@@ -44,6 +44,7 @@ func live() transform.Live {
 	return transform.Live{
 		Machines: transform.NoMachines,
 		Roles:    transform.NoRoles,
+		Restart:  transform.RestartKubelet,
 		Shows:    func(t transform.Traits) bool { return t.ManagerPods },
 	}
 }

@@ -60,7 +60,8 @@ func TestAllStagesHaveTheirPlaceInEveryManifest(t *testing.T) {
 				t.Errorf("%s says nothing", s.Name)
 			}
 		}
-		if strings.Join(names, " ") != strings.Join(stages.Names(), " ") {
+		all := slices.DeleteFunc(stages.Names(), func(name string) bool { return name == stages.SetProviderIDs })
+		if strings.Join(names, " ") != strings.Join(all, " ") {
 			t.Errorf("got %v", names)
 		}
 	}

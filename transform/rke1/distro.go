@@ -40,6 +40,7 @@ func live() transform.Live {
 		Snapshot: transform.SnapshotByObject{Kind: "EtcdBackup", Make: backup, Taken: backupTaken},
 		Machines: transform.NoMachines,
 		Roles:    transform.NoRoles,
+		Restart:  func(bool) string { return "docker restart kubelet" },
 		Shows: func(t transform.Traits) bool {
 			return !t.ManagerPods && t.NodeLabel("node-role.kubernetes.io/controlplane")
 		},

@@ -46,8 +46,17 @@ func live() transform.Live {
 		Snapshot: transform.SnapshotByCluster(askForSnapshot),
 		Machines: machines,
 		Roles:    roles,
+		Restart:  restart,
 		Shows:    func(t transform.Traits) bool { return strings.Contains(t.Version, "+"+Name) },
 	}
+}
+
+// restart is of the service that runs the kubelet.
+func restart(server bool) string {
+	if server {
+		return "systemctl restart rke2-server"
+	}
+	return "systemctl restart rke2-agent"
 }
 
 // identify reads a cluster's name off its document.

@@ -65,7 +65,7 @@ func Before(stage string, t transform.Target) Check {
 	list := order(t)
 	i := slices.IndexFunc(list, func(s Stage) bool { return s.Name == stage })
 	if i <= 0 {
-		return Check{}
+		return After("", t)
 	}
 	return list[i-1].after(t)
 }

@@ -100,10 +100,10 @@ func TestTheGapOfAnUndoIsOneOfLeaderMigration(t *testing.T) {
 func TestWhoRunsTheControllersIsSaidForEveryStage(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range append([]string{""}, Names()...) {
-		if Holds(name) == "" {
+		if Holds(name, transform.Target{}) == "" {
 			t.Errorf("%q: nothing", name)
 		}
-		seen[Holds(name)] = true
+		seen[Holds(name, transform.Target{})] = true
 	}
 	if len(seen) != 6 {
 		t.Errorf("%d sentences", len(seen))

@@ -85,8 +85,11 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 		target transform.Target
 		want   []string
 	}{
-		"with leader migration":    {long, Names()},
+		"with leader migration":    {long, slices.DeleteFunc(Names(), func(name string) bool { return name == SetProviderIDs })},
 		"without leader migration": {short, []string{InstallCCM, SwitchToExternal, VerifyProviderIDs}},
+		"names only":               {short.In(transform.NamesOnly), []string{InstallCCM, SwitchToExternal, SetProviderIDs, VerifyProviderIDs}},
+		"external past 1.26":       {short.In(transform.External), []string{InstallCCM, SwitchToExternal, SetProviderIDs, VerifyProviderIDs}},
+		"broken":                   {short.In(transform.Broken), []string{SwitchToExternal, InstallCCM, SetProviderIDs, VerifyProviderIDs}},
 	} {
 		for _, selector := range []string{"", "role=control-plane"} {
 			var names []string

@@ -47,7 +47,7 @@ type Stage struct {
 
 // ordered returns all stages. This list is the architecture.
 func ordered() []Stage {
-	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, verification}
+	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, identifyNodes, verification}
 }
 
 // order returns the stages of a choice, in the situation of a cluster. A broken cluster may
@@ -104,8 +104,17 @@ func where(is func(Stage) bool) []string {
 // inTreeAlone is how a cluster is before all stages.
 const inTreeAlone = "kube-controller-manager runs the cloud controllers, as before the migration"
 
+// nobodyRuns is how a cluster of 1.27 or later is before all stages.
+const nobodyRuns = "no manager runs the cloud controllers"
+
 // Holds says who runs the cloud controllers after a stage; "" for before all.
-func Holds(stage string) string {
+func Holds(stage string, t transform.Target) string {
+	if !t.Situation.HandsOver() {
+		if stage == "" {
+			return nobodyRuns
+		}
+		return atTheEnd
+	}
 	if s := Named(stage); s.Name != "" {
 		return s.Holds
 	}

@@ -15,7 +15,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
 // downstream is the API server of the cluster: Nodes can be read and patched one by
@@ -74,9 +76,28 @@ func (w *World) node(rw http.ResponseWriter, r *http.Request, name string) {
 			rw.WriteHeader(http.StatusUnprocessableEntity)
 			return
 		}
+		w.initialize(&now, i)
 		w.API.Nodes[i] = now
 	}
 	rw.Write(text)
+}
+
+// initialize is what a cloud-controller-manager does with a Node that has the taint.
+func (w *World) initialize(n *corev1.Node, i int) {
+	taint := func(t corev1.Taint) bool { return t.Key == observation.Uninitialized }
+	if len(w.API.DaemonSets) == 0 || !slices.ContainsFunc(n.Spec.Taints, taint) {
+		return
+	}
+	fresh := Registered(i)
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, taint)
+	n.Spec.ProviderID, n.Labels = fresh.Spec.ProviderID, fresh.Labels
+}
+
+// Registered is Node i as a cloud-controller-manager initialized it.
+func Registered(i int) corev1.Node {
+	fresh := &apitest.Server{Renews: map[string]bool{}}
+	fresh.Fill(i + 1)
+	return fresh.Nodes[i]
 }
 
 // Cordoned lists the Nodes that are cordoned or marked.

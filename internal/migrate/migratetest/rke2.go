@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -42,6 +43,24 @@ func NewRKE2(t testing.TB) *World {
 	w.Follow()
 	return w
 }
+
+// NewRKE2Past126 makes a world with a cluster of RKE2 1.31, where aws only names nodes and
+// nothing runs cloud controllers. Of its Nodes the last one joined since.
+func NewRKE2Past126(t testing.TB) *World {
+	t.Helper()
+	w := NewRKE2(t)
+	w.API.Do(func() {
+		w.API.Version = past126
+		joined := Registered(len(w.API.Nodes))
+		joined.Spec.ProviderID, joined.Labels = "", nil
+		w.API.Nodes = append(w.API.Nodes, joined)
+	})
+	w.Rancher.Put(t, strings.Replace(RKE2Object, "v1.26.15+rke2r1", past126, 1))
+	w.Follow()
+	return w
+}
+
+const past126 = "v1.31.4+rke2r1"
 
 // provision is how Rancher and the machines of RKE2 follow.
 func (w *World) provision() {
@@ -130,7 +149,10 @@ func planOf(config map[string]any) []byte {
 // managers starts the managers that the configuration and the manifests ask for.
 func (w *World) managers(spec, config map[string]any) {
 	provider, _ := config["cloud-provider-name"].(string)
-	kube := []string{"--cloud-provider=" + provider, "--configure-cloud-routes=false"}
+	kube := []string{"--configure-cloud-routes=false"}
+	if named := spec["kubernetesVersion"] == past126 && provider == "aws"; !named {
+		kube = append(kube, "--cloud-provider="+provider)
+	}
 	list := args.Of(config["kube-controller-manager-arg"])
 	for _, a := range list {
 		kube = append(kube, "--"+a.Name+"="+a.Value)
@@ -152,5 +174,5 @@ func (w *World) managers(spec, config map[string]any) {
 		cloud = textsOf(chart.Args())
 	}
 	w.API.Do(func() { w.pods(kube, cloud, chart.ImageTag()) })
-	w.lead(provider != "external", migrates, installed, installed && chart.Migrates())
+	w.lead(provider == "aws" && spec["kubernetesVersion"] != past126, migrates, installed, installed && chart.Migrates())
 }

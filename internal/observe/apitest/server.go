@@ -4,6 +4,7 @@
 package apitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -26,6 +27,7 @@ import (
 
 // Server is an API server. Fields are changed inside of Do.
 type Server struct {
+	Version     string // of the API server; "" for one of 1.26
 	Nodes       []corev1.Node
 	Leases      []coordinationv1.Lease
 	Pods        []corev1.Pod
@@ -177,7 +179,7 @@ func (s *Server) objects(r *http.Request) answer {
 	space, name, isConfigMap := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/"), "/configmaps")
 	switch {
 	case r.URL.Path == "/version":
-		return asJSON(http.StatusOK, map[string]string{"major": "1", "minor": "26", "gitVersion": "v1.26.15+rke2r1"})
+		return asJSON(http.StatusOK, map[string]string{"major": "1", "minor": "26", "gitVersion": cmp.Or(s.Version, "v1.26.15+rke2r1")})
 	case strings.HasSuffix(r.URL.Path, "/subjectaccessreviews"):
 		return s.review(r)
 	case isConfigMap && r.Method == http.MethodPost:

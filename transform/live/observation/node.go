@@ -15,6 +15,7 @@ const (
 	OldZoneLabel      = "failure-domain.beta.kubernetes.io/zone"
 	RegionLabel       = "topology.kubernetes.io/region"
 	InstanceTypeLabel = "node.kubernetes.io/instance-type"
+	EtcdLabel         = "node-role.kubernetes.io/etcd"
 	HostLabel         = "kubernetes.io/hostname"
 	Uninitialized     = "node.cloudprovider.kubernetes.io/uninitialized"
 )
@@ -27,8 +28,9 @@ type Node struct {
 	Name          string            `json:"name"`
 	UID           string            `json:"uid"`
 	ProviderID    string            `json:"providerID"`
-	Labels        map[string]string `json:"labels,omitempty"` // those that are named above
-	Taints        []string          `json:"taints,omitempty"` // keys
+	Labels        map[string]string `json:"labels,omitempty"`  // those that are named above
+	Taints        []string          `json:"taints,omitempty"`  // keys
+	Address       string            `json:"address,omitempty"` // the InternalIP that its kubelet reports
 	Unschedulable bool              `json:"unschedulable,omitempty"`
 	Cordoned      string            `json:"cordoned,omitempty"` // the run of rke-lm that cordoned it
 	// Ready is the condition of that name; nil where the node has none.
@@ -53,6 +55,9 @@ func (n Node) IsReady() bool { return n.Ready != nil && n.Ready.Status == "True"
 func (n Node) ControlPlane() bool {
 	return slices.ContainsFunc(ControlPlaneLabels, func(l string) bool { _, is := n.Labels[l]; return is })
 }
+
+// Etcd reports whether the node is an etcd member.
+func (n Node) Etcd() bool { _, is := n.Labels[EtcdLabel]; return is }
 
 // Tainted reports whether the node has a taint.
 func (n Node) Tainted(key string) bool { return slices.Contains(n.Taints, key) }

@@ -62,6 +62,7 @@ const (
 	CloudConfig    = "cloud-config"   // the provider's configuration is brought to the cluster
 	Configurations = "configurations" // so are LeaderMigrationConfigurations
 	Cordon         = "cordon"         // control planes are cordoned for the switch
+	ProviderIDs    = "provider-ids"   // Nodes may lack a provider ID of AWS
 	Helm           = "helm"           // the chart is installed by helm
 	Local          = "local"          // the cluster is Rancher's own
 )

@@ -87,6 +87,7 @@ func downstream() []Row {
 		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "who owns the cloud controllers"},
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
 		{For: whole, When: Cordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"},
+		{For: whole, When: ProviderIDs, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"},
 		{For: whole, When: CloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only if the provider has a configuration: the chart mounts it"},
 		{For: []string{"rollback"}, Kind: transform.Provisioning, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
 		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},

@@ -25,9 +25,9 @@ func TestWhereARunStoppedIsSaidWithWhatBecameOfTheEdit(t *testing.T) {
 	for _, name := range append([]string{""}, stages.Names()...) {
 		texts := map[string]bool{}
 		for _, e := range []Edit{NotWritten, MayBeWritten, Written} {
-			texts[Between(name, "next", e)] = true
+			texts[Between(transform.Target{}, name, "next", e)] = true
 		}
-		if Between(name, "next", NotWritten) != stages.Holds(name) || len(texts) != 3 {
+		if Between(transform.Target{}, name, "next", NotWritten) != stages.Holds(name, transform.Target{}) || len(texts) != 3 {
 			t.Errorf("%q: %v", name, texts)
 		}
 	}

@@ -4,6 +4,7 @@
 package route
 
 import (
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -19,12 +20,12 @@ const (
 
 // Between says who runs the cloud controllers of a cluster after a run that stopped
 // inside of a stage: Rancher rolls a change out although the run has ended.
-func Between(position, stage string, edit Edit) string {
+func Between(t transform.Target, position, stage string, edit Edit) string {
 	switch edit {
 	case MayBeWritten:
-		return "the change of " + stage + " may be in the cluster's object, and if it is, Rancher rolls it out; before it, " + stages.Holds(position)
+		return "the change of " + stage + " may be in the cluster's object, and if it is, Rancher rolls it out; before it, " + stages.Holds(position, t)
 	case Written:
-		return "the change of " + stage + " is in the cluster's object, and Rancher rolls it out to the machines; before it, " + stages.Holds(position)
+		return "the change of " + stage + " is in the cluster's object, and Rancher rolls it out to the machines; before it, " + stages.Holds(position, t)
 	}
-	return stages.Holds(position)
+	return stages.Holds(position, t)
 }

@@ -22,6 +22,8 @@ func Needs(p *transform.Plan) []string {
 				when = append(when, rights.Configurations)
 			case transform.Cordon, transform.Uncordon:
 				when = append(when, rights.Cordon)
+			case transform.InitializeNodes:
+				when = append(when, rights.ProviderIDs)
 			case transform.HelmUpgrade:
 				when = append(when, rights.Helm)
 			}

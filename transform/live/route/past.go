@@ -28,7 +28,7 @@ func (r Planner) past(p *transform.Plan, stage string, files map[string]string, 
 func shown(p *transform.Plan, step transform.PlannedStage, files map[string]string, seen *observation.Observation) stages.Seen {
 	mark := Mark(p)
 	s := stages.Seen{
-		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen),
+		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen), Identified: Identified(seen.Nodes),
 		Marked: slices.ContainsFunc(seen.Nodes, func(n observation.Node) bool { return n.Cordoned == mark }),
 	}
 	if chart, helm := chartOf(step.Stage.After); helm {

@@ -54,7 +54,10 @@ func (j *evaluation) nodeRenamed() []transform.Finding {
 		was, known := names[n.Name]
 		id, _ := parseProviderID(n.ProviderID)
 		other := instances[id.instance]
+		_, ofAWS := parseProviderID(was.ProviderID)
 		switch {
+		case known && was.ProviderID != "" && !ofAWS && id.instance != "":
+			return "", "" // set-provider-ids registered it again
 		case !known && other != "":
 			return "the instance " + id.instance + " was the node " + other + " before", fix
 		case known && was.UID != n.UID:

@@ -1,0 +1,79 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+)
+
+// OnMachine says what a person does for one Node before the run can continue. The run sees
+// by itself that it was done.
+type OnMachine struct {
+	Why, Command string
+	refused      bool
+}
+
+func (o *OnMachine) Error() string {
+	if o.Command == "" {
+		return o.Why
+	}
+	return o.Why + "; then run this command again:\n  " + o.Command
+}
+
+// ExitCode tells what must not be done from what is left to do.
+func (o *OnMachine) ExitCode() exitcode.Code {
+	if o.refused {
+		return exitcode.Refused
+	}
+	return exitcode.Failed
+}
+
+// initialize has the cloud-controller-manager initialize the Nodes without a provider ID
+// whose names prove their instances, and waits until they have one.
+func (r *run) initialize(ctx context.Context) error {
+	seen, err := r.cluster.observer.Look(ctx)
+	if err != nil {
+		return err
+	}
+	u := route.Identify(seen.Nodes)
+	for _, name := range u.Proven {
+		if err := r.cordon.change(ctx, actTaint, name, route.Uninitialize); err != nil {
+			return err
+		}
+	}
+	err = r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		seen, err := r.cluster.observer.Look(ctx)
+		if err != nil {
+			return look{}, err
+		}
+		left := route.Identify(seen.Nodes).Proven
+		return look{done: len(left) == 0, waiting: "the cloud-controller-manager has not set the provider ID of " + strings.Join(left, ", ") + ": check its log for the name of the Node"}, nil
+	})
+	if err != nil || len(u.Unproven) == 0 {
+		return err
+	}
+	return &OnMachine{
+		Why:     "the name of the node " + u.Unproven[0] + " does not prove its instance, and a provider ID never changes: set it from the metadata of its own instance",
+		Command: route.IdentifyByHand(u.Unproven[0]),
+	}
+}
+
+// register stops at the first Node that has to register again: what deletes it and restarts
+// its machine is a person's to run.
+func (r *run) register(ctx context.Context) error {
+	seen, err := r.cluster.observer.Look(ctx)
+	if err != nil {
+		return err
+	}
+	u := route.Identify(seen.Nodes)
+	if len(u.Foreign) == 0 {
+		return nil
+	}
+	command, why := r.Planner.Registration(seen.Nodes, u.Foreign[0])
+	return &OnMachine{Why: why, Command: command, refused: command == ""}
+}

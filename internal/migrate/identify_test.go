@@ -1,0 +1,141 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// past126 is a cluster that runs without a cloud provider; change changes its last Node.
+func past126(t *testing.T, change func(*corev1.Node)) *world {
+	t.Helper()
+	w := &world{migratetest.NewRKE2Past126(t)}
+	w.API.Do(func() {
+		n := &w.API.Nodes[len(w.API.Nodes)-1]
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.4"}}
+		change(n)
+	})
+	return w
+}
+
+// late is a run over it with the usual choices.
+func (w *world) late(t *testing.T, agent string) migrate.Options {
+	t.Helper()
+	r := w.run(t, agent, logged(t))
+	r.Planner.Target = transform.Target{}
+	return r
+}
+
+func TestMigrateTakesAClusterWithoutACloudProviderToTheExternalOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := past126(t, func(*corev1.Node) {})
+		if err := migrate.Forward(t.Context(), w.late(t, "one")); err != nil {
+			t.Fatal(err)
+		}
+		w.API.Do(func() {
+			for _, n := range w.API.Nodes {
+				if !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || len(n.Spec.Taints) > 0 && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return strings.Contains(t.Key, "uninitialized") }) {
+					t.Errorf("%s has the provider ID %q and the taints %v", n.Name, n.Spec.ProviderID, n.Spec.Taints)
+				}
+			}
+		})
+		s := w.Spec(t)
+		for _, want := range []string{"chart: aws-cloud-controller-manager", `"cloud-provider-name":"aws"`, "cloud-provider=external"} {
+			if !strings.Contains(s, want) {
+				t.Errorf("%q is missing in %s", want, s)
+			}
+		}
+		if strings.Contains(s, "enable-leader-migration") {
+			t.Errorf("there is no manager to migrate from: %s", s)
+		}
+		writes := len(w.Writes())
+		if err := migrate.Forward(t.Context(), w.late(t, "two")); err != nil {
+			t.Fatal(err)
+		}
+		if more := w.Patches(); more != 2 {
+			t.Errorf("a second run patches the object: %d patches, %d writes before", more, writes)
+		}
+	})
+}
+
+func TestANodeThatNeedsItsMachineStopsTheRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*corev1.Node)
+		code   int
+		says   []string
+	}{
+		"a name that proves nothing": {
+			func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.9.9.9" }, exitcode.Failed,
+			[]string{"does not prove its instance", "169.254.169.254", "placement/availability-zone"},
+		},
+		"a worker of the stub": {
+			func(n *corev1.Node) { n.Spec.ProviderID = "rke2://" + n.Name }, exitcode.Failed,
+			[]string{"which never changes: register it again", "kubectl drain", "kubectl delete node", "systemctl restart rke2-agent"},
+		},
+		"an etcd member of the stub, of one": {
+			func(n *corev1.Node) {
+				n.Spec.ProviderID = "rke2://" + n.Name
+				n.Labels = map[string]string{"node-role.kubernetes.io/etcd": "true"}
+			}, exitcode.Refused, []string{"one of 1 etcd members", "etcd would lose its quorum", "take a snapshot of etcd"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := past126(t, c.change)
+				err := migrate.Forward(t.Context(), w.late(t, "one"))
+				if err == nil || exitcode.Of(err) != c.code {
+					t.Fatalf("exit code %d: %v", exitcode.Of(err), err)
+				}
+				for _, want := range c.says {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("%q is missing in %v", want, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Once the machine has registered its Node again, the run continues by itself.
+func TestTheRunContinuesAfterTheMachineRegisteredAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var before corev1.Node
+		w := past126(t, func(n *corev1.Node) {
+			n.Spec.ProviderID = "rke2://" + n.Name
+			before = *n
+		})
+		if err := migrate.Forward(t.Context(), w.late(t, "one")); err == nil {
+			t.Fatal("a Node of the stub is enough")
+		}
+		w.API.Do(func() {
+			fresh := migratetest.Registered(len(w.API.Nodes) - 1)
+			fresh.Name, fresh.UID, fresh.Status.Addresses = before.Name, "another", before.Status.Addresses
+			w.API.Nodes[len(w.API.Nodes)-1] = fresh
+		})
+		if err := migrate.Forward(t.Context(), w.late(t, "two")); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestMigrateRefusesAClusterWhoseComponentsDoNotStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{migratetest.NewRKE2(t)}
+		w.Rancher.Put(t, strings.Replace(migratetest.RKE2Object, "v1.26.15+rke2r1", "v1.28.15+rke2r1", 1))
+		err := migrate.Forward(t.Context(), w.late(t, "one"))
+		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "rke-lm apply --cluster") {
+			t.Errorf("%v", err)
+		}
+	})
+}

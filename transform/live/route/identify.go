@@ -1,0 +1,164 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Unidentified are the Nodes without a provider ID of AWS.
+type Unidentified struct {
+	Proven   []string           // without one, and their names prove their instances
+	Unproven []string           // without one, and their names prove nothing
+	Foreign  []observation.Node // with that of another provider, in the order in which to register them again
+}
+
+// Identify sorts Nodes by what gives them a provider ID. Machines of workers are registered
+// again first, and those of etcd members last.
+func Identify(nodes []observation.Node) Unidentified {
+	var u Unidentified
+	ranks := make([][]observation.Node, 3)
+	for _, n := range nodes {
+		switch {
+		case strings.HasPrefix(n.ProviderID, "aws://"):
+		case n.ProviderID != "":
+			ranks[rank(n)] = append(ranks[rank(n)], n)
+		case proven(n):
+			u.Proven = append(u.Proven, n.Name)
+		default:
+			u.Unproven = append(u.Unproven, n.Name)
+		}
+	}
+	for _, some := range ranks {
+		u.Foreign = append(u.Foreign, some...)
+	}
+	return u
+}
+
+func rank(n observation.Node) int {
+	switch {
+	case n.Etcd():
+		return 2
+	case n.ControlPlane():
+		return 1
+	}
+	return 0
+}
+
+var (
+	byAddress  = regexp.MustCompile(`^ip-(\d+)-(\d+)-(\d+)-(\d+)(\.|$)`)
+	byInstance = regexp.MustCompile(`^i-([0-9a-f]{8}|[0-9a-f]{17})(\.|$)`)
+)
+
+// proven reports whether a Node's name is the private DNS name of its own instance: it has
+// the address that the Node's kubelet reports, or is the instance's ID. Any other name could
+// be that of another instance, and a provider ID never changes.
+func proven(n observation.Node) bool {
+	if m := byAddress.FindStringSubmatch(n.Name); m != nil {
+		return strings.Join(m[1:5], ".") == n.Address
+	}
+	return byInstance.MatchString(n.Name)
+}
+
+// Identified reports whether every Node has a provider ID of AWS.
+func Identified(nodes []observation.Node) bool {
+	u := Identify(nodes)
+	return len(u.Proven)+len(u.Unproven)+len(u.Foreign) == 0
+}
+
+// Uninitialize returns a Node with the taint by which the cloud-controller-manager
+// initializes it. One that has it, or a provider ID, stays as it is.
+func Uninitialize(node *yamledit.Document) (*yamledit.Document, error) {
+	root := node.Root()
+	id, _ := root.Get("spec", "providerID").String()
+	if id != "" || tainted(root) {
+		return node, nil
+	}
+	taint := yamledit.Map{{Key: "key", Value: observation.Uninitialized}, {Key: "value", Value: "true"}, {Key: "effect", Value: "NoSchedule"}}
+	e := node.Edit()
+	switch taints, spec := root.Get("spec", "taints"), root.Get("spec"); {
+	case taints.Exists():
+		e.Append(taints, taint)
+	case spec.Exists():
+		e.Insert(spec, "taints", []any{taint})
+	default:
+		e.Insert(root, "spec", yamledit.Map{{Key: "taints", Value: []any{taint}}})
+	}
+	after, _, err := e.Apply()
+	return after, err
+}
+
+func tainted(root yamledit.Node) bool {
+	for _, t := range root.Get("spec", "taints").Items() {
+		if key, _ := t.Get("key").String(); key == observation.Uninitialized {
+			return true
+		}
+	}
+	return false
+}
+
+// IdentifyByHand says what to do for a Node whose name does not prove its instance: its own
+// machine tells the metadata of the instance.
+func IdentifyByHand(name string) string {
+	return shell.Line("# on its machine:\n  "+`TOKEN=$(curl -fsX PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token) && METADATA=http://169.254.169.254/latest/meta-data && `+
+		`ZONE=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/placement/availability-zone) && ID=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/instance-id) && `+
+		`kubectl --kubeconfig /var/lib/rancher/rke2/agent/kubelet.kubeconfig patch node %--%s --type=merge -p '{"spec":{"providerID":"aws:///'"$ZONE/$ID"'"}}'`, name)
+}
+
+// Registration says how the first of the foreign Nodes gets a provider ID of AWS. It refuses,
+// with an empty command, what would cost the cluster its quorum.
+func (r Planner) Registration(nodes []observation.Node, first observation.Node) (command, why string) {
+	drain := shell.Line("kubectl drain %--%s --ignore-daemonsets --delete-emptydir-data", first.Name)
+	again := func(server bool) string {
+		return drain + shell.Line(" && kubectl delete node %--%s", first.Name) + "\n  # on its machine: " + r.Distro.Live.Restart(server)
+	}
+	switch {
+	case first.Etcd():
+		return replacement(nodes, first)
+	case first.ControlPlane():
+		if ready(nodes, first, observation.Node.ControlPlane) == 0 {
+			return "", "the node " + first.Name + " is the only control plane that is ready, and a cluster without one cannot register it again: add a control plane first"
+		}
+		return again(true), "the node " + first.Name + " has the provider ID " + scheme(first) + ", which never changes: register it again, one control plane at a time"
+	}
+	return again(false), "the node " + first.Name + " has the provider ID " + scheme(first) + ", which never changes: register it again"
+}
+
+// replacement is for an etcd member: RKE2 removes the member of a Node that is deleted, and
+// the member's data does not let it join again.
+func replacement(nodes []observation.Node, first observation.Node) (command, why string) {
+	members := 0
+	for _, n := range nodes {
+		if n.Etcd() {
+			members++
+		}
+	}
+	if left := ready(nodes, first, observation.Node.Etcd); left < members/2+1 {
+		return "", fmt.Sprintf("the node %s is one of %d etcd members, and %d of the others are ready: without it etcd would lose its quorum; take a snapshot of etcd, add members until the others are a majority, and then replace its machine", first.Name, members, left)
+	}
+	return shell.Line("kubectl drain %--%s --ignore-daemonsets --delete-emptydir-data", first.Name) + "\n  # in Rancher: delete its machine, and wait until the new one is Running",
+		"the node " + first.Name + " has the provider ID " + scheme(first) + ", which never changes, and is an etcd member: RKE2 removes the member when the Node is deleted, so replace its machine, one at a time"
+}
+
+// ready counts the other Nodes of a kind that are ready.
+func ready(nodes []observation.Node, but observation.Node, is func(observation.Node) bool) int {
+	count := 0
+	for _, n := range nodes {
+		if n.Name != but.Name && is(n) && n.IsReady() {
+			count++
+		}
+	}
+	return count
+}
+
+func scheme(n observation.Node) string {
+	s, _, _ := strings.Cut(n.ProviderID, "://")
+	return s + "://"
+}

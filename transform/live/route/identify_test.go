@@ -1,0 +1,129 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	etcdLabel    = "node-role.kubernetes.io/etcd"
+	controlLabel = "node-role.kubernetes.io/control-plane"
+)
+
+func aNode(name, id, address string, labels ...string) observation.Node {
+	n := observation.Node{Name: name, ProviderID: id, Address: address, Labels: map[string]string{}, Ready: &observation.Condition{Status: "True"}}
+	for _, l := range labels {
+		n.Labels[l] = "true"
+	}
+	return n
+}
+
+func TestNodesAreSortedByWhatGivesThemAProviderID(t *testing.T) {
+	for name, proves := range map[string]bool{
+		"ip-10-0-1-5.eu-west-1.compute.internal":         true,
+		"ip-10-0-1-5":                                    true,
+		"ip-10-0-1-6.eu-west-1.compute.internal":         false, // of another instance
+		"ip-10-0-1-55":                                   false,
+		"i-0a4c19d2e7b35f801.eu-west-1.compute.internal": true,
+		"i-node":                                         false,
+		"heron-pool1-6c9f8d7b5x":                         false,
+	} {
+		u := Identify([]observation.Node{aNode(name, "", "10.0.1.5")})
+		if got := slices.Contains(u.Proven, name); got != proves || len(u.Proven)+len(u.Unproven) != 1 {
+			t.Errorf("%s: %+v", name, u)
+		}
+	}
+	u := Identify([]observation.Node{
+		aNode("member", "rke2://member", "", etcdLabel, controlLabel), aNode("control", "rke2://control", "", controlLabel), aNode("worker", "rke2://worker", ""), aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", ""),
+	})
+	var order []string
+	for _, n := range u.Foreign {
+		order = append(order, n.Name)
+	}
+	if got := strings.Join(order, " "); got != "worker control member" || Identified([]observation.Node{u.Foreign[0]}) || !Identified([]observation.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}) {
+		t.Error(got)
+	}
+}
+
+// A Node that is deleted takes its etcd member with it, so members are replaced, and only
+// while the others are a majority.
+func TestRegistrationKeepsTheQuorum(t *testing.T) {
+	p := Planner{Distro: transform.Distro{Live: transform.Live{Restart: transform.RestartKubelet}}}
+	down := aNode("c", "", "", etcdLabel, controlLabel)
+	down.Ready = nil
+	member := aNode("a", "rke2://a", "", etcdLabel, controlLabel)
+	other := aNode("b", "aws:///z/i-0a4c19d2e7b35f801", "", etcdLabel, controlLabel)
+	up := aNode("c", "aws:///z/i-0a4c19d2e7b35f802", "", etcdLabel, controlLabel)
+	plane := aNode("p", "rke2://p", "", controlLabel)
+	for name, c := range map[string]struct {
+		nodes   []observation.Node
+		first   observation.Node
+		command string // part of it; "" where it is refused
+		why     string
+	}{
+		"a worker":                           {nil, aNode("w", "rke2://w", ""), "kubectl delete node w", "register it again"},
+		"one of two control planes":          {[]observation.Node{plane, other}, plane, "kubectl delete node p", "one control plane at a time"},
+		"the only control plane":             {[]observation.Node{plane}, plane, "", "the only control plane"},
+		"a member of three":                  {[]observation.Node{member, other, up}, member, "delete its machine", "RKE2 removes the member"},
+		"a member of three, one not ready":   {[]observation.Node{member, other, down}, member, "", "1 of the others are ready"},
+		"the only member":                    {[]observation.Node{member}, member, "", "one of 1 etcd members"},
+		"a member whose name is like a flag": {[]observation.Node{aNode("-a", "rke2://a", "", etcdLabel), other, up}, aNode("-a", "rke2://a", "", etcdLabel), "drain", "replace its machine"},
+	} {
+		command, why := p.Registration(c.nodes, c.first)
+		if (command == "") != (c.command == "") || !strings.Contains(command, c.command) || !strings.Contains(why, c.why) {
+			t.Errorf("%s: %q, %q", name, command, why)
+		}
+		if c.first.Etcd() && strings.Contains(command, "delete node") {
+			t.Errorf("%s: the command removes an etcd member: %s", name, command)
+		}
+	}
+}
+
+func TestTheTaintIsAddedOnceAndOnlyWithoutAProviderID(t *testing.T) {
+	for name, c := range map[string]struct{ spec, want string }{
+		"no taints":        {`{"podCIDR":"10.42.0.0/24"}`, `"uninitialized"`},
+		"other taints":     {`{"taints":[{"key":"a","effect":"NoSchedule"}]}`, `"uninitialized"`},
+		"it has it":        {`{"taints":[{"key":"node.cloudprovider.kubernetes.io/uninitialized","effect":"NoSchedule"}]}`, ""},
+		"it has an ID":     {`{"providerID":"aws:///z/i-0a4c19d2e7b35f801"}`, ""},
+		"it is foreign":    {`{"providerID":"rke2://w"}`, ""},
+		"there is no spec": {"", `"uninitialized"`},
+	} {
+		text := `{"metadata":{"name":"w"}}`
+		if c.spec != "" {
+			text = `{"metadata":{"name":"w"},"spec":` + c.spec + `}`
+		}
+		before, err := yamledit.ParseString("node", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := Uninitialize(before)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if changed := string(after.Bytes()) != text; changed != (c.want != "") {
+			t.Errorf("%s: %s", name, after.Bytes())
+		}
+		again, err := Uninitialize(after)
+		if err != nil || string(again.Bytes()) != string(after.Bytes()) {
+			t.Errorf("%s: a second time: %s, %v", name, again.Bytes(), err)
+		}
+	}
+}
+
+// The zone and the instance come from the machine itself, so that no name is trusted.
+func TestTheCommandForAMachineReadsItsOwnMetadata(t *testing.T) {
+	command := IdentifyByHand("heron-1")
+	for _, want := range []string{"placement/availability-zone", "instance-id", "kubelet.kubeconfig patch node heron-1 ", `"aws:///'"$ZONE/$ID"'"`} {
+		if !strings.Contains(command, want) {
+			t.Errorf("%q is missing in %s", want, command)
+		}
+	}
+}
