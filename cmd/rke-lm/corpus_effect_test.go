@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
 const managerArguments = "kube-controller-manager-arg"
@@ -116,7 +117,7 @@ func isExternal(o *outcome, before, config map[string]any) error {
 		return errors.New("the provider is not external")
 	case override && config["cloud-provider-name"] != before["cloud-provider-name"]:
 		return errors.New("the provider's name, which names the nodes, changes")
-	case providerOf(config, managerArguments) != "external" || providerOf(config, "kube-apiserver-arg") != "external":
+	case providerOf(config, managerArguments) != "external" || providerOf(config, "kube-apiserver-arg") != "external" && !k8s.From(o.Cluster.Version, "v1.33"):
 		return errors.New("a component is not external")
 	case fmt.Sprint(config["disable-cloud-controller"]) != "true":
 		return errors.New("RKE2's cloud controller is not disabled")

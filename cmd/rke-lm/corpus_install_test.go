@@ -25,7 +25,7 @@ const cloudConfigArg = "--cloud-config=/etc/aws-cloud-config/cloud.conf"
 // isInstall wants the chart that was chosen behind all other documents, or the
 // one that is there to gain what it lacks.
 func isInstall(o *outcome, d difference) error {
-	if isElsewhere(d) {
+	if isElsewhere(d) || o.Target.Situation == transform.Broken && strings.HasSuffix(d.path, ".cloud-provider-config") && d.after == absent && chartHasConfig(o) {
 		return nil
 	}
 	m, err := readManifestChange(d)

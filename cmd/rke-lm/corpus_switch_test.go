@@ -47,8 +47,8 @@ func isSwitch(o *outcome, d difference) error {
 // overrides reports whether the provider's name is to stay: by choice, or because
 // every machine is external by its own arguments already.
 func (o *outcome) overrides() bool {
-	if o.Target.EndState != "" {
-		return o.Target.EndState == transform.EndStateOverride
+	if o.Target.EndState != "" || !o.Target.Situation.HandsOver() {
+		return o.Target.EndState != transform.EndStateExternal
 	}
 	err := eachMachine(o.values[0], o.values[0], func(machine labels.Set, config, _ map[string]any) error {
 		manager := isControlPlane(machine) && providerOf(config, managerArguments) != "external"
@@ -61,10 +61,13 @@ func (o *outcome) overrides() bool {
 }
 
 // chartHasConfig reports whether the chart has the provider's configuration
-// after the stages before the switch.
+// when it leaves the machines: after the stages before the switch, or in a broken cluster,
+// whose chart comes after the switch, with the chart.
 func chartHasConfig(o *outcome) bool {
 	for i, s := range o.Steps {
-		if s.Stage.Name != stages.SwitchToExternal {
+		if o.Target.Situation == transform.Broken {
+			i = len(o.Steps)
+		} else if s.Stage.Name != stages.SwitchToExternal {
 			continue
 		}
 		text, _ := field(o.values[i], "spec", "rkeConfig", "additionalManifest").(string)

@@ -94,6 +94,7 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 		if err := m.completeConfig(ed.In, chart); err != nil {
 			return nil, err
 		}
+		m.takeCloudConfig(e)
 		return e, chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
 	case m.handedOver() && !m.lacksManager():
 		return e, nil // a workload of its own takes no part any more
@@ -108,7 +109,16 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	if err := m.bundle().Append(e, text); err != nil {
 		return nil, err
 	}
+	m.takeCloudConfig(e)
 	return e, m.completeOver(ed, text)
+}
+
+// takeCloudConfig takes the provider's configuration from the machines where the switch, which
+// does so once the chart has it, came before the chart.
+func (m *migration) takeCloudConfig(e *yamledit.Edit) {
+	if config, _ := m.cloudConfig(); m.target.Situation == transform.Broken && config != "" && m.sameCloudConfig() {
+		m.removeCloudConfig(e)
+	}
 }
 
 // handedOver reports whether the switch, which comes after this stage, was done. In a broken
@@ -183,10 +193,14 @@ func (m *migration) newManifest() (string, error) {
 	return secret + "---\n" + text, err
 }
 
-// checkInstall requires that no machine is configured differently, and that the
+// checkInstall requires that no machine is configured differently, but for the provider's
+// configuration that the chart of a broken cluster has taken over, and that the
 // chart lands on every control plane and takes part in the migration.
 func (m *migration) checkInstall(after *migration) error {
-	if err := m.check(after, unchanged); err != nil {
+	taken := func(_ Class, key string, _, now any) bool {
+		return m.target.Situation == transform.Broken && key == cloudConfigKey && now == nil && after.carriesCloudConfig()
+	}
+	if err := m.check(after, taken); err != nil {
 		return err
 	}
 	if w, found := after.workload(); found {
