@@ -95,6 +95,9 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 			return nil, err
 		}
 		m.takeCloudConfig(e)
+		if err := m.leave(ed, chart); err != nil {
+			return nil, err
+		}
 		return e, chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
 	case m.handedOver() && !m.lacksManager():
 		return e, nil // a workload of its own takes no part any more
@@ -111,6 +114,15 @@ func (m *migration) installEdit() (*yamledit.Edit, error) {
 	}
 	m.takeCloudConfig(e)
 	return e, m.completeOver(ed, text)
+}
+
+// leave takes a chart out of a migration that no manager can take part in any more, and moves
+// its image to the minor of the cluster.
+func (m *migration) leave(ed ccm.Edits, chart ccm.Chart) error {
+	if m.target.Situation.HandsOver() {
+		return nil
+	}
+	return chart.StopMigrating(ed, m.finalTag(chart), false)
 }
 
 // takeCloudConfig takes the provider's configuration from the machines where the switch, which
