@@ -322,7 +322,7 @@ func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
 		"--undo cordon-control-plane is not known; use one of grant":              {"--undo", "cordon-control-plane"},
 		"--canonical requires --undo":                                             {"--canonical", "--next"},
 		"if any flags in the group [plan canonical] are set":                      {"--canonical", "--undo", "install-ccm", "--plan", "plans"},
-		"has no stage grant-migration-lease":              {"--undo", "grant-migration-lease", "--no-leader-migration"},
+		"has no stage grant-migration-lease":                                      {"--undo", "grant-migration-lease", "--no-leader-migration"},
 		"--through requires --stage, not --next":                                  {"--through", "--next"},
 		"if any flags in the group [stage out] are set none of the others can be": nil,
 	} {
