@@ -33,9 +33,9 @@ import (
 var actions = []transform.Action{
 	transform.APIServerProvider{}, transform.ApplyConfigMap{}, transform.ApplyFile{}, transform.ClusterSettled{},
 	transform.ClusterUpdated{}, transform.CopySecret{}, transform.Cordon{}, transform.Delete{}, transform.DeleteObject{},
-	transform.Gone{}, transform.HelmUninstall{}, transform.HelmUpgrade{}, transform.KubeadmSource{},
+	transform.Gone{}, transform.HelmUninstall{}, transform.HelmUpgrade{}, transform.InitializeNodes{}, transform.KubeadmSource{},
 	transform.KubeadmUpload{}, transform.KubeletProvider{}, transform.PatchLeaderRole{},
-	transform.PlaceFile{}, transform.PodsRunning{}, transform.RemoveFile{},
+	transform.PlaceFile{}, transform.PodsRunning{}, transform.RegisterNodes{}, transform.RemoveFile{},
 	transform.SecretFromFile{}, transform.Uncordon{}, transform.WorkloadDone{}, rke1.RKEUp{},
 	stages.Look{Asks: stages.Check{Granted: true}}, stages.Look{Asks: stages.Check{Manager: true}, Selector: "a=b"},
 	stages.Look{Asks: stages.Check{External: true}}, stages.Look{Asks: stages.Check{Lease: stages.Either}},

@@ -95,8 +95,8 @@ func (s *objectSweep) document(c yamledit.Chunk) string {
 	s.count.clusters++
 	object = s.webhook.Admit(s.webhook.Kept(object))
 	for _, step := range plan.Steps {
-		if !step.Changes() {
-			continue
+		if !step.Changes() || plan.Target.Situation == transform.Broken && step.Stage.Name == stages.InstallCCM {
+			continue // after the switch an object does not show that the chart is missing
 		}
 		next, err := s.stage(d, object, step, target)
 		if err != nil {

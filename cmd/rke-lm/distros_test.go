@@ -19,16 +19,23 @@ import (
 // inEachDistro is a golden case that is to be migrated, for every distro.
 var inEachDistro = map[string]string{"rke2": "rke2-docs-like-minimal", "rke1": "rke1-minimal", "manifest": "manifest-static-pod"}
 
+// pastInEachDistro is one whose components do not start.
+var pastInEachDistro = map[string]string{"rke2": "rke2-past-126-broken-pools-override", "rke1": "rke1-past-126", "manifest": "manifest-past-126"}
+
 // All distros have the same stages in the same order, whatever each of them does.
 func TestAllDistrosHaveTheSameStages(t *testing.T) {
 	for _, d := range distros() {
 		c := openGolden(t, d, inEachDistro[d.Name], transform.Target{EndState: transform.EndStateExternal})
-		if got := stageNames(c); !slices.Equal(got, stages.Names()) {
+		if got := stageNames(c); !slices.Equal(got, onTheWay()) {
 			t.Errorf("%s: %s", d.Name, strings.Join(got, ", "))
 		}
 		short := openGolden(t, d, inEachDistro[d.Name], transform.Target{NoLeaderMigration: true})
 		if got := stageNames(short); !slices.Equal(got, []string{stages.InstallCCM, stages.SwitchToExternal, stages.VerifyProviderIDs}) {
 			t.Errorf("%s, the short way: %s", d.Name, strings.Join(got, ", "))
+		}
+		broken := openGolden(t, d, pastInEachDistro[d.Name], transform.Target{EndState: transform.EndStateExternal})
+		if got := stageNames(broken); !slices.Equal(got, []string{stages.SwitchToExternal, stages.InstallCCM, stages.SetProviderIDs, stages.VerifyProviderIDs}) {
+			t.Errorf("%s, past 1.26: %s", d.Name, strings.Join(got, ", "))
 		}
 	}
 }
