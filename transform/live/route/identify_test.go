@@ -33,8 +33,8 @@ func TestNodesAreSortedByWhatGivesThemAProviderID(t *testing.T) {
 		"ip-10-0-1-6.eu-west-1.compute.internal":         false, // of another instance
 		"ip-10-0-1-55":                                   false,
 		"i-0a4c19d2e7b35f801.eu-west-1.compute.internal": true,
-		"i-node":                                         false,
-		"heron-pool1-6c9f8d7b5x":                         false,
+		"i-node":                 false,
+		"heron-pool1-6c9f8d7b5x": false,
 	} {
 		u := Identify([]observation.Node{aNode(name, "", "10.0.1.5")})
 		if got := slices.Contains(u.Proven, name); got != proves || len(u.Proven)+len(u.Unproven) != 1 {
