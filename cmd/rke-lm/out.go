@@ -126,7 +126,7 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []strin
 	}
 	before := slices.Clone(book.Start)
 	for i, step := range p.Steps {
-		stage, held, err := stageFiles(step, out.Stages[i].Diff, suffixes, before)
+		stage, held, err := stageFiles(p.Target, step, out.Stages[i].Diff, suffixes, before)
 		if err != nil {
 			return nil, err
 		}
@@ -143,8 +143,8 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []strin
 
 // stageFiles returns the files of one stage and their names. before are the names of the
 // documents as the stage finds them, and become those after it.
-func stageFiles(s transform.PlannedStage, diff string, suffixes, before []string) (outputs.RunbookStage, []planfolder.File, error) {
-	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", 1+slices.Index(stages.Names(), s.Stage.Name))}
+func stageFiles(t transform.Target, s transform.PlannedStage, diff string, suffixes, before []string) (outputs.RunbookStage, []planfolder.File, error) {
+	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", stages.Number(s.Stage.Name, t))}
 	var files []planfolder.File
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name

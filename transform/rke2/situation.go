@@ -23,11 +23,17 @@ func (m *migration) situation() transform.Situation {
 		return transform.Broken
 	case len(nodes) > 0:
 		return transform.NamesOnly
-	case m.showsLeaderMigration() || m.lacksManager() || m.oldImage():
-		return transform.InTree // or what the file does not show may take part in one
+	case m.showsLeaderMigration() || m.oldImage():
+		return transform.InTree
+	case m.lacksManager() && !k8s.From(m.Version, afterMigrations):
+		return transform.InTree // what the file does not show may take part in one
 	}
 	return transform.External
 }
+
+// afterMigrations is the first minor at which no migration can be under way: one ends with the
+// switch, at 1.27 at the latest.
+const afterMigrations = "v1.28"
 
 // stops reports whether a component does not start with what makes it in-tree: its own
 // argument, or a provider's name that RKE2 passes on.

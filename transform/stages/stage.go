@@ -50,22 +50,31 @@ func ordered() []Stage {
 	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, identifyNodes, verification}
 }
 
-// order returns the stages of a choice, in the situation of a cluster. A broken cluster may
-// have control planes that still run the in-tree controllers, and they do not share a lease
-// with anyone: the cloud-controller-manager starts once all of them are external.
+// order returns the stages of a choice, in the situation of a cluster.
 func order(t transform.Target) []Stage {
-	list := slices.DeleteFunc(ordered(), func(s Stage) bool {
+	return slices.DeleteFunc(all(t), func(s Stage) bool {
 		return s.long && t.NoLeaderMigration || s.late && t.Situation.HandsOver()
 	})
+}
+
+// all returns all stages as they follow each other in a situation. A broken cluster may have
+// control planes that still run the in-tree controllers, and they do not share a lease with
+// anyone: the cloud-controller-manager starts once all of them are external.
+func all(t transform.Target) []Stage {
+	list := ordered()
 	if t.Situation == transform.Broken {
-		named := func(name string) int {
-			return slices.IndexFunc(list, func(s Stage) bool { return s.Name == name })
-		}
-		install, external := named(InstallCCM), named(SwitchToExternal)
+		install, external := indexOf(list, InstallCCM), indexOf(list, SwitchToExternal)
 		list[install], list[external] = list[external], list[install]
 	}
 	return list
 }
+
+func indexOf(list []Stage, name string) int {
+	return slices.IndexFunc(list, func(s Stage) bool { return s.Name == name })
+}
+
+// Number is the place of a stage among all, from 1 on, in the situation of a cluster.
+func Number(stage string, t transform.Target) int { return 1 + indexOf(all(t), stage) }
 
 // Named returns a stage; none for another name.
 func Named(name string) Stage {
