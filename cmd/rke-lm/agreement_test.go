@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -162,6 +163,37 @@ func stagesOf(p *transform.Plan) []string {
 // onTheWay are the stages of a cluster with an in-tree provider.
 func onTheWay() []string {
 	return slices.DeleteFunc(stages.Names(), func(name string) bool { return name == stages.SetProviderIDs })
+}
+
+// The same holds on a cluster that never had a manager to migrate from.
+func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
+	d := rke2.Distro()
+	target := transform.Target{}
+	p, err := transform.Build(d, openGolden(t, d, "rke2-past-126-names-only-pools-override", target).Documents(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range stagesOf(p) {
+		met, check := 0, waitsFor(t, d, p, stage)
+		for _, w := range worlds() {
+			o := w.observed()
+			o.Version = "v1.33.3+rke2r1"
+			if strings.Contains(w.kube+w.cloud, "flag") {
+				continue // it takes part in a migration
+			}
+			asked := verify.Evaluate(o, verify.Choice{Check: stages.After(stage, transform.Target{}), Late: stages.Late(stage)})
+			waits := verify.Evaluate(o, verify.Choice{Check: check}).Unmet()
+			if !slices.Equal(rulesOf(asked.Unmet()), rulesOf(waits)) {
+				t.Errorf("%s, %+v: verify finds %v, migrate waits for %v", stage, w, rulesOf(asked.Unmet()), rulesOf(waits))
+			}
+			if len(waits) == 0 {
+				met++
+			}
+		}
+		if met == 0 {
+			t.Errorf("no cluster is in order for %s", stage)
+		}
+	}
 }
 
 func rulesOf(list []transform.Finding) []string {

@@ -121,7 +121,7 @@ func (v *verifyOptions) check() error {
 	if err := checkMigration(v.target); err != nil {
 		return err
 	}
-	v.choice.Check = stages.After(v.stage, v.target)
+	v.choice.Check, v.choice.Late = stages.After(v.stage, v.target), stages.Late(v.stage)
 	if v.from != "" && v.connection != (connection{}) {
 		return errors.New("--from reads a file; remove the connection flags")
 	}

@@ -59,6 +59,17 @@ func After(stage string, t transform.Target) Check {
 	return Check{Unidentified: !t.Situation.HandsOver()}
 }
 
+// Late is what has to hold after a stage of a cluster that has no in-tree provider any more;
+// nil where that does not differ. What always has to hold does not: a finished migration
+// leaves no Node without a provider ID.
+func Late(stage string) *Check {
+	if stage != InstallCCM && stage != SwitchToExternal {
+		return nil
+	}
+	c := After(stage, transform.Target{}.In(transform.External))
+	return &c
+}
+
 // Before is what has to hold before a stage changes anything: what holds after the one
 // before it.
 func Before(stage string, t transform.Target) Check {

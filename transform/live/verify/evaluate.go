@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -14,9 +15,11 @@ import (
 
 // Choice is what the operator wants to know.
 type Choice struct {
-	Check   stages.Check // what has to hold; the zero one for what always has to
-	Version string       // the release that the cluster is to move to, if any
-	Accept  []string     // rules whose errors are acknowledged
+	Check stages.Check // what has to hold; the zero one for what always has to
+	// Late is what has to hold instead where no manager is in-tree any more; nil for the same.
+	Late    *stages.Check
+	Version string   // the release that the cluster is to move to, if any
+	Accept  []string // rules whose errors are acknowledged
 }
 
 // Verdict is what there is to say about an observation.
@@ -111,7 +114,17 @@ func newEvaluation(o *observation.Observation, c Choice) *evaluation {
 	if !o.Looked(observation.Leases) {
 		leases = ownership.Unseen
 	}
-	return &evaluation{o, c, ownership.ReadAll(o.Managers), leases}
+	j := &evaluation{o, c, ownership.ReadAll(o.Managers), leases}
+	if c.Late != nil && j.late() {
+		j.Check = *c.Late
+	}
+	return j
+}
+
+// late reports whether a cluster has no in-tree provider any more, and no manager that takes
+// part in a migration from one.
+func (j *evaluation) late() bool {
+	return k8s.From(j.Observation.Version, k8s.FirstWithout) && !slices.ContainsFunc(j.cloud(), hasFlag) && !j.any(observation.KubeManager, hasFlag)
 }
 
 // of returns the processes of a component whose arguments could be read.
