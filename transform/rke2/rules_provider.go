@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -82,6 +83,9 @@ func (m *migration) inTreeNodes() []yamledit.Node {
 // the stub off, from 1.36 on only the key does (rancher/rke2,
 // pkg/rke2/rke2_linux.go at v1.34.1 and v1.36.0).
 func (m *migration) stubEnabled() []transform.Finding {
+	if m.stage == stages.InstallCCM && m.nameStopsStub() {
+		return nil // it does not run, and the switch writes the key
+	}
 	var nodes []yamledit.Node
 	for _, class := range m.Classes {
 		config := m.Effective(class)

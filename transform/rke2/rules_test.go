@@ -284,6 +284,20 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 	})
 }
 
+// From 1.36 on the name does not stop the stub, which must not initialize nodes beside the
+// cloud-controller-manager.
+func TestTheChartWaitsForTheStub(t *testing.T) {
+	for config, want := range map[string]transform.State{onAWS: transform.Blocked, onAWS + "  disable-cloud-controller: true\n": transform.Todo} {
+		s := step(t, plan(t, "v1.36.0+rke2r1", config, transform.Target{}), stages.InstallCCM)
+		if s.State != want || (len(about(s.Findings, "stub-ccm-enabled")) > 0) != (want == transform.Blocked) {
+			t.Errorf("%s: %s, %v", config, s.State, found(s.Findings))
+		}
+	}
+	if s := step(t, plan(t, "v1.35.0+rke2r1", onAWS, transform.Target{}), stages.InstallCCM); s.State != transform.Todo {
+		t.Errorf("up to 1.35 the name stops the stub: %v", found(s.Findings))
+	}
+}
+
 // A plan does not depend on where in the stages a cluster is: what is left is the same.
 func TestAPlanPast126ContinuesFromEveryStage(t *testing.T) {
 	for _, end := range []string{"", transform.EndStateExternal, transform.EndStateOverride} {
