@@ -83,7 +83,7 @@ func clusterRules() []rule {
 		}, Check: (*migration).snapshotMissing},
 		{Rule: transform.Rule{
 			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.SwitchToExternal}, Acceptable: true,
-			Doc: "The provider is external without disable-cloud-controller: true, which prevents RKE2's stub cloud controller from giving nodes the provider ID rke2://; it must not run beside the cloud-controller-manager. A warning up to RKE2 1.35, where any cloud-provider-name also disables the stub.",
+			Doc: "The provider is external without disable-cloud-controller: true, which prevents RKE2's stub cloud controller from giving nodes the provider ID rke2://; it must not run together with the cloud-controller-manager. A warning up to RKE2 1.35, where any cloud-provider-name also disables the stub.",
 		}, Check: (*migration).stubEnabled},
 		{Rule: transform.Templated},
 	}
