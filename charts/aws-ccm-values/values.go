@@ -15,6 +15,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"golang.org/x/mod/semver"
 )
 
 //go:embed rke1 rke2
@@ -26,10 +28,20 @@ func ForMinor(distro, minor string) (string, bool) {
 	return string(b), err == nil
 }
 
+// Base returns the values for a minor, or those of the last minor for a later one: but for
+// the tag of the image they are the same.
+func Base(distro, minor string) (string, bool) {
+	minors := Minors(distro)
+	if last := minors[len(minors)-1]; semver.Compare(minor, last) > 0 {
+		minor = last
+	}
+	return ForMinor(distro, minor)
+}
+
 // Distros returns the distros that there are values for.
 func Distros() []string { return []string{"rke1", "rke2"} }
 
-// Minors returns the cluster minors that a distro has values for.
+// Minors returns the cluster minors that a distro has values for, in their order.
 func Minors(distro string) []string {
 	entries, err := fs.ReadDir(files, distro)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
@@ -25,6 +26,11 @@ var distros = sync.OnceValue(func() []transform.Distro {
 // releaseTables describes the tables of what Rancher hands to releases.
 func releaseTables() facts {
 	return facts{Date: rke2.TablesDate(), Newest: rke2.NewestRelease()}
+}
+
+// knownImages states the minors for which an image of the cloud-controller-manager is known.
+func knownImages() string {
+	return "RKE2 " + ccm.Known(rke2.Name) + ", RKE " + ccm.Known(rke1.Name)
 }
 
 // isEngineFile reports whether a document is what an engine was given that runs its

@@ -91,7 +91,7 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.ChartVersion, "chart-version", "", "version of the chart (default "+ccm.DefaultVersion+", from Kubernetes 1.28 on "+ccm.LaterVersion+")")
 	f.StringVar(&t.ChartRepo, "chart-repo", "", "repository of the chart (default "+ccm.Repository+")")
 	f.StringVar(&t.ImageRepository, "ccm-image-repository", "", "repository of the cloud-controller-manager's image (default: the chart's)")
-	f.StringVar(&t.ImageTag, "ccm-image-tag", "", "tag of that image (default: the one tested with the cluster's minor)")
+	f.StringVar(&t.ImageTag, "ccm-image-tag", "", "tag of that image (default: the one tested with the cluster's minor; known for "+knownImages()+")")
 	pathFlags(f, t)
 	f.StringVar(&t.LeaderMigrationConfig, "leader-migration-config", "", "default: the managers use their default configuration; generate: each gets its own LeaderMigrationConfiguration, which images of 1.28 and later require")
 	f.StringVar(&t.LeaseName, "lease-name", "", "name of the migration lease (default "+transform.DefaultLease+"); another name requires --leader-migration-config generate")

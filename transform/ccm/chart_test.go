@@ -115,7 +115,7 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 	}
 }
 
-// completed returns the manifest after Complete, or "" when nothing changed.
+// completed returns the manifest after Complete, or "" when nothing changed; or the error.
 func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) string {
 	t.Helper()
 	d := holder(t, manifest)
@@ -129,7 +129,7 @@ func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) str
 		t.Fatal("no chart", err)
 	}
 	if err := c.Complete(Edits{File: e, In: in}, o, append(nodes, dedicated)); err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
 	if e.Empty() {
 		return ""
@@ -265,5 +265,41 @@ func TestTheCloudConfigIsKeptByteForByte(t *testing.T) {
 	}
 	if got, _ := d.Root().Get("stringData", CloudConfigKey).String(); got != config {
 		t.Errorf("got %q", got)
+	}
+}
+
+// But for the tag, the values of a later minor are those of the last one.
+func TestAMinorWithoutAKnownImageNeedsATag(t *testing.T) {
+	o := Options{Distro: "rke2", Minor: "v1.37"}
+	if _, ok := Manifest(o, nil); ok {
+		t.Error("a chart without a tag")
+	}
+	o.ImageTag = "v1.37.0"
+	got, ok := Manifest(o, nil)
+	last := Options{Distro: "rke2", Minor: "v1.36"}
+	want, _ := Manifest(last, nil)
+	if !ok || got != strings.Replace(want, last.Tag(), "v1.37.0", 1) {
+		t.Errorf("%t\n%s", ok, got)
+	}
+}
+
+func TestAChartThatIsThereNeedsNoKnownImage(t *testing.T) {
+	const own = "kind: HelmChart\nspec:\n  chart: aws-cloud-controller-manager\n  version: 0.0.11\n  valuesContent: |-\n"
+	for values, want := range map[string]string{
+		"    image: {tag: v1.37.0}\n": "",
+		"    hostNetworking: true\n":  "no cloud-controller-manager image is known for Kubernetes 1.37, but for 1.22 to 1.36",
+	} {
+		got := completed(t, own+values, Options{Distro: "rke2", Minor: "v1.37"})
+		if !strings.Contains(got, want) || want == "" && !strings.Contains(got, "--cloud-provider=aws") {
+			t.Errorf("%s: %s", values, got)
+		}
+	}
+}
+
+func TestTheImageOfAReleaseIsThatOfAnyDistro(t *testing.T) {
+	for release, want := range map[string]string{"v1.26.15": "v1.26.6", "v1.36.0": "v1.36.1", "v1.37.0": ""} {
+		if got := TestedTag(release); got != want {
+			t.Errorf("%s: %q", release, got)
+		}
 	}
 }

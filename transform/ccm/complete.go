@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -25,9 +24,9 @@ func (c Chart) Complete(ed Edits, o Options, nodes []NodeClass) error {
 	if policy, of := c.FailurePolicy(); policy == "" && !of.Spec("failurePolicy").Exists() {
 		outer.Insert(spec, "failurePolicy", "abort")
 	}
-	base, ok := values.ForMinor(o.Distro, o.Minor)
-	if !ok {
-		return c.Root.Errorf("no values are known for Kubernetes "+o.Minor, "add the arguments manually")
+	base, ok := o.base()
+	if !ok && (!c.Base().Root.IsMap() || c.lacksTag(o)) {
+		return o.Unknown(c.Root)
 	}
 	if err := c.checkMounting(o); err != nil {
 		return err

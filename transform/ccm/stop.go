@@ -6,7 +6,6 @@ package ccm
 import (
 	"slices"
 
-	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -111,7 +110,7 @@ func (c Chart) StartMigrating(ed Edits, o Options) error {
 // flagPlace returns where the flag belongs in a list that lacks it, and the
 // configuration's argument.
 func (o Options) flagPlace(list yamledit.Node) int {
-	base, _ := values.ForMinor(o.Distro, o.Minor)
+	base, _ := o.base()
 	d, err := yamledit.ParseString("values.yaml", o.adapt(base, nil))
 	if err != nil {
 		return list.Len()

@@ -29,9 +29,34 @@ func DefaultTag(distro, minor string) string {
 }
 
 // TestedTag returns the image tag for a cluster's release, or "": it is the same
-// for every distro.
+// for every distro that has the minor.
 func TestedTag(release string) string {
-	return DefaultTag(values.Distros()[0], semver.MajorMinor(release))
+	for _, distro := range values.Distros() {
+		if tag := DefaultTag(distro, semver.MajorMinor(release)); tag != "" {
+			return tag
+		}
+	}
+	return ""
+}
+
+// Known states the minors for which an image is known, such as "1.22 to 1.36".
+func Known(distro string) string {
+	minors := values.Minors(distro)
+	return minors[0][1:] + " to " + minors[len(minors)-1][1:]
+}
+
+// Unknown is the error for a minor without one.
+func (o Options) Unknown(at yamledit.Node) error {
+	return at.Errorf("no cloud-controller-manager image is known for Kubernetes "+strings.TrimPrefix(o.Minor, "v")+", but for "+Known(o.Distro), "name one with --ccm-image-tag")
+}
+
+// base returns the values that the choices are brought into: those of the minor, or with a tag
+// that the operator chose, of a later one that no image is known for.
+func (o Options) base() (string, bool) {
+	if o.ImageTag == "" {
+		return values.ForMinor(o.Distro, o.Minor)
+	}
+	return values.Base(o.Distro, o.Minor)
 }
 
 // Manifest returns a HelmChart with the values for the cluster's minor, whose pods
@@ -73,7 +98,7 @@ func (o Options) manifest(nodes []NodeClass) (string, bool) {
 // Values returns the chart's values for the cluster's minor, with which its pods
 // land on all the given nodes; false says that there are none for it.
 func Values(o Options, nodes []NodeClass) (string, bool) {
-	base, ok := values.ForMinor(o.Distro, o.Minor)
+	base, ok := o.base()
 	if !ok {
 		return "", false
 	}

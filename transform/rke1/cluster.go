@@ -10,6 +10,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -128,6 +129,20 @@ func (c *Cluster) setVersion(assumed string) (err error) {
 		Distro: "an RKE", Example: exampleRelease, Is: isRelease,
 	}.Version()
 	return err
+}
+
+// checkMinor refuses a minor that RKE has no release of: it ends at the last one that values of
+// the chart are known for (rancher/rke, data/data.json at v1.8.14).
+func (c *Cluster) checkMinor() error {
+	minor := semver.MajorMinor(c.Version)
+	if ccm.DefaultTag(Name, minor) != "" {
+		return nil
+	}
+	at := c.get(versionKey)
+	if !at.Exists() {
+		at = c.Config
+	}
+	return at.Errorf("RKE has no release of Kubernetes "+minor[1:]+", but of "+ccm.Known(Name), "correct the version; for a later one, move the workloads to a cluster of RKE2")
 }
 
 // imageTag returns the tag of an own Kubernetes image, which counts before the

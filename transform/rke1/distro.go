@@ -65,6 +65,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := c.setVersion(target.AssumeVersion); err != nil {
 		return nil, err
 	}
+	if err := c.checkMinor(); err != nil {
+		return nil, err
+	}
 	if target.EndState == transform.EndStateOverride {
 		return nil, c.Config.Errorf("RKE does not support the end state "+target.EndState+": it takes the name of nodes from "+metadataKey, "remove --end-state, or use external")
 	}

@@ -188,7 +188,7 @@ func (m *migration) newManifest() (string, error) {
 	}
 	text, ok := ccm.Manifest(options, m.controlPlaneNodes())
 	if !ok {
-		return "", m.Root.Get("spec", "kubernetesVersion").Errorf("no cloud-controller-manager image is known for Kubernetes "+m.minor(), "name one with --ccm-image-tag")
+		return "", options.Unknown(m.Root.Get("spec", "kubernetesVersion"))
 	}
 	if options.MigrationConfig {
 		config, err := m.cloudManagerConfig(options.Tag())
