@@ -22,8 +22,10 @@ func NoObject(*yamledit.Document) bool { return false }
 // OneDocument is the Span of a distro whose clusters have one document each.
 func OneDocument() Span {
 	return Span{
-		Joins:  func(*yamledit.Document) bool { return false },
-		Gather: func(docs []*yamledit.Document) ([]*yamledit.Document, error) { return docs, nil },
+		Joins: func(*yamledit.Document) bool { return false },
+		Gather: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
+			return [][]*yamledit.Document{docs}, nil
+		},
 		Beside: func([]byte) bool { return false },
 	}
 }

@@ -63,13 +63,14 @@ func (d Distro) Wants(text []byte) bool {
 // Span says which documents of a folder, or of a stream, describe one cluster: only an
 // explicit link makes them one.
 type Span struct {
-	// Several says that a cluster may have several documents.
+	// Several says that a cluster may have several documents of the distro.
 	Several bool
-	// Joins reports whether a document of the distro may be one of them.
+	// Joins reports whether a document of the distro may have others in its cluster.
 	Joins func(*yamledit.Document) bool
-	// Gather puts those of one folder or stream in their order, the one that names the
-	// cluster first. It fails with *Refused where they describe several clusters.
-	Gather func([]*yamledit.Document) ([]*yamledit.Document, error)
+	// Gather returns the documents of each cluster in one folder or stream, the one that
+	// names the cluster first. beside are the documents that Beside tells. It fails with
+	// *Refused where nothing tells which documents are of which cluster.
+	Gather func(docs, beside []*yamledit.Document) ([][]*yamledit.Document, error)
 	// Beside tells, by its text, a document that rules read and that no stage edits.
 	Beside func(text []byte) bool
 }

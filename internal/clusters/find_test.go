@@ -142,7 +142,7 @@ func TestStandardInputIsReadAsAStream(t *testing.T) {
 func TestTheManifestsOfAFolderAreOneClusterAndTheirFilesEndTogether(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud, "kcm.yaml": podOfManager, "z.yaml": provisioned("orchard")})
 	s := find(t, finder(), "", folder)
-	s.check(t, "orchard", "kube-controller-manager", "end of ccm.yaml and kcm.yaml and z.yaml")
+	s.check(t, "orchard", "end of z.yaml", "kube-controller-manager", "end of ccm.yaml and kcm.yaml")
 	c := s.clusters[1]
 	if len(c.Docs) != 2 || len(c.Sources) != 2 || filepath.Base(c.Sources[0].Name) != "kcm.yaml" || filepath.Base(c.Sources[1].Name) != "ccm.yaml" {
 		t.Errorf("%+v", c.Sources)
@@ -279,5 +279,49 @@ func TestASearchThatIsLeftReadsNoFurther(t *testing.T) {
 	}
 	if n != 2 {
 		t.Error(n)
+	}
+}
+
+// configured is such a cluster whose managers read a configuration from a ConfigMap.
+func configured(name string) string {
+	return strings.Replace(provisioned(name), `"aws"}`, `"aws"}, "machineSelectorFiles": [{"fileSources": [{"configMap":
+  {"name": "managers", "items": [{"key": "c", "path": "/etc/rancher/rke2/config/leadermigration.conf"}]}}]}]`, 1)
+}
+
+const managersConfig = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: managers, namespace: fleet-default}\ndata:\n  c: \"kind: LeaderMigrationConfiguration\"\n"
+
+func TestAClusterWaitsForTheObjectThatItNamesAndOthersDoNot(t *testing.T) {
+	folder := folderOf(t, map[string]string{
+		"a.json": configured("waits"), "b.json": provisioned("alone"), "c.yaml": managersConfig, "d.json": configured("also"),
+	})
+	s := find(t, finder(), "", folder)
+	s.check(t, "alone", "end of b.json", "waits", "also", "end of a.json", "end of d.json")
+	for _, c := range s.clusters[1:] {
+		if len(c.Docs) != 2 || filepath.Base(c.Sources[1].Name) != "c.yaml" {
+			t.Errorf("%s: %+v", clusterName(c), c.Sources)
+		}
+	}
+}
+
+func TestAnObjectOfAnotherFolderIsNotOfTheCluster(t *testing.T) {
+	folder := folderOf(t, map[string]string{"a.json": configured("waits")})
+	s := find(t, finder(), managersConfig, folder, "-")
+	s.check(t, "waits", "end of a.json", "error", "end of "+filepath.Base(yamledit.Stdin))
+	if len(s.clusters[0].Docs) != 1 {
+		t.Error("it has the object of another stream")
+	}
+}
+
+func TestAFileThatIsNamedMayHoldTheObjectOfACluster(t *testing.T) {
+	folder := folderOf(t, map[string]string{"a.yaml": managersConfig, "b.json": configured("waits"), "c.json": provisioned("alone")})
+	object := filepath.Join(folder, "a.yaml")
+	find(t, finder(), "", object, filepath.Join(folder, "b.json")).check(t, "waits", "end of b.json")
+	find(t, finder(), "", object, filepath.Join(folder, "c.json")).check(t, "alone", "end of c.json", "error", "end of a.yaml")
+}
+
+func TestManifestsAndClustersOfAFolderAreNotOfOneCluster(t *testing.T) {
+	s := find(t, finder(), configured("waits")+"---\n"+podOfManager+"---\n"+managersConfig+"---\n"+daemonSetOfCloud, "-")
+	if len(s.errs) > 0 || len(s.clusters) != 2 || clusterName(s.clusters[0]) != "waits" || len(s.clusters[0].Docs) != 2 || len(s.clusters[1].Docs) != 2 {
+		t.Errorf("%v, %v", s.lines, s.errs)
 	}
 }

@@ -11,24 +11,27 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// MaxDocuments is how many documents of one folder may describe one cluster. No cluster
-// has as many; it bounds what is held.
+// MaxDocuments is how many documents of one folder may describe clusters together with
+// others. It bounds what is held.
 const MaxDocuments = 1000
 
-// Group is the documents of one folder, or of one stream, that may describe one cluster.
+// Group is the documents of one folder, or of one stream, that may describe clusters of
+// one distro together.
 type Group struct {
 	distro  transform.Distro
 	docs    []*yamledit.Document
-	sources map[*yamledit.Document]source.Source
 	beside  []*yamledit.Document
+	sources map[*yamledit.Document]source.Source
 	more    *yamledit.Document // the first beyond MaxDocuments
 }
 
-// Add takes a document of a distro.
-func (g *Group) Add(d transform.Distro, doc *yamledit.Document, s source.Source) {
-	if g.sources == nil {
-		g.distro, g.sources = d, map[*yamledit.Document]source.Source{}
-	}
+// NewGroup returns the empty group of a distro.
+func NewGroup(d transform.Distro) *Group {
+	return &Group{distro: d, sources: map[*yamledit.Document]source.Source{}}
+}
+
+// Add takes a document of the distro.
+func (g *Group) Add(doc *yamledit.Document, s source.Source) {
 	if len(g.docs) == MaxDocuments {
 		g.more = doc
 		return
@@ -37,33 +40,42 @@ func (g *Group) Add(d transform.Distro, doc *yamledit.Document, s source.Source)
 }
 
 // See takes a document that rules read. Beyond MaxDocuments none is kept.
-func (g *Group) See(doc *yamledit.Document) {
+func (g *Group) See(doc *yamledit.Document, s source.Source) {
 	if len(g.beside) < MaxDocuments {
-		g.beside = append(g.beside, doc)
+		g.beside, g.sources[doc] = append(g.beside, doc), s
 	}
 }
-
-// Empty reports whether no document may describe a cluster.
-func (g *Group) Empty() bool { return g == nil || len(g.docs) == 0 }
 
 // First is the document that was added first.
 func (g *Group) First() (*yamledit.Document, source.Source) {
 	return g.docs[0], g.sources[g.docs[0]]
 }
 
-// Cluster returns the cluster of the group. It fails with *transform.Refused where its
-// documents describe several.
-func (g *Group) Cluster() (Cluster, error) {
+// Sources are those of the documents that were added, one for each.
+func (g *Group) Sources() []source.Source {
+	sources := make([]source.Source, len(g.docs))
+	for i, doc := range g.docs {
+		sources[i] = g.sources[doc]
+	}
+	return sources
+}
+
+// Clusters returns the clusters of the group. It fails with *transform.Refused where
+// nothing tells which documents are of which cluster.
+func (g *Group) Clusters() ([]Cluster, error) {
 	if g.more != nil {
-		return Cluster{}, g.more.Root().Errorf(fmt.Sprintf("more than %d manifests of controller managers are in one folder or stream", MaxDocuments), "put the manifests of each cluster into a folder of their own")
+		return nil, g.more.Root().Errorf(fmt.Sprintf("more than %d documents of one folder or stream may describe clusters together with others", MaxDocuments), "put the documents of each cluster into a folder of their own")
 	}
-	docs, err := g.distro.Span.Gather(g.docs)
+	gathered, err := g.distro.Span.Gather(g.docs, g.beside)
 	if err != nil {
-		return Cluster{}, err
+		return nil, err
 	}
-	c := Cluster{Distro: g.distro, Docs: docs, Beside: g.beside}
-	for _, doc := range docs {
-		c.Sources = append(c.Sources, g.sources[doc])
+	all := make([]Cluster, len(gathered))
+	for i, docs := range gathered {
+		all[i] = Cluster{Distro: g.distro, Docs: docs, Beside: g.beside}
+		for _, doc := range docs {
+			all[i].Sources = append(all[i].Sources, g.sources[doc])
+		}
 	}
-	return c, nil
+	return all, nil
 }

@@ -33,13 +33,21 @@ func TestTheFilesOfAFolderEndTogetherAndAStreamByItself(t *testing.T) {
 }
 
 // backwards is a distro whose clusters have their documents in the reverse order.
-var backwards = transform.Distro{Span: transform.Span{Gather: func(docs []*yamledit.Document) ([]*yamledit.Document, error) {
+var backwards = transform.Distro{Span: transform.Span{Gather: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
 	if docs[0].Root().Get("refused").Exists() {
 		return nil, errors.New("two clusters")
 	}
 	docs = slices.Clone(docs)
 	slices.Reverse(docs)
-	return docs, nil
+	return [][]*yamledit.Document{docs}, nil
+}}}
+
+// alone is a distro each of whose documents is a cluster, together with all beside it.
+var alone = transform.Distro{Span: transform.Span{Gather: func(docs, beside []*yamledit.Document) (all [][]*yamledit.Document, err error) {
+	for _, doc := range docs {
+		all = append(all, append([]*yamledit.Document{doc}, beside...))
+	}
+	return all, nil
 }}}
 
 func parse(t *testing.T, text string) *yamledit.Document {
@@ -52,37 +60,53 @@ func parse(t *testing.T, text string) *yamledit.Document {
 }
 
 func TestAGroupKnowsTheSourceOfEachDocumentInTheOrderOfItsDistro(t *testing.T) {
-	var g Group
-	if !g.Empty() {
-		t.Error("it is not empty at first")
-	}
+	g := NewGroup(backwards)
 	a, b, role := parse(t, "a: 1\n"), parse(t, "b: 1\n"), parse(t, "kind: Role\n")
-	g.Add(backwards, a, source.Source{Name: "a"})
-	g.See(role)
-	g.Add(backwards, b, source.Source{Name: "b"})
+	g.Add(a, source.Source{Name: "a"})
+	g.See(role, source.Source{Name: "role"})
+	g.Add(b, source.Source{Name: "b"})
 	doc, from := g.First()
-	c, err := g.Cluster()
-	if err != nil || g.Empty() || doc != a || from.Name != "a" || !slices.Equal(c.Docs, []*yamledit.Document{b, a}) ||
-		c.Sources[0].Name != "b" || c.Sources[1].Name != "a" || !slices.Equal(c.Beside, []*yamledit.Document{role}) {
-		t.Errorf("%+v, %v", c, err)
+	all, err := g.Clusters()
+	if err != nil || len(all) != 1 || doc != a || from.Name != "a" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if c := all[0]; !slices.Equal(c.Docs, []*yamledit.Document{b, a}) || c.Sources[0].Name != "b" || c.Sources[1].Name != "a" || !slices.Equal(c.Beside, []*yamledit.Document{role}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestAGroupOfSeveralClustersKnowsTheSourceOfADocumentThatTheyShare(t *testing.T) {
+	g := NewGroup(alone)
+	a, b, shared := parse(t, "a: 1\n"), parse(t, "b: 1\n"), parse(t, "kind: ConfigMap\n")
+	g.Add(a, source.Source{Name: "a"})
+	g.Add(b, source.Source{Name: "b"})
+	g.See(shared, source.Source{Name: "shared"})
+	all, err := g.Clusters()
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for i, first := range []*yamledit.Document{a, b} {
+		if c := all[i]; !slices.Equal(c.Docs, []*yamledit.Document{first, shared}) || c.Sources[1].Name != "shared" {
+			t.Errorf("%+v", c)
+		}
 	}
 }
 
 func TestAGroupOfTwoClustersIsRefused(t *testing.T) {
-	var g Group
-	g.Add(backwards, parse(t, "refused: true\n"), source.Source{})
-	if _, err := g.Cluster(); err == nil || err.Error() != "two clusters" {
+	g := NewGroup(backwards)
+	g.Add(parse(t, "refused: true\n"), source.Source{})
+	if _, err := g.Clusters(); err == nil || err.Error() != "two clusters" {
 		t.Error(err)
 	}
 }
 
 func TestAGroupHoldsABoundedNumberOfDocuments(t *testing.T) {
-	var g Group
+	g := NewGroup(backwards)
 	for i := range MaxDocuments + 10 {
-		g.Add(backwards, parse(t, fmt.Sprintf("a: %d\n", i)), source.Source{})
-		g.See(parse(t, "kind: Role\n"))
+		g.Add(parse(t, fmt.Sprintf("a: %d\n", i)), source.Source{})
+		g.See(parse(t, "kind: Role\n"), source.Source{})
 	}
-	if _, err := g.Cluster(); err == nil || !strings.Contains(err.Error(), "more than 1000 manifests") || len(g.docs) != MaxDocuments || len(g.beside) != MaxDocuments {
+	if _, err := g.Clusters(); err == nil || !strings.Contains(err.Error(), "more than 1000 documents") || len(g.docs) != MaxDocuments || len(g.beside) != MaxDocuments {
 		t.Errorf("%d and %d held, %v", len(g.docs), len(g.beside), err)
 	}
 }

@@ -94,13 +94,23 @@ func Lint(root yamledit.Node, r Reader) []transform.Finding {
 // LintBoth judges what the configurations of the two managers say together. Each
 // was judged alone before.
 func LintBoth(manager, cloud yamledit.Node) []transform.Finding {
-	var found []transform.Finding
-	if a, b := text(manager, "leaderName"), text(cloud, "leaderName"); a != b && a != "" && b != "" {
-		differ := transform.FindingAt(cloud.Get("leaderName"), "the other manager's configuration names another lease", "use the same leaderName in both")
-		found = ruleOf(leaseNameDiffers).Report([]transform.Finding{differ}, nil)
+	found := append(OtherLease(cloud, manager), NotListed(cloud, manager)...)
+	return append(found, NotListed(manager, cloud)...)
+}
+
+// OtherLease finds, in a configuration, a lease that is not the other manager's.
+func OtherLease(root, other yamledit.Node) []transform.Finding {
+	if a, b := text(root, "leaderName"), text(other, "leaderName"); a == b || a == "" || b == "" {
+		return nil
 	}
-	alone := append(onlyIn(manager, cloud), onlyIn(cloud, manager)...)
-	return append(found, ruleOf(notListed).Report(alone, nil)...)
+	differ := transform.FindingAt(root.Get("leaderName"), "the other manager's configuration names another lease", "use the same leaderName in both")
+	return ruleOf(leaseNameDiffers).Report([]transform.Finding{differ}, nil)
+}
+
+// NotListed finds the controllers that a configuration lacks, and the other manager's
+// lists.
+func NotListed(root, other yamledit.Node) []transform.Finding {
+	return ruleOf(notListed).Report(onlyIn(other, root), nil)
 }
 
 // onlyIn finds the controllers that one configuration lists and the other, which

@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"regexp"
@@ -41,7 +42,7 @@ func part(doc *yamledit.Document) int {
 // gather puts the manifests of one folder, or of one stream, in the order of their
 // parts. Two clusters in one folder are refused: nothing tells which manager belongs to
 // which.
-func gather(docs []*yamledit.Document) ([]*yamledit.Document, error) {
+func gather(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
 	docs = slices.Clone(docs)
 	slices.SortStableFunc(docs, func(a, b *yamledit.Document) int { return cmp.Compare(part(a), part(b)) })
 	for i, doc := range docs[1:] {
@@ -49,7 +50,7 @@ func gather(docs []*yamledit.Document) ([]*yamledit.Document, error) {
 			return nil, twoClusters(doc, before, "a second "+partNames[part(doc)])
 		}
 	}
-	return docs, sameCluster(docs)
+	return [][]*yamledit.Document{docs}, sameCluster(docs)
 }
 
 // sameCluster refuses documents that name different clusters. A manager without
@@ -100,4 +101,6 @@ var permissionForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Clust
 
 // beside tells the documents with permissions by their text. They are read for the
 // rules, and no stage edits them.
-func beside(text []byte) bool { return permissionForm.Match(text) }
+func beside(text []byte) bool {
+	return bytes.Contains(text, []byte("Role")) && permissionForm.Match(text)
+}

@@ -32,7 +32,7 @@ func Distro() transform.Distro {
 		Explain:   explain,
 		Deliver:   transform.ThroughRancher,
 		IsObject:  transform.Served,
-		Span:      transform.OneDocument(),
+		Span:      span(),
 		Kept:      kept,
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),
@@ -69,8 +69,9 @@ func identify(doc *yamledit.Document) transform.Identity {
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
-	target transform.Target
-	stage  string // the one that rules judge the document after; "" for the document as it is
+	objects []*yamledit.Document // that the document names and that were given
+	target  transform.Target
+	stage   string // the one that rules judge the document after; "" for the document as it is
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -81,9 +82,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := c.checkProvider(); err != nil {
 		return nil, err
 	}
-	m := &migration{Cluster: c, target: target}
-	m.target = target.In(m.situation())
-	return m, nil
+	return migrationOf(c, docs, target), nil
 }
 
 // lint opens a cluster for its findings, whatever its provider. A manifest that
@@ -93,10 +92,15 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{Cluster: c, target: target}
-	m.target = target.In(m.situation())
+	m := migrationOf(c, docs, target)
 	_, _, err = m.chart()
 	return m, err
+}
+
+func migrationOf(c *Cluster, docs []*yamledit.Document, target transform.Target) *migration {
+	m := &migration{Cluster: c, target: target, objects: objects(c.Doc, docs[1:])}
+	m.target = target.In(m.situation())
+	return m
 }
 
 // checkProvider refuses clusters whose control planes are not on AWS.
@@ -144,7 +148,9 @@ func (m *migration) Identity() transform.Identity {
 }
 
 // Documents implements transform.Cluster.
-func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.Doc) }
+func (m *migration) Documents() []*yamledit.Document {
+	return append(transform.Only(m.Doc), m.objects...)
+}
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {

@@ -116,7 +116,7 @@ func (m *migration) fileEntry() yamledit.Map {
 }
 
 // bringsConfig reports whether an entry writes the configuration to its usual place.
-func bringsConfig(f FileEntry) bool { return slices.Contains(f.Paths, managerConfig) }
+func bringsConfig(f FileEntry) bool { return f.writes(managerConfig) }
 
 // isOurs reports whether an entry is fileEntry.
 func (m *migration) isOurs(f FileEntry) bool {
@@ -167,9 +167,19 @@ func (m *migration) managerConfigMap() (string, error) {
 	return string(after.Bytes()), nil
 }
 
+// suppliesConfig reports whether control planes get the configuration from rke-lm's own
+// ConfigMap. One that was given is brought to Rancher by whoever keeps it.
+func (m *migration) suppliesConfig() bool {
+	own := objectName{kindConfigMap, m.Name + configSuffix}
+	names := func(f FileEntry) bool {
+		return slices.ContainsFunc(f.Sources, func(s FileSource) bool { return s.objectName == own })
+	}
+	return m.configured() && m.given(own) == nil && (slices.ContainsFunc(m.Classes, m.lacksConfig) || slices.ContainsFunc(m.Files, names))
+}
+
 // enableFiles returns the ConfigMap, for those who bring it to Rancher.
 func (m *migration) enableFiles() ([]transform.File, error) {
-	if !m.configured() {
+	if !m.suppliesConfig() {
 		return nil, nil
 	}
 	text, err := m.managerConfigMap()
@@ -178,7 +188,7 @@ func (m *migration) enableFiles() ([]transform.File, error) {
 
 // enableActions bring it there before the edit names it.
 func (m *migration) enableActions() []transform.Action {
-	if !m.configured() {
+	if !m.suppliesConfig() {
 		return nil
 	}
 	return []transform.Action{transform.ApplyConfigMap{File: configMapFile, Namespace: m.Namespace, Name: m.Name + configSuffix}}

@@ -28,6 +28,7 @@ var (
 	afterSwitch   = []string{stages.SwitchToExternal, stages.DisableLeaderMigration}
 	theChart      = []string{stages.InstallCCM}
 	chartRuns     = []string{stages.InstallCCM, stages.SwitchToExternal}
+	configsRead   = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
 	imageMoves    = []string{stages.InstallCCM, stages.DisableLeaderMigration}
 	manifestEdits = []string{stages.GrantMigrationLease, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
 )
@@ -73,6 +74,10 @@ func clusterRules() []rule {
 		{Rule: rules.ProviderRemoved.WithDoc(
 			"A cluster with signs of a migration to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning if the name is empty and there is no sign of a migration: Rancher's UI writes this if a provider was removed, and if there was none.",
 		), Check: (*migration).providerRemoved},
+		{Rule: transform.Rule{
+			ID: "object-not-given", Severity: transform.Note, Guards: flagEdits, Acceptable: true,
+			Doc: "machineSelectorFiles takes the configuration of kube-controller-manager from an object of Rancher's cluster that was not given, so it is not checked. An object joins its cluster where both are in one folder or stream.",
+		}, Check: (*migration).objectNotGiven},
 		{Rule: transform.Rule{
 			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "An entry for control planes replaces kube-apiserver-arg, and with it the pod security admission configuration that Rancher's webhook adds to the global list.",
@@ -142,6 +147,10 @@ func machineConfigRules() []rule {
 			ID: "config-misindented", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "Arguments are at the level of config or machineGlobalConfig instead of below it; Rancher silently drops them.",
 		}, Check: (*migration).configMisindented, Fix: (*migration).indentConfig},
+		{Rule: transform.Rule{
+			ID: "machine-files-refused", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
+			Doc: "Rancher's planner stops at an entry of machineSelectorFiles, and no machine gets a new configuration: the selector is invalid, one source names both a Secret and a ConfigMap, or the object with the configuration of kube-controller-manager does not authorize the cluster or has another hash.",
+		}, Check: (*migration).filesRefused},
 		{Rule: transform.Rule{
 			ID: "provider-in-selector", Severity: transform.Note, Guards: theSwitch, Acceptable: true,
 			Doc: "An entry of machineSelectorConfig overrides cloud-provider-name of machineGlobalConfig; the switch edits the entry.",

@@ -28,7 +28,7 @@ func (m *migration) configWithoutFlag() []transform.Finding {
 
 // configNotMounted finds a configuration that is not where its manager looks.
 func (m *migration) configNotMounted() []transform.Finding {
-	found := m.undelivered()
+	found := append(m.undelivered(), m.emptyFiles()...)
 	return append(found, m.eachJudged(rules.ConfigNotMounted.ID, func(c installed) []transform.Finding {
 		if c.chart.ConfigFile() == "" || c.chart.ConfigMounted() {
 			return nil
@@ -57,12 +57,12 @@ func (m *migration) undelivered() []transform.Finding {
 	return found
 }
 
-// configRules judge the configuration of the cloud-controller-manager. That of
-// kube-controller-manager is not in the file.
+// configRules judge the configurations of both managers, as far as they were given. That
+// of kube-controller-manager is in an object of its own.
 func configRules() []rule {
 	var table []rule
 	for _, r := range leadermigration.Rules() {
-		r.Guards = chartRuns
+		r.Guards = configsRead
 		table = append(table, rule{Rule: r, Check: func(m *migration) []transform.Finding {
 			return slices.DeleteFunc(m.configFindings(), func(f transform.Finding) bool { return f.Rule != r.ID })
 		}})
@@ -70,8 +70,31 @@ func configRules() []rule {
 	return table
 }
 
+// configFindings are about the configurations that a manager reads from a stage on.
 func (m *migration) configFindings() []transform.Finding {
-	return m.eachChart(func(c installed) []transform.Finding {
+	var found []transform.Finding
+	if m.stage == "" || slices.Contains(flagEdits, m.stage) {
+		found = m.managerFindings()
+	}
+	if m.stage == "" || slices.Contains(chartRuns, m.stage) {
+		found = append(found, m.cloudFindings()...)
+	}
+	return found
+}
+
+// cloudConfig is a configuration of the cloud-controller-manager in additionalManifest.
+type cloudConfig struct {
+	installed
+	root     yamledit.Node // does not exist where it is none
+	unquoted []transform.Finding
+	at       yamledit.Node // the string that holds it
+	document int           // of additionalManifest
+	docs     []*yamledit.Document
+}
+
+func (m *migration) cloudConfigs() []cloudConfig {
+	var all []cloudConfig
+	m.eachChart(func(c installed) []transform.Finding {
 		docs, err := m.manifest()
 		if err != nil || c.chart.ConfigFile() == "" {
 			return nil
@@ -80,21 +103,43 @@ func (m *migration) configFindings() []transform.Finding {
 		if !at.Exists() {
 			return nil // it lies elsewhere
 		}
-		root, found, err := leadermigration.Embedded(at)
-		if err != nil || !root.Exists() {
-			return found
+		root, unquoted, err := leadermigration.Embedded(at)
+		if err == nil {
+			all = append(all, cloudConfig{c, root, unquoted, at, i, docs})
 		}
-		found = append(found, leadermigration.Lint(root, m.configReader(c, root, docs))...)
+		return nil
+	})
+	return all
+}
+
+// cloudFindings are about each of them, and about what it and that of
+// kube-controller-manager say together.
+func (m *migration) cloudFindings() []transform.Finding {
+	var all []transform.Finding
+	for _, c := range m.cloudConfigs() {
+		found := c.unquoted
+		if c.root.Exists() {
+			found = append(found, leadermigration.Lint(c.root, m.configReader(c.installed, c.root, c.docs))...)
+		}
+		for _, d := range m.deliveries() {
+			if d.object == nil || !c.root.Exists() {
+				continue
+			}
+			if root, _ := d.config(); root.Exists() {
+				found = slices.Concat(found, leadermigration.OtherLease(c.root, root), leadermigration.NotListed(c.root, root))
+			}
+		}
 		for k := range found {
-			f := m.manifestFinding(i, at, found[k].Message, found[k].Fix)
+			f := m.manifestFinding(c.document, c.at, found[k].Message, found[k].Fix)
 			f.Rule, f.Severity, f.Line = found[k].Rule, found[k].Severity, found[k].Line
 			if found[k].Path != "" {
 				f.Path += "." + found[k].Path
 			}
 			found[k] = f
 		}
-		return found
-	})
+		all = append(all, found...)
+	}
+	return all
 }
 
 // configReader is the chart's manager. Another lease than the chosen one is right

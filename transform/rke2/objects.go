@@ -1,0 +1,126 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"bytes"
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	kindSecret    = "Secret"
+	kindConfigMap = "ConfigMap"
+
+	// authorizedKey is the annotation by which an object allows clusters to read it, with
+	// their names between commas: rancher pkg/capr/planner/config.go at v2.8.5.
+	authorizedKey = "rke.cattle.io/object-authorized-for-clusters"
+)
+
+// objectName is by what an entry of machineSelectorFiles names an object: it is in the
+// cluster's namespace.
+type objectName struct{ kind, name string }
+
+func (o objectName) String() string { return o.kind + " " + o.name }
+
+// span says which documents describe a cluster together: the Cluster, and the objects
+// that its machineSelectorFiles name and that hold a manager's configuration.
+func span() transform.Span {
+	s := transform.OneDocument()
+	s.Joins = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
+	s.Gather = gather
+	s.Beside = beside
+	return s
+}
+
+// gather returns each Cluster with the objects that it names.
+func gather(docs, beside []*yamledit.Document) ([][]*yamledit.Document, error) {
+	var clusters [][]*yamledit.Document
+	for _, doc := range docs {
+		clusters = append(clusters, append(transform.Only(doc), objects(doc, beside)...))
+	}
+	return clusters, nil
+}
+
+// objects returns those of the documents that a Cluster names, in the order of its
+// entries.
+func objects(cluster *yamledit.Document, docs []*yamledit.Document) []*yamledit.Document {
+	var named []*yamledit.Document
+	for _, o := range configObjects(cluster) {
+		if i := slices.IndexFunc(docs, func(d *yamledit.Document) bool { return o.is(d, cluster) }); i >= 0 {
+			named = append(named, docs[i])
+		}
+	}
+	return named
+}
+
+// is reports whether a document is the object, in the namespace of the cluster.
+func (o objectName) is(doc, cluster *yamledit.Document) bool {
+	text := func(d *yamledit.Document, path ...string) string {
+		s, _ := d.Root().Get(path...).String()
+		return s
+	}
+	return text(doc, "kind") == o.kind && text(doc, "metadata", "name") == o.name &&
+		text(doc, "metadata", "namespace") == text(cluster, "metadata", "namespace")
+}
+
+// configObjects returns the objects of which a Cluster writes a configuration that an
+// argument of a manager names; each once. The document may be malformed.
+func configObjects(doc *yamledit.Document) []objectName {
+	var found []objectName
+	for _, entry := range doc.Root().Get("spec", "rkeConfig", filesKey).Items() {
+		for _, source := range entry.Get("fileSources").Items() {
+			for _, form := range [][2]string{{kindSecret, "secret"}, {kindConfigMap, "configMap"}} {
+				at := source.Get(form[1])
+				name, _ := at.Get("name").String()
+				o := objectName{form[0], name}
+				if name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), writesConfig) {
+					found = append(found, o)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// writesConfig reports whether an item writes a file with a configuration for leader
+// migration.
+func writesConfig(item yamledit.Node) bool {
+	file, _ := item.Get("path").String()
+	return file == managerConfig || file != "" && bytes.Contains(item.Document().Bytes(), []byte(configFlag+"="+file))
+}
+
+var objectForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Secret|ConfigMap)\b`)
+
+// beside tells the objects that machineSelectorFiles may name by their text.
+func beside(text []byte) bool {
+	return (bytes.Contains(text, []byte(authorizedKey)) || bytes.Contains(text, []byte("LeaderMigrationConfiguration"))) && objectForm.Match(text)
+}
+
+// authorizes reports whether an object allows a cluster to read it.
+func authorizes(object *yamledit.Document, cluster string) bool {
+	names, _ := object.Root().Get("metadata", "annotations", authorizedKey).String()
+	return slices.Contains(strings.Split(names, ","), cluster)
+}
+
+// valueOf returns what an object has for a key, as it is written to a file, and its node,
+// which does not exist where the object lacks the key.
+func valueOf(object *yamledit.Document, key string) (string, yamledit.Node) {
+	if at := object.Root().Get("stringData", key); at.Exists() {
+		s, _ := at.String()
+		return s, at
+	}
+	at := object.Root().Get("data", key)
+	s, _ := at.String()
+	if kind, _ := object.Root().Get("kind").String(); kind != kindSecret {
+		return s, at
+	}
+	decoded, _ := base64.StdEncoding.DecodeString(strings.TrimSpace(s))
+	return string(decoded), at
+}

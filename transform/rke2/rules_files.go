@@ -1,0 +1,208 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke2
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// delivery is a configuration that Rancher writes to control planes for
+// kube-controller-manager.
+type delivery struct {
+	source FileSource
+	item   rkev1.KeyToPath
+	object *yamledit.Document // nil where it was not given
+}
+
+// deliveries are those of all control planes that take part in the migration, each once.
+// Of several entries that write a file the last one takes effect.
+func (m *migration) deliveries() []delivery {
+	var all []delivery
+	for _, class := range m.Classes {
+		list := args.Of(m.Effective(class)[managerArgs].Value)
+		file, named := args.Last(list, configFlag)
+		flag, _ := args.Last(list, leaderFlag)
+		if !class.ControlPlane() || !named || !flag.True() {
+			continue
+		}
+		for _, entry := range slices.Backward(m.Files) {
+			source, item, found := entry.source(file.Value)
+			if !found || !entry.selector.Matches(labels.Set(class.Labels)) {
+				continue
+			}
+			known := func(d delivery) bool { return d.source.At.Same(source.At) && d.item.Key == item.Key }
+			if !slices.ContainsFunc(all, known) {
+				all = append(all, delivery{source, item, m.given(source.objectName)})
+			}
+			break
+		}
+	}
+	return all
+}
+
+// given returns the document of an object, or nil.
+func (m *migration) given(o objectName) *yamledit.Document {
+	i := slices.IndexFunc(m.objects, func(d *yamledit.Document) bool { return o.is(d, m.Doc) })
+	if i < 0 {
+		return nil
+	}
+	return m.objects[i]
+}
+
+// objectNotGiven says which configurations are not checked. That of rke-lm is part of the
+// stage that names it.
+func (m *migration) objectNotGiven() []transform.Finding {
+	var found []transform.Finding
+	for _, d := range m.deliveries() {
+		ours := m.stage != "" && d.source.objectName == objectName{kindConfigMap, m.Name + configSuffix}
+		if d.object == nil && !ours {
+			found = append(found, transform.FindingAt(d.source.At, "not checked: the configuration of kube-controller-manager is in "+d.source.String()+", which was not given",
+				"give the file of the object as well, from the same folder; or check it with rke-lm leader-migration-config --lint FILE"))
+		}
+	}
+	return found
+}
+
+// emptyFiles finds configurations whose object has none.
+func (m *migration) emptyFiles() []transform.Finding {
+	var found []transform.Finding
+	for _, d := range m.deliveries() {
+		if d.object == nil {
+			continue
+		}
+		const advice = "write the configuration that rke-lm leader-migration-config --component kube-controller-manager prints"
+		_, at := valueOf(d.object, d.item.Key)
+		switch root, unquoted := d.config(); {
+		case !at.Exists():
+			found = append(found, transform.FindingAt(d.object.Root().Get("metadata", "name"), d.source.String()+" has no key "+d.item.Key+": Rancher writes an empty file, and the manager exits", advice))
+		case !root.Exists() && len(unquoted) == 0:
+			found = append(found, transform.FindingAt(at, "this is no "+leadermigration.Kind+", and the manager exits", advice))
+		}
+	}
+	return found
+}
+
+// config reads the configuration, if there is one, and finds wildcards without quotes.
+func (d delivery) config() (yamledit.Node, []transform.Finding) {
+	text, at := valueOf(d.object, d.item.Key)
+	if written, _ := at.String(); written == text {
+		root, found, _ := leadermigration.Embedded(at)
+		return root, d.placed(found)
+	}
+	roots, found, _ := leadermigration.Read(yamledit.Chunk{File: d.object.File(), Bytes: []byte(text)})
+	if len(roots) == 0 {
+		return yamledit.Node{}, d.placed(found)
+	}
+	return roots[0], d.placed(found)
+}
+
+// placed makes findings about a configuration those of the object that holds it. The
+// lines of encoded data are all one.
+func (d delivery) placed(found []transform.Finding) []transform.Finding {
+	text, at := valueOf(d.object, d.item.Key)
+	written, _ := at.String()
+	for i := range found {
+		f := &found[i]
+		if written != text {
+			f.Line = at.Line()
+		}
+		f.File, f.Offset = at.Document().File(), at.Document().Chunk().Offset
+		f.Path = strings.TrimSuffix(at.Path()+"."+f.Path, ".")
+	}
+	return found
+}
+
+// managerFindings are about the configurations of kube-controller-manager that were
+// given.
+func (m *migration) managerFindings() []transform.Finding {
+	var all []transform.Finding
+	for _, d := range m.deliveries() {
+		if d.object == nil {
+			continue
+		}
+		root, found := d.config()
+		if root.Exists() {
+			found = append(found, d.placed(slices.Concat(leadermigration.Lint(root, m.managerReader(root)), m.notListed(root)))...)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// notListed finds what a configuration of kube-controller-manager lacks, and one of the
+// cloud-controller-manager lists.
+func (m *migration) notListed(root yamledit.Node) []transform.Finding {
+	var found []transform.Finding
+	for _, c := range m.cloudConfigs() {
+		if c.root.Exists() {
+			found = append(found, leadermigration.NotListed(root, c.root)...)
+		}
+	}
+	return found
+}
+
+// managerReader is kube-controller-manager. Another lease than the chosen one is right
+// where the managers may lock it and the cloud-controller-manager knows of it.
+func (m *migration) managerReader(root yamledit.Node) leadermigration.Reader {
+	r := leadermigration.Reader{Component: leadermigration.Manager, Version: semver.MajorMinor(m.Version), Lease: m.target.Lease()}
+	name, _ := root.Get("leaderName").String()
+	docs, err := m.manifest()
+	knows := func(c cloudConfig) bool {
+		lease, _ := c.root.Get("leaderName").String()
+		return lease == name
+	}
+	if err == nil && leadermigration.Granted(docs, name) && slices.ContainsFunc(m.cloudConfigs(), knows) {
+		r.Lease = name
+	}
+	return r
+}
+
+// filesRefused finds entries for which Rancher's planner fails, so that no machine gets
+// a new configuration (rancher pkg/capr/planner/config.go renderFiles at v2.8.5).
+func (m *migration) filesRefused() []transform.Finding {
+	var found []transform.Finding
+	for _, f := range m.Files {
+		if f.invalid != nil {
+			found = append(found, transform.FindingAt(f.Entry.Get(selectorField), "Kubernetes refuses the selector: "+f.invalid.Error()+"; Rancher's planner stops at it", "correct it"))
+		}
+		for i, s := range f.Sources {
+			if i > 0 && s.At.Parent().Same(f.Sources[i-1].At.Parent()) {
+				found = append(found, transform.FindingAt(s.At, "an element of fileSources names both a Secret and a ConfigMap, and Rancher's planner stops at it", "write two elements"))
+			}
+			if object := m.given(s.objectName); object != nil {
+				found = append(found, m.objectRefused(s, object)...)
+			}
+		}
+	}
+	return found
+}
+
+// objectRefused finds why Rancher's planner refuses an object.
+func (m *migration) objectRefused(s FileSource, object *yamledit.Document) []transform.Finding {
+	if !authorizes(object, m.Name) {
+		return []transform.Finding{transform.FindingAt(object.Root().Get("metadata"), "the annotation "+authorizedKey+" does not name the cluster "+m.Name+", and Rancher's planner stops at the object",
+			"add the cluster's name to the annotation, after a comma if there are others")}
+	}
+	var found []transform.Finding
+	for _, item := range s.Items {
+		text, _ := valueOf(object, item.Key)
+		if sum := sha256.Sum256([]byte(text)); item.Hash != "" && item.Hash != base64.StdEncoding.EncodeToString(sum[:]) {
+			found = append(found, transform.FindingAt(s.At, "the hash of the item "+item.Key+" is not that of the object's data, and Rancher's planner stops at it", "write the SHA-256 of the data in base64, or remove hash"))
+		}
+	}
+	return found
+}
