@@ -53,6 +53,14 @@ stage as a small diff, and changes only what the stage promises.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	printVersion := root.Flags().Bool("version", false, "print the version")
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if !*printVersion {
+			return c.Help()
+		}
+		fmt.Fprint(o.out, currentBuild())
+		return nil
+	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
@@ -69,7 +77,8 @@ stage as a small diff, and changes only what the stage promises.`,
 	})
 	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newVerify(o), newOwners(o), newStatus(o),
 		newMigrate(o), newRollback(o),
-		newDeployment(o), newLeaderMigrationConfig(o), newVersion(o))
+		newDeployment(o), newLeaderMigrationConfig(o), newVersion(o), newManual(o))
+	call(root, calledAs(os.Args[0]))
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs

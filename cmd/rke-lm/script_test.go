@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,10 +28,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// programNames are those under which scripts start rke-lm.
+var programNames = []string{"rke-lm", "kubectl-leader_migration"}
+
 // TestMain lets scripts start this very binary as rke-lm, where they need a
 // process with files for its streams.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "rke-lm" {
+	if slices.Contains(programNames, filepath.Base(os.Args[0])) {
 		main()
 	}
 	// The first of a process starts a goroutine that stays, which must not be in the bubble of a test.
@@ -48,8 +52,10 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(self, filepath.Join(bin, "rke-lm")); err != nil {
-		t.Log("exec rke-lm will not be found: ", err)
+	for _, name := range programNames {
+		if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
+			t.Logf("exec %s will not be found: %v", name, err)
+		}
 	}
 	scripts, err := filepath.Abs("testdata/script") // the scripts change the current folder
 	if err != nil {

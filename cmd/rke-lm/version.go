@@ -13,8 +13,8 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 )
 
-// version is set by the linker.
-var version = ""
+// version and commit are set by the linker.
+var version, commit = "", ""
 
 // build describes the program.
 type build struct {
@@ -42,12 +42,10 @@ func newVersion(o *options) *cobra.Command {
 			if err := checkOneOf("output", o.output, "text", "json", "yaml"); err != nil {
 				return err
 			}
-			b := currentBuild()
 			if o.output != "text" {
-				return o.dump(b)
+				return o.dump(currentBuild())
 			}
-			fmt.Fprintf(o.out, "rke-lm %s (%s, %s)\n", b.Version, b.Go, b.Platform)
-			fmt.Fprintf(o.out, "RKE2 releases up to %s, Rancher metadata of %s\n", b.Tables.Newest, b.Tables.Date)
+			fmt.Fprint(o.out, currentBuild())
 			return nil
 		},
 	}
@@ -55,8 +53,13 @@ func newVersion(o *options) *cobra.Command {
 	return c
 }
 
+// String is what version and --version print.
+func (b build) String() string {
+	return fmt.Sprintf("rke-lm %s (%s, %s)\nRKE2 releases up to %s, Rancher metadata of %s\n", b.Version, b.Go, b.Platform, b.Tables.Newest, b.Tables.Date)
+}
+
 func currentBuild() build {
-	b := build{APIVersion: outputs.APIVersion, Kind: "Version", Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Tables: releaseTables()}
+	b := build{APIVersion: outputs.APIVersion, Kind: "Version", Version: version, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Tables: releaseTables()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -65,7 +68,7 @@ func currentBuild() build {
 		b.Version = info.Main.Version
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
+		if s.Key == "vcs.revision" && b.Revision == "" {
 			b.Revision = s.Value
 		}
 	}
