@@ -1,0 +1,38 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command release makes what can be downloaded: archives, lists of their modules, a
+// container image, a manifest for krew, and the checksums of all.
+//
+// Invariant: the same commit, built by the same release of Go, gives the same bytes in
+// whatever folder and at whatever time. Nothing is read from the machine but the
+// repository and the modules that go.sum names.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	r := release{}
+	platforms := flag.String("platforms", "", "platforms such as linux/amd64,darwin/arm64 (default: all)")
+	flag.StringVar(&r.source, "source", "..", "the repository")
+	flag.StringVar(&r.out, "out", "", "folder for the files; it is emptied first")
+	flag.StringVar(&r.version, "version", "", "version such as v0.1.0 (default: what git describes)")
+	flag.StringVar(&r.baseURL, "base-url", "", "URL below which the files will be; without it there is no manifest for krew")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := r.read(ctx, *platforms)
+	if err == nil {
+		err = r.make(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
