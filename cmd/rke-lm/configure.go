@@ -5,22 +5,56 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/config"
 )
 
-// configure sets the flags of choice that a file holds and the command line does
-// not. A verb without a flag has no use for it.
+// configFromBase is the annotation of a verb that reads the configuration of a commit.
+const configFromBase = "configuration from the base"
+
+// configure reads the configuration file, that of the flag or the one that counts in the
+// current folder, and sets its choices.
 func (o *options) configure(flags *pflag.FlagSet) error {
-	if o.config == "" {
-		return nil
+	file := o.config
+	if file == "" {
+		found, err := o.foundConfig(flags)
+		if err != nil || found == "" {
+			return err
+		}
+		file = found
 	}
-	settings, err := config.Read(o.config, choiceKinds())
+	settings, err := config.Read(file, choiceKinds())
 	if err != nil {
 		return err
 	}
+	return o.apply(flags, file, settings)
+}
+
+// foundConfig is the file that is used without being named, by verbs that have choices.
+func (o *options) foundConfig(flags *pflag.FlagSet) (string, error) {
+	uses := func(name string) bool { return flags.Lookup(name) != nil }
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(choiceKinds())), uses) {
+		return "", nil
+	}
+	home, _ := os.UserHomeDir()
+	file, err := config.Find(".", home)
+	if here, wdErr := os.Getwd(); wdErr == nil && file != "" {
+		if rel, relErr := filepath.Rel(here, file); relErr == nil {
+			file = rel
+		}
+	}
+	return file, err
+}
+
+// apply sets the flags of choice that a file holds and the command line does not. A verb
+// without a flag has no use for it.
+func (o *options) apply(flags *pflag.FlagSet, file string, settings []config.Setting) error {
 	o.configured = map[string]bool{}
 	for _, s := range settings {
 		f := flags.Lookup(s.Key)
@@ -30,7 +64,7 @@ func (o *options) configure(flags *pflag.FlagSet) error {
 		o.configured[s.Key] = true
 		for _, v := range s.Values {
 			if err := flags.Set(s.Key, v); err != nil {
-				return fmt.Errorf("%s: %w", o.config, err)
+				return fmt.Errorf("%s: %w", file, err)
 			}
 		}
 	}

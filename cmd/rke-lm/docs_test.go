@@ -26,6 +26,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -45,6 +46,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	should = between(t, should, "refusals", refusalRows())
 	should = between(t, should, "live", liveRows())
 	should = between(t, should, "admission", admissionRows())
+	should = between(t, should, "changes", changeRows())
 	checkDoc(t, file, is, should)
 }
 
@@ -79,10 +81,14 @@ func liveRows() string {
 	return b.String()
 }
 
-func admissionRows() string {
+func admissionRows() string { return acceptableRows(preconditions.Rules()) }
+
+func changeRows() string { return acceptableRows(review.Rules()) }
+
+func acceptableRows(rules []transform.Rule) string {
 	var b strings.Builder
 	b.WriteString("| Rule | Severity | `--accept` | What it finds |\n|---|---|---|---|\n")
-	for _, r := range preconditions.Rules() {
+	for _, r := range rules {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, acceptance(r), cell(r.Doc))
 	}
 	return b.String()
@@ -164,7 +170,7 @@ func TestDocsListEveryExitCode(t *testing.T) {
 // TestDocsListEveryJSONField compares the tables of docs/json.md with the types.
 func TestDocsListEveryJSONField(t *testing.T) {
 	for section, v := range map[string]any{
-		"plan -o json": outputs.Plans{}, "explain -o json": outputs.EffectiveConfigs{}, "version -o json": build{}, "verify -o json": outputs.Verification{},
+		"plan -o json": outputs.Plans{}, "explain -o json": outputs.EffectiveConfigs{}, "review -o json": outputs.Review{}, "version -o json": build{}, "verify -o json": outputs.Verification{},
 		"owners -o json": outputs.Ownership{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "Audit log": migrate.Entry{},
 	} {
 		documented := documentedFields(t, section)

@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/review"
 )
 
 // options are the choices that several verbs share.
@@ -70,12 +71,15 @@ stage as a small diff, and changes only what the stage promises.`,
 		if err := checkGiven(c.Flags()); err != nil {
 			return err
 		}
+		if _, later := c.Annotations[configFromBase]; later {
+			return nil
+		}
 		return o.configure(c.Flags())
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newVerify(o), newOwners(o), newStatus(o),
+	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newReview(o), newVerify(o), newOwners(o), newStatus(o),
 		newMigrate(o), newRollback(o),
 		newDeployment(o), newLeaderMigrationConfig(o), newVersion(o), newManual(o))
 	call(root, calledAs(os.Args[0]))
@@ -192,6 +196,7 @@ func checkAccept(id string, more ...transform.Rule) error {
 		rules = append(rules, d.Rules...)
 	}
 	rules = append(rules, preconditions.Rules()...)
+	rules = append(rules, review.Rules()...)
 	return checkAcceptable(id, rules)
 }
 

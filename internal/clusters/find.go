@@ -31,17 +31,33 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader, work
 		if err != nil && !yield(failed(err)) {
 			return
 		}
-		g := gathering{Finder: f, folders: NewFolders(sources), groups: map[string]*gathered{}, handle: work, yield: yield}
-		for r := range InOrder(ctx, f.scan(sources), piece.size, func(p piece) Result { return f.work(p, work) }) {
-			if !g.take(r) {
-				return
-			}
-		}
-		if err == nil && !g.found && ctx.Err() == nil {
+		found, more := f.gather(ctx, sources, work, yield)
+		if err == nil && !found && more && ctx.Err() == nil {
 			yield(failed(f.none(sources)))
 		}
 	}
 }
+
+// From does the same for sources. It is no error if they hold no cluster.
+func (f Finder) From(ctx context.Context, sources []source.Source, work Work) iter.Seq[Result] {
+	return func(yield func(Result) bool) { f.gather(ctx, sources, work, yield) }
+}
+
+// gather yields what comes of sources. It reports whether there was a cluster or an error,
+// and whether more results are wanted.
+func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, yield func(Result) bool) (found, more bool) {
+	g := gathering{Finder: f, folders: NewFolders(sources), groups: map[string]*gathered{}, handle: work, yield: yield}
+	for r := range InOrder(ctx, f.scan(sources), piece.size, func(p piece) Result { return f.work(p, work) }) {
+		if !g.take(r) {
+			return g.found, false
+		}
+	}
+	return g.found, true
+}
+
+// Shared reports whether a text may be of a cluster with documents in several files, or of
+// a document that the rules of one read.
+func (f Finder) Shared(text []byte) bool { return f.mayJoin(text) || f.besides(text) }
 
 // work opens a document, and calls work if it is a cluster.
 func (f Finder) work(p piece, work Work) Result {

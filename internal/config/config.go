@@ -27,7 +27,12 @@ const (
 type Setting struct {
 	Key    string
 	Values []string
+	Lines  []int // of the values
 }
+
+// Name is that of the file which is used without being named, in the folder where rke-lm
+// runs or in one around it, up to the top of the repository.
+const Name = ".rke-lm.yaml"
 
 // Read returns the settings of a file, in its order. known are the flags that may
 // stand in it.
@@ -36,6 +41,11 @@ func Read(path string, known map[string]Kind) ([]Setting, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
+	return Parse(path, text, known)
+}
+
+// Parse returns the settings in a text.
+func Parse(path string, text []byte, known map[string]Kind) ([]Setting, error) {
 	doc, err := yamledit.Parse(yamledit.Chunk{File: path, Bytes: text})
 	if err != nil {
 		return nil, err
@@ -50,9 +60,20 @@ func Read(path string, known map[string]Kind) ([]Setting, error) {
 		if err != nil {
 			return nil, err
 		}
-		settings = append(settings, Setting{e.Key, values})
+		settings = append(settings, Setting{e.Key, values, linesOf(e.Value)})
 	}
 	return settings, nil
+}
+
+func linesOf(n yamledit.Node) []int {
+	if !n.IsList() {
+		return []int{n.Line()}
+	}
+	var lines []int
+	for _, item := range n.Items() {
+		lines = append(lines, item.Line())
+	}
+	return lines
 }
 
 func values(e yamledit.Entry, known map[string]Kind) ([]string, error) {

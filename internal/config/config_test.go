@@ -29,13 +29,13 @@ func TestAFileHoldsFlagsByTheirNames(t *testing.T) {
 		want       []Setting
 	}{
 		{"of every kind", "# ours\nend-state: external\nkeep-leader-migration: yes\naccept: [node-rename, 'cloud-config-lost']\n", []Setting{
-			{"end-state", []string{"external"}}, {"keep-leader-migration", []string{"true"}}, {"accept", []string{"node-rename", "cloud-config-lost"}},
+			{"end-state", []string{"external"}, []int{2}}, {"keep-leader-migration", []string{"true"}, []int{3}}, {"accept", []string{"node-rename", "cloud-config-lost"}, []int{4, 4}},
 		}},
-		{"a version that is no number", "chart-version: 0.0.8\n", []Setting{{"chart-version", []string{"0.0.8"}}}},
-		{"an empty list", "accept: []\n", []Setting{{"accept", []string{}}}},
+		{"a version that is no number", "chart-version: 0.0.8\n", []Setting{{"chart-version", []string{"0.0.8"}, []int{1}}}},
+		{"an empty list", "accept: []\n", []Setting{{"accept", []string{}, nil}}},
 		{"nothing", "", nil},
 		{"only comments", "# end-state: external\n", nil},
-		{"in JSON", `{"end-state": "external"}`, []Setting{{"end-state", []string{"external"}}}},
+		{"in JSON", `{"end-state": "external"}`, []Setting{{"end-state", []string{"external"}, []int{1}}}},
 	} {
 		got, err := read(t, c.text)
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {

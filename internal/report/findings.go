@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -45,3 +46,6 @@ func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent 
 		}
 	}
 }
+
+// list joins names in a sentence.
+func list(names []string) string { return strings.Join(names, ", ") }

@@ -57,10 +57,10 @@ func futurePath(path string) string {
 	}
 }
 
-// Absolute returns the absolute path of a file, and "" for a stream.
+// Absolute returns the absolute path of a file, or of what was one, and "" for a stream.
 func (s Source) Absolute() (string, error) {
 	if !s.IsFile() {
-		return "", nil
+		return s.at, nil
 	}
 	return filepath.Abs(s.Path)
 }

@@ -4,11 +4,14 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 )
 
 // Source is one file, or one stream that is read once.
@@ -18,11 +21,24 @@ type Source struct {
 	Named bool   // given by the user, not found in a folder
 
 	stream io.Reader
+	at     string // absolute path where the bytes of a stream would be a file
 }
 
 // FromReader returns a source that is not a file. It can be scanned once.
 func FromReader(name string, r io.Reader) Source {
 	return Source{Name: name, Named: true, stream: r}
+}
+
+// FromText returns a source whose bytes are those of a file at another time: it is no file,
+// and belongs with those that are in its folder. It can be scanned once.
+func FromText(name, path string, text []byte) Source {
+	return Source{Name: name, stream: bytes.NewReader(text), at: path}
+}
+
+// Searched reports whether a file is one of those looked for in a folder, by its path below
+// that folder.
+func Searched(path string) bool {
+	return slices.Contains(extensions, filepath.Ext(path)) && entered(filepath.FromSlash(path))
 }
 
 // IsFile reports whether the source can be opened again and replaced.

@@ -1,0 +1,344 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/config"
+	"github.com/rke-lm/rke-lm/internal/git"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/review"
+)
+
+// reviewOptions are the flags of review, and what it knows of the two versions.
+type reviewOptions struct {
+	*options
+	base, head string
+
+	repo     *git.Repository
+	from, to string // commits; to is "" for the working tree
+	touched  []string
+	code     int
+}
+
+func newReview(o *options) *cobra.Command {
+	r := &reviewOptions{options: o}
+	c := &cobra.Command{
+		Use:   "review --base REF [PATH...]",
+		Short: "Show what a change in git does to clusters: stages, machines, and what is wrong with it",
+		Long: `Compare the working tree, or the commit of --head, with the commit at which it parted from
+REF, and show for each cluster the stages that the change performs, and the effective
+configuration of each machine class before and after. An error makes the exit code 1.
+
+.rke-lm.yaml and its acceptances are read from the base: a change cannot accept its own
+errors. Nothing is checked out or written.`,
+		Example: `  rke-lm review --base origin/main
+  rke-lm review --base origin/main --head FETCH_HEAD clusters/`,
+		Annotations: map[string]string{configFromBase: ""},
+		RunE:        func(c *cobra.Command, args []string) error { return r.run(c, args) },
+	}
+	o.inputFlags(c.Flags())
+	o.targetFlags(c.Flags())
+	o.outputFlag(c, reviewFormats...)
+	c.Flags().StringVar(&r.base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")
+	c.Flags().StringVar(&r.head, "head", "", "commit with the change (default: the working tree)")
+	if err := c.MarkFlagRequired("base"); err != nil {
+		panic(err) // the flag was defined above
+	}
+	return c
+}
+
+var reviewFormats = []string{"text", "json", "yaml"}
+
+func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
+	ctx := c.Context()
+	if err := checkOneOf("output", r.output, reviewFormats...); err != nil {
+		return err
+	}
+	if err := r.commits(ctx); err != nil {
+		return err
+	}
+	before, after, err := r.configurations(c)
+	if err != nil {
+		return err
+	}
+	target, err := r.target()
+	if err != nil {
+		return err
+	}
+	result := outputs.Review{APIVersion: outputs.APIVersion, Kind: "Review", Base: r.from, Clusters: []outputs.ReviewedCluster{}, Findings: []transform.Finding{}, Errors: []outputs.Problem{}}
+	same, err := r.compare(ctx, paths, target, &result)
+	if err != nil {
+		return err
+	}
+	changed := len(result.Clusters) > 0
+	result.Findings = append(result.Findings, outputs.Findings(review.Acceptances(before, after, changed))...)
+	for _, f := range result.AllFindings() {
+		if f.Stops() {
+			r.code = max(r.code, exitcode.Found)
+		}
+	}
+	if err := r.show(result, same); err != nil {
+		return err
+	}
+	return withCode(r.code)
+}
+
+// commits finds the two versions.
+func (r *reviewOptions) commits(ctx context.Context) error {
+	if r.base == "" {
+		return errors.New("--base is empty; set it to the branch into which the change is merged, such as origin/main")
+	}
+	var err error
+	if r.repo, err = git.Open(ctx, "."); err != nil {
+		return err
+	}
+	base, err := r.repo.Commit(ctx, r.base)
+	if err != nil {
+		return err
+	}
+	head := "HEAD"
+	if r.head != "" {
+		head = r.head
+	}
+	tip, err := r.repo.Commit(ctx, head)
+	if err != nil {
+		return err
+	}
+	if r.head != "" {
+		r.to = tip
+	}
+	r.from, err = r.repo.MergeBase(ctx, base, tip)
+	return err
+}
+
+// compare reviews every cluster of the files that differ. It returns how many are the same
+// in both versions.
+func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform.Target, result *outputs.Review) (same int, err error) {
+	wanted, err := r.wanted(paths)
+	if err != nil {
+		return 0, err
+	}
+	if r.distro != "" {
+		if err := checkOneOf("distro", r.distro, distroNames()...); err != nil {
+			return 0, err
+		}
+	}
+	v, err := r.finder().Compare(ctx, r.repo, r.from, r.to, wanted)
+	if err != nil {
+		return 0, err
+	}
+	r.touched = v.Touched
+	before := r.sides(ctx, v.Before, func(err error) {
+		result.Findings = append(result.Findings, outputs.Findings([]transform.Finding{review.Unread(err)})...)
+	})
+	after := r.sides(ctx, v.After, func(err error) {
+		complain(r.err, err)
+		result.Errors = append(result.Errors, problem(err))
+		r.code = max(r.code, exitcode.Of(err))
+	})
+	was := func(file string) string {
+		if old, renamed := v.Was[file]; renamed {
+			return old
+		}
+		return file
+	}
+	for _, p := range review.Pairs(before, after, was) {
+		if p.Before != nil && p.After != nil && review.Same(p.Before, p.After) {
+			same++
+			continue
+		}
+		c, err := r.evaluate(p, t)
+		if err != nil {
+			complain(r.err, err)
+			result.Errors = append(result.Errors, problem(err))
+			r.code = max(r.code, exitcode.Of(err))
+			continue
+		}
+		if c.Kind == review.Unchanged {
+			same++
+			continue
+		}
+		result.Clusters = append(result.Clusters, outputs.NewReviewed(c, movedFrom(p)))
+	}
+	return same, ctx.Err()
+}
+
+// evaluate keeps one cluster from ending the review of others.
+func (r *reviewOptions) evaluate(p review.Pair, t transform.Target) (c review.Change, err error) {
+	side := p.After
+	if side == nil {
+		side = p.Before
+	}
+	err = transform.Guard(side.Docs[0].File(), func() error {
+		c = review.Evaluate(p.Before, p.After, t)
+		return nil
+	})
+	return c, err
+}
+
+// movedFrom is the file of a cluster before it moved.
+func movedFrom(p review.Pair) string {
+	if p.Before == nil || p.After == nil || p.Before.Docs[0].File() == p.After.Docs[0].File() {
+		return ""
+	}
+	return p.Before.Docs[0].File()
+}
+
+// sides opens the clusters of one version.
+func (r *reviewOptions) sides(ctx context.Context, sources []source.Source, fail func(error)) []*review.Side {
+	var list []*review.Side
+	work := func(c clusters.Cluster) (func() error, error) {
+		return func() error {
+			list = append(list, &review.Side{Distro: c.Distro, Docs: c.Docs, Beside: c.Beside})
+			return nil
+		}, nil
+	}
+	for result := range r.finder().From(ctx, sources, work) {
+		if err := result.Use(); err != nil {
+			fail(err)
+		}
+	}
+	return list
+}
+
+// wanted returns which paths of the repository are asked for.
+func (r *reviewOptions) wanted(paths []string) (func(string) bool, error) {
+	var roots []string
+	for _, p := range paths {
+		root, inside := r.repo.Path(p)
+		if !inside {
+			return nil, fmt.Errorf("%s: not in this repository; run review in the repository of the clusters", p)
+		}
+		roots = append(roots, root)
+	}
+	return func(name string) bool {
+		for _, root := range roots {
+			if root == "." || name == root || strings.HasPrefix(name, root+"/") {
+				return true
+			}
+		}
+		return len(roots) == 0
+	}, nil
+}
+
+// configurations sets the choices of the base's configuration, and returns what both
+// versions accept.
+func (r *reviewOptions) configurations(c *cobra.Command) (before, after []review.Acceptance, err error) {
+	ctx := c.Context()
+	base, err := r.configuration(ctx, r.from)
+	if err != nil {
+		return nil, nil, err
+	}
+	if base != nil {
+		if err := r.apply(c.Flags(), base.name, base.settings); err != nil {
+			return nil, nil, err
+		}
+	}
+	head, err := r.configuration(ctx, r.to)
+	if err != nil {
+		complain(r.err, err)
+		r.code = max(r.code, exitcode.Of(err))
+		return accepted(base), nil, nil
+	}
+	return accepted(base), accepted(head), nil
+}
+
+// configured is a configuration file of one version.
+type configured struct {
+	name     string
+	settings []config.Setting
+}
+
+// configuration reads the one that counts for the current folder; nil for none.
+func (r *reviewOptions) configuration(ctx context.Context, commit string) (*configured, error) {
+	var places []string
+	for _, folder := range r.repo.Above() {
+		places = append(places, path.Join(folder, config.Name))
+	}
+	if r.config != "" {
+		place, inside := r.repo.Path(r.config)
+		if !inside {
+			settings, err := config.Read(r.config, choiceKinds())
+			return &configured{r.config, settings}, err
+		}
+		places = []string{place}
+	}
+	for _, place := range places {
+		text, found, err := r.text(ctx, commit, place)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			name := r.repo.Name(place)
+			settings, err := config.Parse(name, text, choiceKinds())
+			return &configured{name, settings}, err
+		}
+	}
+	return nil, nil
+}
+
+// text reads a file of a commit, or of the working tree.
+func (r *reviewOptions) text(ctx context.Context, commit, place string) (text []byte, found bool, err error) {
+	if commit != "" {
+		return r.repo.File(ctx, commit, place)
+	}
+	text, err = os.ReadFile(r.repo.Name(place))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil
+	}
+	return text, err == nil, err
+}
+
+// accepted lists the rules that a configuration accepts.
+func accepted(c *configured) []review.Acceptance {
+	if c == nil {
+		return nil
+	}
+	var list []review.Acceptance
+	for _, s := range c.settings {
+		if s.Key != "accept" {
+			continue
+		}
+		for i, rule := range s.Values {
+			list = append(list, review.Acceptance{Rule: rule, File: c.name, Line: s.Lines[i]})
+		}
+	}
+	return list
+}
+
+func (r *reviewOptions) show(result outputs.Review, same int) error {
+	if r.output != "text" {
+		return r.dump(result)
+	}
+	b := bufio.NewWriter(r.out)
+	for _, c := range result.Clusters {
+		outputs.WriteReview(b, r.palette(r.out), c)
+	}
+	outputs.WriteFindings(b, r.palette(r.out), result.Findings, "")
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	count := map[transform.Severity]int{}
+	for _, f := range result.AllFindings() {
+		if !f.Accepted {
+			count[f.Severity]++
+		}
+	}
+	fmt.Fprintf(r.err, "clusters changed: %d, unchanged: %d; errors: %d, warnings: %d, notes: %d\n", len(result.Clusters), same, count[transform.Error], count[transform.Warning], count[transform.Note])
+	return nil
+}

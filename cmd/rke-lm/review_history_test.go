@@ -1,0 +1,98 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// history is a repository whose commits are the same on every machine and at every time.
+type history struct {
+	t      *testing.T
+	folder string
+	count  int
+}
+
+func newHistory(t *testing.T) *history {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	h := &history{t: t, folder: t.TempDir()}
+	t.Chdir(h.folder)
+	// Nothing of the machine's own configuration counts.
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_CEILING_DIRECTORIES": filepath.Dir(h.folder),
+		"GIT_AUTHOR_NAME": "tester", "GIT_AUTHOR_EMAIL": "tester@example.com",
+		"GIT_COMMITTER_NAME": "tester", "GIT_COMMITTER_EMAIL": "tester@example.com",
+	} {
+		t.Setenv(name, value)
+	}
+	h.git("init", "--quiet", "--initial-branch=main")
+	return h
+}
+
+func (h *history) git(args ...string) string {
+	h.t.Helper()
+	out, err := exec.Command("git", args...).CombinedOutput()
+	if err != nil {
+		h.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// commit commits everything as it is, one hour after the last commit.
+func (h *history) commit(subject string) {
+	h.t.Helper()
+	date := fmt.Sprintf("2026-01-%02dT%02d:00:00Z", 1+h.count/24, h.count%24)
+	h.count++
+	h.t.Setenv("GIT_AUTHOR_DATE", date)
+	h.t.Setenv("GIT_COMMITTER_DATE", date)
+	h.git("add", "--all")
+	h.git("commit", "--quiet", "--allow-empty", "--message", subject)
+}
+
+// branch commits a change on a branch of its own, and returns to where it was.
+func (h *history) branch(name string, change func()) {
+	h.t.Helper()
+	h.git("switch", "--quiet", "--create", name)
+	change()
+	h.commit(name)
+	h.git("switch", "--quiet", "main")
+}
+
+// write writes a file.
+func (h *history) write(name, text string) {
+	h.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	putFile(h.t, name, text)
+}
+
+// replace replaces a text that a file has once.
+func (h *history) replace(name, old, with string) {
+	h.t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if n := strings.Count(string(text), old); n != 1 {
+		h.t.Fatalf("%s has %q %d times", name, old, n)
+	}
+	putFile(h.t, name, strings.Replace(string(text), old, with, 1))
+}
+
+// apply performs stages as a user does.
+func (h *history) apply(args ...string) {
+	h.t.Helper()
+	if r := runHere(h.t, "", append([]string{"apply"}, args...)...); r.code != 0 {
+		h.t.Fatalf("apply %v: exit %d\n%s", args, r.code, r.stderr)
+	}
+}

@@ -1,0 +1,173 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// reviewed is one change of the history: a commit of main, or a branch that is not merged.
+type reviewed struct {
+	name string
+	bad  bool // an error: not to be merged
+	make func(*history)
+}
+
+const (
+	orchard       = "clusters/orchard.yaml"
+	orchardMoved  = "clusters/eu/orchard.yaml"
+	depot         = "clusters/depot.yml"
+	poolOfWorkers = "      - name: general\n        workerRole: true\n        quantity: 6\n"
+)
+
+const depotText = `# An RKE cluster that the command line of RKE brings up.
+cluster_name: depot
+kubernetes_version: v1.26.15-rancher1-1
+nodes:
+  - address: 10.30.0.10
+    user: ubuntu
+    role: [controlplane, etcd]
+  - address: 10.30.0.20
+    user: ubuntu
+    role: [worker]
+cloud_provider:
+  name: aws
+services:
+  kube-controller:
+    extra_args:
+      node-monitor-grace-period: 30s
+addons: ""
+`
+
+// changes are the pull requests of a team that migrates, in their order.
+var changes = []reviewed{
+	{"comment-only", false, func(h *history) {
+		h.replace(orchard, "# The gate has to say", "# Every component has to agree: the gate has to say")
+	}},
+	{"reordered-keys", false, func(h *history) {
+		h.replace(orchard, "      cni: calico\n      cluster-cidr: 10.96.0.0/14\n", "      cluster-cidr: 10.96.0.0/14\n      cni: calico\n")
+	}},
+	{"provider-removed", true, func(h *history) { h.replace(orchard, "      cloud-provider-name: aws\n", "") }},
+	{"two-stages-merged", true, func(h *history) { h.apply("--through", "--stage", "enable-leader-migration", orchard) }},
+	{"stage-out-of-order", true, func(h *history) {
+		h.replace(orchard, "        - configure-cloud-routes=false\n", "        - configure-cloud-routes=false\n        - enable-leader-migration\n")
+	}},
+	{"grant-the-lease", false, func(h *history) { h.apply("--next", orchard) }},
+	{"stage-with-another-edit", true, func(h *history) {
+		h.apply("--next", orchard)
+		h.replace(orchard, "max-pods=110", "max-pods=250")
+	}},
+	{"enable", false, func(h *history) { h.apply("--next", orchard) }},
+	{"flag-overridden", true, func(h *history) {
+		h.replace(orchard, "          kube-apiserver-arg:\n", "          kube-controller-manager-arg:\n            - bind-address=127.0.0.1\n          kube-apiserver-arg:\n")
+	}},
+	{"stage-undone", true, func(h *history) { h.replace(orchard, "        - enable-leader-migration\n", "") }},
+	{"file-renamed", false, func(h *history) {
+		h.write(orchardMoved, "")
+		h.git("mv", "--force", orchard, orchardMoved)
+	}},
+	{"install", false, func(h *history) { h.apply("--next", orchardMoved) }},
+	{"half-a-switch", true, func(h *history) {
+		h.replace(orchardMoved, "      cloud-provider-name: aws\n", "      cloud-provider-name: external\n")
+	}},
+	{"switch-and-upgrade", true, func(h *history) {
+		h.apply("--next", orchardMoved)
+		h.replace(orchardMoved, "v1.24.17+rke2r1", "v1.25.16+rke2r1")
+	}},
+	{"acceptance-added", true, func(h *history) {
+		h.apply("--next", orchardMoved)
+		h.replace(".rke-lm.yaml", "end-state: external\n", "end-state: external\naccept:\n  - several-stages\n")
+	}},
+	{"switch", false, func(h *history) { h.apply("--next", orchardMoved) }},
+	{"disable", false, func(h *history) { h.apply("--next", orchardMoved) }},
+	{"more-pods-on-each-machine", false, func(h *history) { h.replace(orchardMoved, "max-pods=110", "max-pods=250") }},
+	{"more-machines", false, func(h *history) { h.replace(orchardMoved, poolOfWorkers, strings.Replace(poolOfWorkers, "6", "8", 1)) }},
+	{"acceptance-alone", false, func(h *history) {
+		h.replace(".rke-lm.yaml", "end-state: external\n", "end-state: external\naccept:\n  - stage-undone\n")
+	}},
+	{"rollback-that-the-base-accepts", false, func(h *history) { h.apply("--undo", "disable-leader-migration", orchardMoved) }},
+	{"half-an-rke-switch", true, func(h *history) {
+		h.replace(depot, "  name: aws\n", "  name: external-aws\n")
+	}},
+	{"rke-grants-the-lease", false, func(h *history) { h.apply("--next", depot) }},
+	{"rke-enables", false, func(h *history) { h.apply("--next", depot) }},
+	{"another-cluster", false, func(h *history) { h.write("clusters/mole.yaml", fmt.Sprintf(smallCluster, "mole")) }},
+	{"cluster-removed", false, func(h *history) { h.git("rm", "--quiet", "clusters/harbour.yaml") }},
+	{"two-clusters-one-stage-each", false, func(h *history) {
+		h.apply("--next", depot, "--by-hand", "install-ccm")
+		h.apply("--stage", "grant-migration-lease", "clusters/mole.yaml")
+	}},
+}
+
+// reviewedRepository is the repository before all changes.
+func reviewedRepository(t *testing.T) *history {
+	t.Helper()
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHistory(t)
+	for from, to := range map[string]string{"ha-split-pools.yaml": orchard, "docs-like.yaml": "clusters/harbour.yaml"} {
+		text, err := os.ReadFile(filepath.Join(examples, from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.write(to, string(text))
+	}
+	h.write(depot, depotText)
+	h.write(".rke-lm.yaml", "end-state: external\n")
+	h.write("clusters/kustomized/values.yaml", "replicas: 3\n")
+	h.commit("the clusters as they are")
+	return h
+}
+
+// TestGoldenReviews reviews every change of the history against the commit before it.
+func TestGoldenReviews(t *testing.T) {
+	golden, err := filepath.Abs("testdata/review/history.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := reviewedRepository(t)
+	var all strings.Builder
+	for _, c := range changes {
+		base := strings.TrimSpace(h.git("rev-parse", "HEAD"))
+		h.git("branch", "--force", "base")
+		if c.bad {
+			h.branch(c.name, func() { c.make(h) })
+		} else {
+			c.make(h)
+			h.commit(c.name)
+			h.git("branch", c.name)
+		}
+		r := runHere(t, "", "review", "--base", base, "--head", c.name)
+		if bad := r.code == exitcode.Found; bad != c.bad || r.code > exitcode.Found {
+			t.Errorf("%s: exit %d\n%s%s", c.name, r.code, r.stdout, r.stderr)
+		}
+		fmt.Fprintf(&all, "$ rke-lm review --base base --head %s\n%s%s[exit %d]\n\n", c.name, r.stdout, r.stderr, r.code)
+	}
+	if n := strings.Count(h.git("log", "--all", "--format=%h"), "\n"); n < 20 {
+		t.Errorf("the history has %d commits", n)
+	}
+	if *update {
+		if err := os.WriteFile(golden, []byte(all.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := all.String(); got != string(want) {
+		t.Errorf("if this is right, run: make golden\n%s", udiff.Unified("want", "got", string(want), got))
+	}
+}

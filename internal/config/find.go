@@ -1,0 +1,56 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Find returns the configuration file that counts in a folder: that of the folder, or of
+// the nearest one around it up to the top of its repository; "" for none. Outside of a
+// repository only the folder itself counts. A file in the home folder never does, whatever
+// is below it: it would change what a plan of any repository means.
+func Find(folder, home string) (string, error) {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	top := topOf(folder)
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, Name)
+		_, err := os.Stat(path)
+		switch {
+		case err == nil && !sameFolder(dir, home):
+			return path, nil
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		case dir == top || dir == filepath.Dir(dir):
+			return "", nil
+		}
+	}
+}
+
+// topOf returns the top of the repository around a folder, or the folder.
+func topOf(folder string) string {
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return folder
+		}
+	}
+}
+
+func sameFolder(a, b string) bool {
+	is, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(is, other)
+}

@@ -1,0 +1,115 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// File is a file of a commit, or of the working tree.
+type File struct {
+	Path string // in the repository, with slashes
+	Hash string // of its bytes; "" for one of the working tree
+	mode string
+}
+
+// regular reports whether the file holds text of its own: no link, no submodule.
+func (f File) regular() bool { return strings.HasPrefix(f.mode, "100") }
+
+// Change is a file before and after; one of them is nil for a file that is added or
+// removed. A file that was renamed has both.
+type Change struct{ Before, After *File }
+
+// Changes lists the files that differ between a commit and another one, or with "" the
+// working tree, with files there that git does not know yet and does not ignore.
+func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, error) {
+	args := []string{"diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=all", from}
+	if to != "" {
+		args = append(args, to)
+	}
+	out, err := r.git(ctx, nil, append(args, "--")...)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := parseRaw(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), to == "")
+	if err != nil || to != "" {
+		return changes, err
+	}
+	out, err = r.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", r.top())
+	for p := range strings.SplitSeq(string(out), "\x00") {
+		if p != "" {
+			changes = append(changes, Change{After: &File{Path: p, mode: "100644"}})
+		}
+	}
+	return changes, err
+}
+
+// top is the folder of the whole repository, as seen from the own one.
+func (r *Repository) top() string { return r.Name(".") }
+
+// parseRaw reads what git diff --raw -z prints: for each file its modes, hashes and
+// status, and its path, or both where it was renamed.
+func parseRaw(fields []string, workTree bool) ([]Change, error) {
+	var changes []Change
+	for i := 0; i < len(fields) && fields[i] != ""; {
+		info := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		paths := 1
+		if len(info) == 5 && strings.ContainsAny(info[4][:1], "RC") {
+			paths = 2
+		}
+		if len(info) != 5 || i+paths >= len(fields) {
+			return nil, errors.New("git diff --raw: its output has another form than expected; report this as a bug of rke-lm, with the version of git")
+		}
+		was, is := fields[i+1], fields[i+paths]
+		i += 1 + paths
+		if info[4] == "U" {
+			return nil, fmt.Errorf("%s: a merge is in progress and the file has conflicts; resolve them first", is)
+		}
+		changes = append(changes, change(info, was, is, workTree))
+	}
+	return changes, nil
+}
+
+func change(info []string, was, is string, workTree bool) Change {
+	before, after := &File{was, info[2], info[0]}, &File{is, info[3], info[1]}
+	if workTree {
+		after.Hash = ""
+	}
+	c := Change{before, after}
+	if !before.regular() || info[4] == "A" {
+		c.Before = nil
+	}
+	if !after.regular() || info[4] == "D" {
+		c.After = nil
+	}
+	return c
+}
+
+// List returns the regular files of a folder of a commit, without those in folders below.
+func (r *Repository) List(ctx context.Context, commit, folder string) ([]File, error) {
+	args := []string{"ls-tree", "-z", "--full-tree", commit, "--"}
+	if folder != "." {
+		args = append(args, folder+"/")
+	}
+	out, err := r.git(ctx, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		info, p, found := strings.Cut(line, "\t")
+		parts := strings.Fields(info)
+		if !found || len(parts) != 3 {
+			continue
+		}
+		if f := (File{p, parts[2], parts[0]}); f.regular() && path.Dir(p) == folder {
+			files = append(files, f)
+		}
+	}
+	return files, nil
+}

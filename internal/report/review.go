@@ -1,0 +1,272 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/review"
+)
+
+// Review is a change of clusters, for programs; its fields are documented in docs/json.md.
+type Review struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Base       string            `json:"base"`
+	Clusters   []ReviewedCluster `json:"clusters"`
+	// Findings are about the change as a whole; those of clusters are theirs.
+	Findings []transform.Finding `json:"findings"`
+	Errors   []Problem           `json:"errors"`
+}
+
+// ReviewedCluster is what a change does to one cluster.
+type ReviewedCluster struct {
+	Name      string              `json:"name"`
+	Namespace string              `json:"namespace"`
+	Distro    string              `json:"distro"`
+	Change    review.Kind         `json:"change"`
+	Version   string              `json:"version"`
+	Was       string              `json:"versionBefore,omitempty"`
+	Source    Source              `json:"source"`
+	Moved     string              `json:"fileBefore,omitempty"`
+	Stages    []ReviewedStage     `json:"stages"`
+	Undone    []string            `json:"undone"`
+	Next      string              `json:"next"`
+	Classes   []ReviewedClass     `json:"classes"`
+	Edits     []ReviewedEdit      `json:"edits"`
+	Findings  []transform.Finding `json:"findings"`
+}
+
+// ReviewedStage is a stage that the change performs.
+type ReviewedStage struct {
+	Name       string   `json:"name"`
+	Why        string   `json:"why"`
+	Superseded bool     `json:"superseded,omitempty"`
+	Before     []Action `json:"before"`
+}
+
+// ReviewedClass is what changes for the machines of a class.
+type ReviewedClass struct {
+	Name   string        `json:"name"`
+	Change review.Kind   `json:"change"`
+	Keys   []ReviewedKey `json:"keys"`
+	roles  string
+}
+
+// ReviewedKey is a key of the effective configuration; a value that is missing is left out.
+type ReviewedKey struct {
+	Key    string `json:"key"`
+	Before any    `json:"before,omitempty"`
+	After  any    `json:"after,omitempty"`
+}
+
+// ReviewedEdit is a change outside of the configuration of machine classes.
+type ReviewedEdit struct {
+	File   string      `json:"file"`
+	Line   int         `json:"line"`
+	Path   string      `json:"path"`
+	Change review.Kind `json:"change"`
+}
+
+// NewReviewed turns a change into its form for programs. was is the name that its file had
+// before; "" for the same.
+func NewReviewed(c review.Change, was string) ReviewedCluster {
+	side := c.After
+	if side == nil {
+		side = c.Before
+	}
+	out := ReviewedCluster{
+		Name: c.Cluster.Name, Namespace: c.Cluster.Namespace, Distro: c.Cluster.Distro, Change: c.Kind,
+		Version: c.Cluster.Version, Was: c.Version, Source: SourceOf(side.Docs[0]), Moved: was, Next: c.Next,
+		Stages: []ReviewedStage{}, Undone: append([]string{}, c.Undone...), Classes: []ReviewedClass{}, Edits: []ReviewedEdit{}, Findings: Findings(c.Findings),
+	}
+	for _, s := range c.Stages {
+		out.Stages = append(out.Stages, ReviewedStage{s.Name, s.Why, s.Superseded, append([]Action{}, actions(s.Manual)...)})
+	}
+	for _, class := range c.Classes {
+		out.Classes = append(out.Classes, newReviewedClass(class))
+	}
+	for _, e := range c.Edits {
+		out.Edits = append(out.Edits, ReviewedEdit{e.At.Document().File(), e.At.Line(), redact.Text(e.Path), e.How})
+	}
+	return out
+}
+
+func newReviewedClass(c review.Class) ReviewedClass {
+	out := ReviewedClass{Name: redact.Text(c.Name), Change: c.Kind, Keys: []ReviewedKey{}, roles: roles(Class{Labels: c.Labels})}
+	for _, k := range c.Keys {
+		out.Keys = append(out.Keys, ReviewedKey{k.Name, shownValue(k.Name, k.Before), shownValue(k.Name, k.After)})
+	}
+	return out
+}
+
+func shownValue(key string, v any) any {
+	if v == nil {
+		return nil
+	}
+	return redact.Value(key, v)
+}
+
+// Lines are what changes of a key: for lists, the arguments that are removed and added.
+func (k ReviewedKey) Lines() []string {
+	before, wasList := k.Before.([]any)
+	after, isList := k.After.([]any)
+	if (k.Before != nil && !wasList) || (k.After != nil && !isList) {
+		return append(sided("-", k.Before), sided("+", k.After)...)
+	}
+	var lines []string
+	for _, v := range without(before, after) {
+		lines = append(lines, sided("-", v)...)
+	}
+	for _, v := range without(after, before) {
+		lines = append(lines, sided("+", v)...)
+	}
+	return lines
+}
+
+func sided(sign string, v any) []string {
+	if v == nil {
+		return nil
+	}
+	return []string{sign + " " + compact(v)}
+}
+
+// without returns the members of a list that another one does not have as often.
+func without(list, other []any) []any {
+	rest := make([]string, 0, len(other))
+	for _, v := range other {
+		rest = append(rest, compact(v))
+	}
+	var left []any
+	for _, v := range list {
+		if i := slices.Index(rest, compact(v)); i >= 0 {
+			rest = slices.Delete(rest, i, i+1)
+			continue
+		}
+		left = append(left, v)
+	}
+	return left
+}
+
+func (c ReviewedCluster) plan() Plan {
+	return Plan{Distro: c.Distro, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Source: c.Source}
+}
+
+// release is the one after the change, and the one before it if that is another.
+func (c ReviewedCluster) release() string {
+	if c.Was == "" {
+		return release(c.plan())
+	}
+	return c.Was + " → " + c.Version
+}
+
+// summary is what the change does, in one line.
+func (c ReviewedCluster) summary() string {
+	switch {
+	case c.Change == review.Added:
+		return "new cluster"
+	case c.Change == review.Removed:
+		return "removed cluster"
+	case len(c.Stages) > 0:
+		return "performs " + c.stageNames()
+	case len(c.Undone) > 0:
+		return "undoes " + list(c.Undone)
+	}
+	return "no stage"
+}
+
+func (c ReviewedCluster) stageNames() string {
+	var names []string
+	for _, s := range c.Stages {
+		names = append(names, s.Name)
+	}
+	return list(names)
+}
+
+// WriteReview writes what a change does to a cluster, for people.
+func WriteReview(w io.Writer, p Palette, c ReviewedCluster) {
+	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(c.plan())), c.release(), p.paint(dim, place(c.Source)))
+	if c.Moved != "" {
+		fmt.Fprintf(w, "  was in %s\n", words(c.Moved))
+	}
+	fmt.Fprintf(w, "  %s\n", c.summary())
+	for _, s := range c.Stages {
+		writeReviewedStage(w, p, s)
+	}
+	if c.Next != "" {
+		fmt.Fprintf(w, "  next: %s\n", c.Next)
+	}
+	for _, class := range alike(c.Classes) {
+		writeReviewedClass(w, p, class)
+	}
+	for _, e := range c.Edits {
+		fmt.Fprintf(w, "\n  %s %s  %s\n", words(e.Path), e.Change, p.paint(dim, fmt.Sprintf("%s:%d", e.File, e.Line)))
+	}
+	fmt.Fprintln(w)
+	if len(c.Findings) > 0 {
+		WriteFindings(w, p, c.Findings, "  ")
+		fmt.Fprintln(w)
+	}
+}
+
+func writeReviewedStage(w io.Writer, p Palette, s ReviewedStage) {
+	fmt.Fprintf(w, "\n  %s\n", p.paint(bold, s.Name))
+	if s.Superseded {
+		fmt.Fprintln(w, wrap("A later stage of the same change leaves nothing of it.", "    "))
+		return
+	}
+	fmt.Fprintln(w, wrap(s.Why, "    "))
+	for _, a := range s.Before {
+		fmt.Fprintln(w, wrap("Before the merge: "+a.Purpose, "    "))
+	}
+}
+
+// alike joins the classes that change alike, for people.
+func alike(classes []ReviewedClass) []ReviewedClass {
+	var joined []ReviewedClass
+	for _, c := range classes {
+		c.Name = strings.TrimSpace(c.Name + " " + c.roles)
+		same := func(o ReviewedClass) bool { return o.Change == c.Change && reflect.DeepEqual(o.Keys, c.Keys) }
+		if i := slices.IndexFunc(joined, same); i >= 0 {
+			joined[i].Name += ", " + c.Name
+			continue
+		}
+		joined = append(joined, c)
+	}
+	return joined
+}
+
+func writeReviewedClass(w io.Writer, p Palette, c ReviewedClass) {
+	fmt.Fprintf(w, "\n  class %s", p.paint(bold, c.Name))
+	if c.Change != review.Changed {
+		fmt.Fprintf(w, " %s\n", c.Change)
+		return
+	}
+	fmt.Fprintln(w)
+	for _, k := range c.Keys {
+		fmt.Fprintf(w, "    %s\n", p.paint(cyan, k.Key))
+		for _, line := range k.Lines() {
+			color := green
+			if line[0] == '-' {
+				color = red
+			}
+			fmt.Fprintf(w, "      %s\n", p.paint(color, line))
+		}
+	}
+}
+
+// AllFindings are those of the change and of its clusters.
+func (r Review) AllFindings() []transform.Finding {
+	all := slices.Clone(r.Findings)
+	for _, c := range r.Clusters {
+		all = append(all, c.Findings...)
+	}
+	return all
+}

@@ -1,0 +1,170 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// comparison is one in progress.
+type comparison struct {
+	before, after *Side
+	target        transform.Target
+	old, now      *transform.Plan // nil where the migration cannot be planned
+	performed     []string        // in their order
+	undone        []string
+	expected      []*yamledit.Document // before, with the stages of the change
+	findings      []transform.Finding
+}
+
+func (c *comparison) evaluate() Change {
+	out := Change{Cluster: c.after.full(c.target), Before: c.before, After: c.after}
+	if v := c.before.full(c.target).Version; v != out.Cluster.Version {
+		out.Version = v
+	}
+	c.plan()
+	c.expect(out)
+	out.Stages, out.Undone, out.Next = c.stages(), c.undone, c.next()
+	out.Classes = c.classes()
+	out.Edits = c.edits()
+	c.judge(out)
+	out.Kind = Unchanged
+	if out.Version != "" || len(out.Stages)+len(out.Undone)+len(out.Classes)+len(out.Edits)+len(c.findings) > 0 {
+		out.Kind = Changed
+	}
+	out.Findings = c.inOrder()
+	return out
+}
+
+// plan plans both sides with the same choices and in the same situation: that of the
+// cluster before the change.
+func (c *comparison) plan() {
+	old, err := transform.Build(c.before.Distro, c.before.Docs, c.target)
+	if err != nil {
+		if len(transform.NotMigratableIn(err)) == 0 {
+			c.report(stagesUnknown, placed(err, c.after.Docs[0].Root(), "before the change: "))
+		}
+		return
+	}
+	c.old = old
+	c.now, err = transform.Build(c.after.Distro, c.after.Docs, old.Target)
+	switch {
+	case err == nil:
+	case len(transform.NotMigratableIn(err)) > 0:
+		c.report(providerLost, placed(err, c.after.Docs[0].Root(), ""))
+	default:
+		c.report(planLost, placed(err, c.after.Docs[0].Root(), ""))
+	}
+	if c.now != nil {
+		c.performed, c.undone = moved(c.old, c.now), moved(c.now, c.old)
+	}
+}
+
+// placed turns an error into a finding at its own place, or at a node.
+func placed(err error, n yamledit.Node, prefix string) transform.Finding {
+	var r *transform.Refused
+	if errors.As(err, &r) && prefix == "" {
+		return r.Finding()
+	}
+	f := transform.FindingAt(n, prefix+err.Error(), "correct it")
+	var at *yamledit.Error
+	if errors.As(err, &at) {
+		f.Message, f.Fix = prefix+at.What, at.Do
+		if prefix == "" {
+			f.File, f.Line = at.File, at.Line
+		}
+	}
+	return f
+}
+
+// moved lists the stages with an edit that is left in one plan and done in the other.
+func moved(from, to *transform.Plan) []string {
+	var names []string
+	for _, s := range from.Steps {
+		if other, has := to.Step(s.Stage.Name); has && s.Left() && other.State == transform.Done {
+			names = append(names, s.Stage.Name)
+		}
+	}
+	return names
+}
+
+// expect works out what the documents are after the stages of the change alone, at the
+// release that the change has.
+func (c *comparison) expect(out Change) {
+	c.expected = c.before.Docs
+	if len(c.performed) > 0 {
+		if docs, err := transform.Perform(c.before.Distro, c.before.Docs, c.old.Target, c.performed); err == nil {
+			c.expected = docs
+		} else if last, has := c.old.Step(c.performed[len(c.performed)-1]); has {
+			c.expected = last.After()
+		}
+	}
+	if out.Version == "" || len(c.expected) != len(c.after.Docs) {
+		return
+	}
+	for i, doc := range c.expected {
+		c.expected = slices.Clone(c.expected)
+		c.expected[i] = upgraded(doc, c.after.Docs[i], out.Version, out.Cluster.Version)
+	}
+}
+
+// upgraded sets the release where the change does.
+func upgraded(doc, after *yamledit.Document, from, to string) *yamledit.Document {
+	for _, d := range differences(spec(doc), spec(after)) {
+		old, _ := d.before.String()
+		if now, _ := d.after.String(); old != from || now != to {
+			continue
+		}
+		e := doc.Edit()
+		e.Set(d.before, to)
+		if with, _, err := e.Apply(); err == nil {
+			return with
+		}
+	}
+	return doc
+}
+
+// stages describes what the change performs.
+func (c *comparison) stages() []Stage {
+	var list []Stage
+	for _, name := range c.performed {
+		s, _ := c.old.Step(name)
+		superseded := slices.ContainsFunc(s.Stage.SupersededBy, func(later string) bool { return slices.Contains(c.performed, later) })
+		manual := slices.Concat(s.Stage.Prepare.Actions, s.Stage.Before)
+		list = append(list, Stage{Name: name, Why: s.Stage.Why, Superseded: superseded, Manual: manual})
+	}
+	return list
+}
+
+// next is the first stage that is left after the change.
+func (c *comparison) next() string {
+	if c.now == nil {
+		return ""
+	}
+	for _, s := range c.now.Steps {
+		if s.Left() {
+			return s.Stage.Name
+		}
+	}
+	return ""
+}
+
+// report adds findings of a rule.
+func (c *comparison) report(r transform.Rule, found ...transform.Finding) {
+	c.findings = append(c.findings, r.Report(found, c.target.Accept)...)
+}
+
+// inOrder returns the findings by their place, errors first.
+func (c *comparison) inOrder() []transform.Finding {
+	weight := map[transform.Severity]int{transform.Error: 0, transform.Warning: 1, transform.Note: 2}
+	slices.SortStableFunc(c.findings, func(a, b transform.Finding) int {
+		return cmp.Or(cmp.Compare(weight[a.Severity], weight[b.Severity]), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	return slices.CompactFunc(c.findings, func(a, b transform.Finding) bool { return a == b })
+}

@@ -1,0 +1,134 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// edits returns what changes in the documents outside of the configuration of machine
+// classes and of the release, and is not of a stage.
+func (c *comparison) edits() []Edit {
+	if len(c.expected) != len(c.after.Docs) {
+		at := c.after.Docs[0].Root()
+		return []Edit{{At: at, Path: "documents", How: Changed}}
+	}
+	covered := c.covered()
+	var found []Edit
+	for i, doc := range c.expected {
+		now := c.after.Docs[i]
+		if c.after.Distro.SameSpec(doc, now) && doc.Root().Get("spec").Exists() {
+			continue
+		}
+		for _, d := range differences(spec(doc), spec(now)) {
+			path := d.node().Path()
+			if slices.ContainsFunc(covered, func(p string) bool { return overlap(p, path) }) {
+				continue
+			}
+			at := d.after
+			if !at.Exists() {
+				at = nearest(now, d.before)
+			}
+			found = append(found, Edit{At: at, Path: path, How: d.kind()})
+		}
+	}
+	return found
+}
+
+// covered lists the places of the configuration of machine classes: what matters of them
+// is what machines get.
+func (c *comparison) covered() []string {
+	var paths []string
+	add := func(n yamledit.Node) {
+		if p := n.Path(); p != "" && !slices.Contains(paths, p) {
+			paths = append(paths, p)
+		}
+	}
+	for _, docs := range [][]*yamledit.Document{c.before.Docs, c.expected, c.after.Docs} {
+		classes, _ := explain(c.before.Distro, docs, c.target)
+		for _, class := range classes {
+			for _, s := range class.Settings {
+				add(s.Origin)
+				for _, n := range s.Overridden {
+					add(n)
+				}
+			}
+			for _, d := range class.Dropped {
+				add(d.Origin)
+			}
+		}
+	}
+	return paths
+}
+
+// documents reports edits of the documents that are not of a stage.
+func (c *comparison) documents(edits []Edit) {
+	begun := c.begun()
+	for _, e := range edits {
+		at := func(message, fix string) transform.Finding {
+			f := transform.FindingAt(e.At, message, fix)
+			f.Path = e.Path
+			return f
+		}
+		what := e.Path + " is " + string(e.How)
+		switch {
+		case edited(c.old, c.performed, e.Path):
+			c.report(stageDiffers, at(what+" differently than "+c.named()+" does it with the choices of the base", "compare it with the diff of rke-lm plan, and check the choices, such as --chart-version"))
+		case edited(c.now, c.undone, e.Path): // the undo explains it
+		case overlapsAny(begun, e.Path):
+			c.report(stageIncomplete, at(what+", and the result is that of no stage", c.instead()))
+		case c.moves():
+			c.report(editWithStage, at(what+", which does not belong to "+c.named(), "make this edit in a change of its own"))
+		default:
+			f := at(what+", and that is no stage", "nothing, if this is intended: it is a change of its own")
+			f.Severity = transform.Note
+			c.report(editWithoutStage, f)
+		}
+	}
+}
+
+// edited reports whether one of the stages edits the place in a plan.
+func edited(p *transform.Plan, names []string, path string) bool {
+	return p != nil && slices.ContainsFunc(names, func(name string) bool {
+		s, has := p.Step(name)
+		return has && overlapsAny(placesOf(s), path)
+	})
+}
+
+func placesOf(s transform.PlannedStage) []string {
+	var paths []string
+	for _, e := range s.Edits {
+		paths = append(paths, e.Path)
+	}
+	return paths
+}
+
+func overlapsAny(paths []string, path string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool { return overlap(p, path) })
+}
+
+// begun lists the places that a stage had to edit before the change and does not have to
+// after it, while the stage is left to do: a part of it was made.
+func (c *comparison) begun() []string {
+	if c.old == nil || c.now == nil {
+		return nil
+	}
+	var paths []string
+	for _, s := range c.old.Steps {
+		now, has := c.now.Step(s.Stage.Name)
+		if !has || !s.Left() || !now.Left() {
+			continue
+		}
+		still := placesOf(now)
+		for _, p := range placesOf(s) {
+			if !slices.Contains(still, p) {
+				paths = append(paths, p)
+			}
+		}
+	}
+	return paths
+}

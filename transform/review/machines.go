@@ -1,0 +1,143 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// departure is a key whose value is not the one that the stages of the change give it,
+// for the classes that share the place of it.
+type departure struct {
+	key      string
+	at       yamledit.Node
+	was, is  transform.Setting // expected and found
+	classes  []string
+	override yamledit.Node // the list that is overridden, where flags are lost by that
+	lost     []string      // these flags
+}
+
+// departures compares what machines get with what they would get of the stages alone.
+func (c *comparison) departures() []departure {
+	want, known := explain(c.before.Distro, c.expected, c.target)
+	got, both := explain(c.after.Distro, c.after.Docs, c.target)
+	if !known || !both {
+		return nil
+	}
+	var found []departure
+	for _, class := range slices.Sorted(maps.Keys(want)) {
+		if _, has := got[class]; !has {
+			continue
+		}
+		for _, key := range keys(class, want, got) {
+			was, _ := want.setting(class, key)
+			is, _ := got.setting(class, key)
+			if sameSetting(was.Value, is.Value) {
+				continue
+			}
+			found = add(found, c.departure(class, key, was, is))
+		}
+	}
+	return found
+}
+
+func (c *comparison) departure(class, key string, was, is transform.Setting) departure {
+	d := departure{key: key, at: is.Origin, was: was, is: is, classes: []string{class}}
+	if !d.at.Exists() {
+		d.at = nearest(c.after.Docs[0], was.Origin)
+		return d
+	}
+	d.override, d.lost = overridden(was, is)
+	return d
+}
+
+// add joins departures that are the same for several classes.
+func add(all []departure, d departure) []departure {
+	for i, o := range all {
+		if o.key == d.key && o.at.Same(d.at) && slices.Equal(o.lost, d.lost) {
+			all[i].classes = append(all[i].classes, d.classes...)
+			return all
+		}
+	}
+	return append(all, d)
+}
+
+// overridden returns the flags that are lost because another list won, and the list that
+// still has one of them.
+func overridden(was, is transform.Setting) (yamledit.Node, []string) {
+	var at yamledit.Node
+	var lost []string
+	now := args.Of(is.Value)
+	for _, a := range args.Of(was.Value) {
+		if _, kept := args.Last(now, a.Name); kept || slices.Contains(lost, a.Name) {
+			continue
+		}
+		for _, n := range is.Overridden {
+			if _, has := args.Last(args.Of(n.Value()), a.Name); has {
+				at, lost = n, append(lost, a.Name)
+				break
+			}
+		}
+	}
+	return at, lost
+}
+
+// migrates reports whether a departure is about what stages change.
+func (d departure) migrates() bool {
+	promised := stages.Promised()
+	if slices.Contains(promised.Keys, d.key) || slices.Contains(promised.Flags, d.key) {
+		return true
+	}
+	in := func(flag string) bool { return slices.Contains(promised.Flags, flag) }
+	return slices.Contains(promised.Arguments, d.key) && slices.ContainsFunc(changedFlags(d.was.Value, d.is.Value), in)
+}
+
+// machines reports what machines get that is not of a stage.
+func (c *comparison) machines() {
+	for _, d := range c.departures() {
+		switch {
+		case len(d.lost) > 0:
+			c.report(flagOverridden, transform.FindingAt(d.at,
+				fmt.Sprintf("this %s replaces the list on line %d, and machines of class %s lose: %s", d.key, d.override.Line(), strings.Join(d.classes, ", "), strings.Join(d.lost, ", ")),
+				"add the arguments of that list to this one, or make the change there"))
+		case d.migrates() && len(c.undone) > 0: // the undo explains it
+		case d.migrates():
+			c.report(stageIncomplete, transform.FindingAt(d.at,
+				fmt.Sprintf("%s changes for machines of class %s, and the result is that of no stage", d.key, strings.Join(d.classes, ", ")),
+				c.instead()))
+		case c.moves():
+			c.report(editWithStage, transform.FindingAt(d.at,
+				fmt.Sprintf("%s changes for machines of class %s, which does not belong to %s", d.key, strings.Join(d.classes, ", "), c.named()),
+				"make this edit in a change of its own"))
+		default:
+			c.report(editWithoutStage, transform.FindingAt(d.at,
+				fmt.Sprintf("%s changes for machines of class %s, and that is no stage", d.key, strings.Join(d.classes, ", ")),
+				"nothing, if this is intended: it is a change of its own"))
+		}
+	}
+}
+
+// moves reports whether the change performs or undoes a stage.
+func (c *comparison) moves() bool { return len(c.performed)+len(c.undone) > 0 }
+
+// named are the stages of the change in a sentence.
+func (c *comparison) named() string {
+	return strings.Join(slices.Concat(c.performed, c.undone), ", ")
+}
+
+// instead names the command that makes the change as a stage.
+func (c *comparison) instead() string {
+	if next := c.next(); next != "" {
+		return next + " is next: make the change with rke-lm apply --next, or revert this edit"
+	}
+	return "revert this edit, or make the change with rke-lm apply"
+}

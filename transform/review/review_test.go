@@ -1,0 +1,199 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package review_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const cluster = `apiVersion: provisioning.cattle.io/v1
+kind: Cluster
+metadata:
+  name: orchard
+  namespace: fleet-default
+spec:
+  kubernetesVersion: v1.26.15+rke2r1
+  rkeConfig:
+    machineGlobalConfig:
+      cloud-provider-name: aws
+      kube-controller-manager-arg:
+        - node-monitor-grace-period=30s
+    machinePools:
+      - name: all
+        controlPlaneRole: true
+        etcdRole: true
+        workerRole: true
+        quantity: 3
+`
+
+const manager = `apiVersion: v1
+kind: Pod
+metadata: {name: kube-controller-manager, namespace: kube-system}
+spec:
+  containers:
+  - name: manager
+    image: registry.k8s.io/kube-controller-manager:v1.26.15
+    command: [kube-controller-manager, --cloud-provider=aws]
+`
+
+// side is a cluster in a file.
+func side(t *testing.T, d transform.Distro, file, text string) *review.Side {
+	t.Helper()
+	doc, err := yamledit.ParseString(file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &review.Side{Distro: d, Docs: transform.Only(doc)}
+}
+
+// replaced is a text with another one in the place of one that it has once.
+func replaced(t *testing.T, text, old, with string) string {
+	t.Helper()
+	if strings.Count(text, old) != 1 {
+		t.Fatalf("%q occurs %d times", old, strings.Count(text, old))
+	}
+	return strings.Replace(text, old, with, 1)
+}
+
+// performed returns a text after some stages.
+func performed(t *testing.T, d transform.Distro, text string, target transform.Target, stages ...string) string {
+	t.Helper()
+	docs, err := transform.Perform(d, side(t, d, "a.yaml", text).Docs, target, stages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(docs[0].Bytes())
+}
+
+// rules lists what was found, errors that count with a mark.
+func rules(findings []transform.Finding) []string {
+	var ids []string
+	for _, f := range findings {
+		id := f.Rule
+		if f.Stops() {
+			id += "!"
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
+	d := rke2.Distro()
+	external := transform.Target{EndState: transform.EndStateExternal}
+	granted := performed(t, d, cluster, external, "grant-migration-lease")
+	waiting := performed(t, d, cluster, external, "grant-migration-lease", "enable-leader-migration", "install-ccm")
+	switched := performed(t, d, waiting, external, "switch-to-external")
+	upgrade := func(text string) string { return strings.ReplaceAll(text, "v1.26.15+rke2r1", "v1.26.15+rke2r2") }
+	for _, c := range []struct {
+		name          string
+		before, after string
+		target        transform.Target
+		want          []string
+	}{
+		{"a stage alone", cluster, granted, external, nil},
+		{"another cluster-wide value", cluster, replaced(t, cluster, "quantity: 3", "quantity: 5"), external, []string{"edit-without-stage"}},
+		{"the switch", waiting, switched, external, nil},
+		{"two stages", cluster, performed(t, d, granted, external, "enable-leader-migration"), external, []string{"several-stages!"}},
+		{"the switch with another release", waiting, upgrade(switched), external, []string{"stage-with-upgrade!"}},
+		{"a release alone", waiting, upgrade(waiting), external, nil},
+		{"the switch with a release that was planned", waiting, performed(t, d, waiting, transform.Target{EndState: "external", Version: "v1.27.16+rke2r2"}, "switch-to-external"), transform.Target{EndState: "external", Version: "v1.27.16+rke2r2"}, nil},
+		{"a stage that is undone", granted, cluster, external, []string{"stage-undone!"}},
+		{"a stage that is undone, accepted", granted, cluster, transform.Target{Accept: []string{"stage-undone"}}, []string{"stage-undone"}},
+		{"a switch that node-rename blocks", waiting, switched, transform.Target{}, []string{"node-rename!"}},
+		{"a provider that is removed", granted, replaced(t, granted, "      cloud-provider-name: aws\n", ""), external, []string{"provider-lost!"}},
+		{"the same key in another place", cluster, replaced(t, replaced(t, cluster, "      cloud-provider-name: aws\n", ""), "    machinePools:\n", "    machineSelectorConfig:\n      - config:\n          cloud-provider-name: aws\n    machinePools:\n"), external, nil},
+		{"an argument of a manifest with a stage", granted, replaced(t, performed(t, d, granted, external, "enable-leader-migration"), "grace-period=30s", "grace-period=40s"), external, []string{"edit-with-stage!"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := review.Evaluate(side(t, d, "a.yaml", c.before), side(t, d, "a.yaml", c.after), c.target)
+			if ids := rules(got.Findings); !slices.Equal(ids, c.want) {
+				t.Errorf("%v, want %v\n%+v", ids, c.want, got.Findings)
+			}
+			for _, f := range got.Findings {
+				if f.File != "a.yaml" || f.Line == 0 || f.Message == "" || f.Fix == "" {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
+
+func TestAClusterThatIsNotMigratedIsComparedAndNothingMore(t *testing.T) {
+	before := replaced(t, cluster, "      cloud-provider-name: aws\n", "")
+	after := replaced(t, before, "grace-period=30s", "grace-period=50s")
+	got := review.Evaluate(side(t, rke2.Distro(), "a.yaml", before), side(t, rke2.Distro(), "a.yaml", after), transform.Target{})
+	if got.Kind != review.Changed || len(got.Findings) > 0 || len(got.Classes) != 1 || got.Classes[0].Keys[0].Name != "kube-controller-manager-arg" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestManifestsAreReviewedByTheirArguments(t *testing.T) {
+	after := replaced(t, manager, "--cloud-provider=aws]", "--cloud-provider=external]")
+	got := review.Evaluate(side(t, manifest.Distro(), "a.yaml", manager), side(t, manifest.Distro(), "a.yaml", after), transform.Target{})
+	if len(got.Classes) != 1 || got.Classes[0].Keys[0].Name != "cloud-provider" || len(transform.Stopping(got.Findings)) == 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestClustersAreFoundAgainByNameAndFile(t *testing.T) {
+	d, one := rke2.Distro(), cluster
+	two := strings.Replace(cluster, "orchard", "harbour", 1)
+	depot := "nodes: [{address: 10.0.0.1, user: a, role: [controlplane, etcd]}]\nkubernetes_version: v1.26.15-rancher1-1\ncloud_provider: {name: aws}\n"
+	same := func(file string) string { return file }
+	for _, c := range []struct {
+		name          string
+		before, after []*review.Side
+		was           func(string) string
+		want          []string // file before → file after
+	}{
+		{"in their files", []*review.Side{side(t, d, "a", one), side(t, d, "b", two)}, []*review.Side{side(t, d, "b", two), side(t, d, "a", one)}, same, []string{"b→b", "a→a"}},
+		{"one name in two folders", []*review.Side{side(t, d, "dev/a", one), side(t, d, "prod/a", one)}, []*review.Side{side(t, d, "prod/a", one), side(t, d, "dev/a", one)}, same, []string{"prod/a→prod/a", "dev/a→dev/a"}},
+		{"in another file", []*review.Side{side(t, d, "a", one)}, []*review.Side{side(t, d, "z", one)}, same, []string{"a→z"}},
+		{"under another name", []*review.Side{side(t, d, "a", one)}, []*review.Side{side(t, d, "a", two)}, same, []string{"→a", "a→"}},
+		{"without a name, in a file that moved", []*review.Side{side(t, rke1.Distro(), "a", depot)}, []*review.Side{side(t, rke1.Distro(), "b", depot)}, func(string) string { return "a" }, []string{"a→b"}},
+		{"without a name, in another file", []*review.Side{side(t, rke1.Distro(), "a", depot)}, []*review.Side{side(t, rke1.Distro(), "b", depot)}, same, []string{"→b", "a→"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, p := range review.Pairs(c.before, c.after, c.was) {
+				got = append(got, name(p.Before)+"→"+name(p.After))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func name(s *review.Side) string {
+	if s == nil {
+		return ""
+	}
+	return s.Docs[0].File()
+}
+
+func TestAnAcceptanceOfTheChangeIsAnErrorOnlyTogetherWithClusters(t *testing.T) {
+	had := []review.Acceptance{{Rule: "node-rename", File: "c", Line: 2}}
+	now := append(slices.Clone(had), review.Acceptance{Rule: "stage-undone", File: "c", Line: 3})
+	if found := review.Acceptances(had, now, true); len(found) != 1 || !found[0].Stops() || found[0].Line != 3 {
+		t.Errorf("%+v", found)
+	}
+	if found := review.Acceptances(had, now, false); len(found) != 1 || found[0].Stops() {
+		t.Errorf("%+v", found)
+	}
+	if found := review.Acceptances(now, had, true); len(found) != 0 {
+		t.Errorf("%+v", found)
+	}
+}

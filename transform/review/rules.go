@@ -1,0 +1,50 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import "github.com/rke-lm/rke-lm/transform"
+
+// The rules of changes.
+var (
+	severalStages = transform.Rule{ID: "several-stages", Severity: transform.Error, Acceptable: true,
+		Doc: "One change performs several stages. Each has to be rolled out and checked before the next one."}
+	stageOutOfOrder = transform.Rule{ID: "stage-out-of-order", Severity: transform.Error, Acceptable: true,
+		Doc: "A stage is performed while an earlier one is left to do."}
+	stageWithUpgrade = transform.Rule{ID: "stage-with-upgrade", Severity: transform.Error, Acceptable: true,
+		Doc: "A stage comes together with another Kubernetes release that `--target-version` did not ask for: machines restart for two reasons, and neither can be undone alone."}
+	stageUndone = transform.Rule{ID: "stage-undone", Severity: transform.Error, Acceptable: true,
+		Doc: "The change removes what a stage has made. Accept it for a rollback that is intended."}
+	stageIncomplete = transform.Rule{ID: "stage-incomplete", Severity: transform.Error, Acceptable: true,
+		Doc: "The change edits what stages edit, and the result is that of no stage, for example a part of the switch."}
+	stageDiffers = transform.Rule{ID: "stage-differs", Severity: transform.Warning,
+		Doc: "The result of a stage is there, and written differently than rke-lm plans it with the choices of the base."}
+	providerLost = transform.Rule{ID: "provider-lost", Severity: transform.Error, Acceptable: true,
+		Doc: "The cluster can be migrated before the change, and not after it: the provider was removed, or replaced by another one than aws or external."}
+	planLost = transform.Rule{ID: "plan-lost", Severity: transform.Error, Acceptable: true,
+		Doc: "The migration can be planned before the change, and not after it."}
+	flagOverridden = transform.Rule{ID: "flag-overridden", Severity: transform.Error, Acceptable: true,
+		Doc: "A list of arguments replaces another list, as machineSelectorConfig does, and machines lose arguments that they had."}
+	editWithStage = transform.Rule{ID: "edit-with-stage", Severity: transform.Error, Acceptable: true,
+		Doc: "A stage comes together with an edit that belongs to no stage: the two cannot be rolled out, checked and undone separately."}
+	editWithoutStage = transform.Rule{ID: "edit-without-stage", Severity: transform.Warning,
+		Doc: "The change is no stage, and machines get another configuration. It is a note where it is outside of the configuration of machines."}
+	acceptanceAdded = transform.Rule{ID: "acceptance-added", Severity: transform.Error,
+		Doc: "The change accepts a rule in .rke-lm.yaml, and changes clusters as well. The acceptance does not count until it is merged; merge it first. It is a warning in a change of its own."}
+	clusterRemoved = transform.Rule{ID: "cluster-removed", Severity: transform.Warning,
+		Doc: "The change removes the documents of a cluster."}
+	stagesUnknown = transform.Rule{ID: "stages-unknown", Severity: transform.Warning,
+		Doc: "The migration could not be planned before the change either, so its stages are not recognized. It shows what machines get."}
+	baseUnread = transform.Rule{ID: "base-unread", Severity: transform.Warning,
+		Doc: "A document cannot be read as it is in the base: its clusters count as new."}
+)
+
+// Rules are those of changes; --accept on the command line or in the configuration of the
+// base acknowledges some.
+func Rules() []transform.Rule {
+	return []transform.Rule{
+		severalStages, stageOutOfOrder, stageWithUpgrade, stageUndone, stageIncomplete, stageDiffers,
+		providerLost, planLost, flagOverridden, editWithStage, editWithoutStage,
+		acceptanceAdded, clusterRemoved, stagesUnknown, baseUnread,
+	}
+}
