@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
 const (
@@ -78,10 +79,35 @@ func (m *migration) endState() string {
 	return transform.EndStateOverride
 }
 
-// knowsProvider reports whether a component has the flag --cloud-provider:
-// kube-apiserver lost it in 1.33.
+// knowsProvider reports whether a component has the flag --cloud-provider.
 func (m *migration) knowsProvider(component string) bool {
-	return component != apiServerArgs || semver.Compare(m.minor(), "v1.33") < 0
+	return component != apiServerArgs || !k8s.From(m.Version, firstWithoutFlags)
+}
+
+// firstWithoutFlags is the minor in which kube-apiserver lost --cloud-provider and --cloud-config
+// (kubernetes/kubernetes, pkg/kubeapiserver/options/cloudprovider.go at v1.32.9, and gone at
+// v1.33.0).
+const firstWithoutFlags = "v1.33"
+
+// removedFlags lists the flags that a component does not have on the release that the cluster
+// runs or is about to move to.
+func (m *migration) removedFlags(component string) []string {
+	if component != apiServerArgs || !k8s.From(m.move().Reached(), firstWithoutFlags) {
+		return nil
+	}
+	return []string{componentFlag, "cloud-config"}
+}
+
+// removedFlag returns one that a control plane gets.
+func (m *migration) removedFlag() (args.Placed, bool) {
+	for _, at := range m.winners(apiServerArgs, Class.ControlPlane) {
+		for _, a := range args.Place(at) {
+			if slices.Contains(m.removedFlags(apiServerArgs), a.Name) {
+				return a, true
+			}
+		}
+	}
+	return args.Placed{}, false
 }
 
 // minor returns the cluster's minor, such as v1.26.

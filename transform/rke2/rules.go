@@ -45,7 +45,7 @@ func clusterRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
 			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "kube-apiserver-arg has cloud-provider, a flag that Kubernetes 1.33 removed from kube-apiserver.",
+			Doc: "kube-apiserver-arg has cloud-provider or cloud-config, flags that Kubernetes 1.33 removed from kube-apiserver. switch-to-external removes them.",
 		}, Check: (*migration).apiServerFlagRemoved},
 		{Rule: rules.ChangedByOverlay},
 		{Rule: rules.CloudConfigLost.WithDoc(

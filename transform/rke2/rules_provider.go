@@ -217,16 +217,13 @@ func (m *migration) eachManager(judge func(list []args.Placed, provider string) 
 	return found
 }
 
-// apiServerFlagRemoved finds the flag in any spelling and with any value.
+// apiServerFlagRemoved finds the flags in any spelling and with any value.
 func (m *migration) apiServerFlagRemoved() []transform.Finding {
-	if !k8s.From(m.move().Reached(), "v1.33") {
-		return nil
-	}
 	var found []transform.Finding
 	for _, at := range m.winners(apiServerArgs, Class.ControlPlane) {
 		for _, a := range args.Place(at) {
-			if a.Name == componentFlag {
-				found = append(found, transform.FindingAt(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+componentFlag+" and does not start", "remove the argument"))
+			if slices.Contains(m.removedFlags(apiServerArgs), a.Name) {
+				found = append(found, transform.FindingAt(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+a.Name+" and does not start", "apply "+stages.SwitchToExternal+", which removes it; or remove the argument"))
 			}
 		}
 	}

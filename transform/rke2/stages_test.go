@@ -30,7 +30,12 @@ const (
 
 func migrated(t *testing.T, doc *yamledit.Document) *migration {
 	t.Helper()
-	c, err := open(transform.Only(doc), transform.Target{})
+	return planned(t, doc, transform.Target{})
+}
+
+func planned(t *testing.T, doc *yamledit.Document, target transform.Target) *migration {
+	t.Helper()
+	c, err := open(transform.Only(doc), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +64,13 @@ func stageOf(t *testing.T, c transform.Cluster, name string) transform.Stage {
 // reverse restores every byte.
 func after(t *testing.T, config, stage string) string {
 	t.Helper()
-	m := cluster(t, config)
+	return afterAt(t, release, config, stage, transform.Target{})
+}
+
+// afterAt does so on a release, with the operator's choices.
+func afterAt(t *testing.T, version, config, stage string, target transform.Target) string {
+	t.Helper()
+	m := planned(t, parse(t, document(version, config)), target)
 	s := stageOf(t, m, stage)
 	e, err := s.Edit()
 	if err != nil {
@@ -69,7 +80,7 @@ func after(t *testing.T, config, stage string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	then := migrated(t, doc)
+	then := planned(t, doc, m.target)
 	if err := s.Check(then); err != nil {
 		t.Errorf("%v in\n%s", err, doc.Bytes())
 	}

@@ -20,7 +20,7 @@ import (
 func (m *migration) switchToExternal() transform.Stage {
 	return m.stages().Switch(transform.Stage{
 		Why: m.switchWhy() +
-			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.move().Why(),
+			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.removedWhy() + m.move().Why(),
 		Prepare:   m.credentials(),
 		Edit:      m.switchEdit,
 		Check:     transform.CheckBy(m.checkSwitch),
@@ -49,6 +49,15 @@ func (m *migration) switchWhy() string {
 		return m.nameOnlyWhy()
 	}
 	return m.stages().SwitchWhy()
+}
+
+// removedWhy tells of flags that the edit removes.
+func (m *migration) removedWhy() string {
+	at, found := m.removedFlag()
+	if !found {
+		return ""
+	}
+	return " The edit removes " + at.Name + " from kube-apiserver-arg: kube-apiserver 1.33 and later do not have it, and do not start with it."
 }
 
 func (m *migration) overrideWhy() string {
@@ -136,12 +145,18 @@ func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
 		if !at.Exists() {
 			continue
 		}
+		if gone := m.removedFlags(key); len(gone) > 0 {
+			if err := m.removeArgs(e, l, key, gone, args.Update{}); err != nil {
+				return err
+			}
+			continue
+		}
 		var u args.Update
 		if a, found := args.Last(args.Of(at.Value()), componentFlag); found && a.Value == inTree || override && m.matters(l, key) {
 			u.Set = []args.Arg{args.With(componentFlag, external)}
 		}
 		if key == managerArgs {
-			if err := m.removeFlag(e, l, u); err != nil {
+			if err := m.removeArgs(e, l, key, m.leaderFlags(args.Of(at.Value())), u); err != nil {
 				return err
 			}
 			continue
@@ -158,7 +173,7 @@ func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
 
 // takesOverride reports whether a component gets a provider of its own.
 func (m *migration) takesOverride(key string) bool {
-	return m.endState() == transform.EndStateOverride && m.knowsProvider(key)
+	return m.endState() == transform.EndStateOverride && len(m.removedFlags(key)) == 0
 }
 
 // lacksOverride reports whether it does, and nothing sets its arguments on some
@@ -194,20 +209,18 @@ func (m *migration) insertGlobal(e *yamledit.Edit, fresh yamledit.Map) {
 	}
 }
 
-// removeFlag takes the flag, and the configuration that goes with it, out of one
-// location of the manager's arguments. A list that held nothing else goes as a
-// whole, and so does the entry that enableLeaderMigration inserts. What has
+// removeArgs takes flags out of one location of a component's arguments. A list that held
+// nothing else goes as a whole, and so does the entry that enableLeaderMigration inserts. What has
 // comments is someone's own and stays, empty, and so does a list without which
 // an earlier value would come back into force.
-func (m *migration) removeFlag(e *yamledit.Edit, l Layer, u args.Update) error {
-	at := l.Get(managerArgs)
+func (m *migration) removeArgs(e *yamledit.Edit, l Layer, key string, flags []string, u args.Update) error {
+	at := l.Get(key)
 	list := args.Of(at.Value())
-	flags := m.leaderFlags(list)
 	if rest := args.Without(list, flags...); len(rest) < len(list) {
 		switch {
-		case len(u.Set) > 0 || len(rest) > 0 || m.hides(l, managerArgs):
+		case len(u.Set) > 0 || len(rest) > 0 || m.hides(l, key):
 			u.Remove = flags
-		case m.isInserted(l) && len(l.Entry.Comments()) == 0:
+		case key == managerArgs && m.isInserted(l) && len(l.Entry.Comments()) == 0:
 			e.Remove(l.Entry)
 		case len(at.Comments()) == 0:
 			e.Remove(at)
@@ -241,6 +254,12 @@ func (m *migration) checkSwitch(after *migration) error {
 			}
 		}
 	}
+	if err := after.checkControlPlanes("kube-apiserver without the flags that it lost", func(c Config) bool {
+		list := args.Of(c[apiServerArgs].Value)
+		return len(args.Without(list, after.removedFlags(apiServerArgs)...)) == len(list)
+	}); err != nil {
+		return err
+	}
 	return after.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
 		list := args.Of(c[managerArgs].Value)
 		return len(args.Without(list, after.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
@@ -260,6 +279,8 @@ func (m *migration) switched(class Class, key string, before, now any) bool {
 		return truthy(now) && m.keepsNamesAsExternal()
 	case key == cloudConfigKey:
 		return now == nil && m.carriesCloudConfig()
+	case len(m.removedFlags(key)) > 0:
+		return sameArgs(args.Without(args.Of(before), m.removedFlags(key)...), args.Of(now))
 	case slices.Contains(componentArgs, key):
 		return componentSwitched(args.Without(args.Of(before), m.leaderFlags(args.Of(before))...), args.Of(now))
 	}

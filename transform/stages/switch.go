@@ -58,6 +58,8 @@ const (
 		"A control plane that was not upgraded yet runs the in-tree cloud controllers until its turn comes, so the cloud-controller-manager is installed after this stage has reached every control plane; in between no manager runs the cloud controllers. " +
 		"To return to 1.26, restore a snapshot of etcd from before the upgrade, together with its Kubernetes version. "
 
+	switchedWhy = "The provider is external; the edit brings what is left in the file to the same state. "
+
 	leaseStays = "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"
 )
 
@@ -89,6 +91,8 @@ func (c Cluster) SwitchWhy() string {
 	switch {
 	case c.Target.Situation == transform.Broken:
 		return switchBrokenWhy
+	case c.Target.Situation == transform.External:
+		return switchedWhy
 	case c.Target.NoLeaderMigration:
 		return switchWhy
 	}
