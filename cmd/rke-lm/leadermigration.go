@@ -164,7 +164,7 @@ func (m *configOptions) each(all []given) error {
 			found = append(found, lm.LintBoth(all[0].root, g.root)...)
 		}
 		slices.SortStableFunc(found, func(a, b transform.Finding) int { return a.Line - b.Line })
-		m.add(found)
+		m.add("", "", 0, found)
 	}
 	return nil
 }

@@ -47,11 +47,13 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
 	o.inputFlags(c.Flags())
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
-	o.outputFlag(c, "text", "json", "yaml")
+	o.outputFlag(c, lintFormats...)
 	c.Flags().BoolVar(&l.fix, "fix", false, "make the corrections that need no decision")
 	l.flags(c)
 	return c
 }
+
+var lintFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 
 func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	if err := l.check(paths); err != nil {
@@ -87,7 +89,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 // check refuses choices that mean nothing together. Where standard output takes
 // files or diffs, findings go to standard error.
 func (l *lintOptions) check(paths []string) error {
-	if err := checkOneOf("output", l.output, "text", "json", "yaml"); err != nil {
+	if err := l.checkOutput(lintFormats); err != nil {
 		return err
 	}
 	l.tally = newTally(l.options)
@@ -124,7 +126,8 @@ func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() er
 	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
-		l.show(append(findings, unseen...))
+		doc := f.Docs[0]
+		l.show(c.Identity().Distro+" "+c.Identity().Title(), doc.File(), doc.Root().Line(), append(findings, unseen...))
 		if len(made) == 0 {
 			return nil
 		}
@@ -134,13 +137,13 @@ func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() er
 
 // show shows or keeps findings, with the lines that the file has behind the
 // fixes in front of them.
-func (l *lintOptions) show(findings []transform.Finding) {
+func (l *lintOptions) show(title, file string, line int, findings []transform.Finding) {
 	for i := range findings {
 		if findings[i].File != "" {
 			findings[i].Line += l.moved
 		}
 	}
-	l.add(findings)
+	l.add(title, file, line, findings)
 }
 
 // keep takes over what fixes made of a cluster.
@@ -185,11 +188,12 @@ func (l *lintOptions) fail(err error, t transform.Target) bool {
 	var r *transform.Refused
 	if !errors.As(err, &r) {
 		complain(l.err, err)
+		l.found.Errors = append(l.found.Errors, problem(err))
 		l.code = max(l.code, exitcode.Of(err))
 		return true
 	}
 	findings := asFindings(r, t)
-	l.show(findings)
+	l.show(r.At.File, r.At.File, r.At.Line, findings)
 	switch r.Rule {
 	case transform.Templated.ID, transform.Encrypted.ID:
 		l.code = max(l.code, exitcode.Of(err))

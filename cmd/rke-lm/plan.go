@@ -51,10 +51,10 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	return c
 }
 
-var planFormats = []string{"text", "json", "yaml", "markdown"}
+var planFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 
 func (p *planOptions) check(paths []string) error {
-	if err := checkOneOf("output", p.output, planFormats...); err != nil {
+	if err := p.checkOutput(planFormats); err != nil {
 		return err
 	}
 	if p.stage != "" {
@@ -70,6 +70,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	result := outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}}
+	found := newResults("plan")
 	left := false
 	code, err := p.eachCluster(ctx, paths, func(f clusters.Cluster, t transform.Target) (func() error, error) {
 		if err := f.Refusal(t); err != nil {
@@ -83,14 +84,17 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		out.Findings = outputs.Findings(f.Objections(t))
 		return func() error {
 			left = left || isLeft
-			if p.output == "json" || p.output == "yaml" {
+			switch {
+			case p.output == "json" || p.output == "yaml":
 				listed := out
 				listed.Findings = append(listed.Findings, outputs.Findings(plan.Unseen)...)
 				result.Clusters = append(result.Clusters, listed)
-			} else if err := p.show(out); err != nil {
-				return err
-			} else {
-				p.showFindings(plan.Unseen)
+			case p.reports():
+				found.Keep(out.Subject(plan.Outlook(), plan.Unseen))
+			default:
+				if err := p.show(out, plan.Unseen); err != nil {
+					return err
+				}
 			}
 			return p.folders.write(p.err, plan, out, f)
 		}, nil
@@ -98,10 +102,15 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if p.output == "json" || p.output == "yaml" {
-		if err := p.dump(result); err != nil {
-			return err
-		}
+	switch {
+	case p.output == "json" || p.output == "yaml":
+		err = p.dump(result)
+	case p.reports():
+		found.Errors = result.Errors
+		err = p.writeResults(found, outputs.PlanTable)
+	}
+	if err != nil {
+		return err
 	}
 	if code == exitcode.Done && p.exitCode && left {
 		code = exitcode.Found
@@ -117,24 +126,12 @@ func (p *planOptions) needed() transform.Choice {
 	return transform.Choice{Stage: p.stage}
 }
 
-// show writes a plan for people.
-func (p *planOptions) show(plan outputs.Plan) error {
+// show writes a plan for people, and what was found about documents that were not given.
+func (p *planOptions) show(plan outputs.Plan, unseen []transform.Finding) error {
 	b := bufio.NewWriter(p.out)
-	if p.output == "markdown" {
-		outputs.WriteMarkdown(b, plan)
-	} else {
-		outputs.WritePlan(b, p.palette(p.out), plan)
-	}
+	outputs.WritePlan(b, p.palette(p.out), plan)
+	outputs.WriteFindings(b, p.palette(p.out), unseen, "")
 	return b.Flush()
-}
-
-// showFindings writes what came out behind the plans, for people.
-func (p *planOptions) showFindings(found []transform.Finding) {
-	if p.output == "markdown" {
-		outputs.WriteMarkdownFindings(p.out, found)
-	} else {
-		outputs.WriteFindings(p.out, p.palette(p.out), found, "")
-	}
 }
 
 // dump writes a value for programs.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,11 +63,11 @@ errors. Nothing is checked out or written.`,
 	return c
 }
 
-var reviewFormats = []string{"text", "json", "yaml"}
+var reviewFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 
 func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	ctx := c.Context()
-	if err := checkOneOf("output", r.output, reviewFormats...); err != nil {
+	if err := r.checkOutput(reviewFormats); err != nil {
 		return err
 	}
 	if err := r.commits(ctx); err != nil {
@@ -322,7 +323,15 @@ func accepted(c *configured) []review.Acceptance {
 }
 
 func (r *reviewOptions) show(result outputs.Review, same int) error {
-	if r.output != "text" {
+	switch {
+	case r.reports():
+		found := newResults("review")
+		found.Findings, found.Errors = result.Findings, result.Errors
+		for _, c := range result.Clusters {
+			found.Keep(c.Subject())
+		}
+		return r.writeResults(found, outputs.ReviewTable)
+	case r.output != "text":
 		return r.dump(result)
 	}
 	b := bufio.NewWriter(r.out)

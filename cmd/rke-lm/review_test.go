@@ -171,3 +171,53 @@ func TestGoldenReviews(t *testing.T) {
 		t.Errorf("if this is right, run: make golden\n%s", udiff.Unified("want", "got", string(want), got))
 	}
 }
+
+func TestAReviewComesInEveryFormat(t *testing.T) {
+	schema := sarifSchema(t) // before the current folder changes
+	h := reviewedRepository(t)
+	h.branch("everything", func() {
+		h.apply("--through", "--stage", "install-ccm", orchard)
+		h.apply("--next", depot)
+		h.replace("clusters/harbour.yaml", "v1.26.15+rke2r1", "v1.26.15+rke2r2")
+		h.replace(".rke-lm.yaml", "end-state: external\n", "end-state: external\naccept:\n  - several-stages\n")
+	})
+	for format, check := range formatChecks(schema) {
+		r := runHere(t, "", "review", "--base", "main", "--head", "everything", "-o", format)
+		if r.code != exitcode.Found {
+			t.Errorf("%s: exit %d\n%s", format, r.code, r.stderr)
+		}
+		check(t, r.stdout)
+	}
+	r := runHere(t, "", "review", "--base", "main", "--head", "everything", "-o", "json")
+	for _, rule := range []string{"several-stages", "acceptance-added"} {
+		if !strings.Contains(r.stdout, `"rule": "`+rule+`"`) {
+			t.Errorf("%s is missing in\n%s", rule, r.stdout)
+		}
+	}
+}
+
+// Uncommitted edits count, and paths are those of the current folder.
+func TestWithoutAHeadTheWorkingTreeIsReviewed(t *testing.T) {
+	h := reviewedRepository(t)
+	h.apply("--next", orchard)
+	t.Chdir("clusters")
+	r := runHere(t, "", "review", "--base", "main", "orchard.yaml")
+	if r.code != exitcode.Done || !strings.Contains(r.stdout, "orchard.yaml:4\n  performs grant-migration-lease") || strings.Contains(r.stdout, "clusters/") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := runHere(t, "", "review", "--base", "main", "harbour.yaml"); r.stdout != "" {
+		t.Errorf("another file is reviewed:\n%s", r.stdout)
+	}
+	if r := runHere(t, "", "review", "--base", "main", "../../elsewhere"); r.code != exitcode.Input || !strings.Contains(r.stderr, "not in this repository") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}
+
+func TestABrokenFileOfTheChangeIsAnErrorOfInput(t *testing.T) {
+	h := reviewedRepository(t)
+	h.replace(orchard, "metadata:\n  name: orchard\n", "metadata:\n  name: orchard\n  name: twice\n")
+	r := runHere(t, "", "review", "--base", "main", "-o", "json")
+	if r.code != exitcode.Input || !strings.Contains(r.stderr, orchard+":") || !strings.Contains(r.stdout, `"line"`) {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}

@@ -27,11 +27,12 @@ import (
 // options are the choices that several verbs share.
 type options struct {
 	streams
-	noColor bool
-	distro  string
-	apart   bool // every document is a cluster of its own
-	choices transform.Target
-	output  string
+	noColor  bool
+	distro   string
+	apart    bool // every document is a cluster of its own
+	choices  transform.Target
+	output   string
+	maxBytes int // of Markdown
 	connection
 	acceptable []transform.Rule // beside the static ones
 
@@ -125,6 +126,9 @@ func pathFlags(f *pflag.FlagSet, t *transform.Target) {
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {
 	c.Flags().StringVarP(&o.output, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
 	complete(c, "output", formats)
+	if slices.Contains(formats, "markdown") {
+		c.Flags().IntVar(&o.maxBytes, "max-bytes", outputs.DefaultMaxBytes, "most bytes of -o markdown; details that do not fit are left out")
+	}
 }
 
 // complete offers fixed values for a flag.

@@ -372,7 +372,7 @@ func TestPlanWritesYAMLAndMarkdown(t *testing.T) {
 	if out := must(t, exitcode.Done, "plan", "-o", "yaml", "c.yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\nclusters:\n- ") || !strings.Contains(out, "\nkind: Plan\n") || !strings.Contains(out, "    name: grant-migration-lease\n    state: todo\n") {
 		t.Error(out)
 	}
-	if out := must(t, exitcode.Done, "plan", "-o", "markdown", "c.yaml").stdout; !strings.HasPrefix(out, "## rke2 fleet-default/wharf\n") || !strings.Contains(out, "<details><summary>Diff</summary>\n\n```diff\n--- a/c.yaml\n") {
+	if out := must(t, exitcode.Done, "plan", "-o", "markdown", "c.yaml").stdout; !strings.HasPrefix(out, "## rke-lm plan\n") || !strings.Contains(out, "\n## rke2 fleet-default/wharf\n") || !strings.Contains(out, "<details><summary>Diff</summary>\n\n```diff\n--- a/c.yaml\n") {
 		t.Error(out)
 	}
 	if out := must(t, exitcode.Done, "explain", "-o", "yaml", "c.yaml").stdout; !strings.Contains(out, "kind: EffectiveConfig\n") || !strings.Contains(out, "cloud-provider-name: aws\n") {

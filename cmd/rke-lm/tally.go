@@ -17,6 +17,7 @@ type tally struct {
 	by    *options
 	shown io.Writer           // where findings go as text
 	kept  []transform.Finding // for programs
+	found *outputs.Results    // for the formats of other programs
 	count map[transform.Severity]int
 	code  int
 
@@ -24,11 +25,11 @@ type tally struct {
 }
 
 func newTally(o *options) tally {
-	return tally{by: o, shown: o.out, kept: []transform.Finding{}, count: map[transform.Severity]int{}}
+	return tally{by: o, shown: o.out, kept: []transform.Finding{}, found: newResults("lint"), count: map[transform.Severity]int{}}
 }
 
-// add shows findings, or keeps them for programs.
-func (t *tally) add(findings []transform.Finding) {
+// add shows the findings about a cluster, or keeps them for programs.
+func (t *tally) add(title, file string, line int, findings []transform.Finding) {
 	for _, f := range findings {
 		if f.Stops() {
 			t.code = max(t.code, foundCode(f))
@@ -39,8 +40,12 @@ func (t *tally) add(findings []transform.Finding) {
 		}
 		t.count[f.Severity]++
 	}
-	if t.by.output == "text" {
+	switch {
+	case t.by.output == "text":
 		outputs.WriteFindings(t.shown, t.by.palette(t.shown), findings, "")
+		return
+	case t.by.reports():
+		t.found.Keep(outputs.FindingSubject(title, file, line, findings))
 		return
 	}
 	t.kept = append(t.kept, outputs.Findings(findings)...)
@@ -58,6 +63,12 @@ func foundCode(f transform.Finding) int {
 // finish shows what was kept, or counts what was shown, and ends with the code of
 // the run.
 func (t *tally) finish() error {
+	if t.by.reports() {
+		if err := t.by.writeResults(t.found, outputs.FindingTable); err != nil {
+			return err
+		}
+		return withCode(t.code)
+	}
 	if t.by.output != "text" {
 		if err := t.by.dump(t.kept); err != nil {
 			return err

@@ -4,9 +4,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,7 +68,7 @@ and provider IDs of nodes, and the load balancers.`,
 	f := c.Flags()
 	v.connection.flags(c)
 	v.clusterFlag(f)
-	o.outputFlag(c, "text", "json", "yaml")
+	o.outputFlag(c, verifyFormats...)
 	f.StringVar(&v.stage, "stage", "", "also check the result of this stage")
 	complete(c, "stage", stages.Names())
 	pathFlags(f, &v.target)
@@ -110,7 +112,7 @@ func (v *verifyOptions) run(ctx context.Context) error {
 
 // check refuses choices that mean nothing together.
 func (v *verifyOptions) check() error {
-	if err := checkOneOf("output", v.output, "text", "json", "yaml"); err != nil {
+	if err := v.checkOutput(verifyFormats); err != nil {
 		return err
 	}
 	if v.stage != "" {
@@ -233,11 +235,24 @@ func (v *verifyOptions) keep(ctx context.Context, observer *observe.Observer, o 
 	return err
 }
 
+var verifyFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
+
+func (v *verifyOptions) write(shown outputs.Verification) error {
+	switch {
+	case v.output == "text":
+		outputs.WriteVerification(v.out, v.palette(v.out), shown)
+		return nil
+	case v.reports():
+		found := newResults("verify")
+		found.Keep(shown.Subject(cmp.Or(v.cluster, v.from, "cluster")))
+		return v.writeResults(found, outputs.FindingTable)
+	}
+	return v.options.dump(shown)
+}
+
 func (v *verifyOptions) show(o *observation.Observation) error {
 	shown := outputs.NewVerification(o, v.choice, verify.Evaluate(o, v.choice))
-	if v.output == "text" {
-		outputs.WriteVerification(v.out, v.palette(v.out), shown)
-	} else if err := v.options.dump(shown); err != nil {
+	if err := v.write(shown); err != nil {
 		return err
 	}
 	if !shown.OK {

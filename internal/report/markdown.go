@@ -59,26 +59,26 @@ func markdownStage(w io.Writer, s Stage) {
 	}
 }
 
-// WriteMarkdownFindings writes findings as a list.
-func WriteMarkdownFindings(w io.Writer, findings []transform.Finding) {
-	markdownFindings(w, Findings(findings))
-}
-
 func markdownFindings(w io.Writer, findings []transform.Finding) {
 	for _, f := range findings {
-		accepted := ""
-		if f.Accepted {
-			accepted = " (accepted)"
-		}
-		fmt.Fprintf(w, "- **%s** %s%s %s: %s", f.Severity, code(f.Rule), accepted, code(fmt.Sprintf("%s:%d", f.File, f.Line)), inline(f.Message))
-		if f.Fix != "" {
-			fmt.Fprintf(w, " → %s", inline(f.Fix))
-		}
-		fmt.Fprintln(w)
+		io.WriteString(w, findingLine(f))
 	}
 	if len(findings) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+// findingLine is a finding as an item of a list.
+func findingLine(f transform.Finding) string {
+	accepted := ""
+	if f.Accepted {
+		accepted = " (accepted)"
+	}
+	line := fmt.Sprintf("- **%s** %s%s %s: %s", f.Severity, code(f.Rule), accepted, code(where(f)), inline(f.Message))
+	if f.Fix != "" {
+		line += " → " + inline(f.Fix)
+	}
+	return line + "\n"
 }
 
 func markdownActions(w io.Writer, actions []Action) {

@@ -262,6 +262,48 @@ func writeReviewedClass(w io.Writer, p Palette, c ReviewedClass) {
 	}
 }
 
+// writeMarkdown writes the details of a change.
+func (c ReviewedCluster) writeMarkdown(w io.Writer) {
+	fmt.Fprintf(w, "%s, from %s: %s\n\n", inline(c.release()), code(place(c.Source)), inline(c.summary()))
+	markdownFindings(w, c.Findings)
+	for _, s := range c.Stages {
+		fmt.Fprintf(w, "**%s.** %s\n\n", s.Name, inline(s.Why))
+		for _, a := range s.Before {
+			fmt.Fprintf(w, "- Before the merge: %s\n", inline(a.Purpose))
+		}
+		if len(s.Before) > 0 {
+			fmt.Fprintln(w)
+		}
+	}
+	if c.Next != "" {
+		fmt.Fprintf(w, "Next: %s\n\n", c.Next)
+	}
+	for _, class := range alike(c.Classes) {
+		var lines []string
+		for _, k := range class.Keys {
+			lines = append(lines, "  "+k.Key+":")
+			lines = append(lines, k.Lines()...)
+		}
+		fmt.Fprintf(w, "Class %s%s\n\n", inline(class.Name), otherClass(class))
+		if len(lines) > 0 {
+			fmt.Fprintln(w, fenced("diff", strings.Join(lines, "\n")))
+		}
+	}
+	for _, e := range c.Edits {
+		fmt.Fprintf(w, "- %s %s, %s\n", code(e.Path), e.Change, code(fmt.Sprintf("%s:%d", e.File, e.Line)))
+	}
+	if len(c.Edits) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+func otherClass(c ReviewedClass) string {
+	if c.Change == review.Changed {
+		return ":"
+	}
+	return " " + string(c.Change)
+}
+
 // AllFindings are those of the change and of its clusters.
 func (r Review) AllFindings() []transform.Finding {
 	all := slices.Clone(r.Findings)

@@ -1,0 +1,57 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/review"
+)
+
+// reportFormats are those of the verbs that find something, in addition to their own.
+var reportFormats = []string{"markdown", "sarif", "junit", "github"}
+
+// reports reports whether the output is one of them.
+func (o *options) reports() bool { return slices.Contains(reportFormats, o.output) }
+
+// newResults is the list of what a verb finds.
+func newResults(verb string) *outputs.Results {
+	return &outputs.Results{Verb: verb, Version: currentBuild().Version, Rules: everyRule()}
+}
+
+// writeResults writes what was found in the format of the flag.
+func (o *options) writeResults(r *outputs.Results, t outputs.Table) error {
+	switch o.output {
+	case "sarif":
+		return r.WriteSARIF(o.out)
+	case "junit":
+		return r.WriteJUnit(o.out)
+	case "github":
+		return r.WriteGitHub(o.out)
+	}
+	return r.WriteMarkdown(o.out, t, o.maxBytes)
+}
+
+// checkOutput refuses formats that a verb does not have.
+func (o *options) checkOutput(formats []string) error {
+	if o.maxBytes < 0 {
+		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.maxBytes, outputs.DefaultMaxBytes)
+	}
+	return checkOneOf("output", o.output, formats...)
+}
+
+// everyRule lists the rules of all tables; of one that several distros have that of the
+// first.
+func everyRule() []transform.Rule {
+	var all []transform.Rule
+	for _, d := range distros() {
+		all = append(all, d.Rules...)
+	}
+	return slices.Concat(all, preconditions.Rules(), review.Rules(), verify.Rules())
+}

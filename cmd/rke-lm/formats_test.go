@@ -1,0 +1,122 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	_ "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif" // has the schema
+	"github.com/xeipuuv/gojsonschema"
+
+	"github.com/rke-lm/rke-lm/internal/golden"
+)
+
+// sarifSchema returns the schema of SARIF 2.1.0, a constant of the module that has it.
+func sarifSchema(t *testing.T) gojsonschema.JSONLoader {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), "schema.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := strconv.Unquote(file.Scope.Lookup("schema").Decl.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gojsonschema.NewStringLoader(text)
+}
+
+func checkSARIF(t *testing.T, schema gojsonschema.JSONLoader, text string) {
+	t.Helper()
+	result, err := gojsonschema.Validate(schema, gojsonschema.NewStringLoader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range result.Errors() {
+		t.Error(e)
+	}
+	var log struct {
+		Runs []struct{ Results []json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(text), &log); err != nil || len(log.Runs) != 1 || len(log.Runs[0].Results) == 0 {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// The validator would also pass what a schema that was not found has no rule for.
+func TestSARIFThatIsNotValidIsFound(t *testing.T) {
+	result, err := gojsonschema.Validate(sarifSchema(t), gojsonschema.NewStringLoader(`{"version": "2.1.0", "runs": [{"results": [{"level": "fatal"}]}]}`))
+	if err != nil || result.Valid() {
+		t.Error("no error", err)
+	}
+}
+
+var annotation = regexp.MustCompile(`^::(error|warning|notice) (file=[^,:]+,(line=\d+,)?)?title=[^:]+::.+$`)
+
+// Every verb that finds something has all formats, with the exit code of its text.
+func TestFindingsComeInEveryFormat(t *testing.T) {
+	dump := golden.Input(t, "live-node-not-ready")
+	verbs := map[string][]string{
+		"plan":   {"plan", inputOf(t, "rule-csi-gate-stale"), "../../examples"},
+		"lint":   {"lint", "--accept", "csi-gate-stale", inputOf(t, "rule-csi-gate-stale"), "../../examples", "no-such-file"},
+		"verify": {"verify", "--from", filepath.Join(dump.LayOut(t), dump.Input())},
+	}
+	for verb, args := range verbs {
+		text := runHere(t, "", args...)
+		for format, check := range formatChecks(sarifSchema(t)) {
+			t.Run(verb+" "+format, func(t *testing.T) {
+				r := runHere(t, "", append([]string{args[0], "-o", format}, args[1:]...)...)
+				if r.code != text.code || r.stdout == "" {
+					t.Errorf("exit %d, as text %d\n%s", r.code, text.code, r.stderr)
+				}
+				check(t, r.stdout)
+			})
+		}
+	}
+}
+
+func formatChecks(schema gojsonschema.JSONLoader) map[string]func(*testing.T, string) {
+	return map[string]func(*testing.T, string){
+		"sarif": func(t *testing.T, text string) { checkSARIF(t, schema, text) },
+		"junit": func(t *testing.T, text string) {
+			var suites struct {
+				XMLName xml.Name `xml:"testsuites"`
+				Suites  []struct {
+					Cases []struct {
+						Name string `xml:"name,attr"`
+					} `xml:"testcase"`
+				} `xml:"testsuite"`
+			}
+			if err := xml.NewDecoder(bytes.NewBufferString(text)).Decode(&suites); err != nil || len(suites.Suites) == 0 || len(suites.Suites[0].Cases) == 0 {
+				t.Errorf("%v\n%s", err, text)
+			}
+		},
+		"github": func(t *testing.T, text string) {
+			for line := range strings.Lines(text) {
+				if !annotation.MatchString(strings.TrimSuffix(line, "\n")) {
+					t.Errorf("%q", line)
+				}
+			}
+		},
+		"markdown": func(t *testing.T, text string) {
+			if !strings.HasPrefix(text, "## rke-lm ") || len(text) > 60_000 {
+				t.Errorf("%d bytes\n%.200s", len(text), text)
+			}
+		},
+	}
+}

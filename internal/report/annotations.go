@@ -1,0 +1,55 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// WriteGitHub writes findings as workflow commands, from which GitHub makes annotations of
+// the lines of a pull request.
+func (r *Results) WriteGitHub(w io.Writer) error {
+	var b strings.Builder
+	for _, f := range r.All() {
+		annotate(&b, command(f), f.File, f.Line, f.Rule+acceptedMark(f), explained(f))
+	}
+	for _, e := range r.Errors {
+		annotate(&b, "error", e.File, e.Line, otherwise(e.Rule, "rke-lm "+r.Verb), e.Message)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// command is what GitHub calls the severity. What is accepted does not fail a check.
+func command(f transform.Finding) string {
+	switch {
+	case f.Stops():
+		return "error"
+	case f.Severity == transform.Note, f.Accepted:
+		return "notice"
+	}
+	return "warning"
+}
+
+func annotate(b *strings.Builder, command, file string, line int, title, message string) {
+	place := ""
+	if file != "" {
+		place = "file=" + property.Replace(filepath.ToSlash(file)) + ","
+		if line > 0 {
+			place += fmt.Sprintf("line=%d,", line)
+		}
+	}
+	fmt.Fprintf(b, "::%s %stitle=%s::%s\n", command, place, property.Replace(title), data.Replace(message))
+}
+
+// How workflow commands escape text (actions/toolkit, packages/core/src/command.ts).
+var (
+	data     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)

@@ -1,0 +1,129 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// DefaultMaxBytes is the length of Markdown that GitHub and GitLab take as a comment, with
+// some room for a greeting.
+const DefaultMaxBytes = 60_000
+
+// leastBytes leaves room for the lines that say what is missing.
+const leastBytes = 1_000
+
+// Table is the head of a summary.
+type Table struct{ Columns []string }
+
+// WriteMarkdown writes a summary, and the details of each subject folded below it, in at
+// most so many bytes: subjects with errors come first, and the last details are left out.
+func (r *Results) WriteMarkdown(w io.Writer, t Table, maxBytes int) error {
+	limit := max(maxBytes, leastBytes)
+	b := &bounded{limit: limit - 300} // for what is said of the missing parts
+	fmt.Fprintf(&b.text, "## rke-lm %s\n\n%s\n\n", r.Verb, r.totals())
+	r.table(b, t)
+	for _, e := range r.Errors {
+		b.add(fmt.Sprintf("- **error** %s\n", inline(e.Message)))
+	}
+	for _, f := range r.Findings {
+		b.add(findingLine(f))
+	}
+	b.add("\n")
+	hidden := 0
+	for _, worst := range []bool{true, false} {
+		for _, s := range r.Subjects {
+			if s.stops() == worst && s.Details != "" && !b.add(r.fold(s)) {
+				hidden++
+			}
+		}
+	}
+	if hidden > 0 {
+		fmt.Fprintf(&b.text, "_The details of %d of %d are left out: with them the text is longer than %d bytes. See the output of `rke-lm %s`, or use `--max-bytes`._\n", hidden, len(r.Subjects), limit, r.Verb)
+	}
+	_, err := io.WriteString(w, b.text.String())
+	return err
+}
+
+// table writes a row for each subject, as long as there is room.
+func (r *Results) table(b *bounded, t Table) {
+	if len(r.Subjects) == 0 {
+		return
+	}
+	b.add("| " + strings.Join(t.Columns, " | ") + " |\n" + strings.Repeat("|---", len(t.Columns)) + "|\n")
+	room := b.limit * 2 / 3 // the rest is for details
+	missing := 0
+	for _, s := range r.Subjects {
+		var cells []string
+		for _, c := range s.Cells {
+			cells = append(cells, inline(c))
+		}
+		row := "| " + strings.Join(cells, " | ") + " |\n"
+		if b.text.Len()+len(row) > room {
+			missing++
+			continue
+		}
+		b.add(row)
+	}
+	b.add("\n")
+	if missing > 0 {
+		b.add(fmt.Sprintf("_%d more rows are left out._\n\n", missing))
+	}
+}
+
+// totals counts what was found.
+func (r *Results) totals() string {
+	count := map[transform.Severity]int{}
+	for _, f := range r.All() {
+		if !f.Accepted {
+			count[f.Severity]++
+		}
+	}
+	text := fmt.Sprintf("clusters: %d, errors: %d, warnings: %d, notes: %d", len(r.Subjects), count[transform.Error], count[transform.Warning], count[transform.Note])
+	if len(r.Errors) > 0 {
+		text += fmt.Sprintf(", refused: %d", len(r.Errors))
+	}
+	return text
+}
+
+// stops reports whether the subject has an error that counts.
+func (s Subject) stops() bool {
+	for _, f := range s.Findings {
+		if f.Stops() {
+			return true
+		}
+	}
+	return false
+}
+
+// single reports whether all there is to show is about one subject.
+func (r *Results) single() bool {
+	return len(r.Subjects) == 1 && len(r.Findings)+len(r.Errors) == 0
+}
+
+func (r *Results) fold(s Subject) string {
+	if r.single() {
+		return s.Details
+	}
+	return fmt.Sprintf("<details><summary>%s</summary>\n\n%s\n</details>\n\n", inline(s.Title), strings.TrimSuffix(s.Details, "\n"))
+}
+
+// bounded is a text that does not grow beyond its limit.
+type bounded struct {
+	text  strings.Builder
+	limit int
+}
+
+// add reports whether there was room.
+func (b *bounded) add(text string) bool {
+	if b.text.Len()+len(text) > b.limit {
+		return false
+	}
+	b.text.WriteString(text)
+	return true
+}

@@ -1,0 +1,113 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// The elements of JUnit's XML that CI systems read.
+type (
+	junitSuites struct {
+		XMLName  xml.Name     `xml:"testsuites"`
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Suites   []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string     `xml:"classname,attr"`
+		Name    string     `xml:"name,attr"`
+		File    string     `xml:"file,attr,omitempty"`
+		Line    int        `xml:"line,attr,omitempty"`
+		Failure *junitText `xml:"failure"`
+		Error   *junitText `xml:"error"`
+		Out     string     `xml:"system-out,omitempty"`
+	}
+	junitText struct {
+		Type    string `xml:"type,attr"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// WriteJUnit writes findings as tests: a suite for each subject, and a test for each
+// finding. Errors that count fail; other findings pass with their text as output.
+func (r *Results) WriteJUnit(w io.Writer) error {
+	all := junitSuites{Name: "rke-lm " + r.Verb}
+	for _, s := range r.Subjects {
+		all.add(r.suite(s.Title, s.File, s.Line, s.Findings))
+	}
+	if len(r.Findings) > 0 {
+		all.add(r.suite(r.Verb, "", 0, r.Findings))
+	}
+	for _, e := range r.Errors {
+		name := otherwise(e.File, "input")
+		all.add(junitSuite{Name: name, Tests: 1, Errors: 1, Cases: []junitCase{{
+			Class: all.Name, Name: "read", File: e.File, Line: e.Line, Error: &junitText{otherwise(e.Rule, "error"), e.Message, e.Message},
+		}}})
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (all *junitSuites) add(s junitSuite) {
+	all.Suites = append(all.Suites, s)
+	all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+}
+
+func (r *Results) suite(title, file string, line int, findings []transform.Finding) junitSuite {
+	out := junitSuite{Name: title}
+	for _, f := range findings {
+		c := junitCase{Class: "rke-lm " + r.Verb, Name: junitName(f), File: f.File, Line: f.Line}
+		text := fmt.Sprintf("%s: %s", where(f), explained(f))
+		if f.Stops() {
+			c.Failure = &junitText{f.Rule, f.Message, text}
+			out.Failures++
+		} else {
+			c.Out = fmt.Sprintf("%s%s %s", f.Severity, acceptedMark(f), text)
+		}
+		out.Cases = append(out.Cases, c)
+	}
+	if len(findings) == 0 {
+		out.Cases = []junitCase{{Class: "rke-lm " + r.Verb, Name: "no findings", File: file, Line: line}}
+	}
+	out.Tests = len(out.Cases)
+	return out
+}
+
+// junitName tells findings of one rule apart.
+func junitName(f transform.Finding) string {
+	if f.Path == "" {
+		return f.Rule
+	}
+	return f.Rule + " " + f.Path
+}
+
+func acceptedMark(f transform.Finding) string {
+	if f.Accepted {
+		return ", accepted"
+	}
+	return ""
+}

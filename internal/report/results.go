@@ -1,0 +1,76 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Results are what a verb has found, for the formats of other programs. All of these
+// formats are made from this one list.
+type Results struct {
+	Verb     string
+	Version  string // of rke-lm
+	Rules    []transform.Rule
+	Subjects []Subject
+	Findings []transform.Finding // about no subject
+	Errors   []Problem           // documents that were refused
+}
+
+// Subject is a cluster, or a file, with its findings.
+type Subject struct {
+	Title    string
+	File     string
+	Line     int
+	Findings []transform.Finding
+	// Cells are its row of a summary, and Details what can be unfolded below, as Markdown.
+	Cells   []string
+	Details string
+}
+
+// Keep adds a subject; of findings that several stages have one is kept.
+func (r *Results) Keep(s Subject) {
+	s.Findings = once(s.Findings)
+	r.Subjects = append(r.Subjects, s)
+}
+
+// All lists the findings in the order of the subjects.
+func (r *Results) All() []transform.Finding {
+	var all []transform.Finding
+	for _, s := range r.Subjects {
+		all = append(all, s.Findings...)
+	}
+	return append(all, r.Findings...)
+}
+
+// once leaves out what is repeated.
+func once(list []transform.Finding) []transform.Finding {
+	var kept []transform.Finding
+	for _, f := range Findings(list) {
+		f.Offset = 0
+		if !slices.Contains(kept, f) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// rule returns what is known of a rule; only its name for one that no table has.
+func (r *Results) rule(id string) transform.Rule {
+	i := slices.IndexFunc(r.Rules, func(rule transform.Rule) bool { return rule.ID == id })
+	if i < 0 {
+		return transform.Rule{ID: id}
+	}
+	return r.Rules[i]
+}
+
+// explained is a finding with what to do.
+func explained(f transform.Finding) string {
+	if f.Fix == "" {
+		return f.Message
+	}
+	return f.Message + " → " + f.Fix
+}

@@ -1,0 +1,95 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// PlanTable, ReviewTable and FindingTable are the heads of summaries.
+var (
+	PlanTable    = Table{[]string{"Cluster", "Release", "Reached", "Next", "Findings"}}
+	ReviewTable  = Table{[]string{"Cluster", "Release", "Change", "Findings"}}
+	FindingTable = Table{[]string{"Cluster", "Findings"}}
+)
+
+// Subject is a plan as one of the results. more are findings about documents that were not
+// given.
+func (p Plan) Subject(o transform.Outlook, more []transform.Finding) Subject {
+	s := Subject{Title: title(p), File: p.Source.File, Line: p.Source.Line, Findings: slices.Concat(p.Findings, more)}
+	for _, stage := range p.Stages {
+		s.Findings = append(s.Findings, stage.Findings...)
+	}
+	s.Findings = once(s.Findings)
+	s.Cells = []string{s.Title, release(p), otherwise(o.Reached, "-"), otherwise(o.Next, "-"), counted(s.Findings)}
+	var b strings.Builder
+	WriteMarkdown(&b, p)
+	markdownFindings(&b, Findings(more))
+	s.Details = b.String()
+	return s
+}
+
+// FindingSubject is what has findings alone.
+func FindingSubject(title, file string, line int, findings []transform.Finding) Subject {
+	s := Subject{Title: title, File: file, Line: line, Findings: once(findings)}
+	s.Cells = []string{title, counted(s.Findings)}
+	if len(s.Findings) > 0 {
+		var b strings.Builder
+		markdownFindings(&b, s.Findings)
+		s.Details = b.String()
+	}
+	return s
+}
+
+// Subject is a reviewed cluster as one of the results.
+func (c ReviewedCluster) Subject() Subject {
+	s := Subject{Title: title(c.plan()), File: c.Source.File, Line: c.Source.Line, Findings: once(c.Findings)}
+	s.Cells = []string{s.Title, c.release(), c.summary(), counted(s.Findings)}
+	var b strings.Builder
+	c.writeMarkdown(&b)
+	s.Details = b.String()
+	return s
+}
+
+// counted lists the rules that found something, by how bad it is and how often.
+func counted(findings []transform.Finding) string {
+	var names []string
+	times := map[string]int{}
+	for _, f := range findings {
+		name := string(f.Severity) + acceptedMark(f) + " " + f.Rule
+		if times[name]++; times[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		if n := times[name]; n > 1 {
+			names[i] = name + fmt.Sprintf(" (%d)", n)
+		}
+	}
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, "; ")
+}
+
+// Subject is the verdict on a live cluster as one of the results.
+func (v Verification) Subject(title string) Subject {
+	s := FindingSubject(title, "", 0, v.Findings)
+	if v.OK || s.stops() {
+		return s
+	}
+	var needed []string
+	for _, n := range v.NotJudged {
+		if n.Needed {
+			needed = append(needed, n.Rule)
+		}
+	}
+	return FindingSubject(title, "", 0, append(slices.Clone(v.Findings), transform.Finding{
+		Rule: "not-checked", Severity: transform.Error, Path: title, Message: "what the stage requires is not in the dump: " + list(needed), Fix: "print the missing kinds as well",
+	}))
+}
