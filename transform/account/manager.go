@@ -14,8 +14,8 @@ func Manager(config string) transform.Preparation {
 			") and tags " + TagPrefix + or(id, "ID"),
 		Actions: []transform.Action{ManagerRole{}, NodeRole{}, Tagged{id}, Tag{id}},
 		Files: []transform.File{
-			{Name: ManagerPolicyFile, Content: policy(managerRights)},
-			{Name: NodePolicyFile, Content: policy(nodeRights)},
+			{Name: ManagerPolicyFile, Content: managerPolicy()},
+			{Name: NodePolicyFile, Content: nodePolicy()},
 		},
 	}
 }

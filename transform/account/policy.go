@@ -3,7 +3,10 @@
 
 package account
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"sync"
+)
 
 // The policies in a plan folder.
 const (
@@ -80,6 +83,12 @@ var nodeRights = []string{
 	"ecr:GetRepositoryPolicy",
 	"ecr:ListImages",
 }
+
+// The policies, which are the same for every cluster.
+var (
+	managerPolicy = sync.OnceValue(func() string { return policy(managerRights) })
+	nodePolicy    = sync.OnceValue(func() string { return policy(nodeRights) })
+)
 
 // policy writes rights on all resources of the account as IAM takes them.
 func policy(rights []string) string {
