@@ -5,26 +5,46 @@ package transform
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
-
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Lasting requires of the documents after stages that none of them is left to do:
-// each was proven on the way, and a later one may have taken its result away.
-func Lasting(d Distro, after []*yamledit.Document, target Target, stages []string) error {
-	if len(stages) == 0 {
+// Lasting requires of the documents after steps that none of these is left to do: each
+// was proven on the way, and a later one may have taken its result away. The documents
+// are opened as the next run opens them, which decides on their situation anew.
+func Lasting(d Distro, steps []PlannedStage, target Target) error {
+	if len(steps) == 0 {
 		return nil
 	}
-	last := stages[len(stages)-1]
-	p, err := BuildFor(d, after, target, Choice{Stage: last, Through: true})
+	last := steps[len(steps)-1]
+	c, err := last.reopened(d, target)
 	if err != nil {
 		return err
 	}
-	for _, s := range p.Steps {
-		if s.Left() && slices.Contains(stages, s.Stage.Name) {
-			return after[0].Root().Errorf(fmt.Sprintf("stage %s would still be todo after the edit", s.Stage.Name), "nothing was written; check the document for a contradicting value, and make this change manually")
+	for _, name := range namesOf(steps) {
+		i := slices.IndexFunc(c.stages, func(s Stage) bool { return s.Name == name })
+		if i < 0 {
+			continue
+		}
+		switch _, edit, err := c.look(i, Choice{}); {
+		case err != nil:
+			return err
+		case edit != nil:
+			return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s would still be todo after the edit", name), "nothing was written; check the document for a contradicting value, and make this change manually")
 		}
 	}
 	return nil
+}
+
+// reopened opens the documents after a step. Where the operator's choice means the same
+// for them as for those before, the cluster is the one that the step was proven on.
+func (s PlannedStage) reopened(d Distro, target Target) (*opened, error) {
+	c, err := d.Open(s.After(), target)
+	if err != nil {
+		return nil, err
+	}
+	if s.result != nil && reflect.DeepEqual(c.Chosen(), s.result.Chosen()) {
+		return s.result, nil
+	}
+	return withStages(c), nil
 }

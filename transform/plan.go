@@ -46,7 +46,7 @@ type PlannedStage struct {
 	Edits     []Place
 	Findings  []Finding
 
-	result Cluster // after the stage, where it edits a document
+	result *opened // after the stage, where it edits a document
 }
 
 // Revision is a document before a stage and after it.
@@ -79,7 +79,7 @@ func (s PlannedStage) Files() ([]File, error) {
 	stage := s.Stage
 	switch {
 	case s.result != nil:
-		stage, _ = stageOf(s.result.Stages(), s.Stage.Name)
+		stage, _ = stageOf(s.result.stages, s.Stage.Name)
 	case s.State != ActionOnly && s.State != NotInFile:
 		return nil, nil
 	}
@@ -147,7 +147,7 @@ func Build(d Distro, docs []*yamledit.Document, target Target) (*Plan, error) {
 // asked for their edits, so that no migration begins that is known to get stuck;
 // what they do is applied and proven when their turn comes.
 func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice) (*Plan, error) {
-	c, err := d.Open(docs, target)
+	c, err := d.open(docs, target)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), deliver: d.Deliver}
 	p.Unseen = unseen(d, c)
 	var made revisions
-	for i := range c.Stages() {
+	for i := range c.stages {
 		step, next, err := build(d, c, i, target, choice, made)
 		if err != nil {
 			return nil, err
@@ -164,7 +164,7 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 			made = append(made, step.Documents)
 		}
 		p.Steps = append(p.Steps, step)
-		if later := next.Stages()[i+1:]; choice.ends(step) && slices.ContainsFunc(later, edits) && canContinue(later) {
+		if later := next.stages[i+1:]; choice.ends(step) && slices.ContainsFunc(later, edits) && canContinue(later) {
 			p.cut = true
 			break
 		}
@@ -191,38 +191,24 @@ func canContinue(later []Stage) bool {
 
 // build applies stage i to a cluster and returns the cluster after it. The revisions
 // made so far lead from the files to the cluster.
-func build(d Distro, c Cluster, i int, target Target, choice Choice, made revisions) (PlannedStage, Cluster, error) {
-	stages := c.Stages()
-	step := PlannedStage{Stage: stages[i], State: Done, Documents: unchanged(c.Documents())}
-	if step.Stage.NotInFile != nil && step.Stage.NotInFile() {
-		step.State = NotInFile
+func build(d Distro, c *opened, i int, target Target, choice Choice, made revisions) (PlannedStage, *opened, error) {
+	step := PlannedStage{Stage: c.stages[i], Documents: unchanged(c.Documents())}
+	var edit *yamledit.Edit
+	var err error
+	step.State, edit, err = c.look(i, choice)
+	if step.State == NotInFile {
 		own, _ := Unseen(d, c.Findings(step.Stage.Name))
 		step.Findings = made.findings(c.Documents(), own)
-		if step.Stage.Edit == nil || !choice.names(step.Stage.Name) {
-			return step, c, nil
-		}
 	}
-	if step.Stage.Edit == nil {
-		step.State = ActionOnly
-		return step, c, nil
-	}
-	superseded, err := supersededBy(stages, i)
-	if err != nil || superseded {
+	if edit == nil || err != nil {
 		return step, c, err
-	}
-	edit, err := step.Stage.Edit()
-	if err != nil {
-		return step, nil, err
-	}
-	if edit.Empty() {
-		return step, c, nil
 	}
 	step.Edits = made.places(c.Documents(), edit)
 	notes := made.findings(c.Documents(), commentNotes(edit))
 	if step.Documents, err = revise(c.Documents(), edit); err != nil {
 		return step, nil, err
 	}
-	after, err := d.Open(step.After(), target)
+	after, err := d.open(step.After(), target)
 	if err != nil {
 		return step, nil, err
 	}
@@ -241,14 +227,11 @@ func build(d Distro, c Cluster, i int, target Target, choice Choice, made revisi
 
 // prove lets the stage check its result, and requires that the result needs no
 // second edit.
-func prove(step PlannedStage, before, after Cluster) error {
-	if err := step.Stage.Check(after); err != nil {
+func prove(step PlannedStage, before, after *opened) error {
+	if err := step.Stage.Check(after.Cluster); err != nil {
 		return broken(before, step.Stage.Name, err.Error())
 	}
-	for _, s := range after.Stages() {
-		if s.Name != step.Stage.Name {
-			continue
-		}
+	if s, found := stageOf(after.stages, step.Stage.Name); found {
 		if again, err := s.Edit(); err != nil || !again.Empty() {
 			return broken(before, s.Name, "it would have to be applied twice")
 		}
@@ -258,24 +241,4 @@ func prove(step PlannedStage, before, after Cluster) error {
 
 func broken(c Cluster, stage, what string) error {
 	return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s cannot be planned: %s", stage, what), "make this change manually")
-}
-
-// supersededBy reports whether a later stage that leaves nothing to do for
-// stage i is done.
-func supersededBy(stages []Stage, i int) (bool, error) {
-	for _, name := range stages[i].SupersededBy {
-		for _, s := range stages[i+1:] {
-			if s.Name != name || s.Early != nil && s.Early() {
-				continue
-			}
-			edit, err := s.Edit()
-			if err != nil {
-				return false, err
-			}
-			if edit.Empty() {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }

@@ -223,23 +223,11 @@ func (a *applyOptions) turns(f clusters.Cluster, t transform.Target) ([]turn, []
 	for _, s := range steps {
 		turns = append(turns, turn{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
 	}
-	if err == nil && len(turns) > 0 {
-		err = a.lasting(f, t, turns)
+	// What errors block is not written.
+	if err == nil && !slices.ContainsFunc(turns, func(s turn) bool { return s.blocked }) {
+		err = transform.Lasting(f.Distro, steps, t)
 	}
 	return turns, p.Passed(steps, a.choice), err
-}
-
-// lasting refuses turns after which one of them is still to do. What errors block is
-// not written.
-func (a *applyOptions) lasting(f clusters.Cluster, t transform.Target, turns []turn) error {
-	var stages []string
-	for _, s := range turns {
-		if s.blocked {
-			return nil
-		}
-		stages = append(stages, s.stage)
-	}
-	return transform.Lasting(f.Distro, turns[len(turns)-1].after, t, stages)
 }
 
 // revision is a document that changes.

@@ -294,16 +294,16 @@ func tryMalformed(distro, text string) error {
 	if err != nil {
 		return unfit(err)
 	}
-	var made []string
+	var made []transform.PlannedStage
 	for _, s := range p.Steps {
 		if s.State == transform.Blocked {
 			return nil
 		}
 		if s.Changes() {
-			made = append(made, s.Stage.Name)
+			made = append(made, s)
 		}
 	}
-	return transform.Lasting(f.Distro, p.Steps[len(p.Steps)-1].After(), target, made)
+	return transform.Lasting(f.Distro, made, target)
 }
 
 func assumedFor(distro string) string {

@@ -1,0 +1,78 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"sync"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// opened is a cluster and its stages. Neither changes, so its stages are worked out
+// once, and each of them is asked for its edit once.
+type opened struct {
+	Cluster
+	stages []Stage
+}
+
+func (d Distro) open(docs []*yamledit.Document, target Target) (*opened, error) {
+	c, err := d.Open(docs, target)
+	if err != nil {
+		return nil, err
+	}
+	return withStages(c), nil
+}
+
+func withStages(c Cluster) *opened {
+	o := &opened{Cluster: c, stages: c.Stages()}
+	for i, s := range o.stages {
+		if s.Edit != nil {
+			o.stages[i].Edit = sync.OnceValues(s.Edit)
+		}
+	}
+	return o
+}
+
+// look returns how far stage i is, and its edit if that is to be applied.
+func (c *opened) look(i int, choice Choice) (State, *yamledit.Edit, error) {
+	s, state := c.stages[i], Done
+	if s.NotInFile != nil && s.NotInFile() {
+		if s.Edit == nil || !choice.names(s.Name) {
+			return NotInFile, nil, nil
+		}
+		state = NotInFile
+	}
+	if s.Edit == nil {
+		return ActionOnly, nil, nil
+	}
+	superseded, err := c.superseded(i)
+	if err != nil || superseded {
+		return state, nil, err
+	}
+	edit, err := s.Edit()
+	if err != nil || edit.Empty() {
+		return state, nil, err
+	}
+	return state, edit, nil
+}
+
+// superseded reports whether a later stage that leaves nothing to do for stage i is
+// done.
+func (c *opened) superseded(i int) (bool, error) {
+	for _, name := range c.stages[i].SupersededBy {
+		for _, s := range c.stages[i+1:] {
+			if s.Name != name || s.Early != nil && s.Early() {
+				continue
+			}
+			edit, err := s.Edit()
+			if err != nil {
+				return false, err
+			}
+			if edit.Empty() {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
