@@ -49,6 +49,22 @@ func IsCluster(doc *yamledit.Document) bool {
 // be read off the document with certainty. assumeVersion stands in for a version
 // that the document does not state.
 func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
+	r := yamledit.Derive(doc, assumed(assumeVersion), func() reading {
+		c, err := openNew(doc, assumeVersion)
+		return reading{c, err}
+	})
+	return r.cluster, r.err
+}
+
+// assumed is the key of what a document is with an assumed version.
+type assumed string
+
+type reading struct {
+	cluster *Cluster
+	err     error
+}
+
+func openNew(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	c, pools, err := describe(doc, assumeVersion)
 	if err != nil {
 		return nil, err
