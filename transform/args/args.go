@@ -52,7 +52,11 @@ func Of(v any) []Arg {
 	case []any:
 		list := make([]Arg, 0, len(v))
 		for _, m := range v {
-			list = append(list, Parse(fmt.Sprint(m)))
+			text, is := m.(string)
+			if !is {
+				text = fmt.Sprint(m)
+			}
+			list = append(list, Parse(text))
 		}
 		return list
 	}

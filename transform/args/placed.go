@@ -28,7 +28,7 @@ func Place(at yamledit.Node) []Placed {
 	if at.IsScalar() {
 		nodes = []yamledit.Node{at}
 	}
-	var list []Placed
+	list := make([]Placed, 0, len(nodes))
 	for _, n := range nodes {
 		if text, ok := n.String(); ok && text != "" {
 			list = append(list, Placed{Arg: Parse(text), Node: n})

@@ -22,9 +22,13 @@ type Strictness struct {
 }
 
 // DecodeStrict decodes a document. what names the type.
-func DecodeStrict[T any](root yamledit.Node, what string) (v T, s Strictness) {
+func DecodeStrict[T any](root yamledit.Node, what string) (T, Strictness) {
+	return decodeStrict[T](root.JSON(), what)
+}
+
+func decodeStrict[T any](text []byte, what string) (v T, s Strictness) {
 	s = Strictness{what: what, fields: transform.StrictErrors{}}
-	fields, err := sjson.UnmarshalStrict(root.JSON(), &v)
+	fields, err := sjson.UnmarshalStrict(text, &v)
 	s.err = err
 	for _, f := range fields {
 		s.fields.Add(f.Error())

@@ -26,29 +26,32 @@ func findComments(d *Document) []comment {
 	if bytes.IndexByte(d.Bytes(), '#') < 0 {
 		return nil
 	}
-	found := append(d.outerComments(), d.innerComments(d.Root())...)
+	found := append(d.outerComments(), d.innerComments(d.root)...)
 	slices.SortStableFunc(found, func(a, b comment) int { return a.start - b.start })
 	return found
 }
 
-// innerComments returns the comments of the YAML in strings.
-func (d *Document) innerComments(n Node) []comment {
-	if n.at != n.y {
-		return nil // they are the anchor's
+// innerComments returns the comments of the YAML in strings. Those behind an alias are
+// the anchor's.
+func (d *Document) innerComments(n *yaml.Node) []comment {
+	if n == nil {
+		return nil
 	}
 	var found []comment
-	for _, c := range n.children() {
-		found = append(found, d.innerComments(c)...)
+	for i, c := range n.Content {
+		if n.Kind != yaml.MappingNode || i%2 == 1 { // keys hold no documents
+			found = append(found, d.innerComments(c)...)
+		}
 	}
-	text, ok := n.String()
-	if !ok || !strings.Contains(text, "#") {
+	if n.Kind != yaml.ScalarNode || !strings.Contains(n.Value, "#") {
 		return found
 	}
-	in, err := n.Embedded()
+	at := Node{doc: d, y: n, at: n}
+	in, err := at.Embedded()
 	if err != nil {
 		return found
 	}
-	start, _ := n.Span()
+	start, _ := at.Span()
 	for _, inner := range in.Documents() {
 		if inner.Root().IsScalar() { // a script, for one
 			continue
@@ -105,16 +108,18 @@ func opensComment(src []byte, i int) bool {
 	return false
 }
 
-// scalars returns where the text of scalars and aliases stands, in its order.
+// scalars returns where the text of scalars with a # stands, in its order. No other has
+// what could be taken for a comment.
 func (d *Document) scalars() []Splice {
 	var found []Splice
 	var walk func(*yaml.Node)
 	walk = func(n *yaml.Node) {
 		switch {
-		case n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		case n.Kind != yaml.ScalarNode || strings.IndexByte(n.Value, '#') < 0:
+		case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 			b := d.block(n)
 			found = append(found, Splice{Start: d.lines().start(b.first), End: d.lines().start(b.last + 1)})
-		case n.Kind == yaml.ScalarNode && hasText(n), n.Kind == yaml.AliasNode:
+		default:
 			found = append(found, Splice{Start: d.contentStart(n), End: d.end(n)})
 		}
 		for _, c := range n.Content {

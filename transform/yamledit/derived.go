@@ -5,10 +5,22 @@ package yamledit
 
 import "sync"
 
-// derived is what was worked out of a document.
-type derived struct {
+// memory is what was worked out and need not be again.
+type memory struct {
 	mu    sync.Mutex
 	known map[any]func() any
+}
+
+func (m *memory) once(key any, find func() any) func() any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = map[any]func() any{}
+	}
+	if m.known[key] == nil {
+		m.known[key] = sync.OnceValue(find)
+	}
+	return m.known[key]
 }
 
 // Derive returns what follows from a document alone: find works it out when the key is
@@ -17,14 +29,22 @@ func Derive[T any](d *Document, key any, find func() T) T {
 	return d.derived.once(key, func() any { return find() })().(T)
 }
 
-func (d *derived) once(key any, find func() any) func() any {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.known == nil {
-		d.known = map[any]func() any{}
+// Recall returns what a text is read as. It follows from text and type alone, and is kept
+// for a document and those that edits make of it: most of their texts are the same.
+func Recall[T any](d *Document, text []byte, read func() T) T {
+	all := d.texts.readings.once((*T)(nil), func() any { return &readings[T]{known: map[string]T{}} })().(*readings[T])
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	v, known := all.known[string(text)]
+	if !known {
+		v = read()
+		all.known[string(text)] = v
 	}
-	if d.known[key] == nil {
-		d.known[key] = sync.OnceValue(find)
-	}
-	return d.known[key]
+	return v
+}
+
+// readings are what texts were read as.
+type readings[T any] struct {
+	mu    sync.Mutex
+	known map[string]T
 }

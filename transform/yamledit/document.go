@@ -34,7 +34,7 @@ type Document struct {
 
 	comments func() []comment
 	aliases  func() map[*yaml.Node][]*yaml.Node // of anchored nodes
-	derived  derived
+	derived  memory
 }
 
 // Parse reads one document. It fails with an *Error for text that is not UTF-8

@@ -36,24 +36,38 @@ func (n Node) Embedded() (*Embedded, error) {
 	return &Embedded{node: n, docs: docs, edits: make([]*Edit, len(docs)), removed: make([]bool, len(docs))}, nil
 }
 
+// parseEmbedded returns the documents in a string, the same ones each time.
 func (n Node) parseEmbedded(text string) ([]*Document, error) {
 	if err := n.checkEmbedding(); err != nil {
 		return nil, err
 	}
+	in := Derive(n.doc, n.y, func() embedded {
+		docs, err := n.doc.parseIn(n.y, text)
+		return embedded{docs, err}
+	})
+	return in.docs, in.err
+}
+
+type embedded struct {
+	docs []*Document
+	err  error
+}
+
+func (d *Document) parseIn(y *yaml.Node, text string) ([]*Document, error) {
 	var docs []*Document
-	flat := n.y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0
-	for _, c := range Split(n.doc.File(), []byte(text)) {
+	flat := y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0
+	for _, c := range Split(d.File(), []byte(text)) {
 		if flat {
-			c.Line = n.doc.chunk.Line + n.y.Line - 1
+			c.Line = d.chunk.Line + y.Line - 1
 		} else {
-			c.Line += n.doc.chunk.Line + n.y.Line
+			c.Line += d.chunk.Line + y.Line
 		}
-		d, err := n.doc.texts.parse(c, flat)
+		in, err := d.texts.parse(c, flat)
 		if err != nil {
 			return nil, err
 		}
-		d.strings = n.doc.strings + 1
-		docs = append(docs, d)
+		in.strings = d.strings + 1
+		docs = append(docs, in)
 	}
 	return docs, nil
 }

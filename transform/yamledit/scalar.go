@@ -24,6 +24,11 @@ func scalarValue(n *yaml.Node) any {
 	return plainValue(n.Value)
 }
 
+// isText reports without any work that a scalar's value is its text; most are.
+func isText(n *yaml.Node) bool {
+	return n.Style&yaml.TaggedStyle == 0 && (n.Style != 0 || !maybeTyped(n.Value))
+}
+
 // plainValue returns the value of a scalar without quotes or tag. Asking the
 // library takes longer than parsing ten lines of YAML, so it is asked about
 // numbers alone, and once about each of YAML's words.

@@ -10,8 +10,9 @@ import "sync"
 // What a text parses to depends on its bytes alone, and documents do not change,
 // so a proof may go by what is kept as well.
 type texts struct {
-	mu    sync.Mutex
-	known map[string]*Document
+	mu       sync.Mutex
+	known    map[string]*Document
+	readings memory // of texts, by the type as which they were read
 }
 
 // parse is Parse for a text inside of a document. What fails is not kept, for the

@@ -26,6 +26,9 @@ func (n Node) String() (string, bool) {
 	if !n.IsScalar() {
 		return "", false
 	}
+	if isText(n.y) {
+		return n.y.Value, true
+	}
 	s, ok := scalarValue(n.y).(string)
 	return s, ok
 }
@@ -58,6 +61,9 @@ func value(n *yaml.Node) any {
 
 // keyText returns a key as JSON has it: true, not yes.
 func keyText(k *yaml.Node) string {
+	if isText(k) {
+		return k.Value
+	}
 	switch v := scalarValue(k).(type) {
 	case string:
 		return v
