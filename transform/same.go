@@ -71,12 +71,13 @@ func (c comparison) sameStream(a, b string) bool {
 
 // objects returns the documents of a text if all of them are mappings.
 func objects(text string) ([]any, bool) {
+	docs, err := yamledit.ParseStream(text)
+	if err != nil {
+		return nil, false
+	}
 	var found []any
-	for _, c := range yamledit.Split("", []byte(text)) {
-		d, err := yamledit.Parse(c)
+	for _, d := range docs {
 		switch {
-		case err != nil:
-			return nil, false
 		case !d.Root().Exists():
 			continue
 		case !d.Root().IsMap():

@@ -105,12 +105,12 @@ func remove(in *yamledit.Embedded, which []int) {
 // WhereIn returns where the documents of a text stand among others, and whether
 // all of them do.
 func WhereIn(docs []*yamledit.Document, text string) (at []int, all bool) {
+	wanted, err := yamledit.ParseStream(text)
+	if err != nil {
+		return nil, false // the texts are rke-lm's own, and tested
+	}
 	all = true
-	for _, c := range yamledit.Split("", []byte(text)) {
-		want, err := yamledit.Parse(c)
-		if err != nil {
-			return nil, false // the texts are rke-lm's own, and tested
-		}
+	for _, want := range wanted {
 		found := false
 		for i, d := range docs {
 			if d.Root().Exists() && transform.Same(d.Root().Value(), want.Root().Value()) {

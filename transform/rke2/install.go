@@ -152,13 +152,9 @@ func (m *migration) completeOver(ed ccm.Edits, text string) error {
 // newChart returns the chart of a manifest that is added, as it is beside what
 // the file holds, and its values.
 func (m *migration) newChart(ed ccm.Edits, text string) (ccm.Chart, string, error) {
-	var docs []*yamledit.Document
-	for _, c := range yamledit.Split("", []byte(text)) {
-		d, err := yamledit.Parse(c)
-		if err != nil {
-			return ccm.Chart{}, "", err
-		}
-		docs = append(docs, d)
+	docs, err := yamledit.ParseStream(text)
+	if err != nil {
+		return ccm.Chart{}, "", err
 	}
 	return ccm.Added(m.ChartSources(ed.Documents()), docs)
 }

@@ -110,9 +110,15 @@ func size(n *yaml.Node, seen map[*yaml.Node]int) int {
 	return sum
 }
 
-// ParseString parses text that holds one document, for callers without a file.
+// ParseString parses text that holds one document, for callers without a file. Many ask
+// for the same few texts.
 func ParseString(file, text string) (*Document, error) {
-	return Parse(Chunk{File: file, Bytes: []byte(text)})
+	c := Chunk{File: file, Bytes: []byte(text)}
+	d, err := common.parse(c)
+	if err != nil {
+		return nil, err
+	}
+	return d.as(c, false, &texts{}), nil
 }
 
 // Bytes returns the document's text. The caller must not change it.

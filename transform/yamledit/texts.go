@@ -3,7 +3,10 @@
 
 package yamledit
 
-import "sync"
+import (
+	"bytes"
+	"sync"
+)
 
 // texts keeps what was parsed of a document's strings, for the document and those
 // that edits make of it: most of a manifest stays as it is from one to the next.
@@ -23,7 +26,7 @@ func (t *texts) parse(c Chunk, flat bool) (*Document, error) {
 	d, known := t.known[string(c.Bytes)]
 	if !known {
 		var err error
-		if d, err = Parse(c); err != nil {
+		if d, err = common.parse(c); err != nil {
 			return nil, err
 		}
 		if t.known == nil {
@@ -31,7 +34,70 @@ func (t *texts) parse(c Chunk, flat bool) (*Document, error) {
 		}
 		t.known[string(c.Bytes)] = d
 	}
+	return d.as(c, flat, t), nil
+}
+
+// as returns the document as it stands in another place, with the same bytes.
+func (d *Document) as(c Chunk, flat bool, t *texts) *Document {
 	own := &Document{chunk: c, root: d.root, outer: d.outer, json: d.json, flat: flat, lines: d.lines, style: d.style, aliases: d.aliases, texts: t}
 	own.comments = sync.OnceValue(func() []comment { return findComments(own) })
-	return own, nil
+	return own
+}
+
+// ParseStream parses the documents of a text that is in no file.
+func ParseStream(text string) ([]*Document, error) {
+	var docs []*Document
+	for _, c := range Split("", []byte(text)) {
+		d, err := common.parse(c)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, d.as(c, false, &texts{}))
+	}
+	return docs, nil
+}
+
+// common keeps short texts for all documents: clusters of one fleet have the same
+// manifests.
+var common commonTexts
+
+// commonTexts are forgotten once they are too many, so memory stays bounded.
+type commonTexts struct {
+	mu    sync.Mutex
+	known map[string]*Document
+	size  int
+}
+
+const (
+	longestCommon = 16 << 10
+	mostCommon    = 256 << 10 // of text; the trees take some twenty times as much
+)
+
+func (t *commonTexts) parse(c Chunk) (*Document, error) {
+	if len(c.Bytes) > longestCommon || c.Item > 0 {
+		return Parse(c)
+	}
+	t.mu.Lock()
+	d := t.known[string(c.Bytes)]
+	t.mu.Unlock()
+	if d != nil {
+		return d, nil
+	}
+	alone := c
+	alone.Bytes = bytes.Clone(c.Bytes) // not all of what is around it
+	d, err := Parse(alone)
+	if err != nil {
+		return nil, err
+	}
+	t.keep(d)
+	return d, nil
+}
+
+func (t *commonTexts) keep(d *Document) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.size += len(d.Bytes()); t.known == nil || t.size > mostCommon {
+		t.known, t.size = map[string]*Document{}, len(d.Bytes())
+	}
+	t.known[string(d.Bytes())] = d
 }
