@@ -76,6 +76,9 @@ func (s *scanner) known(i int) int {
 			return s.hide(i, i+n)
 		}
 	}
+	if s.text[i]|0x20 != 'b' {
+		return i + 1
+	}
 	for _, scheme := range []string{"bearer", "basic"} {
 		if hasFold(s.text[i:], scheme) {
 			return s.credentials(i + len(scheme))

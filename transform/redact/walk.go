@@ -313,22 +313,28 @@ func offsetsOf(raw []byte, n yamledit.Node) (offsets []int, ok bool) {
 	return append(offsets, end), decoded.String() == value
 }
 
-// embedded returns splices of a stream that hide its secrets. A document that is
-// no mapping and no list is text: as a document it may be its own only string.
+// embedded returns splices of a stream that hide its secrets.
 func embedded(in *yamledit.Embedded) []yamledit.Splice {
 	var all []yamledit.Splice
 	for _, d := range in.Documents() {
-		var splices []yamledit.Splice
-		if d.Root().IsMap() || d.Root().IsList() {
-			splices = append(secrets(d), covers(d.Bytes(), append(shapes(d.Bytes()), comments(d.Bytes())...))...)
-		} else {
-			splices = covers(d.Bytes(), freeText(d.Bytes()))
-		}
-		for _, s := range splices {
+		for _, s := range inString(d) {
 			s.Start += d.Chunk().Offset
 			s.End += d.Chunk().Offset
 			all = append(all, s)
 		}
 	}
 	return all
+}
+
+// inString returns the splices that hide the secrets of a document in a string, which
+// follow from its text alone. One that is no mapping and no list is text: as a document
+// it may be its own only string.
+func inString(d *yamledit.Document) []yamledit.Splice {
+	type hidden []yamledit.Splice
+	return yamledit.Recall(d, d.Bytes(), func() hidden {
+		if d.Root().IsMap() || d.Root().IsList() {
+			return append(secrets(d), covers(d.Bytes(), append(shapes(d.Bytes()), comments(d.Bytes())...))...)
+		}
+		return covers(d.Bytes(), freeText(d.Bytes()))
+	})
 }

@@ -34,12 +34,15 @@ func Derive[T any](d *Document, key any, find func() T) T {
 func Recall[T any](d *Document, text []byte, read func() T) T {
 	all := d.texts.readings.once((*T)(nil), func() any { return &readings[T]{known: map[string]T{}} })().(*readings[T])
 	all.mu.Lock()
-	defer all.mu.Unlock()
 	v, known := all.known[string(text)]
-	if !known {
-		v = read()
-		all.known[string(text)] = v
+	all.mu.Unlock()
+	if known {
+		return v
 	}
+	v = read() // which may ask for texts inside of this one
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.known[string(text)] = v
 	return v
 }
 
