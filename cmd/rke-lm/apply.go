@@ -150,7 +150,7 @@ func (a *applyOptions) complain(errs ...error) (code int) {
 // each works on one file after the other, and returns the code of the worst error.
 func (a *applyOptions) each(ctx context.Context, paths []string, target transform.Target) (code int) {
 	of := map[string][]error{} // by file
-	for r := range a.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return a.cluster(f, target) }) {
+	for r := range a.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return a.cluster(f, f.For(target)) }) {
 		if err := r.Use(); err != nil {
 			of[r.File()] = append(of[r.File()], err)
 		}

@@ -4,13 +4,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ranchers"
 )
 
 // finder finds the clusters that the flags mean.
@@ -35,7 +40,18 @@ func (o *options) clusters(ctx context.Context, paths []string, work clusters.Wo
 	if err != nil {
 		return clusters.Failed(err)
 	}
-	return o.finder().Rancher(ctx, server, o.query(), work)
+	return o.finder().Rancher(ctx, server, o.rancherVersion(ctx, server), o.query(), work)
+}
+
+// rancherVersion reads the version of a Rancher, and says if it is not a known one.
+func (o *options) rancherVersion(ctx context.Context, server *rancher.Server) string {
+	version := cmp.Or(o.choices.RancherVersion, server.Version(ctx))
+	if v := ranchers.Of(version); version != "" && !v.Known {
+		known := ranchers.Table()
+		fmt.Fprintf(o.err, "note: Rancher %s is not one of the known versions (%s to %s) and is treated as the strictest of them; --rancher-version sets another one\n",
+			version, strings.TrimPrefix(known[0].Minor, "v"), strings.TrimPrefix(known[len(known)-1].Minor, "v"))
+	}
+	return version
 }
 
 // checkFiles refuses to look for nothing.

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -48,6 +50,26 @@ func TestRulesAreDocumented(t *testing.T) {
 	should = between(t, should, "admission", admissionRows())
 	should = between(t, should, "changes", changeRows())
 	checkDoc(t, file, is, should)
+}
+
+func TestRanchersAreDocumented(t *testing.T) {
+	const file = "docs/guide.md"
+	is := readDoc(t, file)
+	checkDoc(t, file, is, between(t, is, "ranchers", rancherRows()))
+}
+
+// rancherRows are the table of Ranchers.
+func rancherRows() string {
+	rows := "| Rancher | Webhook | Cluster API | external-aws of RKE from | webhook keeps the order of kube-apiserver-arg from | keeps every argument from | UI needs an entry without a selector |\n|---|---|---|---|---|---|---|\n"
+	from := func(first string) string { return cmp.Or(strings.TrimPrefix(first, "v"), "never") }
+	for _, r := range ranchers.Table() {
+		plain := "no"
+		if r.PlainEntry {
+			plain = "yes"
+		}
+		rows += fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(r.Minor, "v"), strings.TrimPrefix(r.Webhook, "v"), r.ClusterAPI, from(r.ExternalAWS), from(r.OrderKept), from(r.ArgsKept), plain)
+	}
+	return rows
 }
 
 // between puts text between <!-- name --> and <!-- /name -->.

@@ -68,7 +68,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		defer l.files.Close()
 	}
 	failed := map[string]bool{} // files, by name
-	for r := range l.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return l.cluster(f, target) }) {
+	for r := range l.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return l.cluster(f, f.For(target)) }) {
 		if err := r.Use(); err != nil && l.fail(err, target) {
 			failed[r.File()] = true
 		}

@@ -151,7 +151,7 @@ func (o *options) eachCluster(ctx context.Context, paths []string, do func(clust
 		return 0, err
 	}
 	code := exitcode.Done
-	for r := range o.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return do(f, target) }) {
+	for r := range o.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return do(f, f.For(target)) }) {
 		if err := r.Use(); err != nil {
 			complain(o.err, err)
 			note(err)

@@ -112,7 +112,7 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.RBAC, "rbac", transform.RBACRole, "manifests: grant permission on the migration lease with a new Role and RoleBinding (role), or with the published patches, which replace the rules of the bootstrap roles (patch)")
 	f.BoolVar(&t.NodeIPAM, "nodeipam", false, "manifests: also move the nodeipam controller to the cloud-controller-manager; that of AWS does not have it")
 	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
-	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change to an RKE cluster: 2.7.11, 2.8.0 and later know external-aws")
+	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change (default: that of a live cluster): rules about its webhook, its interface and RKE clusters depend on it")
 	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
 	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message for an unknown rule lists the rules")
 }

@@ -110,6 +110,7 @@ func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(co
 	if r.Planner.Distro, err = c.distroOf(r.Object); err != nil {
 		return err
 	}
+	target.RancherVersion = c.rancherVersion(ctx, r.Server)
 	r.Planner.Target = target
 	r.Accept, r.Interval, r.User = target.Accept, lookAgain, currentUser()
 	ctx, closed := context.WithCancelCause(ctx)

@@ -4,6 +4,7 @@
 package clusters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,9 @@ import (
 
 // Live is an object of a Rancher.
 type Live struct {
-	Server *rancher.Server
-	Object rancher.Object
+	Server  *rancher.Server
+	Object  rancher.Object
+	Version string // of the Rancher; "" where it cannot be read
 }
 
 // Name is how a command line names the cluster.
@@ -35,7 +37,7 @@ func (l *Live) Name() string {
 
 // Rancher yields what comes of the clusters of a Rancher, one after the other, as Files
 // does for those of files.
-func (f Finder) Rancher(ctx context.Context, server *rancher.Server, query rancher.Query, work Work) iter.Seq[Result] {
+func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version string, query rancher.Query, work Work) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		objects, err := server.Find(ctx, query)
 		var part *rancher.Incomplete
@@ -48,7 +50,7 @@ func (f Finder) Rancher(ctx context.Context, server *rancher.Server, query ranch
 			return
 		}
 		for _, object := range objects {
-			if !yield(f.workLive(&Live{server, object}, work)) || ctx.Err() != nil {
+			if !yield(f.workLive(&Live{server, object, version}, work)) || ctx.Err() != nil {
 				return
 			}
 		}
@@ -81,6 +83,14 @@ func (f Finder) workLive(l *Live, work Work) Result {
 		return err
 	})
 	return r
+}
+
+// For completes the choices for a cluster: a Rancher says which version it is.
+func (c Cluster) For(t transform.Target) transform.Target {
+	if c.Live != nil {
+		t.RancherVersion = cmp.Or(t.RancherVersion, c.Live.Version)
+	}
+	return t
 }
 
 // Objections are what the object of a live cluster itself says against changing it;

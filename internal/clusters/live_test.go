@@ -36,7 +36,7 @@ func managed(t *testing.T, f func(*testing.T, *ranchertest.Server, *rancher.Serv
 func TestTheClustersOfARancherComeOneAfterTheOther(t *testing.T) {
 	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
 		var names []string
-		for r := range finder().Rancher(t.Context(), s, rancher.Query{}, func(c Cluster) (func() error, error) {
+		for r := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{}, func(c Cluster) (func() error, error) {
 			return func() error { names = append(names, c.Live.Name()); return nil }, nil
 		}) {
 			if err := r.Use(); err != nil || len(r.Ended) != 1 || r.Ended[0].Info != nil || r.File() != names[len(names)-1] {
@@ -53,7 +53,7 @@ func TestAClusterThatARancherDoesNotHaveIsAnError(t *testing.T) {
 	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
 		for query, code := range map[rancher.Query]int{{Name: "wharf"}: exitcode.Input, {Selector: "env=none"}: exitcode.Refused} {
 			var errs []error
-			for r := range finder().Rancher(t.Context(), s, query, nil) {
+			for r := range finder().Rancher(t.Context(), s, "", query, nil) {
 				errs = append(errs, r.Use())
 			}
 			if len(errs) != 1 || exitcode.Of(errs[0]) != code || !strings.Contains(errs[0].Error(), rancher.ErrNone.Error()) {
@@ -67,7 +67,7 @@ func TestAnObjectOfAnotherDistroIsRefused(t *testing.T) {
 	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
 		f := finder()
 		f.Distros = f.Distros[1:]
-		for r := range f.Rancher(t.Context(), s, rancher.Query{Name: "orchard"}, nil) {
+		for r := range f.Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}, nil) {
 			if err := r.Use(); exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "fleet-default/orchard:") {
 				t.Error(err)
 			}
@@ -80,7 +80,7 @@ func TestAPausedObjectIsObjectedTo(t *testing.T) {
 		r.Edit("/apis/provisioning.cattle.io/v1/namespaces/fleet-default/clusters/orchard", func(o map[string]any) {
 			o["metadata"].(map[string]any)["annotations"] = map[string]any{"cluster.x-k8s.io/paused": "true"}
 		})
-		for result := range finder().Rancher(t.Context(), s, rancher.Query{Name: "orchard"}, func(c Cluster) (func() error, error) {
+		for result := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}, func(c Cluster) (func() error, error) {
 			accepted := transform.Target{Accept: []string{preconditions.NotSettled}}
 			findings, err := c.Preconditions(t.Context(), accepted)
 			if objections := c.Objections(transform.Target{}); len(objections) == 0 || len(findings) < len(objections) {

@@ -85,7 +85,7 @@ func nodeRules() []rule {
 		}, Check: (*migration).nodeAddressMissing},
 		{Rule: transform.Rule{
 			ID: "rke-too-old", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "external-aws needs RKE 1.4.15 or 1.5.0, or Rancher 2.7.11 or 2.8.0. A note unless --rke-version or --rancher-version names one.",
+			Doc: "external-aws needs RKE 1.4.15 or 1.5.0, or Rancher 2.7.11 or 2.8.0 to 2.11: 2.12 removed RKE. A note unless --rke-version or --rancher-version names one.",
 		}, Check: (*migration).rkeTooOld},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -130,9 +131,23 @@ func (m *migration) flagLeftOnKCM() []transform.Finding {
 
 // The first releases with external-aws (rancher/rke, rancher/rancher).
 const (
-	needsRKE     = "external-aws needs RKE 1.4.15, or 1.5.0 and later"
-	needsRancher = "external-aws needs Rancher 2.7.11, or 2.8.0 and later"
+	needsRKE        = "external-aws needs RKE 1.4.15, or 1.5.0 and later"
+	knowExternalAWS = "2.7.11, or 2.8.0 to 2.11"
 )
+
+// rancherUnfit finds a Rancher that does not know external-aws.
+func (m *migration) rancherUnfit(at yamledit.Node, v ranchers.Version) []transform.Finding {
+	const say = "set --rancher-version to the one that applies the change"
+	switch {
+	case !v.Known:
+		return m.one(at, "external-aws needs Rancher "+knowExternalAWS+", and Rancher "+m.target.RancherVersion+" is none that is known", say)
+	case v.ExternalAWS == "":
+		return m.one(at, "Rancher "+m.target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternalAWS+"; "+say)
+	case !v.Since(v.ExternalAWS):
+		return m.one(at, "external-aws needs Rancher "+knowExternalAWS+", and "+m.target.RancherVersion+" is older", "upgrade Rancher first")
+	}
+	return nil
+}
 
 func (m *migration) rkeTooOld() []transform.Finding {
 	if !m.isOnAWS() {
@@ -143,12 +158,12 @@ func (m *migration) rkeTooOld() []transform.Finding {
 	switch {
 	case rke != "" && !k8s.AtLeastOf(rke, "v1.4.15", "v1.5.0"):
 		return m.one(at, needsRKE+", and --rke-version is older", "upgrade RKE first")
-	case rancher != "" && !k8s.AtLeastOf(rancher, "v2.7.11", "v2.8.0"):
-		return m.one(at, needsRancher+", and --rancher-version is older", "upgrade Rancher first")
-	case rke != "" || rancher != "":
+	case rancher != "":
+		return m.rancherUnfit(at, ranchers.Of(rancher))
+	case rke != "":
 		return nil
 	}
-	found := m.one(at, needsRKE+"; in Rancher, 2.7.11, or 2.8.0 and later", "check which one runs, and set --rke-version or --rancher-version")
+	found := m.one(at, needsRKE+"; in Rancher, "+knowExternalAWS, "check which one runs, and set --rke-version or --rancher-version")
 	found[0].Severity = transform.Note
 	return found
 }

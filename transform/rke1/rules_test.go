@@ -131,6 +131,8 @@ func TestRulesOfTheProvider(t *testing.T) {
 		{name: "RKE 1.3.20", config: onAWS, target: transform.Target{RKEVersion: "v1.3.20"}, want: []string{"error 3"}},
 		{name: "Rancher 2.7.10", config: onAWS, target: transform.Target{RancherVersion: "2.7.10"}, want: []string{"error 3"}},
 		{name: "Rancher 2.8.0", config: onAWS, target: transform.Target{RancherVersion: "v2.8.0"}},
+		{name: "Rancher 2.12.0 has no RKE", config: onAWS, target: transform.Target{RancherVersion: "v2.12.0"}, want: []string{"error 3"}},
+		{name: "a Rancher that nobody knows", config: onAWS, target: transform.Target{RancherVersion: "v2.99.0"}, want: []string{"error 3"}},
 		{name: "a new RKE and an old Rancher", config: onAWS, target: transform.Target{RKEVersion: "1.5.0", RancherVersion: "2.6.9"}, want: []string{"error 3"}},
 	})
 }

@@ -23,10 +23,9 @@ const psactSecret = "-admission-configuration-psact"
 // through which its controllers and its webhook write it. They know no difference
 // between null, absent and empty, but in what machines are configured with and charts
 // get, which they keep as it is. Where the cluster has a template for pod security admission, the
-// webhook of Rancher 2.7 to 2.9 (rancher/webhook v0.3 to v0.5,
-// pkg/resources/provisioning.cattle.io/v1/cluster/mutator.go) also writes
-// kube-apiserver-arg of machineGlobalConfig, by a range over a map and so in any order,
-// and moves its own entry of machineSelectorFiles to the end.
+// webhook also writes kube-apiserver-arg of machineGlobalConfig, up to Rancher 2.11 in any
+// order (ranchers.Release.OrderKept), and moves its own entry of machineSelectorFiles to
+// the end.
 func kept(object map[string]any) map[string]any {
 	text, err := json.Marshal(object["spec"])
 	if err != nil {

@@ -179,6 +179,10 @@ func machineConfigRules() []rule {
 			Doc: "A later null, number, mapping, [] or empty string erases a value that an earlier location set for the same machines. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
 		}, Check: (*migration).valueErased},
 		{Rule: transform.Rule{
+			ID: "webhook-drops-args", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
+			Doc: "The cluster has a template for pod security admission, and kube-apiserver-arg of machineGlobalConfig has an argument without a value, or a flag several times whose values all count: whenever the cluster is written, the webhook of Rancher before 2.11.7, 2.12.3 and 2.13.0 drops the argument, and all but the last one of the flag.",
+		}, Check: (*migration).webhookDropsArgs},
+		{Rule: transform.Rule{
 			ID: "wrong-arg-spelling", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "A list of component arguments holds a key of RKE2, such as cloud-provider-name, instead of the component's flag, such as cloud-provider; an unknown flag stops the component.",
 		}, Check: (*migration).wrongArgSpelling, Fix: (*migration).spellArgs},

@@ -46,16 +46,50 @@ func TestAStageThatWouldOverwriteADocumentIsBlocked(t *testing.T) {
 	}
 }
 
+// withPodSecurity opens a configuration of a cluster with a template for pod security
+// admission.
+func withPodSecurity(t *testing.T, config string, target transform.Target) transform.Cluster {
+	t.Helper()
+	c := judged(t, release, config, target).(*migration)
+	text := strings.Replace(string(c.Doc.Bytes()), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
+	lint, err := Distro().Lint(transform.Only(parse(t, text)), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lint
+}
+
+func TestArgumentsThatTheWebhookDrops(t *testing.T) {
+	const api = onAWS + "  kube-apiserver-arg:\n"
+	old := transform.Target{RancherVersion: "v2.8.5"}
+	for _, c := range []struct {
+		name, config string
+		target       transform.Target
+		want         []string
+	}{
+		{"every flag once and with a value", api + "  - v=2\n  - feature-gates=A=true,B=true\n", old, nil},
+		{"no value", api + "  - v=2\n  - profiling\n", old, []string{"webhook-drops-args warning 12"}},
+		{"a list in two", api + "  - service-account-issuer=a\n  - service-account-issuer=b\n", old, []string{"webhook-drops-args warning 11"}},
+		{"a flag of which the last one counts anyway", api + "  - v=1\n  - v=2\n", old, nil},
+		{"in an entry", onAWS + "machineSelectorConfig:\n- config: {kube-apiserver-arg: [profiling]}\n", old, nil},
+		{"a Rancher that keeps them", api + "  - profiling\n", transform.Target{RancherVersion: "2.12.3"}, nil},
+		{"one before", api + "  - profiling\n", transform.Target{RancherVersion: "2.12.2"}, []string{"webhook-drops-args warning 11"}},
+		{"nobody says which", api + "  - profiling\n", transform.Target{}, []string{"webhook-drops-args warning 11"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := found(about(withPodSecurity(t, c.config, c.target).Findings(""), "webhook-drops-args"))
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+	judge(t, "webhook-drops-args", []ruleCase{{"no template", "", api + "  - profiling\n", old, nil}})
+}
+
 func TestPodSecurityThatIsDropped(t *testing.T) {
 	const entry = onAWS + "machineSelectorConfig:\n- config: {kube-apiserver-arg: [v=2]}\n  "
 	psact := func(config string) string {
-		c := judged(t, release, config, chosen).(*migration)
-		text := strings.Replace(string(c.Doc.Bytes()), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
-		lint, err := Distro().Lint(transform.Only(parse(t, text)), chosen)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Join(found(about(lint.Findings(""), "psact-dropped")), ", ")
+		return strings.Join(found(about(withPodSecurity(t, config, chosen).Findings(""), "psact-dropped")), ", ")
 	}
 	judge(t, "psact-dropped", []ruleCase{{"no template", "", entry + forControlPlanes + "\n", chosen, nil}})
 	for config, want := range map[string]string{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -161,7 +162,7 @@ func (m *migration) valueDropped() []transform.Finding {
 // podSecurityDropped finds entries that replace the list to which Rancher's
 // webhook adds the admission configuration; the file itself does not show it.
 func (m *migration) podSecurityDropped() []transform.Finding {
-	if s, _ := m.Root.Get("spec", "defaultPodSecurityAdmissionConfigurationTemplateName").String(); s == "" {
+	if !m.hasPodSecurity() {
 		return nil
 	}
 	var found []transform.Finding
@@ -174,6 +175,39 @@ func (m *migration) podSecurityDropped() []transform.Finding {
 		}
 	}
 	return found
+}
+
+// webhookDropsArgs finds arguments of kube-apiserver that Rancher's webhook loses as it
+// adds the admission configuration: see ranchers.Release.ArgsKept.
+func (m *migration) webhookDropsArgs() []transform.Finding {
+	if v := ranchers.Of(m.target.RancherVersion); !m.hasPodSecurity() || v.Since(v.ArgsKept) {
+		return nil
+	}
+	var found []transform.Finding
+	list := args.Place(m.Layers[0].Get(apiServerArgs))
+	for i, a := range list {
+		repeats := func(b args.Placed) bool { return b.Name == a.Name }
+		item, _ := a.Node.String()
+		var what string
+		switch {
+		case !strings.Contains(item, "="):
+			what = "an argument without a value"
+		case args.Gathers(a.Name) && slices.ContainsFunc(list[i+1:], repeats):
+			what = a.Name + " again below"
+		default:
+			continue
+		}
+		found = append(found, transform.FindingAt(a.Node,
+			what+": the webhook of Rancher before "+ranchers.First(func(r ranchers.Release) string { return r.ArgsKept })+" drops it when the cluster is written, because the cluster has a template for pod security admission",
+			"write every flag once and with a value, such as NAME=true; or set --rancher-version if yours is a later one"))
+	}
+	return found
+}
+
+// hasPodSecurity reports whether Rancher adds its pod security admission configuration.
+func (m *migration) hasPodSecurity() bool {
+	s, _ := m.Root.Get("spec", "defaultPodSecurityAdmissionConfigurationTemplateName").String()
+	return s != ""
 }
 
 const (

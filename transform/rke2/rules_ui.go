@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Rancher's interface reads the provider off the first entry of
 // machineSelectorConfig without a selector (rancher/dashboard,
 // shell/models/provisioning.cattle.io.cluster.js), and versions up to 2.9 fail
-// where there is none.
+// where there is none: see ranchers.Release.PlainEntry.
 
 // plainEntry is an entry for all machines that sets nothing.
 var plainEntry = yamledit.Map{{Key: "config", Value: yamledit.Map{}}}
@@ -30,7 +31,7 @@ func (m *migration) lacksPlainEntry() bool { return !slices.ContainsFunc(m.Layer
 func (m *migration) uiEditFails() []transform.Finding {
 	const fails = ": in Rancher 2.7 to 2.9 the page that edits the cluster fails to load"
 	at := m.RKEConfig().Get(selectorKey)
-	if !at.Exists() || !m.lacksPlainEntry() {
+	if !at.Exists() || !m.lacksPlainEntry() || !ranchers.Of(m.target.RancherVersion).PlainEntry {
 		return nil
 	}
 	what, fix := "every entry has a selector", "add an entry - config: {} without a selector"

@@ -3,7 +3,11 @@
 
 package rke2
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
 
 func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
 	const entry = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  "
@@ -14,6 +18,8 @@ func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
 		{"entries with selectors alone", "", entry + forControlPlanes + "\n- config: {}\n  " + forWorkers + "\n", chosen, []string{"warning 9"}},
 		{"an empty selector", "", entry + "machineLabelSelector: {}\n", chosen, []string{"warning 9"}},
 		{"one entry without", "", entry + forControlPlanes + "\n- config: {}\n", chosen, nil},
+		{"a later Rancher", "", onAWS + "machineSelectorConfig: []\n", transform.Target{RancherVersion: "2.10.0"}, nil},
+		{"a Rancher that nobody knows", "", onAWS + "machineSelectorConfig: []\n", transform.Target{RancherVersion: "v2.99.0"}, []string{"warning 9"}},
 		{"a selector of null", "", entry + "machineLabelSelector: null\n", chosen, nil},
 	})
 	repairs(t, []struct{ name, before, want string }{

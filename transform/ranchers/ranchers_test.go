@@ -1,0 +1,59 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ranchers
+
+import (
+	"slices"
+	"testing"
+
+	"golang.org/x/mod/semver"
+)
+
+func TestTheTableIsInOrderAndItsReleasesAreOfTheirMinor(t *testing.T) {
+	if !slices.IsSortedFunc(Table(), func(a, b Release) int { return semver.Compare(a.Minor, b.Minor) }) {
+		t.Error("it is not in order")
+	}
+	for _, r := range Table() {
+		for _, first := range []string{r.ExternalAWS, r.OrderKept, r.ArgsKept} {
+			if first != "" && semver.MajorMinor(first) != r.Minor {
+				t.Errorf("%s has %s", r.Minor, first)
+			}
+		}
+		if r.ArgsKept != "" && (r.OrderKept == "" || semver.Compare(r.OrderKept, r.ArgsKept) > 0) {
+			t.Errorf("%s keeps every argument, and not their order", r.Minor)
+		}
+	}
+}
+
+func TestAReleaseIsLookedUpWithOrWithoutAV(t *testing.T) {
+	for _, version := range []string{"v2.8.5", "2.8.5", "2.8.5-rc1"} {
+		if v := Of(version); !v.Known || v.Minor != "v2.8" || !v.Since(v.ExternalAWS) {
+			t.Errorf("%s: %+v", version, v)
+		}
+	}
+	if v := Of("2.7.10"); v.Since(v.ExternalAWS) {
+		t.Error("2.7.10 knows external-aws")
+	}
+	if v := Of("2.12.0"); v.Since(v.ExternalAWS) || v.Since(v.ArgsKept) || !v.Since(v.OrderKept) {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestAnUnknownVersionIsTheStrictest(t *testing.T) {
+	for _, version := range []string{"v2.6.9", "v2.15.0", "v3.0.0", "dev", ""} {
+		v := Of(version)
+		if v.Known || !v.PlainEntry || v.Since(v.ExternalAWS) || v.Since(v.OrderKept) || v.Since(v.ArgsKept) {
+			t.Errorf("%s: %+v", version, v)
+		}
+	}
+}
+
+func TestFirstNamesWhatFollowsOnce(t *testing.T) {
+	if got := First(func(r Release) string { return r.ArgsKept }); got != "2.11.7, 2.12.3, 2.13.0 and later" {
+		t.Error(got)
+	}
+	if got := First(func(r Release) string { return r.ExternalAWS }); got != "2.7.11, 2.8.0 and later" {
+		t.Error(got)
+	}
+}
