@@ -20,13 +20,10 @@ import (
 // past126 is a cluster that runs without a cloud provider; change changes its last Node.
 func past126(t *testing.T, change func(*corev1.Node)) *world {
 	t.Helper()
-	w := &world{migratetest.NewRKE2Past126(t)}
-	w.API.Do(func() {
-		n := &w.API.Nodes[len(w.API.Nodes)-1]
+	return &world{migratetest.NewRKE2Past126(t, func(n *corev1.Node) {
 		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.4"}}
 		change(n)
-	})
-	return w
+	})}
 }
 
 // late is a run over it with the usual choices.
@@ -107,7 +104,8 @@ func TestANodeThatNeedsItsMachineStopsTheRun(t *testing.T) {
 	}
 }
 
-// Once the machine has registered its Node again, the run continues by itself.
+// Once the machine has registered its Node again, Rancher looks for it by the provider ID that it
+// had before, until a person corrects that. Then the run continues by itself.
 func TestTheRunContinuesAfterTheMachineRegisteredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var before corev1.Node
@@ -123,7 +121,14 @@ func TestTheRunContinuesAfterTheMachineRegisteredAgain(t *testing.T) {
 			fresh.Name, fresh.UID, fresh.Status.Addresses = before.Name, "another", before.Status.Addresses
 			w.API.Nodes[len(w.API.Nodes)-1] = fresh
 		})
-		if err := migrate.Forward(t.Context(), w.late(t, "two")); err != nil {
+		w.Notice()
+		err := migrate.Forward(t.Context(), w.late(t, "two"))
+		const want = `kubectl -n fleet-default patch Amazonec2Machine.v1.rke-machine.cattle.io/orchard-servers-3 --type=merge -p '{"spec":{"providerID":"aws:///`
+		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), want) {
+			t.Fatalf("%v", err)
+		}
+		w.Relink()
+		if err := migrate.Forward(t.Context(), w.late(t, "three")); err != nil {
 			t.Fatal(err)
 		}
 	})

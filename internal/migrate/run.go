@@ -61,7 +61,10 @@ func (r *run) do(ctx context.Context) error {
 		if err := r.resume(ctx, begin); err != nil {
 			return err
 		}
-		return r.stages(ctx, begin.stages)
+		if err := r.stages(ctx, begin.stages); err != nil {
+			return err
+		}
+		return r.link(ctx, begin.stages)
 	})
 	return r.end(err, begin)
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -44,24 +43,6 @@ func NewRKE2(t testing.TB) *World {
 	return w
 }
 
-// NewRKE2Past126 makes a world with a cluster of RKE2 1.31, where aws only names nodes and
-// nothing runs cloud controllers. Of its Nodes the last one joined since.
-func NewRKE2Past126(t testing.TB) *World {
-	t.Helper()
-	w := NewRKE2(t)
-	w.API.Do(func() {
-		w.API.Version = past126
-		joined := Registered(len(w.API.Nodes))
-		joined.Spec.ProviderID, joined.Labels = "", nil
-		w.API.Nodes = append(w.API.Nodes, joined)
-	})
-	w.Rancher.Put(t, strings.Replace(RKE2Object, "v1.26.15+rke2r1", past126, 1))
-	w.Follow()
-	return w
-}
-
-const past126 = "v1.31.4+rke2r1"
-
 // provision is how Rancher and the machines of RKE2 follow.
 func (w *World) provision() {
 	w.mu.Lock()
@@ -83,6 +64,10 @@ func (w *World) provision() {
 	}
 	for i := range 3 {
 		w.machine(i, config)
+	}
+	if spec["kubernetesVersion"] == past126 {
+		w.machine(last, config)
+		w.link()
 	}
 	w.managers(spec, config)
 }
@@ -117,10 +102,7 @@ func controlPlane(spec map[string]any) map[string]any {
 // machine gives a machine its plan, which it runs at once.
 func (w *World) machine(i int, config map[string]any) {
 	name := fmt.Sprintf("orchard-servers-%d", i)
-	labels := map[string]any{
-		"cluster.x-k8s.io/cluster-name": "orchard", "rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/machine-name": name,
-		"rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true",
-	}
+	labels := labelsOf(name)
 	w.put(map[string]any{
 		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": labels},
 		"spec":   map[string]any{"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": name}}},
@@ -134,6 +116,14 @@ func (w *World) machine(i int, config map[string]any) {
 		"apiVersion": "v1", "kind": "Secret", "type": rollout.PlanType, "metadata": map[string]any{"name": name + "-machine-plan", "namespace": "fleet-default", "labels": labels},
 		"data": map[string]any{"plan": plan, "appliedPlan": plan},
 	})
+}
+
+// labelsOf are the labels of a machine.
+func labelsOf(name string) map[string]any {
+	return map[string]any{
+		"cluster.x-k8s.io/cluster-name": "orchard", "rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/machine-name": name,
+		"rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true",
+	}
 }
 
 // planOf is the plan in which Rancher renders the configuration of a machine.

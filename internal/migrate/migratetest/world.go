@@ -52,6 +52,7 @@ type World struct {
 	ended   chan struct{}
 	end     func()            // lets requests go that no one answers
 	objects map[string]string // of the cluster, by their paths: those that were applied
+	lastID  string            // the provider ID by which Rancher looks for the Node of the last machine, past 1.26
 }
 
 // start makes a world whose cluster has an ID, and no object yet.
@@ -135,6 +136,9 @@ func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		w.Rancher.ServeHTTP(answer, r)
 		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, w.Path) {
 			w.Follow()
+		}
+		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/nodes/") {
+			w.Notice()
 		}
 		if !dies {
 			maps.Copy(rw.Header(), answer.Header())

@@ -5,6 +5,8 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -28,7 +30,7 @@ func Evaluate(seen Seen, wanted Wanted) Progress {
 			p.Waiting = "machine " + one.Name + ": " + one.Waiting
 		}
 	}
-	if why := seen.ControlPlane.waiting(wanted); why != "" && (p.Waiting == "" || !seen.ControlPlane.follows(wanted)) {
+	if why := seen.ControlPlane.waiting(wanted, seen.Machines); why != "" && (p.Waiting == "" || !seen.ControlPlane.follows(wanted)) {
 		p.Waiting = why
 	}
 	if p.Waiting == "" && len(p.Machines) == 0 {
@@ -44,7 +46,7 @@ func (c *ControlPlane) follows(wanted Wanted) bool {
 }
 
 // waiting returns what the control plane lacks, or "".
-func (c *ControlPlane) waiting(wanted Wanted) string {
+func (c *ControlPlane) waiting(wanted Wanted, machines []Machine) string {
 	switch {
 	case c == nil:
 		return "Rancher has not created the RKEControlPlane yet"
@@ -52,10 +54,21 @@ func (c *ControlPlane) waiting(wanted Wanted) string {
 		return "Rancher has not copied the change into the RKEControlPlane yet"
 	case c.Observed != c.Generation:
 		return "Rancher has not observed the last change of the RKEControlPlane yet"
+	case wanted.WithoutIDs && c.links(machines):
+		return ""
 	case !same(c.Spec, c.Applied):
 		return "Rancher has not applied the whole change yet" + c.said("Reconciled")
 	}
 	return notTrue(c.Conditions, "Reconciled", "Ready")
+}
+
+// links reports whether Rancher waits for nothing but Nodes that it does not find: every
+// machine has its plan then.
+func (c *ControlPlane) links(machines []Machine) bool {
+	ready := c.Conditions["Ready"]
+	return ready.Status != "True" && strings.HasPrefix(ready.Message, "non-ready ") && slices.ContainsFunc(machines, func(m Machine) bool {
+		return m.Unlinked && strings.Contains(ready.Message, m.Name)
+	})
 }
 
 // configKeys are what the stages of a migration change of rkeConfig, and what else

@@ -45,6 +45,14 @@ func scene() (Seen, Wanted) {
 	return seen, wanted
 }
 
+// waitsForNode makes the machine one whose Node has no provider ID: Rancher never calls its specification applied.
+func waitsForNode(s *Seen) {
+	s.Machines[0].Node, s.Machines[0].Unlinked = "", true
+	s.ControlPlane.Applied["additionalManifest"] = "old"
+	waiting := Condition{Status: "Unknown", Message: "non-ready worker machine(s) m-1: waiting for node ref"}
+	s.ControlPlane.Conditions["Ready"], s.ControlPlane.Conditions["Reconciled"] = waiting, waiting
+}
+
 func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -77,6 +85,23 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 		{"one that is deleted does not count", func(s *Seen, _ *Wanted) {
 			s.Machines = append(s.Machines, Machine{Name: "m-2", Deleting: true})
 		}, ""},
+		{"a node without a provider ID, in a cluster without cloud controllers", func(s *Seen, w *Wanted) {
+			waitsForNode(s)
+			w.WithoutIDs = true
+		}, ""},
+		{"the same where cloud controllers run", func(s *Seen, _ *Wanted) { waitsForNode(s) }, "it has no Node yet"},
+		{"a node that Cluster API does not find, and a plan that is not applied", func(s *Seen, w *Wanted) {
+			waitsForNode(s)
+			w.WithoutIDs, s.Machines[0].Plan.Applied = true, false
+		}, "it has not applied its plan yet"},
+		{"a node without a provider ID, and Rancher waits for something else", func(s *Seen, w *Wanted) {
+			waitsForNode(s)
+			w.WithoutIDs, s.ControlPlane.Conditions["Ready"] = true, Condition{Status: "Unknown", Message: "configuring worker node(s) m-1"}
+		}, "has not applied the whole change"},
+		{"another machine that is not ready", func(s *Seen, w *Wanted) {
+			waitsForNode(s)
+			w.WithoutIDs, s.ControlPlane.Conditions["Ready"] = true, Condition{Status: "Unknown", Message: "non-ready worker machine(s) m-2: failed"}
+		}, "has not applied the whole change"},
 		{"what is empty is absent", func(s *Seen, _ *Wanted) {
 			s.ControlPlane.Spec["machineSelectorConfig"], s.ControlPlane.Applied["chartValues"] = []any{}, map[string]any{}
 		}, ""},

@@ -49,7 +49,7 @@ func (m Machine) waiting(wanted Wanted) string {
 		return "it has not applied its plan yet"
 	case len(m.Plan.Unhealthy) > 0:
 		return "these probes fail: " + strings.Join(m.Plan.Unhealthy, ", ")
-	case m.Node == "":
+	case m.Node == "" && !wanted.WithoutIDs:
 		return "it has no Node yet"
 	}
 	return ""

@@ -67,19 +67,32 @@ func ReadMachine(raw []byte) (Machine, error) {
 					Name string `json:"name"`
 				} `json:"configRef"`
 			} `json:"bootstrap"`
+			ProviderID     string    `json:"providerID"`
+			Infrastructure Reference `json:"infrastructureRef"`
 		} `json:"spec"`
 		Status struct {
 			Node struct {
 				Name string `json:"name"`
 			} `json:"nodeRef"`
+			Conditions []condition `json:"conditions"`
 		} `json:"status"`
 	}
 	err := decode(raw, "Machine", &o)
-	m := Machine{Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.Deleted != nil}
+	m := Machine{
+		Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.Deleted != nil,
+		ProviderID: o.Spec.ProviderID, Infrastructure: o.Spec.Infrastructure,
+	}
+	m.Unlinked = m.Node == "" || lost(conditionsOf(o.Status.Conditions)["NodeHealthy"])
 	if c := o.Spec.Bootstrap.Config; c.Kind == "RKEBootstrap" && c.Name != "" {
 		m.PlanSecret = planSecret(c.Name)
 	}
 	return m, err
+}
+
+// lost reports whether Cluster API has not found the Node of a Machine (cluster-api
+// internal/controllers/machine/machine_controller_noderef.go).
+func lost(healthy Condition) bool {
+	return healthy.Status == "False" && (healthy.Reason == "NodeNotFound" || healthy.Reason == "NodeDeleted")
 }
 
 // ReadEngine reads the JSON of a cluster of management.cattle.io.

@@ -30,6 +30,17 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
 	if diff := cmp.Diff(Machine{Name: "m", Labels: map[string]string{"a": "b"}, Node: "n", Deleting: true, PlanSecret: "m-boot-machine-plan"}, m); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
+	for text, unlinked := range map[string]bool{
+		`"nodeRef":{"name":"n"}`: false,
+		`"nodeRef":{"name":"n"},"conditions":[{"type":"NodeHealthy","status":"False","reason":"NodeNotFound"}]`:         true,
+		`"nodeRef":{"name":"n"},"conditions":[{"type":"NodeHealthy","status":"False","reason":"NodeConditionsFailed"}]`: false,
+		`"phase":"Provisioning"`: true,
+	} {
+		m, err := ReadMachine([]byte(`{"metadata":{"name":"m"},"spec":{"providerID":"rke2://n","infrastructureRef":{"apiVersion":"rke.cattle.io/v1","kind":"CustomMachine","name":"c"}},"status":{` + text + `}}`))
+		if err != nil || m.Unlinked != unlinked || m.ProviderID != "rke2://n" || m.Infrastructure != (Reference{"rke.cattle.io/v1", "CustomMachine", "c"}) {
+			t.Errorf("%s: %+v %v", text, m, err)
+		}
+	}
 	e, err := ReadEngine([]byte(`{"spec":{"rancherKubernetesEngineConfig":{"a":1}},"status":{"appliedSpec":{"rancherKubernetesEngineConfig":{"a":2}},"failedSpec":null}}`))
 	if diff := cmp.Diff(&Engine{Spec: map[string]any{"a": 1.0}, Applied: map[string]any{"a": 2.0}, Conditions: map[string]Condition{}}, e); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)

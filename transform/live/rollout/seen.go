@@ -38,12 +38,25 @@ type ControlPlane struct {
 type Machine struct {
 	Name     string
 	Labels   map[string]string
-	Node     string // the name of its Node; "" before it registered
+	Node     string // the name of its Node; "" before Cluster API has found it
 	Deleting bool
 	// PlanSecret is the name of the Secret that holds its plan, in its namespace; ""
 	// where Rancher does not bootstrap it.
 	PlanSecret string
 	Plan       *Plan // nil where no Secret holds one
+
+	// ProviderID is the one by which Cluster API finds the Node, and Infrastructure the object
+	// that it comes from. Unlinked says that no Node with that ID was found.
+	ProviderID     string
+	Infrastructure Reference
+	Unlinked       bool
+}
+
+// Reference names an object in the namespace of the one that has it.
+type Reference struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
 }
 
 // Plan is the plan that Rancher gave a machine.

@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -17,6 +18,11 @@ type Wanted struct {
 	// Nodes are the names of the Nodes that machines had before the change, by the
 	// names of the machines: they must not change.
 	Nodes map[string]string
+	// WithoutIDs says that Nodes may have no provider ID, as from 1.27 on where no one runs the
+	// cloud controllers. Rancher and Cluster API find the Node of a machine by that ID alone, and
+	// wait for it when all machines have their plans (rancher pkg/controllers/capr/machinenodelookup
+	// and pkg/capr/planner, reconcile at v2.8.5).
+	WithoutIDs bool
 	// Alike says what is the same to Rancher; nil means equality.
 	Alike func(a, b any) bool
 }
@@ -37,6 +43,8 @@ func NewWanted(d transform.Distro, doc *yamledit.Document, raw []byte, t transfo
 	if err := decode(raw, "Cluster", &w.Object); err != nil {
 		return w, err
 	}
+	version, _ := specOf(w.Object)["kubernetesVersion"].(string)
+	w.WithoutIDs = k8s.From(version, k8s.FirstWithout)
 	w.Machine, err = d.Live.Machines(doc, t)
 	return w, err
 }

@@ -1,0 +1,44 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+)
+
+func TestAMachineThatLooksForItsNodeByTheIDOfBeforeGetsTheNewOne(t *testing.T) {
+	const id = "aws:///eu-west-1a/i-0a4c19d2e7b35f801"
+	nodes := []observation.Node{aNode("ip-10-0-1-5", id, "10.0.1.5")}
+	lost := rollout.Machine{Name: "m-1", Node: "ip-10-0-1-5", ProviderID: "rke2://ip-10-0-1-5", Unlinked: true,
+		Infrastructure: rollout.Reference{APIVersion: "rke.cattle.io/v1", Kind: "CustomMachine", Name: "custom-4a1b"}}
+	for name, c := range map[string]struct {
+		change func(*rollout.Machine)
+		want   string
+	}{
+		"another ID":                 {func(*rollout.Machine) {}, `kubectl -n fleet-default patch CustomMachine.v1.rke.cattle.io/custom-4a1b --type=merge -p '{"spec":{"providerID":"` + id + `"}}'`},
+		"no ID yet":                  {func(m *rollout.Machine) { m.ProviderID, m.Node = "", "" }, ""},
+		"the same ID":                {func(m *rollout.Machine) { m.ProviderID = id }, ""},
+		"a Node that was not found":  {func(m *rollout.Machine) { m.Node = "ip-10-0-1-6" }, ""},
+		"a machine that is deleted":  {func(m *rollout.Machine) { m.Deleting = true }, ""},
+		"a machine that is as it is": {func(m *rollout.Machine) { m.Unlinked = false }, ""},
+	} {
+		m := lost
+		c.change(&m)
+		command, why := Relink("fleet-default", []rollout.Machine{m}, nodes)
+		if !strings.HasSuffix(command, c.want) || (command == "") != (c.want == "") || (why == "") != (c.want == "") {
+			t.Errorf("%s: %q, %q", name, command, why)
+		}
+		want := map[bool]string{true: "m-1"}[m.Unlinked && !m.Deleting]
+		if got := Unlinked([]rollout.Machine{m}); got != want {
+			t.Errorf("%s: the first machine without its Node is %q", name, got)
+		}
+	}
+	if command, _ := Relink("fleet-default", []rollout.Machine{lost}, []observation.Node{aNode("ip-10-0-1-5", "rke2://ip-10-0-1-5", "")}); command != "" {
+		t.Errorf("the Node has no provider ID of AWS, and the machine gets one: %s", command)
+	}
+}
