@@ -4,6 +4,7 @@
 package migrate_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,19 @@ func TestTheRunContinuesAfterTheMachineRegisteredAgain(t *testing.T) {
 		w.Relink()
 		if err := migrate.Forward(t.Context(), w.late(t, "three")); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+func TestRollbackSaysThatProviderIDsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := past126(t, func(*corev1.Node) {})
+		if err := migrate.Forward(t.Context(), w.late(t, "one")); err != nil {
+			t.Fatal(err)
+		}
+		err := migrate.Backward(t.Context(), w.late(t, "two"))
+		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "provider IDs never change, so set-provider-ids cannot be undone either") {
+			t.Errorf("%v", err)
 		}
 	})
 }

@@ -110,6 +110,26 @@ func TestWhoRunsTheControllersIsSaidForEveryStage(t *testing.T) {
 	}
 }
 
+func TestWithoutAManagerToMigrateFromItIsSaidWhenTheMigrationIsComplete(t *testing.T) {
+	for _, c := range []struct {
+		in    transform.Situation
+		stage string
+		want  string
+	}{
+		{transform.NamesOnly, "", nobodyRuns},
+		{transform.NamesOnly, InstallCCM, cloudRuns},
+		{transform.NamesOnly, SwitchToExternal, cloudRuns},
+		{transform.NamesOnly, SetProviderIDs, atTheEnd},
+		{transform.Broken, SwitchToExternal, nobodyRuns},
+		{transform.Broken, InstallCCM, cloudRuns},
+		{transform.Broken, VerifyProviderIDs, atTheEnd},
+	} {
+		if got := Holds(c.stage, transform.Target{}.In(c.in)); got != c.want {
+			t.Errorf("%s after %q: %s", c.in, c.stage, got)
+		}
+	}
+}
+
 func TestTheSwitchPromisesNoGapWithoutLeaderMigration(t *testing.T) {
 	with, without := Cluster{Target: long}.SwitchWhy(), Cluster{Target: short}.SwitchWhy()
 	if with != without+switchGap {

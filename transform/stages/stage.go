@@ -113,21 +113,33 @@ func where(is func(Stage) bool) []string {
 // inTreeAlone is how a cluster is before all stages.
 const inTreeAlone = "kube-controller-manager runs the cloud controllers, as before the migration"
 
+// cloudRuns is how it is while Nodes may have no provider ID of AWS yet.
+const cloudRuns = "the cloud-controller-manager runs the cloud controllers"
+
 // nobodyRuns is how a cluster of 1.27 or later is before all stages.
 const nobodyRuns = "no manager runs the cloud controllers"
 
 // Holds says who runs the cloud controllers after a stage; "" for before all.
 func Holds(stage string, t transform.Target) string {
 	if !t.Situation.HandsOver() {
-		if stage == "" {
-			return nobodyRuns
-		}
-		return atTheEnd
+		return holdsAlone(stage, t.Situation)
 	}
 	if s := Named(stage); s.Name != "" {
 		return s.Holds
 	}
 	return inTreeAlone
+}
+
+// holdsAlone is for a cluster that has no manager to migrate from. Where its components do not
+// start the switch comes before the chart.
+func holdsAlone(stage string, s transform.Situation) string {
+	switch {
+	case stage == "" || stage == SwitchToExternal && s == transform.Broken:
+		return nobodyRuns
+	case stage == InstallCCM || stage == SwitchToExternal:
+		return cloudRuns
+	}
+	return atTheEnd
 }
 
 // UndoGap says for how long no one runs the cloud controllers while a stage is taken

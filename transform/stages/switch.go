@@ -129,8 +129,12 @@ func CheckUndo(p *transform.Plan, names []string, version string) error {
 	if !slices.Contains(names, SwitchToExternal) || !External(p) || !k8s.From(version, k8s.FirstWithout) {
 		return nil
 	}
+	do := "with --to " + SwitchToExternal + " the stages after the switch are undone"
+	if _, there := p.Step(SetProviderIDs); there {
+		do = "provider IDs never change, so " + SetProviderIDs + " cannot be undone either"
+	}
 	return &transform.Conflict{At: &yamledit.Error{
 		File: p.Start[0].File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to roll back to",
-		Do: "keep the external provider; with --to " + SwitchToExternal + " the stages after the switch are undone",
+		Do: "keep the external provider; " + do,
 	}}
 }

@@ -13,13 +13,14 @@ import (
 
 // Relink says how Rancher finds the Node of a machine again that registered with another
 // provider ID. Cluster API looks for the Node by the ID in the object of the machine's
-// infrastructure, and Rancher writes that ID only where there is none (rancher
+// infrastructure, says some time later that it does not find it, and Rancher writes that ID
+// only where there is none (rancher
 // pkg/controllers/capr/machinenodelookup, cluster-api
 // internal/controllers/machine/machine_controller_phases.go). The command is empty where
 // there is nothing to do.
 func Relink(namespace string, machines []rollout.Machine, nodes []observation.Node) (command, why string) {
 	for _, m := range machines {
-		if !m.Unlinked || m.Deleting || m.ProviderID == "" {
+		if m.Deleting || m.ProviderID == "" {
 			continue
 		}
 		for _, n := range nodes {

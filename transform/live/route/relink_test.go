@@ -12,7 +12,10 @@ import (
 )
 
 func TestAMachineThatLooksForItsNodeByTheIDOfBeforeGetsTheNewOne(t *testing.T) {
-	const id = "aws:///eu-west-1a/i-0a4c19d2e7b35f801"
+	const (
+		id    = "aws:///eu-west-1a/i-0a4c19d2e7b35f801"
+		patch = `kubectl -n fleet-default patch CustomMachine.v1.rke.cattle.io/custom-4a1b --type=merge -p '{"spec":{"providerID":"` + id + `"}}'`
+	)
 	nodes := []observation.Node{aNode("ip-10-0-1-5", id, "10.0.1.5")}
 	lost := rollout.Machine{Name: "m-1", Node: "ip-10-0-1-5", ProviderID: "rke2://ip-10-0-1-5", Unlinked: true,
 		Infrastructure: rollout.Reference{APIVersion: "rke.cattle.io/v1", Kind: "CustomMachine", Name: "custom-4a1b"}}
@@ -20,12 +23,12 @@ func TestAMachineThatLooksForItsNodeByTheIDOfBeforeGetsTheNewOne(t *testing.T) {
 		change func(*rollout.Machine)
 		want   string
 	}{
-		"another ID":                 {func(*rollout.Machine) {}, `kubectl -n fleet-default patch CustomMachine.v1.rke.cattle.io/custom-4a1b --type=merge -p '{"spec":{"providerID":"` + id + `"}}'`},
-		"no ID yet":                  {func(m *rollout.Machine) { m.ProviderID, m.Node = "", "" }, ""},
-		"the same ID":                {func(m *rollout.Machine) { m.ProviderID = id }, ""},
-		"a Node that was not found":  {func(m *rollout.Machine) { m.Node = "ip-10-0-1-6" }, ""},
-		"a machine that is deleted":  {func(m *rollout.Machine) { m.Deleting = true }, ""},
-		"a machine that is as it is": {func(m *rollout.Machine) { m.Unlinked = false }, ""},
+		"another ID":                {func(*rollout.Machine) {}, patch},
+		"no ID yet":                 {func(m *rollout.Machine) { m.ProviderID, m.Node = "", "" }, ""},
+		"the same ID":               {func(m *rollout.Machine) { m.ProviderID = id }, ""},
+		"a Node that was not found": {func(m *rollout.Machine) { m.Node = "ip-10-0-1-6" }, ""},
+		"a machine that is deleted": {func(m *rollout.Machine) { m.Deleting = true }, ""},
+		"no one has noticed it yet": {func(m *rollout.Machine) { m.Unlinked = false }, patch},
 	} {
 		m := lost
 		c.change(&m)
