@@ -60,7 +60,7 @@ func FromRKE2(doc *yamledit.Document, class string) (Wanted, error) {
 	if on, _ := config["disable-cloud-controller"].Value.(bool); !on && config["cloud-provider-name"].Value == nil {
 		return Wanted{}, fmt.Errorf("agent: machines of class %q would run RKE2's own cloud controller, which the lab does not have", class)
 	}
-	w := Wanted{KCM: componentArgs(config, "kube-controller-manager-arg"), External: external(componentArgs(config, "kubelet-arg"))}
+	w := Wanted{KCM: componentArgs(c.Version, config, "kube-controller-manager-arg"), External: external(componentArgs(c.Version, config, "kubelet-arg"))}
 	manifest := c.RKEConfig().Get("additionalManifest")
 	if !manifest.Exists() || manifest.IsNull() {
 		return w, nil
@@ -73,16 +73,23 @@ func FromRKE2(doc *yamledit.Document, class string) (Wanted, error) {
 }
 
 // componentArgs returns the arguments of a component.
-func componentArgs(config rke2.Config, key string) []string {
-	return RKE2Args(config["cloud-provider-name"].Value, config[key].Value)
+func componentArgs(version string, config rke2.Config, key string) []string {
+	return RKE2Args(version, config["cloud-provider-name"].Value, config[key].Value)
 }
 
-// RKE2Args returns the arguments of a component as RKE2 makes them of its configuration: it puts the
-// provider's name before the user's, completes bare names and puts the dashes before them (rke2
+// OnlyNames reports whether a provider's name does nothing but name nodes: from 1.29.11, 1.30.7 and 1.31.3 on
+// aws is passed to no component (rke2 pkg/rke2/rke2_linux.go at v1.34.1). Of the minors between, the lab has no
+// programs.
+func OnlyNames(version string, provider any) bool {
+	return provider == "aws" && semver.Compare(version, "v1.32") >= 0
+}
+
+// RKE2Args returns the arguments of a component as RKE2 of a version makes them of its configuration: it puts
+// the provider's name before the user's, completes bare names and puts the dashes before them (rke2
 // pkg/podexecutor). What a machine says of itself is left out.
-func RKE2Args(provider, own any) []string {
+func RKE2Args(version string, provider, own any) []string {
 	var list []string
-	if name, ok := provider.(string); ok && name != "" {
+	if name, ok := provider.(string); ok && name != "" && !OnlyNames(version, provider) {
 		list = append(list, "--cloud-provider="+name)
 	}
 	for _, a := range args.Of(own) {
@@ -94,13 +101,16 @@ func RKE2Args(provider, own any) []string {
 }
 
 // external reports whether the last --cloud-provider is external.
-func external(list []string) bool {
+func external(list []string) bool { return Provider(list) == cluster.External }
+
+// Provider returns the cloud provider of a component, which its last argument decides on.
+func Provider(list []string) cluster.Provider {
 	for _, text := range slices.Backward(list) {
 		if name, ok := strings.CutPrefix(text, "--cloud-provider="); ok {
-			return name == "external"
+			return cluster.Provider(name)
 		}
 	}
-	return false
+	return cluster.None
 }
 
 // readManifest parts the charts from the objects.

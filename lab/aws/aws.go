@@ -118,10 +118,14 @@ func (f *Fake) CloudConfig(caller string) string {
 }
 
 // Endpoints returns the part of a provider's configuration that sends a caller here. It goes behind a
-// configuration that has the rest.
+// configuration that has the rest. Every manager finds the services by the names that its SDK has for them: the
+// cloud-controller-manager of 1.34 by those of the second version, and ignores the others (cloud-provider-aws
+// pkg/providers/v1/config/config.go at v1.34.3).
 func (f *Fake) Endpoints(caller string) string {
 	var b strings.Builder
-	for i, service := range []struct{ name, path string }{{"ec2", "ec2"}, {"elasticloadbalancing", "elb"}} {
+	for i, service := range []struct{ name, path string }{
+		{"ec2", "ec2"}, {"elasticloadbalancing", "elb"}, {"EC2", "ec2"}, {"Elastic Load Balancing", "elb"},
+	} {
 		fmt.Fprintf(&b, "\n[ServiceOverride \"%d\"]\nService = %s\nRegion = %s\nURL = %s/%s/%s\nSigningRegion = %s\n",
 			i+1, service.name, Region, f.url, caller, service.path, Region)
 	}

@@ -15,6 +15,7 @@ var ec2Actions = map[string]action{
 	"DescribeSubnets":               {do: (*Fake).describeSubnets},
 	"DescribeRouteTables":           {do: (*Fake).describeRouteTables},
 	"DescribeAvailabilityZones":     {do: (*Fake).describeZones},
+	"DescribeInstanceTopology":      {do: (*Fake).describeTopology},
 	"DescribeSecurityGroups":        {do: (*Fake).describeGroups},
 	"CreateSecurityGroup":           {write: true, target: "GroupName", do: (*Fake).createGroup},
 	"DeleteSecurityGroup":           {write: true, target: "GroupId", do: (*Fake).deleteGroup},
@@ -137,6 +138,15 @@ func (f *Fake) describeRouteTables(url.Values) (any, error) {
 		Destination string   `xml:"routeTableSet>item>routeSet>item>destinationCidrBlock"`
 	}
 	return table{ID: "rtb-00000000000000001", VPC: VPC, Main: true, Gateway: "igw-00000000000000001", Destination: "0.0.0.0/0"}, nil
+}
+
+// describeTopology returns nothing, as for instances of most types.
+func (f *Fake) describeTopology(url.Values) (any, error) {
+	type topology struct {
+		XMLName xml.Name   `xml:"body"`
+		Nodes   []struct{} `xml:"instanceSet>item"`
+	}
+	return topology{}, nil
 }
 
 func (f *Fake) describeZones(url.Values) (any, error) {

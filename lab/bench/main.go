@@ -43,6 +43,7 @@ type bench struct {
 	folder   string
 	nodeSize int // of one node, as JSON
 	jq       program
+	server   string // the version of kube-apiserver
 	rows     []*row
 }
 
@@ -51,11 +52,12 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.folder)
-	c, err := cluster.Start(ctx, filepath.Join(b.folder, "cluster"), cluster.Short)
+	c, err := cluster.Start(ctx, filepath.Join(b.folder, "cluster"), cluster.LastInTree, cluster.Short)
 	if err != nil {
 		return err
 	}
 	defer c.Stop()
+	b.server = c.Version
 	if err := b.fill(ctx, c); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ const (
 
 // print writes the table, with what each costs in times of rke-lm, and what was aimed at.
 func (b *bench) print(out io.Writer) {
-	fmt.Fprintf(out, "%d nodes of %.1f kB on a kube-apiserver %s; kubectl %s, %s\n\n", b.nodes, float64(b.nodeSize)/1e3, build.ControlPlane.Version, build.Kubectl.Version, strings.TrimSpace(b.jq.name))
+	fmt.Fprintf(out, "%d nodes of %.1f kB on a kube-apiserver %s; kubectl %s, %s\n\n", b.nodes, float64(b.nodeSize)/1e3, b.server, build.Kubectl.Version, strings.TrimSpace(b.jq.name))
 	w := tabwriter.NewWriter(out, 0, 4, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "time\t\tCPU\t\tmemory\t\tanswers\t\trequests\t\t")
 	ours := b.rows[0]

@@ -9,6 +9,7 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,18 +32,24 @@ type Program struct {
 	Module  string // folder below the lab's
 	Package string // as named in that folder
 	Version string // of Kubernetes, stamped into it
+	// Requirements is the file of the module with its requirements; "" means go.mod. One source
+	// is built with several releases.
+	Requirements string
 }
 
 const managerPackage = "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager"
 
-// ControlPlane is etcd, kube-apiserver, kube-controller-manager and kube-scheduler of the last minor with
-// the in-tree provider.
-var ControlPlane = Program{Name: "controlplane", Module: "controlplane", Package: ".", Version: "v1.26.15"}
+// controlPlanes are etcd, kube-apiserver, kube-controller-manager and kube-scheduler by minor.
+var controlPlanes = map[string]Program{
+	"v1.26": {Name: "controlplane", Module: "controlplane", Package: ".", Version: "v1.26.15"},
+	"v1.34": {Name: "controlplane", Module: "controlplane", Package: ".", Version: "v1.34.1", Requirements: "go-1.34.mod"},
+}
 
 // managers are the aws-cloud-controller-managers by minor.
 var managers = map[string]Program{
 	"v1.26": {Name: "aws-cloud-controller-manager", Module: "ccm-1.26", Package: managerPackage, Version: "v1.26.0"},
 	"v1.28": {Name: "aws-cloud-controller-manager", Module: "ccm-1.28", Package: managerPackage, Version: "v1.28.1"},
+	"v1.34": {Name: "aws-cloud-controller-manager", Module: "ccm-1.34", Package: managerPackage, Version: "v1.34.3"},
 }
 
 // Kubectl and Gojq are what people look at a cluster with: the benchmark compares rke-lm with them.
@@ -54,6 +61,14 @@ var (
 // Helm installs charts, as people and RKE2's own controller do.
 var Helm = Program{Name: "helm", Module: "helm", Package: "helm.sh/helm/v3/cmd/helm", Version: "v3.19.2"}
 
+// ControlPlane returns the program of a minor, such as "v1.26".
+func ControlPlane(minor string) (Program, error) {
+	if p, ok := controlPlanes[minor]; ok {
+		return p, nil
+	}
+	return Program{}, fmt.Errorf("lab: no control plane of minor %q; add its requirements to lab/controlplane", minor)
+}
+
 // CloudControllerManager returns the program of a minor, such as "v1.26".
 func CloudControllerManager(minor string) (Program, error) {
 	if p, ok := managers[minor]; ok {
@@ -64,7 +79,9 @@ func CloudControllerManager(minor string) (Program, error) {
 
 // Programs returns all programs, the largest first.
 func Programs() []Program {
-	return []Program{ControlPlane, managers["v1.26"], managers["v1.28"], Helm}
+	return []Program{
+		controlPlanes["v1.26"], controlPlanes["v1.34"], managers["v1.26"], managers["v1.28"], managers["v1.34"], Helm, Kubectl,
+	}
 }
 
 // found holds the files of programs that were asked for before: managers are started again and again, and
@@ -111,11 +128,14 @@ func (p Program) build(ctx context.Context, dir, file string) error {
 	defer os.RemoveAll(beside)
 	part := filepath.Join(beside, p.Name)
 	// Two at a time: the compiler needs up to a gigabyte for some packages.
-	if _, err = goTool(ctx, dir, "build", "-p", "2", "-trimpath", "-ldflags", p.flags(), "-o", part, p.Package); err != nil {
+	if _, err = goTool(ctx, dir, "build", "-modfile", p.requirements(), "-p", "2", "-trimpath", "-ldflags", p.flags(), "-o", part, p.Package); err != nil {
 		return err
 	}
 	return os.Rename(part, file)
 }
+
+// requirements names the file with the versions, in the module's folder.
+func (p Program) requirements() string { return cmp.Or(p.Requirements, "go.mod") }
 
 // flags stamp the version, without which clients cannot read /version.
 func (p Program) flags() string {
@@ -146,7 +166,8 @@ func (p Program) key(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files = append(files, filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum"))
+	mod := filepath.Join(dir, p.requirements())
+	files = append(files, mod, strings.TrimSuffix(mod, ".mod")+".sum")
 	slices.Sort(files)
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH, p.Package, p.flags())

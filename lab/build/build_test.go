@@ -53,22 +53,42 @@ func TestTheCacheIsKeyedByAllThatGoesIn(t *testing.T) {
 	}
 }
 
+func TestProgramsOfOneModuleHaveTheKeysOfTheirRequirements(t *testing.T) {
+	files := map[string]string{"main.go": "package main", "go.mod": "module m", "go.sum": "a v1 h1:x", "go-1.34.mod": "module m", "go-1.34.sum": "a v2 h1:y"}
+	p := Program{Name: "p", Module: "m", Package: ".", Version: "v1.34.1", Requirements: "go-1.34.mod"}
+	with := keyOf(t, p, files)
+	files["go.sum"] = "a v3 h1:z"
+	if keyOf(t, p, files) != with {
+		t.Error("the requirements of another release change the key")
+	}
+	files["go-1.34.sum"] = "a v3 h1:z"
+	if keyOf(t, p, files) == with {
+		t.Error("other requirements have the same key")
+	}
+}
+
 func TestAModuleWithoutSumsIsAnError(t *testing.T) {
-	if _, err := ControlPlane.key(t.TempDir()); err == nil {
+	if _, err := Helm.key(t.TempDir()); err == nil {
 		t.Error("an empty folder has a key")
 	}
 }
 
 func TestTheVersionIsStampedWhole(t *testing.T) {
+	p, err := ControlPlane("v1.26")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{"component-base/version.gitVersion=v1.26.15", "client-go/pkg/version.gitVersion=v1.26.15", "gitMajor=1 ", "gitMinor=26 "} {
-		if !strings.Contains(ControlPlane.flags(), want) {
-			t.Errorf("%q is not in %q", want, ControlPlane.flags())
+		if !strings.Contains(p.flags(), want) {
+			t.Errorf("%q is not in %q", want, p.flags())
 		}
 	}
 }
 
 func TestAnUnknownMinorIsRefused(t *testing.T) {
-	if _, err := CloudControllerManager("v1.20"); err == nil || !strings.Contains(err.Error(), "v1.20") {
-		t.Error(err)
+	for _, of := range []func(string) (Program, error){ControlPlane, CloudControllerManager} {
+		if _, err := of("v1.20"); err == nil || !strings.Contains(err.Error(), "v1.20") {
+			t.Error(err)
+		}
 	}
 }

@@ -32,8 +32,9 @@ const (
 
 // Cluster is etcd, kube-apiserver and an AWS account. Managers are started one by one.
 type Cluster struct {
-	AWS    *aws.Fake
-	Timing Timing // as asked for, or longer on a slow machine
+	AWS     *aws.Fake
+	Version string // of Kubernetes, such as "v1.26.15"
+	Timing  Timing // as asked for, or longer on a slow machine
 	// Slowness is how many times longer than on an idle machine the start took; 1 at least.
 	Slowness int
 	Dir      string // logs, certificates, kubeconfigs; all that the cluster writes
@@ -52,13 +53,20 @@ type Cluster struct {
 	ports    []io.Closer
 }
 
-// Start starts a cluster whose files are below dir. It returns when the API server is ready.
-func Start(ctx context.Context, dir string, timing Timing) (*Cluster, error) {
-	binary, err := build.ControlPlane.Path(ctx)
+// LastInTree is the last minor with the in-tree provider.
+const LastInTree = "v1.26"
+
+// Start starts a cluster of a minor, whose files are below dir. It returns when the API server is ready.
+func Start(ctx context.Context, dir, minor string, timing Timing) (*Cluster, error) {
+	program, err := build.ControlPlane(minor)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Timing: timing, Dir: dir, binary: binary}
+	binary, err := program.Path(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Version: program.Version, Timing: timing, Dir: dir, binary: binary}
 	if c.AWS, err = aws.Start("lab"); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func started(t *testing.T) (*cluster.Cluster, *kubernetes.Clientset) {
 	if testing.Short() {
 		t.Skip("starts real control planes")
 	}
-	c, err := cluster.Start(t.Context(), t.TempDir(), cluster.Short)
+	c, err := cluster.Start(t.Context(), t.TempDir(), cluster.LastInTree, cluster.Short)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func eventually(t *testing.T, what string, ok func(context.Context) bool) {
 
 func TestTheInTreeProviderMakesALoadBalancer(t *testing.T) {
 	c, client := started(t)
-	if _, err := c.Join(t.Context(), 1, false); err != nil {
+	if _, err := c.Join(t.Context(), 1, cluster.InTree); err != nil {
 		t.Fatal(err)
 	}
 	m, err := c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=aws", "--configure-cloud-routes=false"}})
@@ -135,7 +135,7 @@ func TestTheManagerHasTheRightsOfItsMinorAndNoMore(t *testing.T) {
 
 func TestPodsFindTheirNodes(t *testing.T) {
 	c, client := started(t)
-	node, err := c.Join(t.Context(), 1, false)
+	node, err := c.Join(t.Context(), 1, cluster.InTree)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,38 +17,61 @@ import (
 // Uninitialized is the taint of a node that waits for its cloud-controller-manager.
 const Uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 
-// Join launches a machine and registers its node as its kubelet does. A kubelet with the in-tree provider
-// asks the cloud itself; one with an external provider leaves it to the cloud-controller-manager. Number
-// has to be the machine's own.
-func (c *Cluster) Join(ctx context.Context, number int, external bool) (aws.Instance, error) {
-	instance := c.AWS.Launch(number)
+// Provider is the cloud provider with which a kubelet registers its node.
+type Provider string
+
+// The providers.
+const (
+	InTree   Provider = "aws"      // the kubelet asks the cloud itself, up to 1.26
+	External Provider = "external" // it leaves the node to a cloud-controller-manager
+	None     Provider = ""         // no one asks the cloud
+	Stub     Provider = "rke2"     // it leaves the node to RKE2's own cloud controller, which does its work at once
+)
+
+// NewNode returns the node of an instance as its kubelet registers it.
+func NewNode(name string, i aws.Instance, with Provider) *corev1.Node {
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: instance.Name, Labels: map[string]string{
-			corev1.LabelHostname: instance.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+			corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
 		}},
 		Status: corev1.NodeStatus{
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now()}},
-			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: instance.IP}, {Type: corev1.NodeHostName, Address: instance.Name}},
+			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: i.IP}, {Type: corev1.NodeHostName, Address: name}},
 			Capacity:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110")},
 		},
 	}
-	if external {
+	switch with {
+	case External:
 		node.Spec.Taints = []corev1.Taint{{Key: Uninitialized, Value: "true", Effect: corev1.TaintEffectNoSchedule}}
-		node.Annotations = map[string]string{"alpha.kubernetes.io/provided-node-ip": instance.IP}
-	} else {
-		node.Spec.ProviderID = instance.ProviderID()
-		node.Labels[corev1.LabelInstanceTypeStable] = instance.Type
+		node.Annotations = map[string]string{"alpha.kubernetes.io/provided-node-ip": i.IP}
+	case InTree:
+		node.Spec.ProviderID = i.ProviderID()
+		node.Labels[corev1.LabelInstanceTypeStable] = i.Type
 		node.Labels[corev1.LabelTopologyZone] = aws.Zone
 		node.Labels[corev1.LabelTopologyRegion] = aws.Region
+	case Stub:
+		node.Spec.ProviderID = "rke2://" + name
 	}
+	return node
+}
+
+// Join launches a machine and registers its node under the name of the instance. Number has to be the
+// machine's own.
+func (c *Cluster) Join(ctx context.Context, number int, with Provider) (aws.Instance, error) {
+	instance := c.AWS.Launch(number)
+	return instance, c.Register(ctx, NewNode(instance.Name, instance, with))
+}
+
+// Register registers a node as its kubelet does when it starts.
+func (c *Cluster) Register(ctx context.Context, node *corev1.Node) error {
 	client, err := c.Client(Admin)
 	if err != nil {
-		return instance, err
+		return err
 	}
 	if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
-		return instance, fmt.Errorf("lab: node %s: %w", instance.Name, err)
+		return fmt.Errorf("lab: node %s: %w", node.Name, err)
 	}
-	return instance, nil
+	return nil
 }
 
 // NodeProblem says what is wrong with the node of an instance, or "".

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command controlplane is etcd and the Kubernetes control plane in one binary: the first argument names
-// the component, the others are that component's own, unchanged. They are the real ones, of the last
-// minor with the in-tree AWS cloud provider.
+// the component, the others are that component's own, unchanged. They are the real ones, of the release
+// whose file of requirements the program is built with.
 package main
 
 import (

@@ -12,15 +12,15 @@ import (
 	"github.com/rke-lm/rke-lm/lab/build"
 )
 
-// Repository is a chart repository on loopback with the chart that plans install, as it was published.
+// Repository is a chart repository on loopback with the charts that plans install, as they were published.
 type Repository struct {
 	URL    string
 	server *http.Server
 }
 
-// StartRepository packs the chart and serves it. What it keeps is below dir.
+// StartRepository packs the charts and serves them. What it keeps is below dir.
 func StartRepository(ctx context.Context, h *Helm, dir string) (*Repository, error) {
-	chart, err := build.Chart(ctx)
+	charts, err := build.Charts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -29,9 +29,11 @@ func StartRepository(ctx context.Context, h *Helm, dir string) (*Repository, err
 		return nil, err
 	}
 	r := &Repository{URL: "http://" + l.Addr().String(), server: &http.Server{Handler: http.FileServer(http.Dir(dir))}}
-	if err := h.Run(ctx, "package", filepath.Clean(chart), "--destination", dir); err != nil {
-		l.Close()
-		return nil, err
+	for _, chart := range charts {
+		if err := h.Run(ctx, "package", filepath.Clean(chart), "--destination", dir); err != nil {
+			l.Close()
+			return nil, err
+		}
 	}
 	if err := h.Run(ctx, "repo", "index", dir, "--url", r.URL); err != nil {
 		l.Close()

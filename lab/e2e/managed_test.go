@@ -31,9 +31,13 @@ type managed struct {
 	downstream *rancher.Downstream
 	token      string
 	auditLog   string
+	choice     []string // flags of every run
 	path       string   // in which runs find helm; "" for one that has it
 	logs       *os.File // of all runs
 }
+
+// external is the choice of the end state of clusters whose machines have the names of their instances.
+var external = []string{"--end-state", "external"}
 
 // relaxed are timings of elections that a busy machine keeps: some Ranchers run at a time.
 var relaxed = cluster.Timing{Lease: 6 * time.Second, Renew: 4 * time.Second, Retry: 500 * time.Millisecond}
@@ -62,7 +66,7 @@ func manage(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)
 	}
 	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines)}
 	s.record()
-	c := &managed{scenario: s, rancher: server, downstream: d, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
+	c := &managed{scenario: s, rancher: server, downstream: d, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl"), choice: external}
 	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
 		t.Fatal(err)
 	}
@@ -89,10 +93,10 @@ func (c *managed) start(heard func(*run, report.RunEvent), verb string, more ...
 	if err != nil {
 		c.Fatal(err)
 	}
-	args := append([]string{
+	args := slices.Concat([]string{
 		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.title(),
-		"--end-state", "external", "--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "5m",
-	}, more...)
+		"--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "5m",
+	}, c.choice, more)
 	r := &run{cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	r.heard = func(e report.RunEvent) {
 		if heard != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // Clusters that Rancher has and that rke-lm has to leave alone, and what it says of each.
@@ -27,7 +28,11 @@ var refused = []struct{ name, labels, spec, says string }{
 	{"fleet", "annotations: {objectset.rio.cattle.io/id: default-clusters, meta.helm.sh/release-name: clusters}, labels: {objectset.rio.cattle.io/hash: abcdef}", inTree, "managed-elsewhere"},
 	{"argo", "annotations: {'argocd.argoproj.io/tracking-id': 'clusters:provisioning.cattle.io/Cluster:fleet-default/argo'}", inTree, "managed-elsewhere"},
 	{"unsettled", "", inTree, "not-settled"},
+	{broken, "", strings.Replace(inTree, "v1.26", "v1.28", 1), "keeps the components of v1.28.15+rke2r1 from starting"},
 }
+
+// broken is a cluster that was upgraded with the provider.
+const broken = "broken"
 
 const inTree = "{kubernetesVersion: v1.26.15+rke2r1, rkeConfig: {machineGlobalConfig: {cloud-provider-name: aws}, machinePools: [{name: cp, controlPlaneRole: true, etcdRole: true, quantity: 1}]}}"
 
@@ -60,6 +65,7 @@ func TestClustersOfARancherThatAreNotToBeMigratedAreRefused(t *testing.T) {
 		c.refuses(rancher.Namespace+"/"+r.name, r.says)
 	}
 	c.refuses("fleet-local/local", "local")
+	c.shows(rancher.Namespace+"/"+broken, transform.ProgressBroken("v1.28"))
 	for name := range c.written() {
 		t.Errorf("%s was written to", name)
 	}
@@ -89,7 +95,7 @@ func withoutClusters(t *testing.T) *managed {
 	}
 	t.Cleanup(server.Stop)
 	explain(t, server.LogTail)
-	c := &managed{scenario: &scenario{T: t}, rancher: server, downstream: &rancher.Downstream{}, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl")}
+	c := &managed{scenario: &scenario{T: t}, rancher: server, downstream: &rancher.Downstream{}, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl"), choice: external}
 	c.owes()
 	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
 		t.Fatal(err)

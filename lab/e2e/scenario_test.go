@@ -64,7 +64,7 @@ func beginWith(t *testing.T, timing cluster.Timing, machines ...string) *scenari
 		t.Skip("starts real control planes")
 	}
 	t.Parallel() // it is mostly waiting
-	c, err := cluster.Start(t.Context(), folder(t), timing)
+	c, err := cluster.Start(t.Context(), folder(t), cluster.LastInTree, timing)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,10 +92,12 @@ func (s *scenario) traffic(every time.Duration) (stop func()) {
 func (s *scenario) join() aws.Instance {
 	s.Helper()
 	s.machines++
+	with := cluster.InTree
 	if s.external {
+		with = cluster.External
 		s.left++
 	}
-	instance, err := s.cluster.Join(s.Context(), s.machines, s.external)
+	instance, err := s.cluster.Join(s.Context(), s.machines, with)
 	if err != nil {
 		s.Fatal(err)
 	}

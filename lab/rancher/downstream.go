@@ -4,6 +4,7 @@
 package rancher
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 )
@@ -28,7 +30,20 @@ type Machine struct {
 	Pool                       string
 	ControlPlane, Etcd, Worker bool
 	Labels                     map[string]string // of the Machine, not of the node
+	Joined
+
+	instance aws.Instance
+	uid      string // of the Machine
 }
+
+// Joined is how a machine came to its cluster, before anyone looks.
+type Joined struct {
+	Host string           // its host name; "" stands for the name of its instance
+	With cluster.Provider // of its kubelet then
+}
+
+// inTree is how all machines joined that nothing else is said of.
+var inTree = Joined{With: cluster.InTree}
 
 // Downstream is a cluster that Rancher manages.
 type Downstream struct {
@@ -41,47 +56,62 @@ type Downstream struct {
 	client kubernetes.Interface
 	addons *deploy.Addons
 	charts *deploy.Charts // RKE2's own
+	marks  marks
 
 	mu        sync.Mutex
 	held      string // a machine that follows no plan
 	failing   map[string]*faults
+	configs   map[string]map[string]any // with which RKE2 runs, by machine
+	unready   []string                  // Machines without their nodes
 	snapshots int
 }
 
-// downstream starts a cluster with its machines, on which nothing runs yet.
-func (s *Server) downstream(ctx context.Context, id, name string, prune bool, machines []Machine) (*Downstream, error) {
-	c, err := cluster.Start(ctx, filepath.Join(s.dir, id), s.timing)
+// launch starts a cluster of a minor with its machines, on which nothing runs yet. prune is for one whose
+// manifests delete what has left them.
+func (s *Server) launch(ctx context.Context, d *Downstream, minor string, prune bool) error {
+	c, err := cluster.Start(ctx, filepath.Join(s.dir, d.ID), minor, s.timing)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d := &Downstream{Cluster: c, ID: id, Name: name, Machines: machines}
+	d.Cluster, d.configs = c, map[string]map[string]any{}
 	s.mu.Lock()
 	s.downstreams = append(s.downstreams, d)
 	s.mu.Unlock()
 	if d.client, err = c.Client(cluster.Admin); err != nil {
-		return nil, err
+		return err
 	}
 	applier, err := deploy.NewApplier(c.Config(cluster.Admin))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d.addons = deploy.NewAddons(applier, prune)
 	nodes := map[string]string{}
 	for i := range d.Machines {
-		instance, err := c.Join(ctx, i+1, false)
-		if err != nil {
-			return nil, err
+		m := &d.Machines[i]
+		m.instance = c.AWS.Launch(i + 1)
+		m.Node = m.instance.Name
+		m.Host = cmp.Or(m.Host, m.instance.Name)
+		if err := d.register(ctx, *m, m.Node, m.With); err != nil {
+			return err
 		}
-		d.Machines[i].Node = instance.Name
-		nodes[instance.Name] = d.Machines[i].Name
+		nodes[m.Node] = m.Name
 	}
 	if err := c.StartScheduler(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if d.Kubelets, err = agent.NewKubelets(c, filepath.Join(c.Dir, "pods"), nodes); err != nil {
-		return nil, err
+		return err
 	}
-	return d, s.admit(ctx, id, c)
+	return s.admit(ctx, d.ID, c)
+}
+
+// Instances returns the machines as AWS knows them.
+func (d *Downstream) Instances() []aws.Instance {
+	var list []aws.Instance
+	for _, m := range d.Machines {
+		list = append(list, m.instance)
+	}
+	return list
 }
 
 func (d *Downstream) stop() {
@@ -104,25 +134,6 @@ func (d *Downstream) node(ctx context.Context, name string, change func(*corev1.
 		change(node)
 		_, err = d.client.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{})
 		return err
-	})
-}
-
-// mark gives a machine's node the labels and taints of its roles: those of machines that are no workers
-// keep other pods away.
-func (d *Downstream) mark(ctx context.Context, m Machine, controlPlane, value, taint string) error {
-	return d.node(ctx, m.Node, func(n *corev1.Node) {
-		roles := map[string]bool{controlPlane: m.ControlPlane, "etcd": m.Etcd, "worker": m.Worker}
-		for role, has := range roles {
-			if has {
-				n.Labels["node-role.kubernetes.io/"+role] = value
-			}
-		}
-		if m.ControlPlane && !m.Worker {
-			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "node-role.kubernetes.io/" + controlPlane, Value: taint, Effect: corev1.TaintEffectNoSchedule})
-		}
-		if m.Etcd && !m.Worker {
-			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "node-role.kubernetes.io/etcd", Value: taint, Effect: corev1.TaintEffectNoExecute})
-		}
 	})
 }
 

@@ -72,7 +72,7 @@ func (r *provisioning) complete(config map[string]any, m Machine) {
 	if m.Name != r.Machines[0].Name {
 		config["server"] = "https://" + r.Machines[0].Node + ":9345"
 	}
-	config["node-label"] = []string{"rke.cattle.io/machine=" + suffix(m.Name, 12)}
+	config["node-label"] = []string{machineLabel + "=" + m.uid}
 	config["node-taint"] = []string{}
 	if !m.Worker {
 		config["node-taint"] = []string{"node-role.kubernetes.io/control-plane:NoSchedule", "node-role.kubernetes.io/etcd:NoExecute"}
@@ -107,9 +107,6 @@ func (r *provisioning) run(ctx context.Context, m Machine, p plan.NodePlan) erro
 	if slices.ContainsFunc(p.Instructions, func(i plan.OneTimeInstruction) bool { return i.Name == "create" }) {
 		r.snapshotTaken()
 	}
-	if !m.ControlPlane {
-		return nil
-	}
 	files := map[string][]byte{}
 	for _, f := range p.Files {
 		text, err := base64.StdEncoding.DecodeString(f.Content)
@@ -118,14 +115,18 @@ func (r *provisioning) run(ctx context.Context, m Machine, p plan.NodePlan) erro
 		}
 		files[f.Path] = text
 	}
-	if err := r.addons.Apply(ctx, string(files[manifestFile])); err != nil {
-		return err
-	}
 	var config map[string]any
 	if err := json.Unmarshal(files[configFile], &config); err != nil {
 		return err
 	}
-	list := agent.RKE2Args(config["cloud-provider-name"], config["kube-controller-manager-arg"])
+	r.configure(m.Name, config)
+	if err := r.startKubelet(ctx, m, config); err != nil || !m.ControlPlane {
+		return err
+	}
+	if err := r.addons.Apply(ctx, string(files[manifestFile])); err != nil {
+		return err
+	}
+	list := agent.RKE2Args(r.Version, config["cloud-provider-name"], config["kube-controller-manager-arg"])
 	return r.Kubelets.Static(ctx, cluster.Spec{Component: cluster.KCM, Machine: m.Name, Args: list})
 }
 

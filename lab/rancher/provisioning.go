@@ -130,7 +130,7 @@ func (r *provisioning) process(ctx context.Context, object, o *unstructured.Unst
 			return fmt.Sprintf("configuring %s node(s) %s: %s", role(m), m.Name, said), err
 		}
 	}
-	return "", nil
+	return r.nonReady(), nil
 }
 
 // paused reports what the planner obeys, after snapshots of etcd (rancher pkg/capr/planner).

@@ -58,7 +58,7 @@ type Server struct {
 
 // Start starts a Rancher without clusters but its own. Its files are below dir.
 func Start(ctx context.Context, dir string, timing cluster.Timing) (*Server, error) {
-	local, err := cluster.Start(ctx, filepath.Join(dir, localName), timing)
+	local, err := cluster.Start(ctx, filepath.Join(dir, localName), cluster.LastInTree, timing)
 	if err != nil {
 		return nil, err
 	}

@@ -30,17 +30,12 @@ func (s *Server) AddRKE1(ctx context.Context, doc *yamledit.Document, controlPla
 	id := "c-" + suffix(name, 5)
 	var list []Machine
 	for n := range controlPlanes + workers {
-		m := Machine{Name: fmt.Sprintf("m-%s", suffix(fmt.Sprint(name, n), 12)), ControlPlane: n < controlPlanes, Etcd: n < controlPlanes, Worker: n >= controlPlanes}
+		m := Machine{Joined: inTree, Name: fmt.Sprintf("m-%s", suffix(fmt.Sprint(name, n), 12)), ControlPlane: n < controlPlanes, Etcd: n < controlPlanes, Worker: n >= controlPlanes}
 		list = append(list, m)
 	}
-	d, err := s.downstream(ctx, id, name, false, list)
-	if err != nil {
+	d := &Downstream{ID: id, Name: name, Machines: list, marks: marks{"controlplane", "true", "true"}}
+	if err := s.launch(ctx, d, cluster.LastInTree, false); err != nil {
 		return nil, err
-	}
-	for _, m := range d.Machines {
-		if err := d.mark(ctx, m, "controlplane", "true", "true"); err != nil {
-			return nil, err
-		}
 	}
 	d.Kubelets.Start()
 	if err := s.writeRKE1(ctx, d, spec); err != nil {

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"golang.org/x/mod/semver"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,8 +28,8 @@ import (
 const planType = "rke.cattle.io/machine-plan"
 
 // AddRKE2 makes a cluster of a document, with as many machines as its pools ask for, and returns when all
-// of them run what it says.
-func (s *Server) AddRKE2(ctx context.Context, doc *yamledit.Document) (*Downstream, error) {
+// of them run what it says. The first machines joined as is said, the others with the in-tree provider.
+func (s *Server) AddRKE2(ctx context.Context, doc *yamledit.Document, joined ...Joined) (*Downstream, error) {
 	read, err := rke2.Open(doc, "")
 	if err != nil {
 		return nil, err
@@ -35,26 +37,32 @@ func (s *Server) AddRKE2(ctx context.Context, doc *yamledit.Document) (*Downstre
 	object, _ := doc.Root().Value().(map[string]any)
 	name, _ := doc.Root().Get("metadata", "name").String()
 	id := "c-m-" + suffix(name, 8)
-	d, err := s.downstream(ctx, id, name, true, machinesOf(name, read))
-	if err != nil {
+	d := &Downstream{ID: id, Name: name, Machines: machinesOf(name, read), marks: marks{"control-plane", "true", ""}}
+	for i, j := range joined {
+		d.Machines[i].Joined = j
+	}
+	if err := s.launch(ctx, d, semver.MajorMinor(read.Version), true); err != nil {
 		return nil, err
 	}
 	if err := d.serveCharts(ctx, s); err != nil {
 		return nil, err
 	}
-	for _, m := range d.Machines {
-		if err := d.mark(ctx, m, "control-plane", "true", ""); err != nil {
-			return nil, err
-		}
-	}
-	d.Kubelets.Image = "rancher/hardened-kubernetes:v1.26.15-rke2r1"
+	d.Kubelets.Image = "rancher/hardened-kubernetes:" + strings.ReplaceAll(read.Version, "+", "-")
 	d.Kubelets.Start()
 	if err := s.writeRKE2(ctx, d, object); err != nil {
 		return nil, err
 	}
 	r := &provisioning{Server: s, Downstream: d}
+	if _, err := r.link(ctx); err != nil {
+		return nil, err
+	}
 	s.reconcile(id, r.sync)
-	return d, s.settled(ctx, id, func() (bool, error) { return r.isSettled(ctx) })
+	if err := s.settled(ctx, id, func() (bool, error) { return r.isSettled(ctx) }); err != nil {
+		return nil, err
+	}
+	// That its machines were ready once is what the last specification was applied by.
+	s.reconcile(id+" machines", r.follow)
+	return d, nil
 }
 
 // machinesOf returns the machines of a cluster's pools.
@@ -64,7 +72,7 @@ func machinesOf(name string, read *rke2.Cluster) []Machine {
 		for n := range quantity(class) {
 			list = append(list, Machine{
 				Name: fmt.Sprintf("%s-%s-%s-%d", name, class.Name, suffix(class.Name, 5), n+1), Pool: class.Name,
-				ControlPlane: class.ControlPlane(), Etcd: class.Etcd(), Worker: class.Worker(), Labels: class.Labels,
+				Joined: inTree, ControlPlane: class.ControlPlane(), Etcd: class.Etcd(), Worker: class.Worker(), Labels: class.Labels,
 			})
 		}
 	}
@@ -137,8 +145,8 @@ func (s *Server) writeRKE2(ctx context.Context, d *Downstream, object map[string
 	if err != nil {
 		return err
 	}
-	for _, m := range d.Machines {
-		if err := s.writeMachine(ctx, d, m); err != nil {
+	for i := range d.Machines {
+		if err := s.writeMachine(ctx, d, &d.Machines[i]); err != nil {
 			return err
 		}
 	}
@@ -146,28 +154,33 @@ func (s *Server) writeRKE2(ctx context.Context, d *Downstream, object map[string
 }
 
 // writeMachine writes a Machine, its Secret, and the mark on its node that says which one it is.
-func (s *Server) writeMachine(ctx context.Context, d *Downstream, m Machine) error {
+func (s *Server) writeMachine(ctx context.Context, d *Downstream, m *Machine) error {
 	labels := map[string]any{}
 	for k, v := range m.Labels {
 		labels[k] = v
 	}
-	ref := func(kind string) map[string]any {
-		return map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": kind, "name": m.Name, "namespace": Namespace}
+	ref := func(group, kind string) map[string]any {
+		return map[string]any{"apiVersion": group + "/v1", "kind": kind, "name": m.Name, "namespace": Namespace}
 	}
-	err := s.create(ctx, machines, Namespace, map[string]any{
+	err := s.create(ctx, infrastructures, Namespace, map[string]any{
+		"apiVersion": infrastructures.Group + "/v1", "kind": infrastructureKind, "metadata": map[string]any{"name": m.Name, "namespace": Namespace},
+	})
+	if err != nil {
+		return err
+	}
+	err = s.create(ctx, machines, Namespace, map[string]any{
 		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine",
 		"metadata": map[string]any{"name": m.Name, "namespace": Namespace, "labels": labels},
-		"spec": map[string]any{"clusterName": d.Name, "bootstrap": map[string]any{"configRef": ref("RKEBootstrap")},
-			"infrastructureRef": ref("Amazonec2Machine")},
+		"spec": map[string]any{"clusterName": d.Name, "bootstrap": map[string]any{"configRef": ref("rke.cattle.io", "RKEBootstrap")},
+			"infrastructureRef": ref(infrastructures.Group, infrastructureKind)},
 	})
 	if err != nil {
 		return err
 	}
 	err = s.change(ctx, machines, Namespace, m.Name, func(o map[string]any) {
 		status := statusOf(o)
-		status["nodeRef"] = map[string]any{"apiVersion": "v1", "kind": "Node", "name": m.Node}
-		status["phase"], status["bootstrapReady"], status["infrastructureReady"] = "Running", true, true
-		for _, name := range []string{"Ready", "BootstrapReady", "InfrastructureReady", "NodeHealthy", "PlanApplied", "Reconciled"} {
+		status["bootstrapReady"], status["infrastructureReady"] = true, true
+		for _, name := range []string{"BootstrapReady", "PlanApplied", "Reconciled"} {
 			condition(status, name, "True", "")
 		}
 	}, "status")
@@ -178,10 +191,11 @@ func (s *Server) writeMachine(ctx context.Context, d *Downstream, m Machine) err
 	if err != nil {
 		return err
 	}
-	if err := d.node(ctx, m.Node, func(n *corev1.Node) { n.Labels["rke.cattle.io/machine"] = string(made.GetUID()) }); err != nil {
+	m.uid = string(made.GetUID())
+	if err := d.node(ctx, m.Node, func(n *corev1.Node) { n.Labels[machineLabel] = m.uid }); err != nil {
 		return err
 	}
-	return s.writePlanSecret(ctx, d, m, made)
+	return s.writePlanSecret(ctx, d, *m, made)
 }
 
 // writePlanSecret writes the Secret by which a machine gets its plans; it has none yet.

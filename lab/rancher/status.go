@@ -20,23 +20,28 @@ func (r *provisioning) status(ctx context.Context, at *unstructured.Unstructured
 		for _, name := range []string{"Bootstrapped", "Provisioned", "Stable", "SystemUpgradeControllerReady"} {
 			condition(status, name, "True", "")
 		}
-		is := "True"
-		if waiting != "" {
-			is = "Unknown"
-		} else {
+		if waiting == "" {
 			status["appliedSpec"] = at.Object["spec"]
 		}
-		condition(status, "Reconciled", is, waiting)
-		condition(status, "Ready", is, waiting)
+		condition(status, "Ready", trueUnless(waiting), waiting)
+		if same(status["appliedSpec"], at.Object["spec"]) { // it has been so before
+			waiting = ""
+		}
+		condition(status, "Reconciled", trueUnless(waiting), waiting)
 	}, "status")
+}
+
+// trueUnless is the status of a condition.
+func trueUnless(waiting string) string {
+	if waiting != "" {
+		return "Unknown"
+	}
+	return "True"
 }
 
 // copyStatus tells the Cluster what the RKEControlPlane says; it comes later, and it is a copy.
 func (r *provisioning) copyStatus(ctx context.Context, object *unstructured.Unstructured, waiting string) error {
-	is := "True"
-	if waiting != "" {
-		is = "Unknown"
-	}
+	is := trueUnless(waiting)
 	return r.change(ctx, clusters, Namespace, r.Name, func(o map[string]any) {
 		status := statusOf(o)
 		status["clusterName"], status["observedGeneration"] = r.ID, object.GetGeneration()

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rke-lm/rke-lm/lab/build"
+	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform/args"
 )
@@ -57,7 +58,11 @@ func TestTheFlagsThatKubeAPIServerGathersAreKnown(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a control plane")
 	}
-	program, err := build.ControlPlane.Path(t.Context())
+	p, err := build.ControlPlane(cluster.LastInTree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := p.Path(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
