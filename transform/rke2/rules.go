@@ -82,6 +82,7 @@ func clusterRules() []rule {
 			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "An entry for control planes replaces kube-apiserver-arg, and with it the pod security admission configuration that Rancher's webhook adds to the global list.",
 		}, Check: (*migration).podSecurityDropped},
+		{Rule: rules.ServiceOverrideNames.Rule, Check: (*migration).serviceOverrideNames},
 		{Rule: transform.Rule{
 			ID: "snapshot-missing", Severity: transform.Warning, Guards: theSwitch, Acceptable: true,
 			Doc: "The cluster has no configuration for etcd snapshots, and some mistakes can only be reverted with a snapshot.",

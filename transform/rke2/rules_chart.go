@@ -210,6 +210,30 @@ func (m *migration) helmReinstall() []transform.Finding {
 	})
 }
 
+// serviceOverrideNames judges the configuration of the provider, on control planes and in the
+// Secret to which install-ccm carries it.
+func (m *migration) serviceOverrideNames() []transform.Finding {
+	version := m.move().Reached()
+	var found []transform.Finding
+	for _, at := range m.winners(cloudConfigKey, Class.ControlPlane) {
+		found = append(found, rules.ServiceOverrideNames.Check(at, version, transform.FindingAt)...)
+	}
+	docs, err := m.manifest()
+	if err != nil {
+		return found
+	}
+	for i, d := range docs {
+		if name, _ := d.Root().Get("metadata", "name").String(); name != ccm.CloudConfigSecret {
+			continue
+		}
+		at := d.Root().Get("stringData", ccm.CloudConfigKey)
+		found = append(found, rules.ServiceOverrideNames.Check(at, version, func(n yamledit.Node, message, fix string) transform.Finding {
+			return m.manifestFinding(i, n, message, fix)
+		})...)
+	}
+	return found
+}
+
 // cloudConfigLost judges the provider's configuration once something needs it
 // that does not have it; before that the stages carry it over.
 func (m *migration) cloudConfigLost() []transform.Finding {

@@ -167,6 +167,22 @@ func TestCloudConfigIsLostWhereItWins(t *testing.T) {
 	expect(t, onAWS+"  cloud-provider-config: a\nmachineSelectorConfig:\n- config: {cloud-provider-config: b}\n", "cloud-config-lost", "note 11")
 }
 
+// The configuration may still be on the machines, or in the Secret to which it was carried.
+func TestServicesOfEndpointsHaveTheNamesOfTheManager(t *testing.T) {
+	config := func(service string) string {
+		return onAWS + "  cloud-provider-config: |\n    [ServiceOverride \"1\"]\n    Service = " + service + "\n"
+	}
+	const late = "v1.34.1+rke2r1"
+	judge(t, "service-override-names", []ruleCase{
+		{"a name of before", late, config("ec2"), chosen, []string{"error 9"}},
+		{"the same, for a manager of before", "", config("ec2"), chosen, nil},
+		{"the same, with an upgrade to come", "", config("ec2"), transform.Target{Version: late}, []string{"error 9"}},
+		{"a name of now", late, config("EC2"), chosen, nil},
+		{"a Secret that is not in the file", late, onAWS + "  cloud-provider-config: secret://fleet-default:config\n", chosen, nil},
+		{"carried to the manager", late, onAWS + "additionalManifest: |\n  kind: Secret\n  metadata: {name: aws-cloud-config}\n  stringData:\n    cloud.conf: |\n      [ServiceOverride \"1\"]\n      Service = kms\n", chosen, []string{"error 13"}},
+	})
+}
+
 func TestProviderInSelector(t *testing.T) {
 	expect(t, onAWS, "provider-in-selector")
 	expect(t, "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n", "provider-in-selector", "note 8")

@@ -1,0 +1,54 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestOverriddenServicesHaveTheNamesOfTheManagersMinor(t *testing.T) {
+	section := func(services ...string) string {
+		var b strings.Builder
+		b.WriteString("[Global]\nService = no section of a service\n")
+		for _, s := range services {
+			b.WriteString("[ServiceOverride \"1\"]\n  Service = " + s + "\n  URL = https://a.example.com\n")
+		}
+		return b.String()
+	}
+	doc, err := yamledit.ParseString("cluster.yaml", "config: ''\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what, config, version, want string
+	}{
+		{"nothing", "", "v1.34.1", ""},
+		{"the names of before", section("ec2", "elasticloadbalancing"), "v1.33.0", "ec2 elasticloadbalancing"},
+		{"those of now", section("EC2", "Elastic Load Balancing"), "v1.34.1", ""},
+		{"both", section("ec2", "EC2"), "v1.34.1", ""},
+		{"a manager of before", section("ec2"), "v1.32.9", ""},
+		{"a section in another case, and quotes", "[serviceoverride \"1\"]\nservice=\"kms\"\n", "v1.34.1", "kms"},
+		{"a service that never had another name", section("sts"), "v1.34.1", ""},
+	} {
+		var got []string
+		e := doc.Edit()
+		e.Set(doc.Root().Get("config"), c.config)
+		with, _, err := e.Apply()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range ServiceOverrideNames.Check(with.Root().Get("config"), c.version, transform.FindingAt) {
+			_, rest, _ := strings.Cut(f.Message, "of the service ")
+			name, _, _ := strings.Cut(rest, ",")
+			got = append(got, name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, and not %s", c.what, got, c.want)
+		}
+	}
+}
