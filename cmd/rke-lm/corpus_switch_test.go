@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -30,8 +31,13 @@ func isSwitch(o *outcome, d difference) error {
 		promised = d.before != true && d.after == true
 	case "kube-controller-manager-arg":
 		promised = isProviderSwitched(d) || isFlagRemoved(d) || override && isOverridden(d)
-	case "kubelet-arg", "kube-apiserver-arg":
+	case "kubelet-arg":
 		promised = isProviderSwitched(d) || override && isOverridden(d)
+	case "kube-apiserver-arg":
+		promised = isProviderSwitched(d) || override && isOverridden(d)
+		if k8s.From(o.releaseReached(), "v1.33") {
+			promised = isRemoved(d, isCloudArgument)
+		}
 	case "cloud-provider-config":
 		promised = d.after == absent && chartHasConfig(o)
 	}
@@ -42,6 +48,12 @@ func isSwitch(o *outcome, d difference) error {
 		return errors.New("it is no such change")
 	}
 	return nil
+}
+
+// releaseReached is the release of Kubernetes that the cluster has after the stages.
+func (o *outcome) releaseReached() string {
+	text, _ := field(o.values[len(o.values)-1], "spec", "kubernetesVersion").(string)
+	return text
 }
 
 // overrides reports whether the provider's name is to stay: by choice, or because
@@ -121,13 +133,23 @@ func isProviderSwitched(d difference) bool {
 	return strings.TrimPrefix(name, "--") == "cloud-provider" && value == "aws" && d.after == name+"=external"
 }
 
-// isFlagRemoved wants the flag to go, and with it a key that held nothing else;
+func isFlagRemoved(d difference) bool { return isRemoved(d, isFlag) }
+
+// isRemoved wants such an argument to go, and with it a key that held nothing else;
 // a string may stay, empty.
-func isFlagRemoved(d difference) bool {
+func isRemoved(d difference, is func(any) bool) bool {
 	if list, isList := d.before.([]any); isList {
-		return d.after == absent && len(list) > 0 && !slices.ContainsFunc(list, func(v any) bool { return !isFlag(v) })
+		return d.after == absent && len(list) > 0 && !slices.ContainsFunc(list, func(v any) bool { return !is(v) })
 	}
-	return isFlag(d.before) && (d.after == absent || d.after == "")
+	return is(d.before) && (d.after == absent || d.after == "")
+}
+
+// isCloudArgument reports whether a value is one of the two arguments that kube-apiserver 1.33
+// does not have.
+func isCloudArgument(v any) bool {
+	text, _ := v.(string)
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+	return name == "cloud-provider" || name == "cloud-config"
 }
 
 // holdsOnlyFlag reports whether a value is an entry with a selector whose
