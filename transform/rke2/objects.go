@@ -73,14 +73,20 @@ func (o objectName) is(doc, cluster *yamledit.Document) bool {
 // configObjects returns the objects of which a Cluster writes a configuration that an
 // argument of a manager names; each once. The document may be malformed.
 func configObjects(doc *yamledit.Document) []objectName {
+	type ofConfigs struct{}
+	return yamledit.Derive(doc, ofConfigs{}, func() []objectName { return findConfigObjects(doc) })
+}
+
+func findConfigObjects(doc *yamledit.Document) []objectName {
 	var found []objectName
+	named := namedFiles(doc)
 	for _, entry := range doc.Root().Get("spec", "rkeConfig", filesKey).Items() {
 		for _, source := range entry.Get("fileSources").Items() {
 			for _, form := range [][2]string{{kindSecret, "secret"}, {kindConfigMap, "configMap"}} {
 				at := source.Get(form[1])
 				name, _ := at.Get("name").String()
 				o := objectName{form[0], name}
-				if name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), writesConfig) {
+				if name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), named.writtenBy) {
 					found = append(found, o)
 				}
 			}
@@ -89,11 +95,33 @@ func configObjects(doc *yamledit.Document) []objectName {
 	return found
 }
 
-// writesConfig reports whether an item writes a file with a configuration for leader
+// configFiles are what follows the flag for a configuration, wherever a text has it.
+type configFiles [][]byte
+
+func namedFiles(doc *yamledit.Document) configFiles {
+	var named configFiles
+	seen := map[string]bool{}
+	rest, flag := doc.Bytes(), []byte(configFlag+"=")
+	for {
+		i := bytes.Index(rest, flag)
+		if i < 0 {
+			return named
+		}
+		rest = rest[i+len(flag):]
+		line, _, _ := bytes.Cut(rest, []byte("\n"))
+		if !seen[string(line)] {
+			seen[string(line)] = true
+			named = append(named, line)
+		}
+	}
+}
+
+// writtenBy reports whether an item writes a file with a configuration for leader
 // migration.
-func writesConfig(item yamledit.Node) bool {
+func (c configFiles) writtenBy(item yamledit.Node) bool {
 	file, _ := item.Get("path").String()
-	return file == managerConfig || file != "" && bytes.Contains(item.Document().Bytes(), []byte(configFlag+"="+file))
+	names := func(line []byte) bool { return bytes.HasPrefix(line, []byte(file)) }
+	return file == managerConfig || file != "" && slices.ContainsFunc(c, names)
 }
 
 var objectForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Secret|ConfigMap)\b`)
