@@ -1,0 +1,51 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Hard is a cluster with many of one thing: whoever goes through all of them for each of
+// them is found out.
+type Hard struct {
+	Of    string
+	Usual int // how many of it make work that can be measured
+	part  string
+	each  string // with %[1]d for its number
+	pools bool   // it is the machine pools
+}
+
+// Hardest lists what can be many.
+func Hardest() []Hard {
+	return []Hard{
+		{Of: "arguments", Usual: 10_000, part: "      kube-apiserver-arg:\n", each: "      - v%[1]d=%[1]d\n"},
+		{Of: "arguments of the manager, with comments", Usual: 10_000, part: "      kube-controller-manager-arg:\n", each: "      - v%[1]d=%[1]d # argument\n"},
+		{Of: "keys of the configuration", Usual: 5_000, each: "      key%[1]d: v\n"},
+		{Of: "entries with a selector", Usual: 2_000, part: "    machineSelectorConfig:\n", each: "    - config: {kubelet-arg: [v=%[1]d]}\n      machineLabelSelector: {matchLabels: {a: b%[1]d}}\n"},
+		{Of: "entries for all machines", Usual: 2_000, part: "    machineSelectorConfig:\n", each: "    - config: {kubelet-arg: [v=%[1]d]}\n"},
+		{Of: "files of machines", Usual: 2_000, part: "    machineSelectorFiles:\n", each: "    - fileSources: [{configMap: {name: a%[1]d, items: [{key: a, path: /a%[1]d}]}}]\n"},
+		{Of: "manifests in one string", Usual: 2_500, part: "    additionalManifest: |\n", each: "      kind: ConfigMap\n      apiVersion: v1\n      metadata: {name: a%[1]d}\n      ---\n"},
+		{Of: "comments in a manifest", Usual: 10_000, part: "    additionalManifest: |\n      kind: ConfigMap\n      data:\n", each: "        a%[1]d: b # c\n"},
+		{Of: "values of charts", Usual: 5_000, part: "    chartValues:\n", each: "      c%[1]d: {a: b}\n"},
+		{Of: "comments", Usual: 20_000, each: "    # comment %[1]d\n"},
+		{Of: "machine pools", Usual: 500, part: "    machinePools:\n", each: "    - {name: p%[1]d, controlPlaneRole: true, etcdRole: true, quantity: 3, machineConfigRef: {kind: Amazonec2Config, name: x}}\n", pools: true},
+	}
+}
+
+// With returns the cluster with n of it.
+func (h Hard) With(n int) string {
+	var b strings.Builder
+	b.WriteString("apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:\n  name: hard\n  namespace: fleet-default\nspec:\n" +
+		"  kubernetesVersion: v1.26.15+rke2r1\n  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n")
+	b.WriteString(h.part)
+	for i := range n {
+		fmt.Fprintf(&b, h.each, i)
+	}
+	if !h.pools {
+		b.WriteString("    machinePools:\n    - {name: p, controlPlaneRole: true, etcdRole: true, quantity: 3, machineConfigRef: {kind: Amazonec2Config, name: x}}\n")
+	}
+	return b.String()
+}
