@@ -6,7 +6,8 @@ CORPUS ?= ../shared/corpus
 PLANNER ?= ../shared/planner
 FACTS ?= ../shared/domain
 FUZZTIME ?= 30s
-BENCH_CLUSTERS ?= 10000
+BENCH_CLUSTERS ?= 500
+BENCH_MOST ?= 100000
 BENCH_ROUNDS ?= 3
 BENCH_NODES ?= 5000
 SIZE_LIMIT_MB ?= 45
@@ -43,9 +44,9 @@ goldens-clean: golden ## Fail if rewriting the golden files changes or adds one
 lint: ## Check formatting, vet, staticcheck, license headers, package names, the word list
 	scripts/lint.sh
 
-bench: ## Run all benchmarks, then compare with one parse, yq and kubectl
+bench: ## Run all benchmarks, then compare with one parse, yq, kustomize and kubectl: docs/benchmarks.md
 	go test -run '^$$' -bench . -benchmem ./...
-	cd bench && go run . -clusters $(BENCH_CLUSTERS) -rounds $(BENCH_ROUNDS)
+	cd bench && go run . -clusters $(BENCH_CLUSTERS) -rounds $(BENCH_ROUNDS) -most $(BENCH_MOST) -markdown ../docs/benchmarks.md
 	cd lab && go run ./bench -nodes $(BENCH_NODES) -rounds $(BENCH_ROUNDS)
 
 fuzz: ## Run each fuzz target for FUZZTIME

@@ -10,8 +10,10 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +31,8 @@ func main() {
 	b := bench{}
 	flag.IntVar(&b.clusters, "clusters", 10_000, "number of clusters")
 	flag.IntVar(&b.rounds, "rounds", 3, "number of rounds; an odd one has a median")
+	flag.IntVar(&b.most, "most", 10_000, "number of clusters up to which growth is measured, from 1000 on")
+	flag.StringVar(&b.markdown, "markdown", "", "file to write the tables to, as a page of the documentation")
 	flag.StringVar(&b.folder, "folder", "", "folder to keep the clusters and programs in (default: a temporary one)")
 	flag.Parse()
 	exit(b.run())
@@ -46,9 +50,9 @@ func exit(err error) {
 }
 
 type bench struct {
-	clusters, rounds int
-	folder           string
-	self             string
+	clusters, rounds, most int
+	folder, markdown       string
+	self                   string
 }
 
 func (b *bench) run() error {
@@ -80,9 +84,19 @@ func (b *bench) run() error {
 		}
 	}
 	fmt.Fprintf(os.Stderr, "\r%-70s\r", "")
-	t := table{bench: b, rows: rows}
-	t.print(os.Stdout)
-	return nil
+	var out bytes.Buffer
+	table{bench: b, rows: rows}.print(&out)
+	for _, more := range []func(io.Writer) error{b.growth, b.tree, b.hard} {
+		fmt.Fprintln(&out)
+		if err := more(&out); err != nil {
+			return err
+		}
+	}
+	os.Stdout.Write(out.Bytes())
+	if b.markdown == "" {
+		return nil
+	}
+	return os.WriteFile(b.markdown, b.page(out.String()), 0o644)
 }
 
 func (b *bench) path(name string) string { return filepath.Join(b.folder, name) }
@@ -111,20 +125,21 @@ const (
 	copied = "copy"
 )
 
-// write writes the inputs.
-func (b *bench) write() error {
-	toFile := func(name string, write func(*os.File) error) error {
-		f, err := os.Create(b.path(name))
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		return write(f)
-	}
-	if err := toFile(stream, func(f *os.File) error { return fleet.Stream(f, b.clusters) }); err != nil {
+func (b *bench) create(name string, write func(*os.File) error) error {
+	f, err := os.Create(b.path(name))
+	if err != nil {
 		return err
 	}
-	if err := toFile(sparse, func(f *os.File) error { return fleet.Sparse(f, 2*b.clusters, 100) }); err != nil {
+	defer f.Close()
+	return write(f)
+}
+
+// write writes the inputs.
+func (b *bench) write() error {
+	if err := b.create(stream, func(f *os.File) error { return fleet.Stream(f, b.clusters) }); err != nil {
+		return err
+	}
+	if err := b.create(sparse, func(f *os.File) error { return fleet.Sparse(f, 2*b.clusters, 100) }); err != nil {
 		return err
 	}
 	return fleet.Folder(b.path(files), b.clusters)
@@ -151,8 +166,10 @@ func (b *bench) rows() []row {
 		rkelm(input, oneStage, one...)
 		rkelm(input, oneStageOneCore, one...).env = []string{"GOMAXPROCS=1"}
 		rkelm(input, allStages, all...)
-		rkelm(input, "plan, all stages with diffs", plan...)
+		rkelm(input, planned, plan...)
 		pass(input, yqLibrary, "yq")
+		pass(input, "kyaml's kio, one edit", "kio")
+		pass(input, "kustomize, one patch", "kustomize")
 	}
 	add(stream, "yq, its program, one edit", b.path("yq"), yqEdit)
 	inPlace := rkelm(copied, "one stage, written in place", one[:len(one)-1]...)

@@ -23,10 +23,12 @@ import (
 // A pass goes over all bytes of a file or folder, in a process of its own so
 // that it can be measured like any program.
 var passes = map[string]func(path string) error{
-	"parse": parse,
-	"yq":    yq,
-	"raw":   raw,
-	"scan":  scan,
+	"parse":     parse,
+	"yq":        yq,
+	"kio":       pipeline,
+	"kustomize": kustomize,
+	"raw":       raw,
+	"scan":      scan,
 }
 
 const marker = "provisioning.cattle.io/v1"

@@ -1,0 +1,121 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/rke-lm/rke-lm/internal/fleet"
+)
+
+// smallest is the number of clusters that more of them are compared with.
+const smallest = 1000
+
+// growth measures ever more clusters: each shall cost what the first ones did.
+func (b *bench) growth(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "clusters, one stage of a stream\tCPU per cluster\tin times of the first\tmemory")
+	first := 0.0
+	for n := smallest; n <= b.most; n *= 10 {
+		name := "growth-" + strconv.Itoa(n) + ".yaml"
+		if err := b.create(name, func(f *os.File) error { return fleet.Stream(f, n) }); err != nil {
+			return err
+		}
+		c, err := run(nil, b.path("rke-lm"), "apply", "--stage", "grant-migration-lease", "--stdout", b.path(name))
+		if err != nil {
+			return err
+		}
+		each := float64(c.cpu.Microseconds()) / float64(n)
+		if n == smallest {
+			first = each
+		}
+		fmt.Fprintf(w, "  %d\t%.2f ms\t%.2f\t%.0f MB\n", n, each/1000, each/first, float64(c.memory)/1e6)
+		os.Remove(b.path(name))
+	}
+	return w.Flush()
+}
+
+// The work tree has as many files, of which one in a hundred is a cluster.
+const treeFiles = 10_000
+
+// tree looks for the clusters of a work tree, beside a program that only looks.
+func (b *bench) tree(out io.Writer) error {
+	tree := b.path("tree")
+	for i := range treeFiles {
+		text := fleet.Other(i)
+		if i%100 == 50 {
+			text = fleet.Cluster(i / 100)
+		}
+		file := filepath.Join(tree, fmt.Sprintf("%03d", i/100), fmt.Sprintf("%05d.yaml", i))
+		if i%100 == 0 {
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}} {
+		if err := exec.Command("git", append([]string{"-C", tree}, args...)...).Run(); err != nil {
+			return err
+		}
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "a work tree of %d files, 1 %% clusters\ttime\tCPU\tmemory\n", treeFiles)
+	for _, line := range [][]string{
+		{"git", "-C", tree, "grep", "-l", "provisioning.cattle.io"},
+		{b.path("rke-lm"), "explain", tree},
+		{b.path("rke-lm"), "apply", "--stage", "grant-migration-lease", "--dry-run", tree},
+	} {
+		var costs row
+		for range b.rounds {
+			c, err := run(nil, line...)
+			if err != nil {
+				return err
+			}
+			costs.costs = append(costs.costs, c)
+		}
+		ms := func(of func(cost) float64) float64 {
+			return costs.each(func(i int) float64 { return of(costs.costs[i]) })
+		}
+		name := filepath.Base(line[0]) + " " + line[1]
+		if line[0] == "git" {
+			name = "git grep -l"
+		}
+		fmt.Fprintf(w, "  %s\t%.0f ms\t%.0f ms\t%.0f MB\n", name, ms(func(c cost) float64 { return c.wall.Seconds() * 1000 }),
+			ms(func(c cost) float64 { return c.cpu.Seconds() * 1000 }), costs.megabytes())
+	}
+	return w.Flush()
+}
+
+// hard plans clusters with many of one thing, and with twice as many.
+func (b *bench) hard(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "plan of one cluster with many\tn\tCPU for n\tin times of it for 2n\tmemory for 2n")
+	for _, h := range fleet.Hardest() {
+		var costs [2][]cost
+		for range b.rounds {
+			for i := range costs {
+				if err := b.create("hard.yaml", func(f *os.File) error { _, err := f.WriteString(h.With((i + 1) * h.Usual)); return err }); err != nil {
+					return err
+				}
+				c, err := run(nil, b.path("rke-lm"), "plan", "--end-state", "external", b.path("hard.yaml"))
+				if err != nil {
+					return err
+				}
+				costs[i] = append(costs[i], c)
+			}
+		}
+		once, twice := row{costs: costs[0]}, row{costs: costs[1]}
+		fmt.Fprintf(w, "  %s\t%d\t%.2f s\t%.2f\t%.0f MB\n", h.Of, h.Usual, once.each(func(i int) float64 { return once.costs[i].cpu.Seconds() }), twice.workOver(once), twice.megabytes())
+	}
+	return w.Flush()
+}
