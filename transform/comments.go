@@ -13,6 +13,9 @@ import (
 // the edit and not on the document, so no distro's table has it.
 const RuleComment = "comment-outdated"
 
+// CommentOutdated is the rule of such notes. They block nothing.
+var CommentOutdated = Rule{ID: RuleComment, Severity: Note, Doc: "A comment next to a value that a stage changes describes the old value, or names it; the stage keeps the comment."}
+
 // line is one of a document.
 type line struct {
 	of     *yamledit.Document

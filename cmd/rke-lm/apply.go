@@ -283,7 +283,7 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 	for _, s := range turns {
 		outputs.WriteFindings(said, a.palette(a.err), s.findings, "")
 		if s.blocked {
-			return nil, "", &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock())}
+			return nil, "", &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules))}
 		}
 		stages = append(stages, s.stage)
 	}
@@ -302,9 +302,10 @@ func (a *applyOptions) direction() string {
 }
 
 // unblock says what to do about a stage that errors guard.
-func (a *applyOptions) unblock() string {
+func (a *applyOptions) unblock(found []transform.Finding, rules []transform.Rule) string {
+	advice := transform.Unblock(found, rules)
 	if a.saved.given() {
-		return "correct them, or acknowledge them with --accept, and plan again with --out"
+		advice += "; then plan again with --out"
 	}
-	return "correct them, or acknowledge them with --accept"
+	return advice
 }

@@ -59,6 +59,7 @@ func checkGiven(flags *pflag.FlagSet) error {
 // flags are those of every verb that connects to something.
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	defer group(f, connectionGroup)()
 	f.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, or ~/.kube/config)")
 	f.StringVar(&c.context, "context", "", "context of the kubeconfig (default: the current context)")
 	f.StringVar(&c.rancher, "rancher-url", "", "URL of a Rancher, instead of a kubeconfig; the token is read from "+rancher.TokenVariable+" or --token-file")
@@ -74,11 +75,13 @@ func (c *connection) flags(cmd *cobra.Command) {
 
 // clusterFlag is that of verbs about one cluster.
 func (c *connection) clusterFlag(f *pflag.FlagSet) {
+	defer group(f, connectionGroup)()
 	f.StringVar(&c.cluster, "cluster", "", "a cluster of a Rancher: NAMESPACE/NAME, a name, or an ID such as c-m-abcdefgh")
 }
 
 // clusterFlags are those of verbs about several clusters.
 func (c *connection) clusterFlags(cmd *cobra.Command) {
+	defer group(cmd.Flags(), connectionGroup)()
 	c.clusterFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&c.selector, "selector", "l", "", "the clusters of a Rancher with these labels")
 	cmd.MarkFlagsMutuallyExclusive("cluster", "selector")

@@ -9,9 +9,7 @@ import (
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
-	"github.com/rke-lm/rke-lm/transform/review"
 )
 
 // reportFormats are those of the verbs that find something, in addition to their own.
@@ -49,9 +47,5 @@ func (o *options) checkOutput(formats []string) error {
 // everyRule lists the rules of all tables; of one that several distros have that of the
 // first.
 func everyRule() []transform.Rule {
-	var all []transform.Rule
-	for _, d := range distros() {
-		all = append(all, d.Rules...)
-	}
-	return slices.Concat(all, preconditions.Rules(), review.Rules(), verify.Rules())
+	return slices.Concat(staticRules(), verify.Rules())
 }

@@ -57,7 +57,7 @@ number, only the checks that do not depend on the manager run.`,
 	f.StringVar(&m.config.CCM, "ccm-version", "", "release of the cloud-controller-manager's image (default: the cluster's minor)")
 	f.StringVar(&m.form, "form", "", "initial, which names kube-controller-manager; target, which names cloud-controller-manager; or wildcard, which is valid for the whole migration (default wildcard if the manager supports it)")
 	f.StringVar(&m.config.Lease, "lease-name", "", "name of the migration lease (default "+lm.Lease+")")
-	f.BoolVar(&m.config.NodeIPAM, "node-ipam", false, "the provider's cloud-controller-manager implements Node IPAM; that of AWS does not")
+	f.BoolVar(&m.config.NodeIPAM, "nodeipam", false, "the provider's cloud-controller-manager implements Node IPAM; that of AWS does not")
 	f.BoolVar(&m.lint, "lint", false, "check the configurations in the files")
 	o.outputFlag(c, "text", "json", "yaml")
 	complete(c, "component", []string{lm.Manager, lm.CloudManager})

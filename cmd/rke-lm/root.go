@@ -20,8 +20,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
-	"github.com/rke-lm/rke-lm/transform/review"
 )
 
 // options are the choices that several verbs share.
@@ -78,12 +76,14 @@ stage as a small diff, and changes only what the stage promises.`,
 		return o.configure(c.Flags())
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+		return fmt.Errorf("%w; %s", err, meantFlag(c, err))
 	})
 	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newReview(o), newVerify(o), newOwners(o), newStatus(o),
 		newMigrate(o), newRollback(o),
-		newDeployment(o), newLeaderMigrationConfig(o), newVersion(o), newManual(o))
+		newDeployment(o), newLeaderMigrationConfig(o), newRules(o), newVersion(o), newManual(o))
 	call(root, calledAs(os.Args[0]))
+	root.SetUsageFunc(usage)
+	o.completeFlags(root)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
@@ -93,6 +93,7 @@ stage as a small diff, and changes only what the stage promises.`,
 
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
+	defer group(f, inputGroup)()
 	f.StringVar(&o.distro, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
 	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
@@ -100,6 +101,7 @@ func (o *options) inputFlags(f *pflag.FlagSet) {
 // targetFlags are the operator's choices.
 func (o *options) targetFlags(f *pflag.FlagSet) {
 	t := &o.choices
+	defer group(f, choiceGroup)()
 	f.StringVar(&t.EndState, "end-state", "", "provider after the switch: external (the default; setting it acknowledges node-rename: nodes can register again under their host names) or aws-override, which keeps the node names")
 	f.StringVar(&t.Version, "target-version", "", "release to which the switch also upgrades, at most one minor later")
 	f.StringVar(&t.ChartVersion, "chart-version", "", "version of the chart (default "+ccm.DefaultVersion+", from Kubernetes 1.28 on "+ccm.LaterVersion+")")
@@ -114,11 +116,12 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
 	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change (default: that of a live cluster): rules about its webhook, its interface and RKE clusters depend on it")
 	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
-	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); the error message for an unknown rule lists the rules")
+	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); rke-lm rules lists the rules, and rke-lm rules RULE shows when")
 }
 
 // pathFlags choose the stages of a migration, and with them what has to hold after each.
 func pathFlags(f *pflag.FlagSet, t *transform.Target) {
+	defer group(f, choiceGroup)()
 	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "keep leader migration enabled at the end")
 	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "migrate without leader migration: chart, switch, verify")
 }
@@ -139,22 +142,24 @@ func complete(c *cobra.Command, flag string, values []string) {
 	}
 }
 
+// choiceValues are the values of the choices that have a few.
+var choiceValues = map[string][]string{
+	"end-state":               {transform.EndStateExternal, transform.EndStateOverride},
+	"cordon":                  {transform.CordonAuto, transform.CordonAlways, transform.CordonNever},
+	"rbac":                    {transform.RBACRole, transform.RBACPatch},
+	"leader-migration-config": {transform.ConfigDefault, transform.ConfigGenerate},
+}
+
 // target checks the choices and returns them.
 func (o *options) target() (transform.Target, error) {
 	t := o.choices
-	for _, c := range []struct {
-		flag, value string
-		allowed     []string
-	}{
-		{"end-state", t.EndState, []string{transform.EndStateExternal, transform.EndStateOverride}},
-		{"cordon", t.Cordon, []string{transform.CordonAuto, transform.CordonAlways, transform.CordonNever}},
-		{"rbac", t.RBAC, []string{transform.RBACRole, transform.RBACPatch}},
-		{"leader-migration-config", t.LeaderMigrationConfig, []string{transform.ConfigDefault, transform.ConfigGenerate}},
+	for _, c := range []struct{ flag, value string }{
+		{"end-state", t.EndState}, {"cordon", t.Cordon}, {"rbac", t.RBAC}, {"leader-migration-config", t.LeaderMigrationConfig},
 	} {
 		if c.value == "" {
 			continue
 		}
-		if err := checkOneOf(c.flag, c.value, c.allowed...); err != nil {
+		if err := checkOneOf(c.flag, c.value, choiceValues[c.flag]...); err != nil {
 			return t, err
 		}
 	}
@@ -195,13 +200,7 @@ func checkMigration(t transform.Target) error {
 
 // checkAccept refuses rules that do not exist or must not be acknowledged.
 func checkAccept(id string, more ...transform.Rule) error {
-	rules := slices.Clone(more)
-	for _, d := range distros() {
-		rules = append(rules, d.Rules...)
-	}
-	rules = append(rules, preconditions.Rules()...)
-	rules = append(rules, review.Rules()...)
-	return checkAcceptable(id, rules)
+	return checkAcceptable(id, append(staticRules(), more...))
 }
 
 func checkAcceptable(id string, rules []transform.Rule) error {
@@ -219,14 +218,14 @@ func checkAcceptable(id string, rules []transform.Rule) error {
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	return fmt.Errorf("--accept %s: no such rule; use one of %s", id, strings.Join(known, ", "))
+	return fmt.Errorf("--accept %s: no such rule; %s", id, meant(id, known, "rke-lm rules lists those that exist, and these can be acknowledged here: "+strings.Join(known, ", ")))
 }
 
 func checkOneOf(flag, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return fmt.Errorf("--%s %s is not known; use one of %s", flag, value, strings.Join(allowed, ", "))
+	return fmt.Errorf("--%s %s is not known; %s", flag, value, meant(value, allowed, "use one of "+strings.Join(allowed, ", ")))
 }
 
 func distroNames() []string {

@@ -177,7 +177,7 @@ func TestWhereThereIsNoClusterItIsSaidWhy(t *testing.T) {
 		code       int
 		want       string
 	}{
-		{"empty.yaml", "", exitcode.Input, "the file is empty; name a file that holds "},
+		{"empty.yaml", "", exitcode.Refused, "the file is empty; name a file that holds "},
 		{"other.yaml", "kind: Secret\n", exitcode.Refused, "other.yaml: no cluster in it; name a file that holds "},
 		{"part.yaml", "machineGlobalConfig: {}\n", exitcode.Refused, "a fragment of a cluster"},
 		{"list.yaml", "items: [{kind: Secret}]\n", exitcode.Input, "a list of objects that is none of kubectl"},

@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // ending returns the error of a source as a whole, after its last document.
@@ -52,7 +51,7 @@ func (f Finder) nothing(in piece, first error) error {
 	case kustomization(in.source) != nil:
 		return kustomization(in.source)
 	case in.stats.Bytes == 0:
-		return &yamledit.Error{File: in.source.Name, What: "the file is empty", Do: "name a file that holds " + f.Expected()}
+		return refused("%s: the file is empty; name a file that holds %s", in.source.Name, f.Expected())
 	case in.stats.Oversize > 0:
 		documents := "documents"
 		if in.stats.Oversize == 1 {

@@ -30,13 +30,15 @@ type beginning struct {
 type blocked struct {
 	stage    string
 	findings []transform.Finding
+	rules    []transform.Rule // that they may be of
 }
 
 func (b *blocked) Error() string {
+	advice := transform.Unblock(b.findings, b.rules) + ": " + firstOf(b.findings)
 	if b.stage == "" {
-		return "the cluster has errors before the migration; correct them, or acknowledge them with --accept: " + firstOf(b.findings)
+		return "the cluster has errors before the migration; " + advice
 	}
-	return "the stage " + b.stage + " is blocked by errors; correct them, or acknowledge them with --accept: " + firstOf(b.findings)
+	return "the stage " + b.stage + " is blocked by errors; " + advice
 }
 
 // ExitCode is that of errors that were found.
@@ -161,7 +163,7 @@ func hanging(p *transform.Plan) error {
 func (r *run) begin(b *beginning) error {
 	for _, s := range b.plan.Steps {
 		if s.State == transform.Blocked && slices.Contains(b.stages, s.Stage.Name) {
-			return &blocked{s.Stage.Name, transform.Stopping(s.Findings)}
+			return &blocked{s.Stage.Name, transform.Stopping(s.Findings), r.Planner.Distro.Rules}
 		}
 	}
 	if b.position != "" {
@@ -170,7 +172,7 @@ func (r *run) begin(b *beginning) error {
 	verdict := verify.Evaluate(b.seen, verify.Choice{Check: stages.After("", b.plan.Target), Version: r.Planner.Target.Version, Accept: r.Accept})
 	r.events.noteFindings(verdict.Findings)
 	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
-		return &blocked{"", open}
+		return &blocked{"", open, verify.Rules()}
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (r *run) agree(ctx context.Context, t route.Transition) error {
 	}
 	r.events.emit(announcement(t, order))
 	if t.Blocked {
-		return &blocked{t.Stage, t.Findings}
+		return &blocked{t.Stage, transform.Stopping(t.Findings), r.Planner.Distro.Rules}
 	}
 	if r.Confirm == nil {
 		return nil

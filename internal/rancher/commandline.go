@@ -38,17 +38,9 @@ type servers struct {
 
 // login takes a server of Rancher's command line.
 func (s Source) login(c *kube.Connection) error {
-	file, err := configFile()
+	known, file, err := readServers()
 	if err != nil {
 		return err
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("cannot read the configuration of the Rancher CLI: %w; log in with rancher login, or use --rancher-url", err)
-	}
-	var known servers
-	if json.Unmarshal(text, &known) != nil { // its error may quote a key
-		return fmt.Errorf("%s: not a configuration of the Rancher CLI; log in with rancher login, or use --rancher-url", file)
 	}
 	name := s.CLI
 	if name == CurrentServer {
@@ -70,6 +62,26 @@ func (s Source) login(c *kube.Connection) error {
 		c.AuthorityData = []byte(server.CACerts)
 	}
 	return nil
+}
+
+// Servers lists the servers that Rancher's command line knows.
+func Servers() ([]string, error) {
+	known, _, err := readServers()
+	return slices.Sorted(maps.Keys(known.Servers)), err
+}
+
+func readServers() (known servers, file string, err error) {
+	if file, err = configFile(); err != nil {
+		return known, file, err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return known, file, fmt.Errorf("cannot read the configuration of the Rancher CLI: %w; log in with rancher login, or use --rancher-url", err)
+	}
+	if json.Unmarshal(text, &known) != nil { // its error may quote a key
+		err = fmt.Errorf("%s: not a configuration of the Rancher CLI; log in with rancher login, or use --rancher-url", file)
+	}
+	return known, file, err
 }
 
 func configFile() (string, error) {

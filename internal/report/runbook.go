@@ -190,7 +190,7 @@ func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage)
 	}
 	markdownFindings(w, s.Findings)
 	if s.State == transform.Blocked {
-		fmt.Fprint(w, "**These errors block the stage.** Correct them, or acknowledge them, and plan again.\n\n")
+		fmt.Fprint(w, "**These errors block the stage.** Correct them, and plan again; `rke-lm rules RULE` shows when a rule can be accepted.\n\n")
 	}
 }
 

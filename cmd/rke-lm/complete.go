@@ -1,0 +1,133 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/review"
+)
+
+// completionTime is for how long a shell waits for the names of clusters.
+const completionTime = 3 * time.Second
+
+// freeText are flags whose values only the user knows. Flags in none of the lists here take
+// files.
+var freeText = []string{
+	"assume-version", "ccm-image-repository", "ccm-image-tag", "ccm-version", "chart-repo", "chart-version", "for", "key", "kubernetes-version",
+	"base", "head", "lease-name", "max-bytes", "rancher-url", "rancher-version", "replicas", "rke-version", "selector", "target-version", "timeout", "wait",
+}
+
+// completeFlags gives the flags of all verbs their values, but for those that the verb
+// itself has given.
+func (o *options) completeFlags(root *cobra.Command) {
+	of := map[string]cobra.CompletionFunc{
+		"distro":  cobra.FixedCompletions(distroNames(), cobra.ShellCompDirectiveNoFileComp),
+		"dry-run": completeDryRun,
+		"accept":  completeAccept,
+		"context": o.completeContext, "cluster": o.completeCluster, "rancher-cli": completeServer,
+		"out": folders, "plan": folders,
+	}
+	for flag, values := range choiceValues {
+		of[flag] = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	}
+	for _, flag := range freeText {
+		of[flag] = cobra.NoFileCompletions
+	}
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if _, has := c.GetFlagCompletionFunc(f.Name); !has && of[f.Name] != nil {
+				c.RegisterFlagCompletionFunc(f.Name, of[f.Name]) // it fails only for flags that do not exist, or have one
+			}
+		})
+	}
+}
+
+// completeDryRun offers the server only to the verb that writes to one.
+func completeDryRun(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	values := []string{onClient}
+	if c.Name() == "apply" {
+		values = append(values, onServer)
+	}
+	return values, cobra.ShellCompDirectiveNoFileComp
+}
+
+func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// completeAccept offers the rules that can be acknowledged.
+func completeAccept(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	rules := verify.Rules()
+	switch c.Name() {
+	case "verify":
+	case "migrate", "rollback":
+		rules = append(rules, staticRules()...)
+	default:
+		rules = staticRules()
+	}
+	var names []string
+	seen := map[string]bool{}
+	for _, r := range rules {
+		if r.Acceptable && !seen[r.ID] {
+			names, seen[r.ID] = append(names, r.ID), true
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// staticRules are those of files, of objects and of changes.
+func staticRules() []transform.Rule {
+	var rules []transform.Rule
+	for _, d := range distros() {
+		rules = append(rules, d.Rules...)
+	}
+	return slices.Concat(rules, preconditions.Rules(), review.Rules())
+}
+
+// completeContext offers the contexts of the kubeconfig. What cannot be read is not
+// completed: only the verb reports why.
+func (o *options) completeContext(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names, _ := kube.Contexts(kube.Connection{Kubeconfig: o.kubeconfig})
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeServer offers the servers of the Rancher CLI.
+func completeServer(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names, _ := rancher.Servers()
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeCluster asks the Rancher of the other flags for its clusters.
+func (o *options) completeCluster(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx := c.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	silent := o.streams
+	silent.out, silent.err = io.Discard, io.Discard
+	server, err := o.connect(silent, 0)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	found, _ := server.Find(ctx, rancher.Query{})
+	var names []string
+	for _, o := range found {
+		names = append(names, o.Title())
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

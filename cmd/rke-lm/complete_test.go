@@ -1,0 +1,109 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// fileFlags are the flags that take files, for which the shell completes paths.
+var fileFlags = []string{"against", "arguments-from", "audit-log", "cacert", "config", "dump", "from", "kubeconfig", "snapshot", "token-file"}
+
+// TestEveryFlagWithAValueCompletesIt walks all flags of all verbs.
+func TestEveryFlagWithAValueCompletesIt(t *testing.T) {
+	root := newRoot(streams{})
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			_, completes := c.GetFlagCompletionFunc(f.Name)
+			switch isFile := slices.Contains(fileFlags, f.Name); {
+			case f.Value.Type() == "bool" && f.Name != "dry-run":
+			case completes == isFile:
+				t.Errorf("%s --%s: it completes values: %t; it takes files: %t", c.Name(), f.Name, completes, isFile)
+			}
+		})
+	}
+}
+
+// TestWhatAFlagCompletesIsWhatItTakes gives every value of every flag that names its values
+// to the verb.
+func TestWhatAFlagCompletesIsWhatItTakes(t *testing.T) {
+	root := newRoot(streams{})
+	for _, c := range root.Commands() {
+		if !slices.Contains([]string{"plan", "apply", "lint", "explain", "deployment", "leader-migration-config"}, c.Name()) {
+			continue // those for live clusters would connect
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			complete, has := c.GetFlagCompletionFunc(f.Name)
+			if !has || f.Name == "context" || f.Name == "cluster" || f.Name == "rancher-cli" {
+				return
+			}
+			values, _ := complete(c, nil, "")
+			for _, v := range values {
+				args := []string{c.Name(), "--" + f.Name + "=" + v, "/no/such/file"}
+				if c.Name() == "apply" && f.Name != "stage" && f.Name != "undo" {
+					args = append(args, "--next")
+				}
+				r := runHere(t, "", args...)
+				refused := strings.Contains(r.stderr, "--"+f.Name+" "+v) || strings.Contains(r.stderr, "--"+f.Name+"="+v)
+				if refused && !strings.Contains(r.stderr, "requires a Rancher") {
+					t.Errorf("%s --%s %s: %s", c.Name(), f.Name, v, r.stderr)
+				}
+			}
+		})
+	}
+}
+
+// TestEveryFlagIsInAGroupOfHelp compares the help with the flags.
+func TestEveryFlagIsInAGroupOfHelp(t *testing.T) {
+	root := newRoot(streams{})
+	for _, c := range root.Commands() {
+		if !c.IsAvailableCommand() {
+			continue
+		}
+		help := runHere(t, "", c.Name(), "--help").stdout
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && strings.Count(help, "--"+f.Name+" ")+strings.Count(help, "--"+f.Name+"[") == 0 {
+				t.Errorf("%s --help does not show --%s", c.Name(), f.Name)
+			}
+		})
+	}
+	plan := runHere(t, "", "plan", "--help").stdout
+	var headings []string
+	for line := range strings.Lines(plan) {
+		if heading, is := strings.CutSuffix(strings.TrimSpace(line), "Flags:"); is {
+			headings = append(headings, heading)
+		} else if strings.HasSuffix(strings.TrimSpace(line), choiceGroup+":") {
+			headings = append(headings, choiceGroup)
+		}
+	}
+	if want := []string{"", "Input ", choiceGroup, "Connection ", "Global "}; !slices.Equal(headings, want) {
+		t.Errorf("plan --help has the groups %q, not %q", headings, want)
+	}
+}
+
+// TestNamesOfRulesComplete asks as a shell does.
+func TestNamesOfRulesComplete(t *testing.T) {
+	for args, want := range map[string]string{
+		"rules ":            "in-tree-gone",
+		"plan --accept ":    "node-rename",
+		"verify --accept ":  "node-new",
+		"migrate --accept ": "node-rename",
+		"plan --cordon ":    "always",
+		"apply --dry-run=":  "server",
+	} {
+		words := strings.Split(args, " ")
+		r := runHere(t, "", append([]string{cobra.ShellCompNoDescRequestCmd}, words...)...)
+		if !slices.Contains(strings.Split(r.stdout, "\n"), want) {
+			t.Errorf("%s: %q", args, r.stdout)
+		}
+	}
+	if r := runHere(t, "", cobra.ShellCompNoDescRequestCmd, "plan", "--accept", ""); strings.Contains(r.stdout, "in-tree-gone") {
+		t.Error("--accept completes a rule that it refuses")
+	}
+}

@@ -1,0 +1,132 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/rules"
+	nearmiss "github.com/rke-lm/rke-lm/transform/spelling"
+)
+
+// What a rule checks that belongs to no distro.
+const (
+	onLiveClusters = "live"
+	onObjects      = "rancher"
+	onChanges      = "review"
+)
+
+func newRules(o *options) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rules [RULE]",
+		Short: "List the rules, or explain one: why it exists, how to correct it, when to accept it",
+		Long: `List the rules of all findings, or explain one of them: what it finds and for which
+clusters, which stages its errors block, what happens otherwise and where that can be
+read, how to correct it, and when it can be acknowledged with --accept.`,
+		Example: `  rke-lm rules
+  rke-lm rules node-rename
+  rke-lm rules -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkOneOf("output", o.output, "text", "json", "yaml"); err != nil {
+				return err
+			}
+			list, err := rulesNamed(args)
+			if err != nil {
+				return err
+			}
+			return o.showRules(list, len(args) > 0)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return ruleNames(explainedRules()), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	o.outputFlag(c, "text", "json", "yaml")
+	return c
+}
+
+// showRules writes rules for programs, or for people: one explained, or all as a list.
+func (o *options) showRules(list []outputs.Rule, explained bool) error {
+	if o.output != "text" {
+		return o.dump(outputs.Rules{APIVersion: outputs.APIVersion, Kind: "Rules", Rules: list})
+	}
+	b := bufio.NewWriter(o.out)
+	if explained {
+		outputs.WriteRules(b, o.palette(o.out), list)
+	} else {
+		outputs.WriteRuleList(b, o.palette(o.out), list)
+	}
+	return b.Flush()
+}
+
+// rulesNamed returns the rules of a name, one for each kind of cluster that has it in its
+// own way; without a name all.
+func rulesNamed(args []string) ([]outputs.Rule, error) {
+	all := explainedRules()
+	if len(args) == 0 {
+		return all, nil
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(r outputs.Rule) bool { return r.Name != args[0] })
+	if len(found) == 0 {
+		return nil, errors.New("there is no rule " + args[0] + "; " + meant(args[0], ruleNames(all), "rke-lm rules lists them"))
+	}
+	return found, nil
+}
+
+// meant asks for the known word that another one was meant to be, or gives other advice.
+func meant(word string, known []string, otherwise string) string {
+	if near, found := nearmiss.Nearest(word, known); found && near != word {
+		return "did you mean " + near + "?"
+	}
+	return otherwise
+}
+
+func ruleNames(list []outputs.Rule) []string {
+	var names []string
+	for _, r := range list {
+		names = append(names, r.Name)
+	}
+	return slices.Compact(names)
+}
+
+// explainedRules are all rules by their names, with their reasons. What distros have in
+// common is one row.
+func explainedRules() []outputs.Rule {
+	var all []outputs.Rule
+	add := func(of string, list []transform.Rule) {
+		for _, r := range list {
+			all = outputs.AddRule(all, of, r, reasonFor(r))
+		}
+	}
+	for _, d := range distros() {
+		add(d.Name, d.Rules)
+	}
+	add(onObjects, preconditions.Rules())
+	add(onChanges, review.Rules())
+	add(onLiveClusters, verify.Rules())
+	for _, d := range distros() {
+		add(d.Name, []transform.Rule{transform.CommentOutdated})
+	}
+	slices.SortStableFunc(all, func(a, b outputs.Rule) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// reasonFor is never empty: a test holds the list to the tables.
+func reasonFor(r transform.Rule) outputs.Reason {
+	reason, _ := rules.ReasonOf(r.ID)
+	return outputs.Reason{Why: reason.Why, Source: reason.Source, Repair: reason.Repair, Accept: reason.Accept}
+}

@@ -1,0 +1,68 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/golden"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// TestEveryRuleIsExplained holds the reasons to the tables: what can be accepted has a
+// reason to, and nothing else has.
+func TestEveryRuleIsExplained(t *testing.T) {
+	for _, r := range explainedRules() {
+		if r.Finds == "" || r.Why == "" || r.Source == "" || r.Repair == "" {
+			t.Errorf("%s: %+v", r.Name, r)
+		}
+		if r.Acceptable != (r.Accept != "") {
+			t.Errorf("%s can be accepted: %t; when: %q", r.Name, r.Acceptable, r.Accept)
+		}
+		said := runHere(t, "", "rules", r.Name)
+		if never := strings.Contains(said.stdout, "--accept is refused"); said.code != exitcode.Done || never == r.Acceptable {
+			t.Errorf("rules %s: exit code %d\n%s", r.Name, said.code, said.stdout)
+		}
+	}
+}
+
+// TestEveryRuleThatIsPrintedIsExplained reads the names that the golden cases print.
+func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
+	known := ruleNames(explainedRules())
+	printed := regexp.MustCompile(`"rule": "([a-z-]+)"`)
+	for _, c := range golden.Inputs(t) {
+		for _, file := range golden.Read(t, c.Name).Outputs() {
+			for _, m := range printed.FindAllStringSubmatch(file, -1) {
+				if !slices.Contains(known, m[1]) {
+					t.Errorf("%s prints the rule %s, which `rke-lm rules` does not know", c.Name, m[1])
+				}
+			}
+		}
+	}
+}
+
+func TestAMisspeltNameIsAnsweredWithTheOneThatWasMeant(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"rules", "node-renam"}, "there is no rule node-renam; did you mean node-rename?"},
+		{[]string{"rules", "nothing-like-it"}, "there is no rule nothing-like-it; rke-lm rules lists them"},
+		{[]string{"plan", "--accept", "node-renames", "x.yaml"}, "--accept node-renames: no such rule; did you mean node-rename?"},
+		{[]string{"plan", "--accept", "nothing-like-it", "x.yaml"}, "no such rule; rke-lm rules lists"},
+		{[]string{"plan", "--stage", "enable-leader-migratoin", "x.yaml"}, "did you mean enable-leader-migration?"},
+		{[]string{"apply", "--stage", "switch_to_external", "x.yaml"}, "did you mean switch-to-external?"},
+		{[]string{"plan", "--end-stat", "external", "x.yaml"}, "unknown flag: --end-stat; did you mean --end-state?"},
+		{[]string{"plan", "--bogus", "x.yaml"}, "unknown flag: --bogus; see rke-lm plan --help"},
+		{[]string{"plan", "-q", "x.yaml"}, "see rke-lm plan --help"},
+	} {
+		r := runHere(t, "", c.args...)
+		if r.code != exitcode.Input || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%v: exit code %d, %s", c.args, r.code, r.stderr)
+		}
+	}
+}

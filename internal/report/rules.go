@@ -1,0 +1,116 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Rules are the rules, for programs.
+type Rules struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Rules      []Rule `json:"rules"`
+}
+
+// Rule is one rule as some kinds of clusters have it.
+type Rule struct {
+	Name       string             `json:"name"`
+	For        []string           `json:"for"`
+	Severity   transform.Severity `json:"severity"`
+	Stages     []string           `json:"stages"`
+	Acceptable bool               `json:"acceptable"`
+	Fixable    bool               `json:"fixable"`
+	Finds      string             `json:"finds"`
+	Reason
+}
+
+// Reason is why a rule exists, and what to do about its findings.
+type Reason struct {
+	Why    string `json:"why"`
+	Source string `json:"source"`
+	Repair string `json:"repair"`
+	Accept string `json:"accept,omitempty"`
+}
+
+// AddRule adds a rule of one kind of clusters, to the row of another kind that has the
+// same.
+func AddRule(list []Rule, of string, r transform.Rule, reason Reason) []Rule {
+	row := Rule{Name: r.ID, Severity: r.Severity, Stages: append([]string{}, r.Guards...), Acceptable: r.Acceptable, Fixable: r.Fixable, Finds: r.Doc, Reason: reason}
+	for i, other := range list {
+		kinds := other.For
+		if other.For = nil; reflect.DeepEqual(other, row) {
+			if !slices.Contains(kinds, of) {
+				list[i].For = append(kinds, of)
+			}
+			return list
+		}
+	}
+	row.For = []string{of}
+	return append(list, row)
+}
+
+// WriteRuleList writes a line for each rule.
+func WriteRuleList(w io.Writer, p Palette, list []Rule) {
+	width := 0
+	for _, r := range list {
+		width = max(width, len(r.Name))
+	}
+	for i, r := range list {
+		if i > 0 && list[i-1].Name == r.Name {
+			continue // RULE shows its forms
+		}
+		name := fmt.Sprintf("%-*s", width, r.Name)
+		fmt.Fprintf(w, "%s  %s  %s\n", name, p.severity(r.Severity)+strings.Repeat(" ", len(transform.Warning)-len(r.Severity)), summary(r.Finds))
+	}
+}
+
+// summary is the first clause of a description, where that is enough for a line.
+func summary(text string) string {
+	const enough = 100
+	first, _, _ := strings.Cut(text, ". ")
+	if clause, _, found := strings.Cut(first, ": "); found && len(first) > enough && len(clause) > 20 {
+		first = clause
+	}
+	return strings.TrimSuffix(first, ".")
+}
+
+// WriteRules explains rules.
+func WriteRules(w io.Writer, p Palette, list []Rule) {
+	for i, r := range list {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, r.Name), p.severity(r.Severity), strings.Join(r.For, ", "))
+		fmt.Fprintln(w, wrap(r.Finds, "  "))
+		for _, part := range []struct{ name, text string }{
+			{"Why", r.Why}, {"Correct it", r.Repair}, {"Accept it", r.acceptance()}, {"Stages", r.stages()}, {"Source", r.Source},
+		} {
+			fmt.Fprintf(w, "\n  %s\n%s\n", p.paint(dim, part.name), wrap(part.text, "    "))
+		}
+	}
+}
+
+func (r Rule) acceptance() string {
+	if !r.Acceptable {
+		return "Never: --accept is refused for this rule."
+	}
+	return "--accept " + r.Name + ". " + r.Accept
+}
+
+func (r Rule) stages() string {
+	switch {
+	case len(r.Stages) == 0:
+		return "None: it blocks no stage, or refuses the document."
+	case r.Severity != transform.Error:
+		return "Shown with " + strings.Join(r.Stages, ", ") + "."
+	}
+	return "Errors block " + strings.Join(r.Stages, ", ") + "."
+}

@@ -1,0 +1,26 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+// ownStages is where the order of the stages is described.
+const ownStages = "docs/guide.md: the stages, their checks and their undo"
+
+// changeReasons are those of rules about changes in git.
+var changeReasons = []Reason{
+	{"acceptance-added", "A change that accepts its own errors needs no review any more.", "docs/guide.md", "Merge the acceptance in a change of its own, which someone approves.", ""},
+	{"base-unread", "What cannot be read cannot be compared, so that nothing is checked for the clusters of that document.", "the document in the base", "Correct the document in the base first.", ""},
+	{"cluster-removed", "If Fleet or another program applies the folder, a removed document can delete the cluster.", "rancher/fleet docs: removed resources", "Keep the document until the cluster is deleted on purpose.", ""},
+	{"edit-with-stage", "If something breaks, it is unknown which of the two is the cause, and the undo of the stage leaves the other edit.", ownStages, "Split the change.", "If the edit is needed by the stage, such as a label that its selector uses."},
+	{"edit-without-stage", "Machines get another configuration and restart.", ownStages, "Nothing, if it is intended.", ""},
+	{"flag-overridden", "The machines lose arguments without an error, for example those that a stage added.", planner, "Repeat the arguments in the later list, or move them to one place.", "If the machines are meant to lose them."},
+	{"plan-lost", "After the change no stage can be planned, applied or undone.", ownStages, "Correct what the plan of the changed file reports.", "If the cluster is not migrated with rke-lm any more."},
+	{"provider-lost", "Without a provider RKE2 starts its own stub, and new nodes get the provider ID rke2://, which cannot be changed.", nameSource, "Set the provider to external in the stage of the switch.", "If the cluster leaves AWS."},
+	{"several-stages", "All of them restart machines at once, none is checked alone, and two managers can run the cloud controllers at the same time.", ownStages, "Merge one stage, roll it out, check it, and then merge the next.", "If the cluster does not exist yet, or has no workload."},
+	{"stage-differs", "A later stage and its undo expect the form that is planned, and can refuse the file.", ownStages, "Apply the stage with rke-lm apply, or set the choices that were used in .rke-lm.yaml.", ""},
+	{"stage-incomplete", "A part of a stage is the state that no check describes: a manager can stop, or two can run.", ownStages, "Apply the whole stage with rke-lm apply.", "If the rest is made by another program."},
+	{"stage-out-of-order", "The stage depends on the earlier one: without it, no manager or two managers run the cloud controllers.", ownStages, "Apply the earlier stage first.", "If the earlier stage was made in a place that the file does not show."},
+	{"stage-undone", "The next stage would start from a wrong state.", ownStages, "Restore the stage, or undo it with rke-lm apply --undo.", "For a rollback that is intended."},
+	{"stage-with-upgrade", "Machines restart for two reasons, and neither can be undone alone.", ownStages, "Split the change, or choose --target-version, which moves the release in the switch.", "If the release of the file only catches up with the cluster."},
+	{"stages-unknown", "Without a plan the change is only compared, not recognized.", ownStages, "Correct what the plan of the base reports.", ""},
+}
