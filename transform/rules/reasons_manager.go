@@ -31,6 +31,9 @@ var chartReasons = []Reason{
 		"k3s-io/helm-controller: failurePolicy", "Set failurePolicy: abort.", "If an outage of the manager during an upgrade is acceptable."},
 	{"manifest-overwritten", "Of two documents for one object only the last one reaches the cluster; the other one is lost without an error.",
 		"rancher/rancher: additionalManifest is one file, applied in order", "Merge the two documents, or remove one.", ""},
+	{"service-override-names", "The manager ignores the section and calls the public endpoint of AWS, which a VPC without a way to the internet does not reach.",
+		"kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and v1.34.3", "Add the same URL with the service names that the finding lists.",
+		"If the public endpoints can be reached from the control planes."},
 }
 
 // configurationReasons are those of rules about a LeaderMigrationConfiguration.
