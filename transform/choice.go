@@ -79,7 +79,7 @@ func (p *Plan) Named(stage string) (PlannedStage, error) {
 
 // notAmong refuses a stage that the operator's choices leave out.
 func notAmong(stage string) error {
-	return fmt.Errorf("the plan of this cluster has no stage %s: it has none of leader migration with --no-leader-migration, or at Kubernetes 1.27 or later; use a stage that rke-lm plan lists", stage)
+	return fmt.Errorf("the plan of this cluster has no stage %s: it has none of leader migration with --no-leader-migration, or at Kubernetes 1.27 or later, and those of an upgrade with --target-version alone, once it is migrated; use a stage that rke-lm plan lists", stage)
 }
 
 func comesBefore(file, first, stage string) error {

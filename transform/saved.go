@@ -22,7 +22,10 @@ type Saved struct {
 	Source  SavedSource   `json:"source"`
 	Others  []SavedSource `json:"others,omitempty"` // of the other documents of the cluster
 	Target  Target        `json:"target"`
-	Stages  []SavedStage  `json:"stages"`
+	// Upgrade is the release that the plan moves a migrated cluster to; "" for the plan of a
+	// migration.
+	Upgrade string       `json:"upgrade,omitempty"`
+	Stages  []SavedStage `json:"stages"`
 }
 
 // SavedSource is where a document was found. It is for people: a document is
@@ -85,6 +88,9 @@ func (s SavedStage) edits() bool {
 // files; "" for a stream.
 func (p *Plan) Save(paths ...string) Saved {
 	s := Saved{Cluster: p.Cluster, Target: p.Target}
+	if p.Target.Upgrades() {
+		s.Upgrade = p.Target.Version
+	}
 	for i, doc := range p.Start {
 		path := ""
 		if i < len(paths) {

@@ -169,13 +169,13 @@ func TestPickPrefersThePlanThatKnowsTheDocument(t *testing.T) {
 	other := savedLamps(t)
 	other.Cluster.Name = "other"
 	plans := []Saved{other, one, two}
-	if p, ok := Pick(plans, two.Cluster, Only(lampsAt(t, aIsOn))); !ok || p.Source.Document != 2 {
+	if p, ok := Pick(plans, two.Cluster, Only(lampsAt(t, aIsOn)), false); !ok || p.Source.Document != 2 {
 		t.Errorf("got %v", p.Source)
 	}
-	if p, ok := Pick(plans, two.Cluster, Only(lampsAt(t, unlike))); !ok || p.Source.Document != 1 {
+	if p, ok := Pick(plans, two.Cluster, Only(lampsAt(t, unlike)), false); !ok || p.Source.Document != 1 {
 		t.Errorf("got %v", p.Source)
 	}
-	if _, ok := Pick(plans, Identity{Distro: "lamps", Name: "new"}, Only(lampsAt(t, dark))); ok {
+	if _, ok := Pick(plans, Identity{Distro: "lamps", Name: "new"}, Only(lampsAt(t, dark)), false); ok {
 		t.Error("a plan of another cluster was picked")
 	}
 }

@@ -11,22 +11,27 @@ import (
 )
 
 // Pick returns the plan of a cluster: the one that knows its documents, or else one
-// that says how they changed.
-func Pick(plans []Saved, id Identity, docs []*yamledit.Document) (Saved, bool) {
+// that says how they changed. Where one plan ends another one may begin: then it is the one that
+// has something to apply, or with back to undo.
+func Pick(plans []Saved, id Identity, docs []*yamledit.Document, back bool) (Saved, bool) {
 	var found Saved
-	ok := false
+	most := 0
 	for _, p := range plans {
 		if !p.Cluster.Is(id) {
 			continue
 		}
-		if _, err := p.meet(docs); err == nil {
-			return p, true
+		fits := 1
+		if m, err := p.meet(docs); err == nil {
+			fits = 2
+			if back && m.begun() > 0 || !back && m.made() < len(m.edits) {
+				fits = 3
+			}
 		}
-		if !ok {
-			found, ok = p, true
+		if fits > most {
+			found, most = p, fits
 		}
 	}
-	return found, ok
+	return found, most > 0
 }
 
 // SavedStep is one stage of a saved plan, applied to the documents or undone.

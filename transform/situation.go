@@ -68,7 +68,7 @@ func (p *Plan) Progress() Progress {
 	switch {
 	case p.Target.Situation == Broken:
 		return ProgressBroken(p.Cluster.Version)
-	case !p.Left():
+	case !p.Left(), p.Target.Upgrades():
 		return ProgressExternal
 	case begun:
 		return ProgressMigrating

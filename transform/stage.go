@@ -42,8 +42,10 @@ type Stage struct {
 	// Before and After are what has to happen outside of the document, before the edit
 	// and after it. A stage without Edit has After alone.
 	Before, After []Action
-	// Caution is what to know before the stage is undone, if anything.
-	Caution string
+	// Caution is what to know before the stage is undone, if anything; Permanent says that it
+	// cannot be undone.
+	Caution   string
+	Permanent bool
 	// Verify shows whether the stage has done its work.
 	Verify []Action
 	// UndoBefore and UndoAfter are what has to happen, or to be looked at, before the

@@ -33,6 +33,15 @@ const (
 	RBACPatch = "patch" // the published patch of the bootstrap roles
 )
 
+// Upgrade is how a plan moves the release.
+type Upgrade string
+
+// A cluster that is not migrated is moved by the switch, if at all.
+const (
+	UpgradeInSwitch Upgrade = "in-switch"
+	UpgradeByStages Upgrade = "by-stages"
+)
+
 // DefaultLease is the name of the migration lease unless a configuration says
 // otherwise (k8s.io/controller-manager).
 const DefaultLease = "cloud-provider-extraction-migration"
@@ -78,10 +87,20 @@ type Target struct {
 	// decided it.
 	Situation Situation `json:"-"`
 
+	// Upgrade is how a plan moves the release; "" until Distro.Open has decided it, and then
+	// Version is the next step towards the release that the operator chose.
+	Upgrade Upgrade `json:"-"`
+
 	// Canonical lets an undo take the usual form where the document does not tell
 	// how something was written before: absent, not empty; a list, not a string.
 	Canonical bool `json:"-"`
 }
+
+// Upgrades reports whether the plan is that of an upgrade.
+func (t Target) Upgrades() bool { return t.Upgrade == UpgradeByStages }
+
+// Stepwise reports whether stages of an upgrade can be planned.
+func (t Target) Stepwise() bool { return t.Version != "" && t.Upgrade != UpgradeInSwitch }
 
 // Lease returns the name of the migration lease.
 func (t Target) Lease() string { return cmp.Or(t.LeaseName, DefaultLease) }

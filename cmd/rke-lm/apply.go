@@ -81,7 +81,7 @@ them, if they are paused, or if their last change is not applied.`,
 	a.flags(c)
 	byHandFlag(c, &a.choice.ByHand)
 	complete(c, "stage", stages.EditNames())
-	complete(c, "undo", stages.EditNames())
+	complete(c, "undo", stages.UndoNames())
 	c.MarkFlagsMutuallyExclusive("stage", "next", "undo")
 	c.MarkFlagsOneRequired("stage", "next", "undo")
 	c.MarkFlagsMutuallyExclusive("plan", "canonical")
@@ -207,6 +207,9 @@ type turn struct {
 // turns returns what is to be done to a cluster, and what someone does by hand
 // around it; nothing is left to do where it returns none.
 func (a *applyOptions) turns(f clusters.Cluster, t transform.Target) ([]turn, []transform.Manual, error) {
+	if err := stages.CheckUndone(f.Docs[0].File(), a.undo); err != nil {
+		return nil, nil, err
+	}
 	switch {
 	case a.saved.given():
 		return a.savedTurns(f)
@@ -225,6 +228,9 @@ func (a *applyOptions) turns(f clusters.Cluster, t transform.Target) ([]turn, []
 	}
 	// What errors block is not written.
 	if err == nil && !slices.ContainsFunc(turns, func(s turn) bool { return s.blocked }) {
+		if p.Target.Upgrades() {
+			t = p.Target // a plan of the result would be that of the next minor
+		}
 		err = transform.Lasting(f.Distro, steps, t)
 	}
 	return turns, p.Passed(steps, a.choice), err

@@ -93,7 +93,8 @@ func outputsOf(t *testing.T, c golden.Case) map[string]string {
 	record("explain.txt", "explain")
 	if !strings.HasPrefix(c.Name, "refused-") {
 		for i, stage := range stages.Names() {
-			if !slices.Contains(stages.EditNames(), stage) {
+			ofUpgrade := !slices.Contains(stages.UndoNames(), stage)
+			if !slices.Contains(stages.EditNames(), stage) || ofUpgrade != strings.Contains(c.Name, "-upgrade-") {
 				continue
 			}
 			name := fmt.Sprintf("%02d-%s%s", i+1, stage, filepath.Ext(input))

@@ -40,7 +40,17 @@ func (fs *planFolders) check(paths []string) error {
 	return nil
 }
 
-// write writes the plan of one cluster.
+// writeAll writes the plans of one cluster, each into a folder of its own.
+func (fs *planFolders) writeAll(said io.Writer, plans []*transform.Plan, outs []outputs.Plan, of clusters.Cluster) error {
+	for i, p := range plans {
+		if err := fs.write(said, p, outs[i], of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a plan of one cluster.
 func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan, of clusters.Cluster) error {
 	if fs.dir == "" {
 		return nil
@@ -183,7 +193,7 @@ func patchFiles(p *transform.Plan, s transform.PlannedStage, stage *outputs.Runb
 			d.Patch = name + ".patch.json"
 			files = append(files, planfolder.File{Name: d.Patch, Content: patches.Do})
 		}
-		if patches.Undo != nil {
+		if patches.Undo != nil && !s.Stage.Permanent {
 			d.UndoPatch = name + ".undo.patch.json"
 			files = append(files, planfolder.File{Name: d.UndoPatch, Content: patches.Undo})
 		}

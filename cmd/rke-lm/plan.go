@@ -76,27 +76,35 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		if err := f.Refusal(t); err != nil {
 			return nil, err
 		}
-		plan, err := transform.BuildFor(f.Distro, f.Docs, t, p.needed())
+		plans, err := p.plans(f, t)
 		if err != nil {
 			return nil, err
 		}
-		out, isLeft := outputs.NewPlan(plan, p.stage), plan.Open() || slices.ContainsFunc(plan.Unseen, func(f transform.Finding) bool { return !f.Accepted })
-		out.Findings = outputs.Findings(f.Objections(t))
+		first := plans[0]
+		var outs []outputs.Plan
+		for _, plan := range plans {
+			outs = append(outs, outputs.NewPlan(plan, p.stage))
+		}
+		outs[0].Findings = outputs.Findings(f.Objections(t))
 		return func() error {
-			left = left || isLeft
+			left = left || first.Open() || len(plans) > 1 || slices.ContainsFunc(first.Unseen, func(f transform.Finding) bool { return !f.Accepted })
 			switch {
 			case p.output == "json" || p.output == "yaml":
-				listed := out
-				listed.Findings = append(listed.Findings, outputs.Findings(plan.Unseen)...)
-				result.Clusters = append(result.Clusters, listed)
+				listed := slices.Clone(outs)
+				listed[0].Findings = append(listed[0].Findings, outputs.Findings(first.Unseen)...)
+				result.Clusters = append(result.Clusters, listed...)
 			case p.reports():
-				found.Keep(out.Subject(plan.Outlook(), plan.Unseen))
+				unseen := first.Unseen
+				for i, plan := range plans {
+					found.Keep(outs[i].Subject(plan.Outlook(), unseen))
+					unseen = nil // of the documents as they are
+				}
 			default:
-				if err := p.show(out, plan.Unseen); err != nil {
+				if err := p.show(outs, first.Unseen); err != nil {
 					return err
 				}
 			}
-			return p.folders.write(p.err, plan, out, f)
+			return p.folders.writeAll(p.err, plans, outs, f)
 		}, nil
 	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
 	if err != nil {
@@ -118,6 +126,15 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	return withCode(code)
 }
 
+// plans returns the plan of a cluster, and those that follow it on the way to a later release.
+func (p *planOptions) plans(f clusters.Cluster, t transform.Target) ([]*transform.Plan, error) {
+	if t.Version != "" {
+		return transform.Sequence(f.Distro, f.Docs, t)
+	}
+	plan, err := transform.BuildFor(f.Distro, f.Docs, t, p.needed())
+	return []*transform.Plan{plan}, err
+}
+
 // needed is what has to be planned for what is shown; the exit code tells of all.
 func (p *planOptions) needed() transform.Choice {
 	if p.exitCode {
@@ -126,10 +143,13 @@ func (p *planOptions) needed() transform.Choice {
 	return transform.Choice{Stage: p.stage}
 }
 
-// show writes a plan for people, and what was found about documents that were not given.
-func (p *planOptions) show(plan outputs.Plan, unseen []transform.Finding) error {
+// show writes the plans of a cluster for people, and what was found about documents that were not
+// given.
+func (p *planOptions) show(plans []outputs.Plan, unseen []transform.Finding) error {
 	b := bufio.NewWriter(p.out)
-	outputs.WritePlan(b, p.palette(p.out), plan)
+	for _, plan := range plans {
+		outputs.WritePlan(b, p.palette(p.out), plan)
+	}
 	outputs.WriteFindings(b, p.palette(p.out), unseen, "")
 	return b.Flush()
 }

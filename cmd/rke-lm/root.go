@@ -103,7 +103,7 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	t := &o.choices
 	defer group(f, choiceGroup)()
 	f.StringVar(&t.EndState, "end-state", "", "provider after the switch: external (the default; setting it acknowledges node-rename: nodes can register again under their host names) or aws-override, which keeps the node names")
-	f.StringVar(&t.Version, "target-version", "", "release to which the switch also upgrades, at most one minor later")
+	f.StringVar(&t.Version, "target-version", "", "release to upgrade to: in the switch if it is one minor later, else after the migration, one minor after the other")
 	f.StringVar(&t.ChartVersion, "chart-version", "", "version of the chart (default "+ccm.DefaultVersion+", from Kubernetes 1.28 on "+ccm.LaterVersion+")")
 	f.StringVar(&t.ChartRepo, "chart-repo", "", "repository of the chart (default "+ccm.Repository+")")
 	f.StringVar(&t.ImageRepository, "ccm-image-repository", "", "repository of the cloud-controller-manager's image (default: the chart's)")

@@ -62,7 +62,7 @@ func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
 
 // savedTurns takes the document of a cluster as far as its saved plan says.
 func (a *applyOptions) savedTurns(f clusters.Cluster) ([]turn, []transform.Manual, error) {
-	plan, ok := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs)
+	plan, ok := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs, a.undo != "")
 	if !ok {
 		return nil, nil, errNotPlanned
 	}

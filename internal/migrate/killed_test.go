@@ -79,7 +79,7 @@ func patched(t *testing.T, log []migrate.Entry) {
 			acts[e.Act+" "+e.Stage] = true
 		}
 	}
-	for _, stage := range stages.EditNames() {
+	for _, stage := range stages.UndoNames() {
 		if !acts["patch "+stage] {
 			t.Errorf("the patch of %s is not in the log: %v", stage, acts)
 		}

@@ -50,6 +50,7 @@ func (r *run) preflight(ctx context.Context) (*beginning, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.keepStep(p)
 	b := &beginning{plan: p}
 	if !r.back() && p.Target.Situation == transform.Broken {
 		return nil, hanging(p)

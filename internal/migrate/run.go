@@ -5,6 +5,8 @@ package migrate
 
 import (
 	"context"
+
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // run is a run under way.
@@ -35,11 +37,49 @@ func Forward(ctx context.Context, o Options) error { return start(ctx, o, migrat
 // Backward takes stages back, the last one first. It fails as Forward does.
 func Backward(ctx context.Context, o Options) error { return start(ctx, o, rollbackVerb) }
 
-// start connects to the cluster and runs.
+// mostRuns is more than there are minors between any two releases.
+const mostRuns = 40
+
+// start runs, and once more for each minor towards a later release: every minor is checked
+// as a run of its own is.
 func start(ctx context.Context, o Options, verb string) error {
+	for range mostRuns {
+		r, err := newRun(o, verb)
+		if err != nil {
+			return err
+		}
+		if err := r.do(ctx); err != nil {
+			return err
+		}
+		if more, err := r.more(ctx, o.Planner.Target); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// more reports whether the chosen release takes another run.
+func (r *run) more(ctx context.Context, chosen transform.Target) (bool, error) {
+	if r.back() || r.Until != "" || chosen.Version == "" {
+		return false, nil
+	}
+	r.cluster.planner.Target = chosen
+	p, err := r.cluster.plan(ctx)
+	return err == nil && p.Left(), err
+}
+
+// keepStep keeps the release of a plan for the whole run: towards a later one, each minor
+// is a run of its own.
+func (r *run) keepStep(p *transform.Plan) {
+	r.Planner.Target.Version, r.Planner.Target.Upgrade = p.Target.Version, p.Target.Upgrade
+	r.cluster.planner = r.Planner
+}
+
+// newRun connects to the cluster.
+func newRun(o Options, verb string) (*run, error) {
 	c, err := connect(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := &progress{}
 	e := &events{o.OnEvent, o.Object.Title(), p}
@@ -48,7 +88,7 @@ func start(ctx context.Context, o Options, verb string) error {
 		Options: o, verb: verb, cluster: c, progress: p, events: e, writer: w, waiter: waits,
 		cordon: &cordon{cluster: c, writer: w, events: e}, helm: helm{c, w, waits},
 	}
-	return r.do(ctx)
+	return r, nil
 }
 
 // do looks whether the run may begin, and then works under the lock.

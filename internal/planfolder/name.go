@@ -28,6 +28,9 @@ func Place(s transform.Saved) string {
 			name = filepath.Base(filepath.Dir(s.Source.Path)) + "-" + name
 		}
 	}
+	if s.Upgrade != "" {
+		name += ".to-" + s.Upgrade
+	}
 	return filepath.Join(sanitise(namespace), sanitise(name))
 }
 

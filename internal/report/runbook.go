@@ -121,6 +121,10 @@ func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 }
 
 func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage) {
+	if s.Stage.Permanent {
+		fmt.Fprintf(w, "**Undo.** Not possible. %s\n\n", inline(s.Stage.Caution))
+		return
+	}
 	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Undo later stages first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
 	if r.Live != "" {
 		return

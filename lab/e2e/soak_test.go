@@ -41,7 +41,7 @@ var routes = []struct {
 func TestStagesAreUndoneFromEachInEveryDistro(t *testing.T) {
 	onlyInSoak(t)
 	for _, w := range routes {
-		for _, stage := range stages.EditNames() {
+		for _, stage := range stages.UndoNames() {
 			t.Run(w.name+"/"+stage, func(t *testing.T) {
 				s := begin(t, "cp-1", "cp-2", "cp-3")
 				s.forwardAndBack(w.along(s), stage)

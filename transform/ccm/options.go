@@ -50,6 +50,9 @@ func (o Options) CheckMounting(at yamledit.Node) error {
 // newRights is the first minor whose image is served with the later chart.
 const newRights = "v1.28"
 
+// firstWithRights is the first chart for such an image.
+const firstWithRights = "0.0.9"
+
 // Version is the chart's version. Charts before 0.0.9 do not grant what the managers of
 // 1.28 and later ask for to authorize the readers of their metrics
 // (kubernetes/cloud-provider-aws, charts/aws-cloud-controller-manager).

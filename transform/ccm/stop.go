@@ -6,8 +6,11 @@ package ccm
 import (
 	"slices"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -29,6 +32,17 @@ func (c Chart) StopMigrating(ed Edits, tag string, keep bool) error {
 		p.put(tag, "image", "tag")
 	}
 	return err
+}
+
+// Raise queues the version of the chart that grants what the image of a minor asks for, where the
+// file pins an earlier one of the published charts.
+func (c Chart) Raise(ed Edits, o Options) {
+	at := c.Root.Get("spec", "version")
+	now, is := at.String()
+	if !is || !k8s.From(o.Minor, newRights) || c.Packed() || c.Foreign() != "" || !semver.IsValid("v"+now) || semver.Compare("v"+now, "v"+firstWithRights) >= 0 {
+		return
+	}
+	ed.In.Edit(c.Index).Set(at, o.Version())
 }
 
 // removeMigration takes away the flag, the configuration's argument, and what

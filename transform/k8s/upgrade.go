@@ -90,14 +90,21 @@ func (m Upgrade) stated() error {
 // Check fails for a target that is no release of the distro, is older, or lies
 // more than one minor up. at is the node to name.
 func (m Upgrade) Check(at yamledit.Node) error {
+	if err := m.later(at); err != nil {
+		return err
+	}
+	if minors := m.Minors(); minors > 1 {
+		return at.Errorf(fmt.Sprintf("the target version %s is %d minors later", m.To, minors), "upgrade one minor at a time")
+	}
+	return nil
+}
+
+func (m Upgrade) later(at yamledit.Node) error {
 	if !m.Is(m.To) {
 		return at.Errorf("the target version is not "+m.Distro+" release such as "+m.Example, "correct --target-version")
 	}
 	if semver.Compare(m.To, m.From) < 0 {
 		return at.Errorf("the target version "+m.To+" is older", "choose a later one")
-	}
-	if minors := Minor(m.To) - Minor(m.From); minors > 1 {
-		return at.Errorf(fmt.Sprintf("the target version %s is %d minors later", m.To, minors), "upgrade one minor at a time")
 	}
 	return nil
 }

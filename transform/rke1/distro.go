@@ -5,7 +5,6 @@ package rke1
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -72,6 +71,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 		return nil, c.Config.Errorf("RKE does not support the end state "+target.EndState+": it takes the name of nodes from "+metadataKey, "remove --end-state, or use external")
 	}
 	m := &migration{Cluster: c, target: target.In(c.situation())}
+	if err := m.decide(); err != nil {
+		return nil, err
+	}
 	return m, m.chartOptions(m.Version).CheckMounting(m.Config)
 }
 
@@ -104,6 +106,8 @@ func (m *migration) Stages() []transform.Stage {
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
 		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
 		Disable: m.disableLeaderMigration,
+
+		UpgradeKubernetes: m.upgradeKubernetes, UpgradeCCM: m.upgradeCCM,
 	})
 }
 
@@ -121,14 +125,5 @@ func (m *migration) cordon() stages.Cordoning {
 		Selector: controlPlaneNodeLabel, Cluster: m.Name,
 		Why:        "Part of the published procedure: no new workload starts on a control plane while it switches. The lease guarantees one owner, not the cordon, and the cordon blocks no pod of the cloud-controller-manager.",
 		ReleaseWhy: "RKE uncordons every node at the end of its run, also those that an administrator cordoned on purpose; this stage uncordons the remaining nodes and removes the annotations.",
-	}
-}
-
-// move is the way to the target version.
-func (m *migration) move() k8s.Upgrade {
-	return k8s.Upgrade{
-		From: m.Version, To: m.target.Version,
-		At: m.get(versionKey), Holder: m.Config,
-		Distro: "an RKE", Example: "v1.27.16-rancher1-1", Is: isRelease,
 	}
 }

@@ -80,8 +80,8 @@ func (m *migration) metadataWhy() string {
 
 func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
-	if m.move().Planned() && m.imageTag() != "" {
-		return nil, m.get(imagesKey, kubernetesKey).Errorf("a custom image keeps its release, regardless of "+m.spelling.of(versionKey), "remove it, or remove --target-version")
+	if err := m.checkImageOfItsOwn(); err != nil {
+		return nil, err
 	}
 	m.switchProvider(e)
 	for _, service := range components {

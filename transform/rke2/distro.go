@@ -82,7 +82,8 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := c.checkProvider(); err != nil {
 		return nil, err
 	}
-	return migrationOf(c, docs, target), nil
+	m := migrationOf(c, docs, target)
+	return m, m.decide()
 }
 
 // lint opens a cluster for its findings, whatever its provider. A manifest that
@@ -158,6 +159,8 @@ func (m *migration) Stages() []transform.Stage {
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
 		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
 		Disable: m.disableLeaderMigration,
+
+		UpgradeKubernetes: m.upgradeKubernetes, UpgradeCCM: m.upgradeCCM,
 	})
 }
 

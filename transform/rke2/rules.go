@@ -44,7 +44,7 @@ var ruleTable = sync.OnceValue(func() []rule {
 func clusterRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{
-			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: []string{stages.SwitchToExternal, stages.UpgradeKubernetes}, Acceptable: true,
 			Doc: "kube-apiserver-arg has cloud-provider or cloud-config, flags that Kubernetes 1.33 removed from kube-apiserver. switch-to-external removes them.",
 		}, Check: (*migration).apiServerFlagRemoved},
 		{Rule: rules.ChangedByOverlay},
@@ -88,7 +88,7 @@ func clusterRules() []rule {
 			Doc: "The cluster has no configuration for etcd snapshots, and some mistakes can only be reverted with a snapshot.",
 		}, Check: (*migration).snapshotMissing},
 		{Rule: transform.Rule{
-			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.SwitchToExternal}, Acceptable: true,
+			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.SwitchToExternal, stages.UpgradeKubernetes}, Acceptable: true,
 			Doc: "The provider is external without disable-cloud-controller: true, which prevents RKE2's stub cloud controller from giving nodes the provider ID rke2://; it must not run together with the cloud-controller-manager. A warning up to RKE2 1.35, where any cloud-provider-name also disables the stub.",
 		}, Check: (*migration).stubEnabled},
 		{Rule: transform.Templated},

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -141,7 +142,12 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 		if k8s.From(minor, "v1.28") {
 			fix += ", or add --leader-migration-config generate"
 		}
-		return []transform.Finding{c.at(message, fix, "image", "tag")}
+		found := c.at(message, fix, "image", "tag")
+		if behind == 1 && m.isExternal() { // which kube-apiserver supports
+			found.Severity = transform.Warning
+			found.Fix += ", as " + stages.UpgradeCCM + " does with --target-version " + m.Version
+		}
+		return []transform.Finding{found}
 	})
 }
 

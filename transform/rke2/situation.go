@@ -23,7 +23,7 @@ func (m *migration) situation() transform.Situation {
 		return transform.Broken
 	case len(nodes) > 0:
 		return transform.NamesOnly
-	case m.showsLeaderMigration() || m.oldImage():
+	case m.showsLeaderMigration(), m.oldImage() && !m.target.Stepwise():
 		return transform.InTree
 	case m.lacksManager() && !k8s.From(m.Version, afterMigrations):
 		return transform.InTree // what the file does not show may take part in one

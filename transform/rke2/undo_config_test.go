@@ -42,7 +42,7 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 
 func TestAConfigurationIsUndoneWithoutATrace(t *testing.T) {
 	const files = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: audit, items: [{key: policy, path: /etc/audit.yaml}]}\n"
-	for _, stage := range stages.EditNames() {
+	for _, stage := range stages.UndoNames() {
 		was, is, err := back(t, told+files, stage, with(func(t *transform.Target) { t.Version = "" }))
 		if err != nil {
 			t.Errorf("%s: %v", stage, err)

@@ -70,7 +70,7 @@ func TestUndoGivesBackWhatTheFileStillTells(t *testing.T) {
 		stages       []string
 		target       transform.Target
 	}{
-		{"every stage", told, stages.EditNames(), inTurn},
+		{"every stage", told, stages.UndoNames(), inTurn},
 		{"every stage, with leader migration kept", told, []string{stages.GrantMigrationLease, stages.SwitchToExternal}, transform.Target{EndState: "external", KeepLeaderMigration: true}},
 		{"both stages of the short way", told, []string{stages.InstallCCM, stages.SwitchToExternal}, transform.Target{EndState: "external", NoLeaderMigration: true}},
 		{"an entry that was put in front of others", onAWS + ownManifest + entries + "- config: {debug: true}\n", []string{stages.EnableLeaderMigration, stages.SwitchToExternal}, inTurn},
@@ -200,7 +200,7 @@ func TestAReleaseThatTheSwitchMovedToIsNotUndone(t *testing.T) {
 }
 
 func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
-	for _, stage := range stages.EditNames() {
+	for _, stage := range stages.UndoNames() {
 		if got, err := undone(t, release, told, stage, inTurn); err != nil || got != "" {
 			t.Errorf("%s: %v\n%s", stage, err, got)
 		}

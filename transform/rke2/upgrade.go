@@ -3,7 +3,21 @@
 
 package rke2
 
-import "github.com/rke-lm/rke-lm/transform/k8s"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // move is the way to the target version.
 func (m *migration) move() k8s.Upgrade {
@@ -12,4 +26,134 @@ func (m *migration) move() k8s.Upgrade {
 		At: m.Root.Get("spec", "kubernetesVersion"), Holder: m.Root.Get("spec"),
 		Distro: "an RKE2", Example: "v1.27.16+rke2r1", Is: isRelease,
 	}
+}
+
+// decide decides how the plan moves the release.
+func (m *migration) decide() (err error) {
+	m.target, err = m.move().Decide(m.target, k8s.Way{Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: m.checkImages})
+	return err
+}
+
+// migrated reports whether no edit of a stage is left to do on the release of now.
+func (m *migration) migrated() bool {
+	now := *m
+	now.target.Version = ""
+	return m.isExternal() && transform.Complete(&now)
+}
+
+// newestOf returns the newest release of a minor that the tables list, or "".
+func newestOf(minor string) string {
+	var found []string
+	for release := range maps.Keys(metadata().sets) {
+		if semver.MajorMinor(release) == minor && !strings.Contains(release, "-rc") {
+			found = append(found, release)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(found, func(a, b string) int {
+		if c := semver.Compare(a, b); c != 0 {
+			return c
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// checkImages requires an image of the cloud-controller-manager for each minor in between, where
+// the file has one to move.
+func (m *migration) checkImages() error {
+	chart, found, err := m.chart()
+	if err != nil || !found || chart.ImageMinor() == "" {
+		return err
+	}
+	for minor := k8s.Minor(m.Version); minor <= k8s.Minor(m.target.Version); minor++ {
+		o := m.chartOptions()
+		o.Minor = fmt.Sprintf("v1.%d", minor)
+		if ccm.DefaultTag(Name, o.Minor) == "" && semver.MajorMinor(m.target.ImageTag) != o.Minor {
+			return o.Unknown(m.move().At)
+		}
+	}
+	return nil
+}
+
+// upgradeKubernetes moves the release, and removes the flags that it does not have.
+func (m *migration) upgradeKubernetes() transform.Stage {
+	return m.stages().Upgrade(transform.Stage{
+		Why:     strings.TrimSpace("Rancher upgrades one control plane after another, then the workers." + m.removedWhy()),
+		Prepare: m.credentials(),
+		Edit:    m.upgradeEdit,
+		Check:   transform.CheckBy(m.checkUpgrade),
+		After:   []transform.Action{m.settled()},
+	})
+}
+
+func (m *migration) upgradeEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	for _, l := range m.Layers {
+		if gone := m.removedFlags(apiServerArgs); len(gone) > 0 && l.Get(apiServerArgs).Exists() {
+			if err := m.removeArgs(e, l, apiServerArgs, gone, args.Update{}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return e, m.move().Queue(e)
+}
+
+// checkUpgrade requires the release, and that kube-apiserver alone loses flags.
+func (m *migration) checkUpgrade(after *migration) error {
+	if after.Version != m.move().Reached() {
+		return fmt.Errorf("the release would not be %s", m.move().Reached())
+	}
+	removed := func(_ Class, key string, before, now any) bool {
+		return key == apiServerArgs && sameArgs(args.Without(args.Of(before), m.removedFlags(key)...), args.Of(now))
+	}
+	if err := m.check(after, removed); err != nil {
+		return err
+	}
+	if at, found := after.removedFlag(); found {
+		return fmt.Errorf("kube-apiserver would keep %s", at.Name)
+	}
+	return nil
+}
+
+// upgradeCCM moves the image of the chart to the minor of the cluster, and the chart to one that
+// grants what the image asks for.
+func (m *migration) upgradeCCM() transform.Stage {
+	s := transform.Stage{NotInFile: m.lacksManager}
+	if _, own := m.workload(); own || m.lacksManager() {
+		return m.stages().UpgradeElsewhere(ccm.DefaultTag(Name, m.minor()), s)
+	}
+	s.Edit, s.Check = m.imageEdit, transform.CheckBy(m.checkImage)
+	s.After = []transform.Action{stages.Rollout("after the edit, wait for the new pods")}
+	return m.stages().UpgradedCCM(s)
+}
+
+func (m *migration) imageEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	ed, chart, found, err := m.editChart(e)
+	if err != nil || !found {
+		return e, err
+	}
+	if tag := m.finalTag(chart); tag != "" {
+		chart.Raise(ed, m.chartOptions())
+		return e, chart.StopMigrating(ed, tag, true)
+	}
+	return e, nil
+}
+
+// checkImage requires that no machine is configured differently, and that the image has the minor
+// of the cluster.
+func (m *migration) checkImage(after *migration) error {
+	if err := m.check(after, unchanged); err != nil {
+		return err
+	}
+	chart, found, err := after.chart()
+	switch {
+	case err != nil:
+		return err
+	case found && after.finalTag(chart) != "":
+		return fmt.Errorf("the image would be %s on Kubernetes %s", chart.ImageTag(), m.minor())
+	}
+	return nil
 }

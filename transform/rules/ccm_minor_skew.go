@@ -7,12 +7,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
 // the cluster's release. A distro describes what of it a file shows.
 var CCMMinorSkew = ccmMinorSkew{transform.Rule{
-	ID: "ccm-minor-skew", Severity: transform.Error, Guards: installCCM, Acceptable: true,
+	ID: "ccm-minor-skew", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.UpgradeCCM}, Acceptable: true,
 }}
 
 type ccmMinorSkew struct{ transform.Rule }

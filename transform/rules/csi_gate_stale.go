@@ -15,7 +15,7 @@ import (
 // volumes of the in-tree provider to the EBS CSI driver: locked from 1.25 on, gone
 // from 1.27 on.
 var CSIGateStale = csiGateStale{transform.Rule{
-	ID: "csi-gate-stale", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+	ID: "csi-gate-stale", Severity: transform.Error, Guards: newRelease, Acceptable: true,
 	Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component. A note at 1.23 and 1.24, where false still works.",
 }}
 

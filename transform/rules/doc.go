@@ -20,6 +20,7 @@ var (
 	installCCM   = []string{stages.InstallCCM}
 	flagEdits    = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
 	theSwitch    = []string{stages.SwitchToExternal}
+	newRelease   = []string{stages.SwitchToExternal, stages.UpgradeKubernetes}
 	bothManagers = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
 )
 

@@ -9,12 +9,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // FlagOnExternalGate judges the gate of leader migration itself: on by default in 1.22
 // and 1.23, locked from 1.24 on, gone from 1.27 on.
 var FlagOnExternalGate = flagOnExternalGate{transform.Rule{
-	ID: "flag-on-external-gate", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
+	ID: "flag-on-external-gate", Severity: transform.Error, Guards: append([]string{stages.UpgradeKubernetes}, flagEdits...), Acceptable: true,
 	Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
 }}
 

@@ -16,6 +16,8 @@ type Cluster struct {
 // Set is what a distro makes of the stages for one cluster.
 type Set struct {
 	Grant, Enable, Install, Cordon, Switch, Uncordon, Disable func() transform.Stage
+
+	UpgradeKubernetes, UpgradeCCM func() transform.Stage // of an upgrade
 }
 
 // InOrder returns the stages of a cluster, by their names and in their order.

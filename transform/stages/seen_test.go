@@ -44,7 +44,7 @@ func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
 		{"before all", Seen{Helm: true}, []string{UncordonControlPlane}, []string{CordonControlPlane, UncordonControlPlane}},
 		{"the chart runs", Seen{Helm: true, Cloud: true, Migrates: true, Installed: true, Marked: true}, []string{InstallCCM}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}},
 		{"switched", Seen{Helm: true, Cloud: true, Migrates: true, Switched: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}},
-		{"at the end", Seen{Helm: true, Cloud: true, Switched: true, Finished: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
+		{"at the end", Seen{Helm: true, Cloud: true, Switched: true, Finished: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration, UpgradeCCM}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
 		{"no chart", Seen{Cloud: true, Switched: true, Finished: true}, []string{CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
 	} {
 		if got := past(c.seen); !slices.Equal(got, c.past) {
@@ -62,8 +62,8 @@ func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
 func TestWhatStagesChangeOfMachinesIsNamedOnce(t *testing.T) {
 	m := Promised()
 	if !slices.Equal(m.Keys, []string{"cloud-provider-name", "disable-cloud-controller"}) ||
-		!slices.Equal(m.Arguments, []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"}) ||
-		!slices.Equal(m.Flags, []string{"cloud-provider", "enable-leader-migration", "leader-migration-config", "feature-gates"}) {
+		!slices.Equal(m.Arguments, []string{"kube-apiserver-arg", "kube-controller-manager-arg", "kubelet-arg"}) ||
+		!slices.Equal(m.Flags, []string{"cloud-provider", "cloud-config", "enable-leader-migration", "leader-migration-config", "feature-gates"}) {
 		t.Errorf("%+v", m)
 	}
 }
@@ -79,13 +79,19 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 			Install: made(func(s transform.Stage) transform.Stage { return c.Install(s, "do both at once") }),
 			Switch:  made(func(s transform.Stage) transform.Stage { return c.Switch(s, true) }),
 			Disable: made(func(s transform.Stage) transform.Stage { return c.Disable(s, true) }),
+
+			UpgradeKubernetes: made(c.Upgrade), UpgradeCCM: made(c.UpgradedCCM),
 		})
 	}
 	for name, c := range map[string]struct {
 		target transform.Target
 		want   []string
 	}{
-		"with leader migration":    {long, slices.DeleteFunc(Names(), func(name string) bool { return name == SetProviderIDs })},
+		"with leader migration": {long, slices.DeleteFunc(Names(), func(name string) bool {
+			return slices.Contains([]string{SetProviderIDs, UpgradeKubernetes, UpgradeCCM}, name)
+		})},
+		"an upgrade":               {transform.Target{Upgrade: transform.UpgradeByStages}, []string{VerifyProviderIDs, UpgradeKubernetes, UpgradeCCM}},
+		"an upgrade past 1.26":     {transform.Target{Upgrade: transform.UpgradeByStages}.In(transform.External), []string{VerifyProviderIDs, UpgradeKubernetes, UpgradeCCM}},
 		"without leader migration": {short, []string{InstallCCM, SwitchToExternal, VerifyProviderIDs}},
 		"names only":               {short.In(transform.NamesOnly), []string{InstallCCM, SwitchToExternal, SetProviderIDs, VerifyProviderIDs}},
 		"external past 1.26":       {short.In(transform.External), []string{InstallCCM, SwitchToExternal, SetProviderIDs, VerifyProviderIDs}},

@@ -29,6 +29,8 @@ type Stage struct {
 	long bool
 	// late says that it is there only where no in-tree manager exists any more.
 	late bool
+	// upgrades says that it is there only in the plan of an upgrade.
+	upgrades bool
 	// of returns what a distro makes of it; nil where all distros have the same.
 	of func(Set) func() transform.Stage
 	// undoGap is for how long no one runs the cloud controllers while it is undone.
@@ -47,13 +49,13 @@ type Stage struct {
 
 // ordered returns all stages. This list is the architecture.
 func ordered() []Stage {
-	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, identifyNodes, verification}
+	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, identifyNodes, verification, upgradeKubernetes, upgradeManager}
 }
 
 // order returns the stages of a choice, in the situation of a cluster.
 func order(t transform.Target) []Stage {
 	return slices.DeleteFunc(all(t), func(s Stage) bool {
-		return s.long && t.NoLeaderMigration || s.late && t.Situation.HandsOver()
+		return s.upgrades != t.Upgrades() && !(s.ChecksAlone && t.Upgrades()) || s.long && t.NoLeaderMigration || s.late && t.Situation.HandsOver()
 	})
 }
 
@@ -92,6 +94,9 @@ func Names() []string { return where(func(Stage) bool { return true }) }
 // EditNames lists the stages that edit a document.
 func EditNames() []string { return where(func(s Stage) bool { return s.Edits }) }
 
+// UndoNames lists those that can be undone: an upgrade cannot.
+func UndoNames() []string { return where(func(s Stage) bool { return s.Edits && !s.upgrades }) }
+
 // ShownByPods lists the stages whose result only the arguments of the managers' pods show.
 func ShownByPods() []string { return where(func(s Stage) bool { return s.byPods }) }
 
@@ -121,6 +126,9 @@ const nobodyRuns = "no manager runs the cloud controllers"
 
 // Holds says who runs the cloud controllers after a stage; "" for before all.
 func Holds(stage string, t transform.Target) string {
+	if t.Upgrades() {
+		return atTheEnd
+	}
 	if !t.Situation.HandsOver() {
 		return holdsAlone(stage, t.Situation)
 	}

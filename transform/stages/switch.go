@@ -21,7 +21,7 @@ var switchProvider = Stage{
 	Machines: Machines{
 		Keys:      []string{"cloud-provider-name", "disable-cloud-controller"},
 		Arguments: []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"},
-		Flags:     []string{"cloud-provider", "enable-leader-migration", "leader-migration-config", "feature-gates"},
+		Flags:     []string{"cloud-provider", "cloud-config", "enable-leader-migration", "leader-migration-config", "feature-gates"},
 	},
 	Snapshot: true,
 
@@ -121,11 +121,14 @@ func (c Cluster) beforeSwitch() []transform.Action {
 // External reports whether the switch is in the document of a plan.
 func External(p *transform.Plan) bool {
 	s, has := p.Step(SwitchToExternal)
-	return has && s.State == transform.Done
+	return has && s.State == transform.Done || p.Target.Upgrades()
 }
 
 // CheckUndo refuses to take the switch back where there is no in-tree provider any more.
 func CheckUndo(p *transform.Plan, names []string, version string) error {
+	if err := CheckUndone(p.Start[0].File(), names...); err != nil {
+		return err
+	}
 	if !slices.Contains(names, SwitchToExternal) || !External(p) || !k8s.From(version, k8s.FirstWithout) {
 		return nil
 	}

@@ -85,6 +85,14 @@ func (w *World) HasRecord(revision string) bool {
 	return there
 }
 
+// Released returns the image tag of the chart that helm installed last.
+func (w *World) Released() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, tag := w.releasedLocked()
+	return tag
+}
+
 // releasedLocked returns the arguments and the image tag of the chart that helm
 // installed last; no arguments where there is none.
 func (w *World) releasedLocked() (cloud []args.Arg, tag string) {

@@ -70,6 +70,9 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 		l.To, l.Findings, l.Blocked = step.Documents[0].After, findingsOf(p, stage), step.State == transform.Blocked
 		l.Caution = step.Stage.Caution
 	}
+	if found := r.olderManager(p, seen); stage == stages.UpgradeKubernetes && len(found) > 0 {
+		l.Findings, l.Blocked = append(l.Findings, found...), true
+	}
 	l.Before, l.After = step.Stage.Before, step.Stage.After
 	l.Prepare = step.Stage.Prepare.Actions
 	for _, s := range foldedInto(p, stage) {

@@ -1,0 +1,130 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// staged collects the stages that a run announces.
+func staged(t *testing.T, into *[]string) func(migrate.Event) {
+	say := logged(t)
+	return func(e migrate.Event) {
+		say(e)
+		if e.Type == migrate.Staged {
+			*into = append(*into, e.Stage)
+		}
+	}
+}
+
+// Each minor is a run of its own: its edits, its rollout and its checks.
+func TestMigrateContinuesWithOneMinorAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := past126(t, func(*corev1.Node) {})
+		var done []string
+		r := w.late(t, "one")
+		r.OnEvent = staged(t, &done)
+		r.Planner.Target = transform.Target{Version: "v1.33.3+rke2r1"}
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		one := []string{stages.UpgradeKubernetes, stages.UpgradeCCM}
+		if got := slices.DeleteFunc(slices.Clone(done), func(s string) bool { return !slices.Contains(one, s) }); !slices.Equal(got, slices.Concat(one, one)) {
+			t.Errorf("stages of the upgrade: %v of %v", got, done)
+		}
+		s := w.Spec(t)
+		for _, want := range []string{`"kubernetesVersion":"v1.33.3+rke2r1"`, "tag: v1.33.4"} {
+			if !strings.Contains(s, want) {
+				t.Errorf("%q is missing in %s", want, s)
+			}
+		}
+		patches := w.Patches()
+		if err := migrate.Forward(t.Context(), r); err != nil || w.Patches() != patches {
+			t.Errorf("a second run: %v, %d patches after %d", err, w.Patches(), patches)
+		}
+	})
+}
+
+func TestUntilEndsAnUpgradeAtItsStage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := past126(t, func(*corev1.Node) {})
+		if err := migrate.Forward(t.Context(), w.late(t, "one")); err != nil {
+			t.Fatal(err)
+		}
+		r := w.late(t, "two")
+		r.Planner.Target, r.Until = transform.Target{Version: "v1.33.3+rke2r1"}, stages.UpgradeKubernetes
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.Spec(t); !strings.Contains(s, "v1.32.7+rke2r1") || !strings.Contains(s, "tag: v1.31.9") {
+			t.Errorf("got %s", s)
+		}
+	})
+}
+
+// Kubernetes does not go back, and no document takes a cluster there.
+func TestNoRollbackTakesAnUpgradeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := past126(t, func(*corev1.Node) {})
+		if err := migrate.Forward(t.Context(), w.late(t, "one")); err != nil {
+			t.Fatal(err)
+		}
+		patches := w.Patches()
+		r := w.late(t, "two")
+		r.Planner.Target = transform.Target{Version: "v1.32.7+rke2r1"}
+		err := migrate.Backward(t.Context(), r)
+		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "cannot be downgraded") || w.Patches() != patches {
+			t.Errorf("%v, %d patches after %d", err, w.Patches(), patches)
+		}
+	})
+}
+
+// The chart of RKE is no part of its file: helm brings it to each minor.
+func TestMigrateTakesAClusterOfRKEFromMinorToMinor(t *testing.T) {
+	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		w.migrate(t, "one")
+		r := w.run(t, "two", logged(t))
+		r.Planner.Target.Version = "v1.28.15-rancher1-1"
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.Spec(t); !strings.Contains(s, `"kubernetesVersion":"v1.28.15-rancher1-1"`) {
+			t.Errorf("got %s", s)
+		}
+		if tag := w.Released(); tag != "v1.28.11" {
+			t.Errorf("helm installed the image %s", tag)
+		}
+	})
+}
+
+// One minor later the image would be two minors older than kube-apiserver.
+func TestAnImageThatIsOlderThanTheClusterStopsAnUpgrade(t *testing.T) {
+	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		w.migrate(t, "one")
+		w.Rancher.Edit(w.Path, func(o map[string]any) {
+			o["spec"].(map[string]any)["rancherKubernetesEngineConfig"].(map[string]any)["kubernetesVersion"] = "v1.27.16-rancher1-1"
+		})
+		w.Follow()
+		r := w.run(t, "two", logged(t))
+		r.Planner.Target.Version = "v1.28.15-rancher1-1"
+		err := migrate.Forward(t.Context(), r)
+		if err == nil || exitcode.Of(err) != exitcode.Found || !strings.Contains(err.Error(), "has the image v1.26.6 on Kubernetes v1.27.16-rancher1-1") {
+			t.Errorf("%v", err)
+		}
+	})
+}

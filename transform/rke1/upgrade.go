@@ -1,0 +1,112 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"fmt"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// move is the way to the target version.
+func (m *migration) move() k8s.Upgrade {
+	return k8s.Upgrade{
+		From: m.Version, To: m.target.Version,
+		At: m.get(versionKey), Holder: m.Config,
+		Distro: "an RKE", Example: "v1.27.16-rancher1-1", Is: isRelease,
+	}
+}
+
+// decide decides how the plan moves the release. The file shows no image of the
+// cloud-controller-manager.
+func (m *migration) decide() (err error) {
+	m.target, err = m.move().Decide(m.target, k8s.Way{
+		Migrated: m.migrated, OldImage: func() bool { return false }, Newest: newestOf, Check: m.checkTarget,
+	})
+	return err
+}
+
+// migrated reports whether no edit of a stage is left to do on the release of now.
+func (m *migration) migrated() bool {
+	now := &migration{Cluster: m.Cluster, target: m.target}
+	now.target.Version = ""
+	return m.isExternal() && transform.Complete(now)
+}
+
+// checkTarget refuses a minor that RKE has no release of.
+func (m *migration) checkTarget() error {
+	minor := semver.MajorMinor(m.target.Version)
+	if newestOf(minor) != "" {
+		return nil
+	}
+	return m.move().At.Errorf("RKE has no release of Kubernetes "+minor[1:]+", but of "+ccm.Known(Name), "choose one of these with --target-version")
+}
+
+// upgradeKubernetes moves the release.
+func (m *migration) upgradeKubernetes() transform.Stage {
+	return m.stages().Upgrade(transform.Stage{
+		Why:     "RKE upgrades one control plane after another, then the workers.",
+		Prepare: m.credentials(),
+		Edit:    m.upgradeEdit,
+		Check:   transform.CheckBy(m.checkUpgrade),
+		After:   []transform.Action{m.taken()},
+	})
+}
+
+func (m *migration) upgradeEdit() (*yamledit.Edit, error) {
+	e := m.Doc.Edit()
+	if err := m.checkImageOfItsOwn(); err != nil {
+		return nil, err
+	}
+	return e, m.move().Queue(e)
+}
+
+// checkImageOfItsOwn refuses a file whose own image of Kubernetes counts before the version.
+func (m *migration) checkImageOfItsOwn() error {
+	if m.move().Planned() && m.imageTag() != "" {
+		return m.get(imagesKey, kubernetesKey).Errorf("a custom image keeps its release, regardless of "+m.spelling.of(versionKey), "remove it, or remove --target-version")
+	}
+	return nil
+}
+
+// checkUpgrade requires that the release changes, and nothing else.
+func (m *migration) checkUpgrade(after *migration) error {
+	if after.Version != m.move().Reached() {
+		return fmt.Errorf("the release would not be %s", m.move().Reached())
+	}
+	return m.check(after, func(way string, _, now any) bool {
+		return way == "kubernetesVersion" && now == m.move().To
+	})
+}
+
+// upgradeCCM moves the chart, which no file of RKE holds, to values of the cluster's minor.
+func (m *migration) upgradeCCM() transform.Stage {
+	if m.runsManager() {
+		return m.stages().UpgradeElsewhere(ccm.DefaultTag(Name, semver.MajorMinor(m.move().Reached())), transform.Stage{})
+	}
+	return m.stages().UpgradedCCM(transform.Stage{
+		Why:   "RKE has no charts in its file.",
+		After: []transform.Action{m.helm(m.upgradeValues(), "upgrade the chart to the values of the minor; plan --out writes them"), stages.Rollout("wait for the new pods")},
+		Files: m.upgradeFiles,
+	})
+}
+
+// upgradeValues names the file with the values of a minor.
+func (m *migration) upgradeValues() string {
+	return "aws-ccm-values-" + semver.MajorMinor(m.move().Reached()) + ".yaml"
+}
+
+func (m *migration) upgradeFiles() ([]transform.File, error) {
+	files, err := m.finalFiles()
+	for i := range files {
+		files[i].Name = m.upgradeValues()
+	}
+	return files, err
+}
