@@ -6,6 +6,7 @@ package transform
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -25,6 +26,9 @@ func Undo(d Distro, docs []*yamledit.Document, target Target, stage string, thro
 		return nil, err
 	}
 	target = c.Chosen()
+	if s, found := stageOf(c.Stages(), stage); found && s.Permanent {
+		return nil, &Conflict{c.Documents()[0].Root().Errorf("stage "+stage+" cannot be undone", strings.TrimSuffix(s.Caution, "."))}
+	}
 	var steps []PlannedStage
 	for {
 		name, err := lastInEffect(c.Stages(), stage)

@@ -162,7 +162,9 @@ func stagesOf(p *transform.Plan) []string {
 
 // onTheWay are the stages of a cluster with an in-tree provider.
 func onTheWay() []string {
-	return slices.DeleteFunc(stages.Names(), func(name string) bool { return name == stages.SetProviderIDs })
+	return slices.DeleteFunc(stages.Names(), func(name string) bool {
+		return slices.Contains([]string{stages.SetProviderIDs, stages.UpgradeKubernetes, stages.UpgradeCCM}, name)
+	})
 }
 
 // The same holds on a cluster that never had a manager to migrate from.

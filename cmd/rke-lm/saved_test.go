@@ -121,7 +121,7 @@ func TestStagedDocumentsAreWhatApplyWrites(t *testing.T) {
 	planned(t, map[string]string{"c.json": `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"slip","namespace":"ns"},"spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}`, "c.yaml": "# head\n---\n" + wharf + "# tail\n"}, "c.yaml", "c.json")
 	for file, folder := range map[string]string{"c.yaml": "plans/fleet-default/wharf/", "c.json": "plans/ns/slip/"} {
 		for i, stage := range stages.Names() {
-			if !slices.Contains(stages.EditNames(), stage) {
+			if !slices.Contains(stages.UndoNames(), stage) {
 				continue
 			}
 			want := must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", stage, "--stdout", file).stdout

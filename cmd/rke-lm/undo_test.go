@@ -214,7 +214,7 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 func isClear(t *testing.T, stage string, err error) {
 	t.Helper()
 	var c *transform.Conflict
-	ways := []string{"undo it with its plan folder (--plan), or restore the file from git", "undo it first, or add --through", "keep the external provider"}
+	ways := []string{"undo it with its plan folder (--plan), or restore the file from git", "undo it first, or add --through", "keep the external provider", "restore a snapshot of etcd together with the release of that time"}
 	if !errors.As(err, &c) || !slices.ContainsFunc(ways, func(w string) bool { return strings.Contains(err.Error(), w) }) {
 		t.Errorf("%s: %v", stage, err)
 	}

@@ -4,9 +4,11 @@
 package rke2
 
 import (
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -17,6 +19,9 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	ed, chart, found, err := m.editChart(e)
 	if err != nil || !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
 		return e, err
+	}
+	if k8s.From(m.Version, afterMigrations) {
+		return nil, transform.Lost(m.move().At, "at Kubernetes "+m.minor()[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
 	}
 	if !found {
 		if m.target.KeepLeaderMigration {
