@@ -28,6 +28,7 @@ func NewRKE2Past126(t testing.TB, with func(*corev1.Node)) *World {
 		with(&joined)
 		w.API.Nodes = append(w.API.Nodes, joined)
 	})
+	w.past126 = true
 	w.Rancher.Put(t, strings.Replace(RKE2Object, "v1.26.15+rke2r1", past126, 1))
 	w.Follow()
 	return w
@@ -75,9 +76,7 @@ func (w *World) link() {
 func (w *World) Notice() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	late := false
-	w.API.Do(func() { late = w.API.Version == past126 })
-	if late {
+	if w.past126 {
 		w.link()
 	}
 }

@@ -65,7 +65,7 @@ func (w *World) provision() {
 	for i := range 3 {
 		w.machine(i, config)
 	}
-	if spec["kubernetesVersion"] == past126 {
+	if w.past126 {
 		w.machine(last, config)
 		w.link()
 	}
@@ -140,7 +140,7 @@ func planOf(config map[string]any) []byte {
 func (w *World) managers(spec, config map[string]any) {
 	provider, _ := config["cloud-provider-name"].(string)
 	kube := []string{"--configure-cloud-routes=false"}
-	if named := spec["kubernetesVersion"] == past126 && provider == "aws"; !named {
+	if named := w.past126 && provider == "aws"; !named {
 		kube = append(kube, "--cloud-provider="+provider)
 	}
 	list := args.Of(config["kube-controller-manager-arg"])
@@ -164,5 +164,5 @@ func (w *World) managers(spec, config map[string]any) {
 		cloud = textsOf(chart.Args())
 	}
 	w.API.Do(func() { w.pods(kube, cloud, chart.ImageTag()) })
-	w.lead(provider == "aws" && spec["kubernetesVersion"] != past126, migrates, installed, installed && chart.Migrates())
+	w.lead(provider == "aws" && !w.past126, migrates, installed, installed && chart.Migrates())
 }

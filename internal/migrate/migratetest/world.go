@@ -52,6 +52,7 @@ type World struct {
 	ended   chan struct{}
 	end     func()            // lets requests go that no one answers
 	objects map[string]string // of the cluster, by their paths: those that were applied
+	past126 bool              // no manager is in-tree, and a machine joined since
 	lastID  string            // the provider ID by which Rancher looks for the Node of the last machine, past 1.26
 }
 
