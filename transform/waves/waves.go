@@ -1,0 +1,51 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Wave is a group of clusters. The next group waits for all of them.
+type Wave struct {
+	Name     string
+	Clusters []string
+	Canary   bool // no failure is tolerated in it
+}
+
+// CanaryName is the name of the wave of canaries.
+const CanaryName = "canary"
+
+// Split makes waves of clusters: first the canaries, if there are some, then groups of a
+// size in the order of the names. A size of 0 means one group.
+func Split(names, canaries []string, size int) []Wave {
+	var list []Wave
+	rest := slices.Clone(names)
+	if len(canaries) > 0 {
+		list = append(list, Wave{Name: CanaryName, Clusters: unique(canaries), Canary: true})
+		rest = slices.DeleteFunc(rest, func(n string) bool { return slices.Contains(canaries, n) })
+	}
+	rest = unique(rest)
+	if size <= 0 {
+		size = max(len(rest), 1)
+	}
+	for group := range slices.Chunk(rest, size) {
+		list = append(list, Wave{Name: fmt.Sprintf("wave-%d", len(list)+1), Clusters: slices.Clone(group)})
+	}
+	return list
+}
+
+// unique keeps the first of equal names.
+func unique(names []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, n := range names {
+		if !seen[n] {
+			seen[n] = true
+			out = append(out, n)
+		}
+	}
+	return out
+}
