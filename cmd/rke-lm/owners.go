@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -23,24 +22,16 @@ type ownersOptions struct {
 	length  time.Duration
 	limited func() bool // --for was given
 
-	timeline  ownership.Timeline
+	owners    observe.Owners
 	intervals []ownership.Interval
-	managers  []observation.Manager
 	arguments givenArguments
-	given     []ownership.Given
-	readAt    time.Time // when the managers were asked for
-	lookedAt  time.Time
 	outage    observe.Outage
 
 	saidNarrow bool
 }
 
-const (
-	ownersPause  = 500 * time.Millisecond // between two looks at the leases
-	managersLast = 2 * time.Second        // how long the arguments of the managers count
-	lookTime     = 4 * time.Second        // for one look, so that a cut does not hang
-	tailTime     = 2 * time.Second        // from the last look to the end, at most
-)
+// ownersPause lies between two looks at the leases.
+const ownersPause = 500 * time.Millisecond
 
 func newOwners(o *options) *cobra.Command {
 	w := &ownersOptions{options: o, outage: o.outage()}
@@ -93,8 +84,9 @@ func (w *ownersOptions) run(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, w.length)
 		defer cancel()
 	}
-	w.follow(ctx, observer)
-	w.end(time.Now())
+	w.owners.Observer, w.owners.Given = observer, w.arguments.of
+	w.follow(ctx)
+	w.tell(w.owners.End(time.Now(), w.outage.Lost != nil))
 	if err := w.finish(); err != nil {
 		return err
 	}
@@ -103,9 +95,9 @@ func (w *ownersOptions) run(ctx context.Context) error {
 
 // follow looks until its time is over, or it is refused. What may pass is tried
 // again; the timeline says unknown meanwhile.
-func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) {
+func (w *ownersOptions) follow(ctx context.Context) {
 	for {
-		err := w.look(ctx, observer)
+		err := w.look(ctx)
 		switch {
 		case err == nil:
 			w.outage.Over()
@@ -123,43 +115,16 @@ func (w *ownersOptions) follow(ctx context.Context, observer *observe.Observer) 
 
 // never notes that the time was over before anything was seen.
 func (w *ownersOptions) never(ctx context.Context) {
-	if w.lookedAt.IsZero() && w.outage.Lost == nil {
+	if w.owners.Seen.IsZero() && w.outage.Lost == nil {
 		w.outage.Lost = &kube.Unreached{What: "read the leases", Err: fmt.Errorf("the first observation did not complete in time: %w", ctx.Err())}
 	}
 }
 
-// end closes the timeline; behind a look that failed or hangs nothing is known.
-func (w *ownersOptions) end(now time.Time) {
-	if w.outage.Lost != nil || now.Sub(w.lookedAt) > tailTime {
-		w.tell(w.timeline.Lost(now))
-		return
-	}
-	w.tell(w.timeline.End(now))
-}
-
-func (w *ownersOptions) look(ctx context.Context, observer *observe.Observer) error {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	var o observation.Observation
-	asked := time.Now()
-	if asked.Sub(w.readAt) > managersLast {
-		if err := observer.Managers(ctx, &o); err != nil {
-			return kube.Refusal(err)
-		}
-		w.narrow(o.KubeSystemOnly)
-		given, err := w.arguments.of(ctx, o.Managers)
-		if err != nil {
-			return kube.Refusal(err)
-		}
-		w.managers, w.given, w.readAt = o.Managers, given, asked
-		asked = time.Now()
-	}
-	if err := observer.Leases(ctx, &o); err != nil {
-		return kube.Refusal(err)
-	}
-	w.lookedAt = time.Now()
-	w.tell(w.timeline.Add(ownership.Look{Asked: asked, At: w.lookedAt, Leases: o.Leases, Managers: w.managers, Given: w.given}))
-	return nil
+func (w *ownersOptions) look(ctx context.Context) error {
+	intervals, err := w.owners.Look(ctx)
+	w.narrow(w.owners.Narrow)
+	w.tell(intervals)
+	return err
 }
 
 // narrow says once that managers in other namespaces are not seen.
@@ -182,10 +147,10 @@ func (w *ownersOptions) tell(list []ownership.Interval) {
 }
 
 func (w *ownersOptions) finish() error {
-	if w.lookedAt.IsZero() {
+	if w.owners.Seen.IsZero() {
 		return nil
 	}
-	o := outputs.NewOwnership(w.intervals, w.timeline.Handovers, w.arguments.from)
+	o := outputs.NewOwnership(w.intervals, w.owners.Timeline.Handovers, w.arguments.from)
 	if w.output == "text" {
 		outputs.WriteOwnership(w.out, o)
 		return nil

@@ -1,0 +1,90 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+)
+
+// Owners follows, from look to look, who owns the cloud controllers of a cluster.
+type Owners struct {
+	*Observer
+	// Given reads the arguments that a kube-controller-manager may have that is no pod;
+	// nil where it is one.
+	Given func(context.Context, []observation.Manager) ([]ownership.Given, error)
+
+	Timeline ownership.Timeline
+	Seen     time.Time // when the last look had its answer; zero before the first
+	Narrow   bool      // managers outside of kube-system are not seen
+
+	managers []observation.Manager
+	given    []ownership.Given
+	readAt   time.Time // when the managers were asked for
+}
+
+const (
+	managersLast = 2 * time.Second // how long the arguments of the managers count
+	lookTime     = 4 * time.Second // for one look, so that a cut does not hang
+	tailTime     = 2 * time.Second // from the last look to the end, at most
+)
+
+// Look looks once, and returns the intervals that this completes.
+func (w *Owners) Look(ctx context.Context) ([]ownership.Interval, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	asked := time.Now()
+	if asked.Sub(w.readAt) > managersLast {
+		if err := w.read(ctx); err != nil {
+			return nil, kube.Refusal(err)
+		}
+		w.readAt = asked
+		asked = time.Now()
+	}
+	var o observation.Observation
+	if err := w.Leases(ctx, &o); err != nil {
+		return nil, kube.Refusal(err)
+	}
+	w.Seen = time.Now()
+	return w.Timeline.Add(ownership.Look{Asked: asked, At: w.Seen, Leases: o.Leases, Managers: w.managers, Given: w.given}), nil
+}
+
+// read reads the managers, and what one of them was given.
+func (w *Owners) read(ctx context.Context) error {
+	var o observation.Observation
+	if err := w.Managers(ctx, &o); err != nil {
+		return err
+	}
+	w.Narrow = o.KubeSystemOnly
+	var given []ownership.Given
+	if w.Given != nil {
+		var err error
+		if given, err = w.Given(ctx, o.Managers); err != nil {
+			return err
+		}
+	}
+	w.managers, w.given = o.Managers, given
+	return nil
+}
+
+// End closes the timeline. After a look that failed, or that hangs, nothing is known.
+func (w *Owners) End(now time.Time, lost bool) []ownership.Interval {
+	if lost || now.Sub(w.Seen) > tailTime {
+		return w.Timeline.Lost(now)
+	}
+	return w.Timeline.End(now)
+}
+
+// Another is an observer of the same cluster with a memory of its own for leases: two can
+// look at the same time.
+func (o *Observer) Another() *Observer {
+	o.narrow.mu.Lock()
+	defer o.narrow.mu.Unlock()
+	return &Observer{Client: o.Client, narrow: narrow{names: maps.Clone(o.narrow.names)}}
+}
