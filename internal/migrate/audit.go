@@ -18,17 +18,23 @@ import (
 // audit appends entries to a file, each on the disk before it returns. A nil file
 // keeps nothing.
 type audit struct {
-	mu   sync.Mutex
+	turn *sync.Mutex // of all runs of this process with the same file
 	file *os.File
 }
 
 // openAudit opens a log, and returns the intents in it, of one cluster, that have no
 // result. Half a line at its end is of a run that was killed while it wrote: before
-// the act, or after one whose intent is there; it is removed.
-func openAudit(name, uid string) (*audit, []Entry, error) {
+// the act, or after one whose intent is there; it is removed. turn keeps the runs of this
+// process with the same file apart; nil where there is one.
+func openAudit(name, uid string, turn *sync.Mutex) (*audit, []Entry, error) {
 	if name == "" {
 		return &audit{}, nil, nil
 	}
+	if turn == nil {
+		turn = &sync.Mutex{}
+	}
+	turn.Lock()
+	defer turn.Unlock()
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the audit log cannot be opened: %w; name another file with --audit-log", err)
@@ -42,7 +48,7 @@ func openAudit(name, uid string) (*audit, []Entry, error) {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s: %w; use another file with --audit-log", name, err)
 	}
-	return &audit{file: f}, open, nil
+	return &audit{turn: turn, file: f}, open, nil
 }
 
 // lineStart begins every line of a log.
@@ -107,8 +113,8 @@ func (a *audit) add(e Entry) error {
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.turn.Lock()
+	defer a.turn.Unlock()
 	if err := a.append(append(line, '\n')); err != nil {
 		return fmt.Errorf("the audit log cannot be written: %w; free disk space or use another file with --audit-log, and run the command again", err)
 	}

@@ -20,6 +20,7 @@ const (
 	Written  = "written"  // something was written
 	Awaited  = "waiting"  // what is waited for
 	Checked  = "checked"  // the check after a stage passes
+	Watched  = "owners"   // who owned the cloud controllers during a stage
 	Stopped  = "stopped"  // the run ends before its end
 	Finished = "finished" // the run is at its end
 )
@@ -39,6 +40,7 @@ type Event struct {
 	Actions  []transform.Action
 	Findings []transform.Finding
 	Machines []rollout.MachineProgress
+	Owned    *Owned   // during a stage
 	Outcome  *Outcome // of a run that ends
 }
 

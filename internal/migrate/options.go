@@ -5,9 +5,12 @@ package migrate
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
@@ -27,6 +30,9 @@ type Options struct {
 
 	AuditLog string // a file; "" for none
 	User     User
+	// Given reads the arguments that a kube-controller-manager may have that is no pod;
+	// nil where it is one.
+	Given func(context.Context, []observation.Manager) ([]ownership.Given, error)
 	// Confirm asks whether to continue with a stage; nil for yes.
 	Confirm func(ctx context.Context, stage string) (bool, error)
 	// OnEvent is called with each event, from one goroutine at a time; nil for none.
@@ -34,6 +40,8 @@ type Options struct {
 	// Continue and Revert are the command lines that continue with the run, and take the
 	// stages back.
 	Continue, Revert string
+
+	auditTurn *sync.Mutex // of runs over several clusters, which have the same audit log
 }
 
 // User is who runs the tool, and where.

@@ -27,6 +27,11 @@ func (r *run) stage(ctx context.Context, name string, plan planning) error {
 	if t.Empty() {
 		return r.checkAlone(ctx, t)
 	}
+	return r.watched(ctx, t, func() error { return r.through(ctx, t, plan) })
+}
+
+// through goes through a stage that has something to do.
+func (r *run) through(ctx context.Context, t route.Transition, plan planning) error {
 	if err := r.agree(ctx, t); err != nil {
 		return err
 	}
@@ -35,7 +40,7 @@ func (r *run) stage(ctx context.Context, name string, plan planning) error {
 	}
 	taken, err := r.snapshotEtcd(ctx, t)
 	if err == nil && taken { // the object has changed
-		t, err = r.planned(ctx, name, plan)
+		t, err = r.planned(ctx, t.Stage, plan)
 	}
 	if err == nil {
 		err = r.act(ctx, t, plan)

@@ -29,6 +29,7 @@ type RunEvent struct {
 	Actions  []Action            `json:"actions,omitempty"`
 	Findings []transform.Finding `json:"findings,omitempty"`
 	Machines []RunMachine        `json:"machines,omitempty"`
+	Owners   *migrate.Owned      `json:"owners,omitempty"`
 	End      *migrate.Outcome    `json:"end,omitempty"`
 }
 
@@ -48,7 +49,7 @@ type RunMachine struct {
 func NewRunEvent(e migrate.Event) RunEvent {
 	out := RunEvent{
 		APIVersion: APIVersion, Kind: "RunEvent", Time: e.Time, Cluster: e.Cluster, Type: e.Type, Stage: e.Stage, Message: e.Message,
-		Prepare: actions(e.Prepare), Actions: actions(e.Actions), Machines: machines(e.Machines), End: e.Outcome,
+		Prepare: actions(e.Prepare), Actions: actions(e.Actions), Machines: machines(e.Machines), Owners: e.Owned, End: e.Outcome,
 	}
 	if len(e.Findings) > 0 {
 		out.Findings = Findings(e.Findings)
