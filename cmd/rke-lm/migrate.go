@@ -12,9 +12,10 @@ import (
 
 func newMigrate(o *options) *cobra.Command {
 	m := &runOptions{options: o}
+	many := &wavesOptions{runOptions: m}
 	c := &cobra.Command{
-		Use:   "migrate --cluster CLUSTER",
-		Short: "Migrate a live cluster of a Rancher, stage by stage",
+		Use:   "migrate {--cluster CLUSTER | --selector SELECTOR}",
+		Short: "Migrate live clusters of a Rancher, stage by stage",
 		Long: `Apply the remaining stages to a live cluster of a Rancher, in their order. Each stage
 is shown, confirmed, applied, rolled out to every machine, and checked on the cluster
 before the next. The run stops at the first check that fails, and prints what is done
@@ -23,10 +24,17 @@ and how to continue or roll back.
 The same command continues a run that was interrupted. There is no state outside of
 the cluster. A lock prevents two runs on one cluster; that of a run that died expires
 after 15 seconds. Nodes that were cordoned for the switch are uncordoned whenever a
-run ends, or by the next run.`,
+run ends, or by the next run.
+
+With --selector all clusters with these labels are migrated, each by a run of its own:
+first the canaries, then in waves of --wave-size clusters, and --max-unavailable of them
+at the same time. Each wave is confirmed. No wave starts before all clusters of the one
+before it have ended. After more than --max-failures failures, or if a canary fails,
+no other cluster starts, and those in progress finish. The end is a report.`,
 		Example: `  rke-lm migrate --cluster fleet-default/harbour --rancher-url https://rancher.example.com
   rke-lm migrate --cluster c-m-abcdefgh --until install-ccm --yes --audit-log audit.jsonl
-  rke-lm migrate --cluster harbour --end-state external --etcd-snapshot --yes -o json`,
+  rke-lm migrate --cluster harbour --end-state external --etcd-snapshot --yes -o json
+  rke-lm migrate -l env=staging --canary fleet-default/harbour --wave-size 5 --max-unavailable 2 --yes`,
 		Args: cobra.NoArgs,
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -35,9 +43,17 @@ run ends, or by the next run.`,
 				return err
 			}
 		}
+		if m.selector != "" {
+			return many.start(c.Context(), c)
+		}
+		if err := many.checkUnused(c.Flags()); err != nil {
+			return err
+		}
 		return m.start(c.Context(), c, migrate.Forward)
 	}
 	m.flags(c)
+	o.clusterFlags(c)
+	many.flags(c)
 	c.Flags().StringVar(&m.run.Until, "until", "", "the last stage to apply (default: all)")
 	c.Flags().BoolVar(&m.run.EtcdSnapshot, "etcd-snapshot", false, "take an etcd snapshot with Rancher before the first write and before the switch")
 	complete(c, "until", stages.Names())

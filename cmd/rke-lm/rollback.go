@@ -37,6 +37,7 @@ the point of no return.`,
 		return b.start(c.Context(), c, migrate.Backward)
 	}
 	b.flags(c)
+	o.clusterFlag(c.Flags())
 	c.Flags().StringVar(&b.run.Planner.To, "to", "", "the stage to roll back to (default: before all stages)")
 	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "if the object does not show the previous form, use the usual form")
 	complete(c, "to", stages.Names())

@@ -43,7 +43,6 @@ const lookAgain = 2 * time.Second
 func (c *runOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.connection.flags(cmd)
-	c.clusterFlag(f)
 	c.inputFlags(f)
 	c.targetFlags(f)
 	c.outputFlag(cmd, "text", "json")
@@ -61,7 +60,7 @@ func (c *runOptions) check() error {
 	if err := checkByHand(c.run.ByHand); err != nil {
 		return err
 	}
-	if c.cluster == "" {
+	if !c.live() {
 		return errors.New("no cluster; add --cluster NAMESPACE/NAME, or its ID")
 	}
 	if !c.yes && !isTerminal(c.in) {
@@ -78,41 +77,33 @@ func isTerminal(of any) bool {
 
 // width is that of a terminal; 0 for what is none.
 func width(of any) int {
+	columns, _ := size(of)
+	return columns
+}
+
+// size is that of a terminal in columns and lines; 0 for what is none.
+func size(of any) (columns, lines int) {
 	f, is := of.(*os.File)
 	if !is {
-		return 0
+		return 0, 0
 	}
-	columns, _, err := term.GetSize(int(f.Fd()))
+	columns, lines, err := term.GetSize(int(f.Fd()))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return columns
+	return columns, lines
 }
 
 // start finds the cluster and runs.
 func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(context.Context, migrate.Options) error) error {
-	if err := c.check(); err != nil {
-		return err
-	}
-	target, err := c.target()
+	server, objects, err := c.find(ctx)
 	if err != nil {
 		return err
 	}
-	r := &c.run
-	if r.Server, err = c.connect(c.streams, defaultRetryTime); err != nil {
-		return err
-	}
-	objects, err := r.Server.Find(ctx, c.query())
+	r, err := c.runOver(server, objects[0])
 	if err != nil {
 		return err
 	}
-	r.Object = objects[0]
-	if r.Planner.Distro, err = c.distroOf(r.Object); err != nil {
-		return err
-	}
-	target.RancherVersion = c.rancherVersion(ctx, r.Server)
-	r.Planner.Target = target
-	r.Accept, r.Interval, r.User = target.Accept, lookAgain, currentUser()
 	ctx, closed := context.WithCancelCause(ctx)
 	defer closed(nil)
 	r.OnEvent = c.untilClosed(c.printer(), closed)
@@ -123,7 +114,43 @@ func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(co
 	if cmd.Name() == "rollback" {
 		r.Revert = commandLine(cmd, "migrate", "to", "canonical")
 	}
-	return work(ctx, *r)
+	return work(ctx, r)
+}
+
+// find checks the flags and finds the clusters that they mean, and completes the choices.
+func (c *runOptions) find(ctx context.Context) (*rancher.Server, []rancher.Object, error) {
+	if err := c.check(); err != nil {
+		return nil, nil, err
+	}
+	target, err := c.target()
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := c.connect(c.streams, defaultRetryTime)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, err := server.Find(ctx, c.query())
+	if err != nil {
+		return nil, nil, err
+	}
+	target.RancherVersion = c.rancherVersion(ctx, server)
+	c.run.Planner.Target = target
+	return server, objects, nil
+}
+
+// runOver is the run over a cluster.
+func (c *runOptions) runOver(server *rancher.Server, o rancher.Object) (r migrate.Options, err error) {
+	r = c.run
+	r.Server, r.Object = server, o
+	if r.Planner.Distro, err = c.distroOf(o); err != nil {
+		return r, err
+	}
+	if o.Kind == transform.Management {
+		r.Given = (&givenArguments{server: server, object: o}).of
+	}
+	r.Accept, r.Interval, r.User = r.Planner.Target.Accept, lookAgain, currentUser()
+	return r, nil
 }
 
 // distroOf finds the distro of an object. Manifests lie on machines, where no server
@@ -207,7 +234,12 @@ func (o oneByte) Read(p []byte) (int, error) { return o.Reader.Read(p[:min(1, le
 // commandLine returns the command line of another verb with the flags that were
 // given, except some.
 func commandLine(cmd *cobra.Command, verb string, except ...string) string {
-	words := []string{"rke-lm", verb}
+	return commandLineWith(cmd, verb, nil, except...)
+}
+
+// commandLineWith puts other flags before them.
+func commandLineWith(cmd *cobra.Command, verb string, with []string, except ...string) string {
+	words := append([]string{"rke-lm", verb}, with...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if slices.Contains(except, f.Name) {
 			return

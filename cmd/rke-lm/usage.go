@@ -19,6 +19,7 @@ const (
 	inputGroup      = "Input Flags"
 	choiceGroup     = "Flags of Choice"
 	connectionGroup = "Connection Flags"
+	wavesGroup      = "Flags for Many Clusters"
 )
 
 // group puts the flags that are defined until the function it returns is called into a
@@ -57,7 +58,7 @@ func usage(c *cobra.Command) error {
 		fmt.Fprintf(w, "\n\nExamples:\n%s", c.Example)
 	}
 	writeCommands(w, c)
-	for _, name := range []string{"Flags", inputGroup, choiceGroup, connectionGroup} {
+	for _, name := range []string{"Flags", wavesGroup, inputGroup, choiceGroup, connectionGroup} {
 		writeFlags(w, name, c.LocalFlags(), name)
 	}
 	writeFlags(w, "Global Flags", c.InheritedFlags(), "Flags")

@@ -52,7 +52,7 @@ func (w *World) link() {
 		status["conditions"] = []any{map[string]any{"type": "NodeHealthy", "status": "False", "reason": "NodeNotFound"}}
 	}
 	w.put(map[string]any{
-		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": labelsOf(name)},
+		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": w.labelsOf(name)},
 		"spec": map[string]any{
 			"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": name}}, "providerID": w.lastID,
 			"infrastructureRef": map[string]any{"apiVersion": "rke-machine.cattle.io/v1", "kind": "Amazonec2Machine", "name": name},
@@ -63,7 +63,7 @@ func (w *World) link() {
 	if err := json.Unmarshal([]byte(w.Rancher.Object(RKE2Path)), &object); err != nil {
 		panic(err)
 	}
-	cp := controlPlane(object.Spec)
+	cp := w.controlPlane(object.Spec)
 	if !found {
 		waiting := map[string]any{"type": "Ready", "status": "Unknown", "message": "non-ready worker machine(s) " + name + ": waiting for node ref"}
 		cp["status"].(map[string]any)["appliedSpec"] = map[string]any{"kubernetesVersion": past126}

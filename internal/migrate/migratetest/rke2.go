@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -32,23 +33,32 @@ const (
   "machinePools":[{"name":"servers","controlPlaneRole":true,"etcdRole":true,"quantity":3}]}},"status":{"clusterName":"c-m-8kqlhbsd"}}`
 )
 
+// orchard is the name of the cluster of RKE2.
+const orchard = "orchard"
+
 // NewRKE2 makes a world with a cluster of RKE2.
 func NewRKE2(t testing.TB) *World {
 	t.Helper()
 	w := start(t, RKE2ID)
-	w.Name, w.Path, w.Distro, w.Follow = "fleet-default/orchard", RKE2Path, rke2.Distro(), w.provision
-	w.Lock = "/apis/coordination.k8s.io/v1/namespaces/fleet-default/leases/rke-lm-orchard"
-	w.Rancher.Put(t, RKE2Object)
-	w.Follow()
+	w.rke2(orchard, RKE2ID)
 	return w
+}
+
+// rke2 gives the world a cluster with a name and an ID.
+func (w *World) rke2(name, id string) {
+	w.cluster, w.Name, w.Distro, w.Follow = name, "fleet-default/"+name, rke2.Distro(), w.provision
+	w.Path = strings.TrimSuffix(RKE2Path, orchard) + name
+	w.Lock = "/apis/coordination.k8s.io/v1/namespaces/fleet-default/leases/rke-lm-" + name
+	w.Rancher.Put(w.t, strings.NewReplacer(orchard, name, RKE2ID, id).Replace(RKE2Object))
+	w.Follow()
 }
 
 // provision is how Rancher and the machines of RKE2 follow.
 func (w *World) provision() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := w.Rancher.Object(RKE2Path)
-	doc := must(yamledit.ParseString("orchard", text))
+	text := w.Rancher.Object(w.Path)
+	doc := must(yamledit.ParseString(w.cluster, text))
 	var object map[string]any
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
 		panic(err)
@@ -58,7 +68,7 @@ func (w *World) provision() {
 	for _, s := range must(rke2.Distro().Explain(transform.Only(doc), transform.Target{}))[0].Settings {
 		config[s.Key] = s.Value
 	}
-	w.put(controlPlane(spec))
+	w.put(w.controlPlane(spec))
 	if w.stuck {
 		return
 	}
@@ -82,7 +92,7 @@ func must[T any](v T, err error) T {
 func (w *World) put(o map[string]any) { w.Rancher.Put(w.t, string(must(json.Marshal(o)))) }
 
 // controlPlane is the object in which Rancher says what it has provisioned.
-func controlPlane(spec map[string]any) map[string]any {
+func (w *World) controlPlane(spec map[string]any) map[string]any {
 	own := map[string]any{"kubernetesVersion": spec["kubernetesVersion"]}
 	for key, v := range spec["rkeConfig"].(map[string]any) {
 		own[key] = v
@@ -94,15 +104,15 @@ func controlPlane(spec map[string]any) map[string]any {
 		status["etcdSnapshotCreate"], status["etcdSnapshotCreatePhase"] = asked, "Finished"
 	}
 	return map[string]any{
-		"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": "orchard", "namespace": "fleet-default", "generation": 1},
+		"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": w.cluster, "namespace": "fleet-default", "generation": 1},
 		"spec": own, "status": status,
 	}
 }
 
 // machine gives a machine its plan, which it runs at once.
 func (w *World) machine(i int, config map[string]any) {
-	name := fmt.Sprintf("orchard-servers-%d", i)
-	labels := labelsOf(name)
+	name := fmt.Sprintf("%s-servers-%d", w.cluster, i)
+	labels := w.labelsOf(name)
 	w.put(map[string]any{
 		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": labels},
 		"spec":   map[string]any{"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": name}}},
@@ -119,9 +129,9 @@ func (w *World) machine(i int, config map[string]any) {
 }
 
 // labelsOf are the labels of a machine.
-func labelsOf(name string) map[string]any {
+func (w *World) labelsOf(name string) map[string]any {
 	return map[string]any{
-		"cluster.x-k8s.io/cluster-name": "orchard", "rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/machine-name": name,
+		"cluster.x-k8s.io/cluster-name": w.cluster, "rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/machine-name": name,
 		"rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true",
 	}
 }

@@ -42,6 +42,7 @@ type World struct {
 	Killed <-chan struct{} // hears that a process was killed
 
 	t       testing.TB
+	cluster string // name of the object, for RKE2
 	mu      sync.Mutex
 	stuck   bool            // machines get no new plans
 	dead    map[string]bool // user agents whose process was killed
@@ -59,7 +60,17 @@ type World struct {
 // start makes a world whose cluster has an ID, and no object yet.
 func start(t testing.TB, id string) *World {
 	t.Helper()
-	w := &World{t: t, Rancher: ranchertest.Start(t), API: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
+	w := behind(t, ranchertest.Start(t), id)
+	w.URL = memnet.Serve(t, w).URL
+	w.end = sync.OnceFunc(func() { close(w.ended) })
+	t.Cleanup(w.end)
+	return w
+}
+
+// behind makes one whose cluster a Rancher has.
+func behind(t testing.TB, r *ranchertest.Server, id string) *World {
+	t.Helper()
+	w := &World{t: t, Rancher: r, API: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
 	w.Killed = w.killed
 	w.Rancher.Downstream[id] = http.HandlerFunc(w.downstream)
 	w.API.Fill(3)
@@ -67,9 +78,6 @@ func start(t testing.TB, id string) *World {
 	for i := range w.API.Nodes {
 		w.API.Nodes[i].ResourceVersion, w.API.Nodes[i].UID = "1", "u-node"
 	}
-	w.URL = memnet.Serve(t, w).URL
-	w.end = sync.OnceFunc(func() { close(w.ended) })
-	t.Cleanup(w.end)
 	return w
 }
 

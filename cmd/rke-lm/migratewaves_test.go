@@ -1,0 +1,139 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// commandOnFleet runs migrate on several clusters, as a person would.
+func commandOnFleet(t *testing.T, f *migratetest.Fleet, words ...string) ran {
+	t.Helper()
+	var out, err bytes.Buffer
+	line := append([]string{"migrate", "--end-state", "external", "--rancher-url", f.URL, "--token-file", f.Rancher.TokenFile(t), "--insecure-skip-tls-verify"}, words...)
+	code := run(t.Context(), line, streams{in: strings.NewReader(""), out: &out, err: &err, network: memnet.Dial})
+	return ran{out.String(), err.String(), code}
+}
+
+func TestMigrateWithASelectorMigratesInWavesAndReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := migratetest.NewFleet(t, "alder", "birch", "cedar")
+		log := filepath.Join(t.TempDir(), "audit.jsonl")
+		r := commandOnFleet(t, f, "-l", "fleet=yes", "--canary", "birch", "--wave-size", "1", "--yes", "--audit-log", log)
+		if r.code != exitcode.Done {
+			t.Fatalf("%+v", r)
+		}
+		for _, want := range []string{"CLUSTER", "fleet-default/birch   canary   done    verify-provider-ids", "fleet-default/alder   wave-2", "fleet-default/cedar   wave-3", "done: 3, failed: 0, not started: 0\n"} {
+			if !strings.Contains(r.stdout, want) {
+				t.Errorf("%q is not in\n%s", want, r.stdout)
+			}
+		}
+		if strings.Contains(r.stdout, "to continue") {
+			t.Errorf("%s", r.stdout)
+		}
+		first, last := strings.Index(r.stderr, "fleet-default/birch: starts in canary\n"), strings.Index(r.stderr, "fleet-default/cedar: done\n")
+		if first < 0 || last < 0 || strings.Index(r.stderr, "fleet-default/alder: starts") < strings.Index(r.stderr, "fleet-default/birch: done") {
+			t.Errorf("%s", r.stderr)
+		}
+		again := commandOnFleet(t, f, "-l", "fleet=yes", "--yes")
+		if again.code != exitcode.Done || strings.Contains(again.stderr, "patch Cluster") {
+			t.Errorf("%+v", again)
+		}
+	})
+}
+
+func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := migratetest.NewFleet(t, "alder", "birch", "cedar")
+		f.Worlds["alder"].Stick(true)
+		r := commandOnFleet(t, f, "-l", "fleet", "--wave-size", "2", "--max-unavailable", "2", "--yes", "-o", "json", "--timeout", "1m", "--until", "enable-leader-migration")
+		if r.code != exitcode.Failed || r.stderr != "" && !strings.HasPrefix(r.stderr, "WARNING") {
+			t.Fatalf("%+v", r)
+		}
+		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+		var report outputs.Migration
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &report); err != nil || report.Kind != "Migration" || report.Done != 1 || report.Failed != 1 || report.NotStarted != 1 || report.Stopped == "" {
+			t.Fatalf("%v %+v", err, report)
+		}
+		failed := report.Clusters[0]
+		if failed.Cluster != "fleet-default/alder" || failed.State != waves.Failed || failed.ExitCode != exitcode.Failed || failed.Since == nil || failed.End == nil {
+			t.Errorf("%+v", failed)
+		}
+		for _, want := range []string{"rke-lm migrate --cluster=fleet-default/alder --end-state=external", " --until=enable-leader-migration --yes=true"} {
+			if !strings.Contains(failed.End.Continue, want) || strings.Contains(failed.End.Continue, "wave") || strings.Contains(failed.End.Continue, "selector") {
+				t.Errorf("%s", failed.End.Continue)
+			}
+		}
+		if !strings.Contains(failed.End.Revert, "rke-lm rollback --cluster=fleet-default/alder") || !strings.Contains(report.Continue, "rke-lm migrate --end-state=external") || !strings.Contains(report.Continue, "--selector=fleet") {
+			t.Errorf("%s\n%s", failed.End.Revert, report.Continue)
+		}
+		kinds := map[string]bool{}
+		for _, line := range lines[:len(lines)-1] {
+			var e outputs.RunEvent
+			if err := json.Unmarshal([]byte(line), &e); err != nil || e.Kind != "RunEvent" || e.Time.IsZero() {
+				t.Fatalf("%v %s", err, line)
+			}
+			kinds[e.Cluster+" "+e.Type] = true
+		}
+		for _, want := range []string{"fleet-default/alder " + migrate.Stopped, "fleet-default/birch " + migrate.Finished, "fleet-default/birch " + migrate.Watched} {
+			if !kinds[want] {
+				t.Errorf("%s: %v", want, kinds)
+			}
+		}
+	})
+}
+
+func TestAClusterThatCannotBePlannedKeepsAllFromStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := migratetest.NewFleet(t, "alder", "birch")
+		f.Rancher.Edit(f.Worlds["birch"].Path, func(o map[string]any) {
+			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["cloud-provider-name"] = "vsphere"
+		})
+		r := commandOnFleet(t, f, "-l", "fleet", "--yes")
+		if r.code != exitcode.Refused || !strings.Contains(r.stdout, "done: 0, failed: 1, not started: 1 (more clusters failed than are tolerated)") || f.Worlds["alder"].Patches() > 0 {
+			t.Errorf("%+v", r)
+		}
+		r = commandOnFleet(t, f, "-l", "fleet", "--yes", "--max-failures", "1", "--until", "grant-migration-lease")
+		if r.code != exitcode.Refused || !strings.Contains(r.stdout, "done: 1, failed: 1, not started: 0\n") {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestFlagsForManyClustersAreUsedAsTheyShould(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := migratetest.NewFleet(t, "alder", "birch")
+		for _, c := range []struct {
+			words []string
+			code  int
+			want  string
+		}{
+			{[]string{"--cluster", "alder", "--yes", "--wave-size", "2"}, exitcode.Input, "--wave-size requires --selector; add it, or remove --wave-size"},
+			{[]string{"--cluster", "alder", "--yes", "-l", "fleet"}, exitcode.Input, "none of the others can be"},
+			{[]string{"-l", "fleet", "--yes", "--wave-size", "-1"}, exitcode.Input, "--wave-size -1 is negative"},
+			{[]string{"-l", "fleet", "--yes", "--max-failures", "-1"}, exitcode.Input, "--max-failures -1 is negative"},
+			{[]string{"-l", "fleet", "--yes", "--max-unavailable", "0"}, exitcode.Input, "no cluster could start"},
+			{[]string{"-l", "fleet", "--yes", "--canary", "elm"}, exitcode.Input, "--canary elm: no such cluster among those with the labels"},
+			{[]string{"-l", "fleet"}, exitcode.Input, "there is no terminal for the confirmation; add --yes"},
+			{[]string{"-l", "fleet=no", "--yes"}, exitcode.Refused, "no such cluster with these labels"},
+			{[]string{"-l", "fleet in (", "--yes"}, exitcode.Input, "invalid label selector"},
+		} {
+			if r := commandOnFleet(t, f, c.words...); r.code != c.code || !strings.Contains(r.stderr, c.want) {
+				t.Errorf("%v: %+v", c.words, r)
+			}
+		}
+	})
+}

@@ -1,0 +1,184 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// Fleet is a migration of many clusters. Each has a run of its own, the same as that of
+// one cluster, and [waves.Next] decides which of them starts.
+type Fleet struct {
+	Waves  []waves.Wave
+	Limits waves.Limits
+	// Refused are the clusters that cannot be migrated, and why. They count as failures
+	// before the first run starts.
+	Refused map[string]error
+	// Open returns the run over a cluster, just before it starts.
+	Open func(cluster string) (Options, error)
+	// Agree asks whether to start a wave; nil for yes. No run is in progress meanwhile.
+	Agree func(context.Context, waves.Wave) (bool, error)
+	// OnChange is called with a cluster that has changed and the event that changed it, of
+	// which only the time is set if its run starts or ends; nil for none. Calls do not overlap.
+	OnChange func(Member, Event)
+}
+
+// Summary is what came of a migration of many clusters.
+type Summary struct {
+	Members []Member // in the order of the waves
+	Stopped bool     // failures kept clusters from starting
+	Err     error    // why clusters did not start: an interrupt, or a wave that was declined
+}
+
+// news is what a run sends: an event, or its end.
+type news struct {
+	cluster string
+	event   Event
+	over    bool
+	err     error
+}
+
+// fleet is a migration of many clusters that is in progress.
+type fleet struct {
+	*Fleet
+	members []*Member
+	agreed  map[int]bool // waves
+	news    chan news
+	turn    sync.Mutex // of the audit log
+	err     error
+}
+
+// Run migrates the clusters and returns when no run is in progress and none is to start.
+// After too many failures, an interrupt or a wave that was declined no other run starts.
+func (f *Fleet) Run(ctx context.Context) Summary {
+	r := &fleet{Fleet: f, agreed: map[int]bool{}, news: make(chan news)}
+	for _, w := range f.Waves {
+		for _, c := range w.Clusters {
+			r.members = append(r.members, &Member{Cluster: c, Wave: w.Name, State: waves.Waiting})
+		}
+	}
+	for _, m := range r.members {
+		if err := f.Refused[m.Cluster]; err != nil {
+			r.end(m, err)
+		}
+	}
+	for {
+		turn := waves.Next(f.Waves, r.states(), f.Limits)
+		r.start(ctx, turn)
+		if !r.running() {
+			return r.summary(turn)
+		}
+		r.take(<-r.news)
+	}
+}
+
+// start starts the runs of a turn, if the wave may start.
+func (r *fleet) start(ctx context.Context, t waves.Turn) {
+	if len(t.Start) == 0 || !r.mayStart(ctx, t.Wave) {
+		return
+	}
+	for _, cluster := range t.Start {
+		m := r.member(cluster)
+		m.State, m.Since = waves.Running, time.Now().UTC()
+		r.tell(m, Event{Time: m.Since, Cluster: cluster})
+		go r.run(ctx, cluster)
+	}
+}
+
+// mayStart asks once for each wave.
+func (r *fleet) mayStart(ctx context.Context, wave int) bool {
+	if r.err == nil && ctx.Err() != nil {
+		r.err = causeOf(ctx, context.Canceled)
+	}
+	if r.err != nil {
+		return false
+	}
+	if r.Agree == nil || r.agreed[wave] {
+		return true
+	}
+	yes, err := r.Agree(ctx, r.Waves[wave])
+	switch {
+	case err != nil:
+		r.err = causeOf(ctx, err)
+	case !yes:
+		r.err = errDeclined
+	}
+	r.agreed[wave] = true
+	return r.err == nil
+}
+
+// run migrates one cluster.
+func (r *fleet) run(ctx context.Context, cluster string) {
+	err := transform.Guard(cluster, func() error {
+		o, err := r.Open(cluster)
+		if err != nil {
+			return err
+		}
+		o.auditTurn = &r.turn
+		o.OnEvent = func(e Event) { r.news <- news{cluster: cluster, event: e} }
+		return Forward(ctx, o)
+	})
+	r.news <- news{cluster: cluster, over: true, err: err}
+}
+
+// take takes what a run sent.
+func (r *fleet) take(n news) {
+	m := r.member(n.cluster)
+	if n.over {
+		r.end(m, n.err)
+		return
+	}
+	m.take(n.event)
+	r.tell(m, n.event)
+}
+
+func (r *fleet) end(m *Member, err error) {
+	m.end(err, time.Now().UTC())
+	r.tell(m, Event{Time: m.Since, Cluster: m.Cluster})
+}
+
+func (r *fleet) tell(m *Member, e Event) {
+	if r.OnChange != nil {
+		r.OnChange(*m, e)
+	}
+}
+
+func (r *fleet) member(cluster string) *Member {
+	for _, m := range r.members {
+		if m.Cluster == cluster {
+			return m
+		}
+	}
+	panic("a cluster of no wave")
+}
+
+func (r *fleet) states() map[string]waves.State {
+	states := map[string]waves.State{}
+	for _, m := range r.members {
+		states[m.Cluster] = m.State
+	}
+	return states
+}
+
+func (r *fleet) running() bool {
+	for _, m := range r.members {
+		if m.State == waves.Running {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *fleet) summary(t waves.Turn) Summary {
+	s := Summary{Stopped: t.Stopped, Err: r.err}
+	for _, m := range r.members {
+		s.Members = append(s.Members, *m)
+	}
+	return s
+}

@@ -1,0 +1,286 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// many is a Rancher with several clusters, and what happens in a migration of them.
+type many struct {
+	*migratetest.Fleet
+	t       *testing.T
+	log     string // the audit log
+	running map[string]bool
+	most    int      // that ran at once
+	order   []string // in which they started
+}
+
+func newMany(t *testing.T, names ...string) *many {
+	t.Helper()
+	return &many{Fleet: migratetest.NewFleet(t, names...), t: t, log: filepath.Join(t.TempDir(), "audit.jsonl"), running: map[string]bool{}}
+}
+
+// open makes the run over a cluster as the command line does.
+func (m *many) open(cluster string) (migrate.Options, error) {
+	server, err := rancher.Open(rancher.Source{URL: m.URL, TokenFile: m.Rancher.TokenFile(m.t), Insecure: true, UserAgent: "fleet", RetryFor: retryTime, Dial: memnet.Dial})
+	if err != nil {
+		return migrate.Options{}, err
+	}
+	objects, err := server.Find(m.t.Context(), rancher.Query{Name: cluster})
+	if err != nil {
+		return migrate.Options{}, err
+	}
+	w := m.world(cluster)
+	return migrate.Options{
+		Server: server, Object: objects[0], Planner: route.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal}},
+		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: "fleet"}, AuditLog: m.log, Continue: "again", Revert: "back",
+	}, nil
+}
+
+func (m *many) world(cluster string) *migratetest.World {
+	return m.Worlds[strings.TrimPrefix(cluster, "fleet-default/")]
+}
+
+// fleet is a migration of all of them, which is recorded.
+func (m *many) fleet(canaries []string, size int, l waves.Limits) *migrate.Fleet {
+	var names []string
+	for name := range m.Worlds {
+		names = append(names, "fleet-default/"+name)
+	}
+	slices.Sort(names)
+	return &migrate.Fleet{Waves: waves.Split(names, canaries, size), Limits: l, Open: m.open, OnChange: m.record}
+}
+
+func (m *many) record(one migrate.Member, _ migrate.Event) {
+	if one.State == waves.Running && !m.running[one.Cluster] {
+		m.order = append(m.order, strings.TrimPrefix(one.Cluster, "fleet-default/"))
+	}
+	m.running[one.Cluster] = one.State == waves.Running
+	n := 0
+	for _, is := range m.running {
+		if is {
+			n++
+		}
+	}
+	m.most = max(m.most, n)
+}
+
+// states are those of the clusters, as name=state.
+func states(s migrate.Summary) string {
+	var list []string
+	for _, m := range s.Members {
+		list = append(list, strings.TrimPrefix(m.Cluster, "fleet-default/")+"="+string(m.State))
+	}
+	return strings.Join(list, " ")
+}
+
+// finished expects clusters at the end of their migrations.
+func (m *many) finished(names ...string) {
+	m.t.Helper()
+	for _, name := range names {
+		w := &world{m.Worlds[name]}
+		if s := w.Spec(m.t); !strings.Contains(s, `"external"`) || strings.Contains(s, "enable-leader-migration") {
+			m.t.Errorf("%s: %s", name, s)
+		}
+		if len(w.Cordoned()) > 0 || m.Rancher.Object(w.Lock) != "" {
+			m.t.Errorf("%s: cordoned %v, lock %s", name, w.Cordoned(), m.Rancher.Object(w.Lock))
+		}
+	}
+}
+
+// untouched expects clusters without a write.
+func (m *many) untouched(names ...string) {
+	m.t.Helper()
+	for _, name := range names {
+		if w := m.Worlds[name]; w.Patches() > 0 {
+			m.t.Errorf("%s was written: %v", name, w.Writes())
+		}
+	}
+}
+
+func TestManyClustersAreMigratedInWaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMany(t, "alder", "birch", "cedar", "elm", "fir")
+		s := m.fleet([]string{"fleet-default/cedar"}, 2, waves.Limits{Unavailable: 2}).Run(t.Context())
+		if got := states(s); got != "cedar=done alder=done birch=done elm=done fir=done" || s.ExitCode() != exitcode.Done || s.Stopped || s.Err != nil {
+			t.Fatalf("%s %+v", got, s)
+		}
+		m.finished("alder", "birch", "cedar", "elm", "fir")
+		if m.most != 2 || m.order[0] != "cedar" {
+			t.Errorf("%d at once, in the order %v", m.most, m.order)
+		}
+		audited(t, m.log)
+		for _, one := range s.Members {
+			if one.Stage != stages.VerifyProviderIDs || one.Switch == nil || one.Watched == (migrate.Owned{}) || one.Watched.Two > 0 || one.Since.IsZero() {
+				t.Errorf("%+v %v", one, one.Switch)
+			}
+		}
+	})
+}
+
+func TestARunSaysForHowLongTheCloudControllersHadNoOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		w.Gap = 17 * time.Second
+		seen := map[string]migrate.Owned{}
+		r := w.run(t, "one", func(e migrate.Event) {
+			logged(t)(e)
+			if e.Type == migrate.Watched {
+				seen[e.Stage] = *e.Owned
+			}
+		})
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		// A leader counts until its lease of 15 seconds has expired.
+		last := seen[stages.DisableLeaderMigration]
+		if last.None <= 0 || last.None > 3 || last.Two > 0 || last.None+last.One+last.Unknown < 15 {
+			t.Errorf("%+v", last)
+		}
+		for _, stage := range stages.EditNames() {
+			if _, watched := seen[stage]; !watched {
+				t.Errorf("%s was not watched: %v", stage, seen)
+			}
+		}
+	})
+}
+
+// stuckAt keeps the machines of a cluster from following the edit of a stage.
+func (m *many) stuckAt(name, stage string) func(migrate.Member, migrate.Event) {
+	return func(one migrate.Member, e migrate.Event) {
+		m.record(one, e)
+		if e.Type == migrate.Staged && e.Stage == stage && one.Cluster == "fleet-default/"+name {
+			m.Worlds[name].Stick(true)
+		}
+	}
+}
+
+func TestAFailureStopsTheWaveAndTheOthersFinish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMany(t, "alder", "birch", "cedar", "elm")
+		f := m.fleet(nil, 3, waves.Limits{Unavailable: 2})
+		f.OnChange = m.stuckAt("alder", stages.EnableLeaderMigration)
+		s := f.Run(t.Context())
+		if got := states(s); got != "alder=failed birch=done cedar=done elm=waiting" || !s.Stopped || s.ExitCode() != exitcode.Failed {
+			t.Fatalf("%s %+v", got, s)
+		}
+		failed := s.Members[0]
+		if failed.Stage != stages.EnableLeaderMigration || failed.Outcome == nil || failed.Outcome.Continue != "again" || !strings.Contains(failed.Err.Error(), "not complete within") {
+			t.Errorf("%+v", failed)
+		}
+		m.finished("birch")
+		m.untouched("elm")
+
+		m.Worlds["alder"].Stick(false)
+		m.Worlds["alder"].Follow()
+		again := m.fleet(nil, 3, waves.Limits{Unavailable: 2}).Run(t.Context())
+		if got := states(again); got != "alder=done birch=done cedar=done elm=done" {
+			t.Errorf("%s", got)
+		}
+		m.finished("alder", "birch", "cedar", "elm")
+	})
+}
+
+func TestFailuresAreToleratedUpToTheirNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMany(t, "alder", "birch", "cedar")
+		f := m.fleet(nil, 1, waves.Limits{Unavailable: 3, Failures: 1})
+		f.Refused = map[string]error{"fleet-default/birch": exitcode.New(exitcode.Refused, "it is refused")}
+		s := f.Run(t.Context())
+		if got := states(s); got != "alder=done birch=failed cedar=done" || s.Stopped || s.ExitCode() != exitcode.Refused || m.most != 1 {
+			t.Errorf("%s %+v", got, s)
+		}
+	})
+}
+
+func TestNothingStartsIfTooManyClustersAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMany(t, "alder", "birch")
+		f := m.fleet(nil, 0, waves.Limits{Unavailable: 3})
+		f.Refused = map[string]error{"fleet-default/birch": exitcode.New(exitcode.Refused, "it is refused")}
+		s := f.Run(t.Context())
+		if got := states(s); got != "alder=waiting birch=failed" || !s.Stopped || len(m.order) > 0 {
+			t.Errorf("%s %v", got, m.order)
+		}
+		m.untouched("alder", "birch")
+	})
+}
+
+func TestACanaryThatFailsStopsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMany(t, "alder", "birch")
+		f := m.fleet([]string{"fleet-default/birch"}, 1, waves.Limits{Unavailable: 3, Failures: 5})
+		f.OnChange = m.stuckAt("birch", stages.SwitchToExternal)
+		s := f.Run(t.Context())
+		if got := states(s); got != "birch=failed alder=waiting" || !s.Stopped {
+			t.Errorf("%s", got)
+		}
+		m.untouched("alder")
+	})
+}
+
+func TestEachWaveIsConfirmedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMany(t, "alder", "birch", "cedar")
+		f := m.fleet(nil, 2, waves.Limits{Unavailable: 1})
+		var asked []string
+		f.Agree = func(_ context.Context, w waves.Wave) (bool, error) {
+			asked = append(asked, w.Name)
+			return w.Name == "wave-1", nil
+		}
+		s := f.Run(t.Context())
+		if got := states(s); got != "alder=done birch=done cedar=waiting" || s.Err == nil || s.ExitCode() != exitcode.Failed || !slices.Equal(asked, []string{"wave-1", "wave-2"}) {
+			t.Errorf("%s %v %v", got, s.Err, asked)
+		}
+		m.untouched("cedar")
+	})
+}
+
+func TestAnInterruptEndsTheRunsAndTheNextCommandContinues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMany(t, "alder", "birch", "cedar")
+		f := m.fleet(nil, 0, waves.Limits{Unavailable: 2})
+		ctx, interrupt := context.WithCancel(t.Context())
+		f.OnChange = func(one migrate.Member, e migrate.Event) {
+			m.record(one, e)
+			if e.Type == migrate.Written && e.Stage == stages.InstallCCM {
+				interrupt()
+			}
+		}
+		s := f.Run(ctx)
+		if got := states(s); got != "alder=failed birch=failed cedar=waiting" || s.ExitCode() != exitcode.Failed {
+			t.Fatalf("%s %+v", got, s)
+		}
+		for _, one := range s.Members[:2] {
+			if end := (*migrate.End)(nil); !errors.As(one.Err, &end) || !strings.Contains(one.Err.Error(), "interrupted") {
+				t.Errorf("%v", one.Err)
+			}
+		}
+		m.untouched("cedar")
+		again := m.fleet(nil, 0, waves.Limits{Unavailable: 2}).Run(t.Context())
+		if got := states(again); got != "alder=done birch=done cedar=done" {
+			t.Errorf("%s", got)
+		}
+		m.finished("alder", "birch", "cedar")
+		audited(t, m.log)
+	})
+}

@@ -1,0 +1,77 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// Member is how far one of many clusters is.
+type Member struct {
+	Cluster, Wave string
+	State         waves.State
+	Stage         string    // in progress, or where the run stopped; of one that is done, the last one
+	Since         time.Time // when it came to that state or that stage
+	Waiting       string    // what its run waits for
+	Switch        *Owned    // who owned the cloud controllers at the switch; nil if this run did not switch
+	Watched       Owned     // and in all stages of this run
+	Findings      []transform.Finding
+	Outcome       *Outcome // of a run that has ended
+	Err           error    // why it failed
+}
+
+// take follows an event of the run.
+func (m *Member) take(e Event) {
+	if e.Stage != "" && e.Stage != m.Stage {
+		m.Stage, m.Since = e.Stage, e.Time
+	}
+	m.Waiting = ""
+	switch e.Type {
+	case Awaited:
+		m.Waiting = e.Message
+	case Watched:
+		m.watched(*e.Owned)
+	case Stopped:
+		m.Outcome, m.Findings = e.Outcome, e.Findings
+	case Finished:
+		m.Outcome = e.Outcome
+	}
+}
+
+func (m *Member) watched(o Owned) {
+	if m.Stage == stages.SwitchToExternal {
+		m.Switch = &o
+	}
+	w := &m.Watched
+	w.None, w.One, w.Two, w.Unknown = tenths(w.None+o.None), tenths(w.One+o.One), tenths(w.Two+o.Two), tenths(w.Unknown+o.Unknown)
+}
+
+// end is the end of the run.
+func (m *Member) end(err error, at time.Time) {
+	m.State, m.Since, m.Waiting, m.Err = waves.Done, at, "", err
+	if err != nil {
+		m.State = waves.Failed
+		return
+	}
+	if m.Outcome != nil && len(m.Outcome.Done) > 0 {
+		m.Stage = m.Outcome.Done[len(m.Outcome.Done)-1]
+	}
+}
+
+// ExitCode is the highest of those of the clusters, and of what kept others from starting.
+func (s Summary) ExitCode() exitcode.Code {
+	code := exitcode.Code(exitcode.Done)
+	for _, m := range s.Members {
+		code = max(code, exitcode.Code(exitcode.Of(m.Err)))
+	}
+	if s.Err != nil {
+		code = max(code, exitcode.Or(s.Err, exitcode.Failed))
+	}
+	return code
+}

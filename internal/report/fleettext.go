@@ -1,0 +1,137 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// FleetText writes what happens to many clusters for people. On a terminal a table of the
+// clusters in progress is drawn anew in its place; elsewhere each event is a line.
+type FleetText struct {
+	Err     io.Writer
+	Palette Palette
+	Width   int // of the terminal that Err is; 0 where it is none
+	Height  int
+	Waves   []waves.Wave
+
+	members map[string]migrate.Member
+	waited  map[string]string // what was said last of each
+	drawn   int               // lines in place
+}
+
+// Write writes a cluster that has changed, and the event that changed it.
+func (t *FleetText) Write(m migrate.Member, e RunEvent) {
+	if t.members == nil {
+		t.members, t.waited = map[string]migrate.Member{}, map[string]string{}
+	}
+	started := t.members[m.Cluster].State != m.State
+	t.members[m.Cluster] = m
+	if t.Width == 0 {
+		t.say(m, e, started)
+		return
+	}
+	t.erase()
+	if m.State.Ended() {
+		t.ended(m)
+	}
+	t.draw()
+}
+
+// say writes an event as a line.
+func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
+	switch e.Type {
+	case "":
+		if m.State.Ended() {
+			t.ended(m)
+		} else if started {
+			t.line(m, "starts in "+m.Wave)
+		}
+	case migrate.Staged:
+		t.line(m, "stage "+e.Stage)
+		WriteFindings(t.Err, t.Palette, e.Findings, "  ")
+	case migrate.Awaited:
+		if t.waited[m.Cluster] != e.Message {
+			t.line(m, "waiting: "+e.Message)
+		}
+		t.waited[m.Cluster] = e.Message
+	case migrate.Finished: // the report has it
+	case migrate.Stopped, migrate.Noted:
+		t.line(m, e.Message)
+		WriteFindings(t.Err, t.Palette, e.Findings, "  ")
+	default:
+		t.line(m, e.Message)
+	}
+}
+
+// ended says that the run of a cluster has ended.
+func (t *FleetText) ended(m migrate.Member) {
+	if m.State == waves.Failed {
+		t.line(m, t.Palette.paint(red, "failed: "+firstLine(m)))
+		return
+	}
+	t.line(m, t.Palette.paint(green, "done"))
+}
+
+// firstLine is that of the error of a run; the report has all of it.
+func firstLine(m migrate.Member) string {
+	line, _, _ := strings.Cut(m.Err.Error(), "\n")
+	return words(strings.TrimPrefix(line, m.Cluster+": "))
+}
+
+func (t *FleetText) line(m migrate.Member, text string) {
+	fmt.Fprintf(t.Err, "%s: %s\n", words(m.Cluster), words(text))
+}
+
+// erase takes the table away.
+func (t *FleetText) erase() {
+	if t.drawn > 0 {
+		fmt.Fprint(t.Err, steer(fmt.Sprintf("%dA", t.drawn)), steer("J"))
+	}
+	t.drawn = 0
+}
+
+// draw draws the table: how many clusters are in each state, and those in progress, as far
+// as there is room.
+func (t *FleetText) draw() {
+	counts, running := map[waves.State]int{}, []migrate.Member{}
+	for _, w := range t.Waves {
+		for _, c := range w.Clusters {
+			m, known := t.members[c]
+			if !known {
+				m.State = waves.Waiting
+			}
+			counts[m.State]++
+			if m.State == waves.Running {
+				running = append(running, m)
+			}
+		}
+	}
+	if len(running) == 0 {
+		return
+	}
+	t.row(fmt.Sprintf("%s: in progress: %d, done: %d, failed: %d, waiting: %d", running[0].Wave, counts[waves.Running], counts[waves.Done], counts[waves.Failed], counts[waves.Waiting]))
+	const others = 3 // the line above, the one below, and that of the cursor
+	room := max(t.Height-others, 1)
+	for _, m := range running[:min(room, len(running))] {
+		t.row(fmt.Sprintf("  %-30s %-24s %s  %s", words(m.Cluster), otherwise(m.Stage, "-"), m.Since.Format("15:04:05"), words(m.Waiting)))
+	}
+	if more := len(running) - room; more > 0 {
+		t.row(fmt.Sprintf("  and %d more", more))
+	}
+}
+
+// row writes a line of the table. One that is broken could not be drawn anew.
+func (t *FleetText) row(text string) {
+	if most := t.Width - 1; len([]rune(text)) > most {
+		text = string([]rune(text)[:max(most, 0)])
+	}
+	fmt.Fprintln(t.Err, text)
+	t.drawn++
+}

@@ -1,0 +1,142 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// change is a cluster that has changed, by an event.
+type change struct {
+	member migrate.Member
+	event  RunEvent
+}
+
+// changes are those of two clusters, of which one fails.
+func changes() []change {
+	of := func(name string, s waves.State, stage, waiting string) migrate.Member {
+		return migrate.Member{Cluster: name, Wave: "wave-1", State: s, Stage: stage, Since: noon, Waiting: waiting}
+	}
+	failed := of("b", waves.Failed, "install-ccm", "")
+	failed.Err = errors.New("b: stopped at install-ccm: no\n  done: no stage")
+	return []change{
+		{of("a", waves.Running, "", ""), RunEvent{}},
+		{of("b", waves.Running, "", ""), RunEvent{}},
+		{of("a", waves.Running, "install-ccm", ""), RunEvent{Type: migrate.Staged, Stage: "install-ccm", Message: "Why."}},
+		{of("a", waves.Running, "install-ccm", "for x"), RunEvent{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}},
+		{of("a", waves.Running, "install-ccm", "for x"), RunEvent{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}},
+		{failed, RunEvent{}},
+		{of("a", waves.Done, "verify-provider-ids", ""), RunEvent{}},
+	}
+}
+
+var twoWaves = []waves.Wave{{Name: "wave-1", Clusters: []string{"a", "b"}}, {Name: "wave-2", Clusters: []string{"c"}}}
+
+func TestWithoutATerminalEveryClusterHasItsLines(t *testing.T) {
+	var err bytes.Buffer
+	text := &FleetText{Err: &err, Waves: twoWaves}
+	for _, c := range changes() {
+		text.Write(c.member, c.event)
+	}
+	want := "a: starts in wave-1\nb: starts in wave-1\na: stage install-ccm\na: waiting: for x\nb: failed: stopped at install-ccm: no\na: done\n"
+	if err.String() != want {
+		t.Errorf("%q", err.String())
+	}
+}
+
+func TestOnATerminalTheClustersInProgressAreDrawnAgain(t *testing.T) {
+	var err bytes.Buffer
+	text := &FleetText{Err: NewLegible(&err), Width: 80, Height: 24, Waves: twoWaves}
+	drawn := func() string { s := err.String(); err.Reset(); return s }
+	list := changes()
+	text.Write(list[0].member, list[0].event)
+	text.Write(list[1].member, list[1].event)
+	drawn()
+	text.Write(list[3].member, list[3].event)
+	table := drawn()
+	want := "\x1b[3A\x1b[Jwave-1: in progress: 2, done: 0, failed: 0, waiting: 1\n" +
+		"  a                              install-ccm              12:00:00  for x\n" +
+		"  b                              -                        12:00:00  \n"
+	if table != want {
+		t.Errorf("%q", table)
+	}
+	text.Write(list[5].member, list[5].event)
+	if s := drawn(); !strings.HasPrefix(s, "\x1b[3A\x1b[Jb: failed: stopped at install-ccm: no\nwave-1: in progress: 1, done: 0, failed: 1, waiting: 1\n") {
+		t.Errorf("%q", s)
+	}
+	text.Write(list[6].member, list[6].event)
+	if s := drawn(); s != "\x1b[2A\x1b[Ja: done\n" {
+		t.Errorf("%q", s)
+	}
+}
+
+func TestATableIsNoLargerThanTheTerminal(t *testing.T) {
+	var err bytes.Buffer
+	wave := waves.Wave{Name: "wave-1"}
+	for _, name := range strings.Split("abcdefgh", "") {
+		wave.Clusters = append(wave.Clusters, name)
+	}
+	text := &FleetText{Err: NewLegible(&err), Width: 20, Height: 6, Waves: []waves.Wave{wave}}
+	for _, name := range wave.Clusters {
+		err.Reset()
+		text.Write(migrate.Member{Cluster: name, Wave: "wave-1", State: waves.Running, Stage: "install-ccm", Since: noon}, RunEvent{})
+	}
+	lines := strings.Split(strings.TrimSuffix(err.String(), "\n"), "\n")
+	if len(lines) != 5 || lines[4] != "  and 5 more" {
+		t.Errorf("%q", lines)
+	}
+	for _, l := range lines[1:] {
+		if len(l) >= 20 {
+			t.Errorf("%q does not fit", l)
+		}
+	}
+}
+
+func TestTheReportOverManyClustersNamesWhatFailedAndHowToContinue(t *testing.T) {
+	finding := transform.Finding{Rule: "owners-two", Severity: transform.Error, Path: "p", Message: "password=hunter2"}
+	s := migrate.Summary{Stopped: true, Members: []migrate.Member{
+		{Cluster: "a", Wave: "canary", State: waves.Done, Stage: "verify-provider-ids", Since: noon, Switch: &migrate.Owned{None: 17.5, One: 60, Unknown: 2}},
+		{Cluster: "b", Wave: "wave-2", State: waves.Failed, Stage: "install-ccm", Since: noon, Findings: []transform.Finding{finding}, Err: exitcode.New(exitcode.Refused, "it is refused"), Switch: &migrate.Owned{Two: 3}},
+		{Cluster: "c", Wave: "wave-2", State: waves.Waiting},
+	}}
+	m := NewMigration(s, "rke-lm migrate -l x")
+	if m.Done != 1 || m.Failed != 1 || m.NotStarted != 1 || m.Clusters[1].ExitCode != exitcode.Refused || m.Clusters[2].Since != nil || strings.Contains(m.Clusters[1].Findings[0].Message, "hunter2") {
+		t.Errorf("%+v", m)
+	}
+	var out bytes.Buffer
+	WriteMigration(&out, Palette{}, m)
+	want := `
+CLUSTER   WAVE     STATE     STAGE                 SINCE                  NO OWNER AT THE SWITCH   FINDINGS
+a         canary   done      verify-provider-ids   2026-01-02T12:00:00Z   17.5 s (unknown: 2 s)    -
+b         wave-2   failed    install-ccm           2026-01-02T12:00:00Z   0 s, two owners: 3 s     owners-two
+c         wave-2   waiting   -                     -                      -                        -
+
+failed: it is refused
+
+done: 1, failed: 1, not started: 1 (more clusters failed than are tolerated)
+to continue: rke-lm migrate -l x
+`
+	if out.String() != want {
+		t.Errorf("%s", out.String())
+	}
+	s.Err = errors.New("interrupted")
+	if m = NewMigration(s, ""); m.Stopped != "interrupted" {
+		t.Errorf("%+v", m)
+	}
+	s.Members, s.Stopped, s.Err = s.Members[:1], false, nil
+	if m = NewMigration(s, "again"); m.Continue != "" || m.Stopped != "" {
+		t.Errorf("%+v", m)
+	}
+}

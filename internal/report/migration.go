@@ -1,0 +1,154 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// Migration is what came of a migration of many clusters, for programs.
+type Migration struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Clusters   []MigratedCluster `json:"clusters"`
+	Done       int               `json:"done"`
+	Failed     int               `json:"failed"`
+	NotStarted int               `json:"notStarted"`
+	// Stopped says why clusters did not start.
+	Stopped string `json:"stopped,omitempty"`
+	// Continue is the command that continues.
+	Continue string `json:"continue,omitempty"`
+}
+
+// MigratedCluster is one of them.
+type MigratedCluster struct {
+	Cluster  string              `json:"cluster"`
+	Wave     string              `json:"wave"`
+	State    waves.State         `json:"state"`
+	Stage    string              `json:"stage,omitempty"`
+	Since    *time.Time          `json:"since,omitempty"`
+	Switch   *migrate.Owned      `json:"switch,omitempty"`
+	Owners   *migrate.Owned      `json:"owners,omitempty"`
+	Findings []transform.Finding `json:"findings,omitempty"`
+	Error    string              `json:"error,omitempty"`
+	ExitCode int                 `json:"exitCode"`
+	End      *migrate.Outcome    `json:"end,omitempty"`
+}
+
+// NewMigration describes what came of a migration, without its secrets.
+func NewMigration(s migrate.Summary, again string) Migration {
+	m := Migration{APIVersion: APIVersion, Kind: "Migration", Clusters: []MigratedCluster{}}
+	for _, one := range s.Members {
+		m.Clusters = append(m.Clusters, migrated(one))
+		switch one.State {
+		case waves.Done:
+			m.Done++
+		case waves.Failed:
+			m.Failed++
+		default:
+			m.NotStarted++
+		}
+	}
+	if m.Failed+m.NotStarted > 0 {
+		m.Continue = again
+	}
+	switch {
+	case m.NotStarted == 0:
+	case s.Err != nil:
+		m.Stopped = s.Err.Error()
+	case s.Stopped:
+		m.Stopped = "more clusters failed than are tolerated"
+	}
+	return m
+}
+
+func migrated(one migrate.Member) MigratedCluster {
+	c := MigratedCluster{Cluster: one.Cluster, Wave: one.Wave, State: one.State, Stage: one.Stage, Switch: one.Switch, End: one.Outcome, ExitCode: exitcode.Of(one.Err)}
+	if !one.Since.IsZero() {
+		c.Since = &one.Since
+	}
+	if one.Watched != (migrate.Owned{}) {
+		c.Owners = &one.Watched
+	}
+	if len(one.Findings) > 0 {
+		c.Findings = Findings(one.Findings)
+	}
+	if one.Err != nil {
+		c.Error = one.Err.Error()
+	}
+	return c
+}
+
+// WriteMigration writes it for people: the clusters, what stopped some of them, and how to
+// continue.
+func WriteMigration(w io.Writer, p Palette, m Migration) {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "\nCLUSTER\tWAVE\tSTATE\tSTAGE\tSINCE\tNO OWNER AT THE SWITCH\tFINDINGS")
+	for _, c := range m.Clusters {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", words(c.Cluster), c.Wave, c.State, otherwise(c.Stage, "-"), since(c.Since), gap(c.Switch), errorsOf(c.Findings))
+	}
+	t.Flush()
+	for _, c := range m.Clusters {
+		if c.Error != "" {
+			fmt.Fprintf(w, "\n%s\n", p.paint(red, "failed: ")+c.Error)
+		}
+	}
+	line := fmt.Sprintf("\ndone: %d, failed: %d, not started: %d", m.Done, m.Failed, m.NotStarted)
+	if m.Stopped != "" {
+		line += " (" + words(m.Stopped) + ")"
+	}
+	fmt.Fprintln(w, line)
+	if m.Continue != "" {
+		fmt.Fprintln(w, "to continue: "+m.Continue)
+	}
+}
+
+func since(at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+func gap(o *migrate.Owned) string {
+	if o == nil {
+		return "-"
+	}
+	text := fmt.Sprintf("%g s", o.None)
+	if o.Unknown > 0 {
+		text += fmt.Sprintf(" (unknown: %g s)", o.Unknown)
+	}
+	if o.Two > 0 {
+		text += fmt.Sprintf(", two owners: %g s", o.Two)
+	}
+	return text
+}
+
+func errorsOf(findings []transform.Finding) string {
+	if len(findings) == 0 {
+		return "-"
+	}
+	var rules []string
+	for _, f := range findings {
+		rules = append(rules, f.Rule)
+	}
+	return strings.Join(rules, ", ")
+}
+
+// WriteMigrationLine writes it as one line, the last one of a stream of events.
+func WriteMigrationLine(w io.Writer, m Migration) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(m)
+}
