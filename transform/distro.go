@@ -103,6 +103,8 @@ type Cluster interface {
 	// Findings returns what the rules that guard a stage say about the cluster;
 	// with "" what all rules say.
 	Findings(stage string) []Finding
+	// Restarts returns what restarts when the cluster becomes a successor of it.
+	Restarts(after Cluster) []Restart
 }
 
 // Identity names a cluster.

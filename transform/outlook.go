@@ -11,6 +11,10 @@ type Outlook struct {
 	Next    string   // the stage whose edit is next; "" where none is left
 	Blocked []string // the rules whose errors block that stage
 	Manual  []string // stages that are done manually before it, and do not show in a file
+	// Restarts and Gap are what that stage restarts, and for how long no manager runs the
+	// cloud controllers; "" where that is not known, or does not happen.
+	Restarts []Restart
+	Gap      string
 }
 
 // Outlook tells how far the documents of a plan are.
@@ -19,7 +23,7 @@ func (p *Plan) Outlook() Outlook {
 	for _, s := range p.Steps {
 		switch {
 		case s.Left():
-			o.Next, o.Manual = s.Stage.Name, s.Stage.AfterByHand
+			o.Next, o.Manual, o.Restarts, o.Gap = s.Stage.Name, s.Stage.AfterByHand, s.Restarts(), s.Stage.Gap
 			for _, f := range Stopping(s.Findings) {
 				if !slices.Contains(o.Blocked, f.Rule) {
 					o.Blocked = append(o.Blocked, f.Rule)

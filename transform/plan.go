@@ -46,7 +46,7 @@ type PlannedStage struct {
 	Edits     []Place
 	Findings  []Finding
 
-	result *opened // after the stage, where it edits a document
+	before, result *opened // around the stage, where it edits a document
 }
 
 // Revision is a document before a stage and after it.
@@ -212,7 +212,7 @@ func build(d Distro, c *opened, i int, target Target, choice Choice, made revisi
 	if err != nil {
 		return step, nil, err
 	}
-	step.result = after
+	step.before, step.result = c, after
 	if err := prove(step, c, after); err != nil {
 		return step, nil, err
 	}

@@ -20,6 +20,7 @@ type lamps struct {
 	findings func(doc *yamledit.Document, stage string) []Finding
 }
 
+func (l lamps) Restarts(Cluster) []Restart      { return nil }
 func (l lamps) Chosen() Target                  { return Target{} }
 func (l lamps) Identity() Identity              { return Identity{Distro: "lamps"} }
 func (l lamps) Documents() []*yamledit.Document { return Only(l.doc) }

@@ -17,6 +17,7 @@ type letters struct {
 	fixes []Fix
 }
 
+func (letters) Restarts(Cluster) []Restart        { return nil }
 func (letters) Chosen() Target                    { return Target{} }
 func (letters) Identity() Identity                { return Identity{} }
 func (c letters) Documents() []*yamledit.Document { return Only(c.doc) }

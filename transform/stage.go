@@ -13,6 +13,9 @@ import (
 type Stage struct {
 	Name string
 	Why  string
+	// Gap is for how long no manager runs the cloud controllers while the stage rolls out;
+	// "" for no such time, or where none was measured.
+	Gap string
 	// SupersededBy names the later stages that, once done, leave nothing to do
 	// here: nothing ever puts the flag back on an external manager.
 	SupersededBy []string

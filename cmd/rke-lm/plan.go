@@ -6,6 +6,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,8 @@ type planOptions struct {
 	*options
 	stage    string
 	exitCode bool
+	alone    bool // the summary
+	summary  *summary
 	folders  planFolders
 }
 
@@ -37,7 +40,10 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
   rke-lm plan --end-state external --out plans clusters/
   rke-lm plan --rancher-url https://rancher.example.com --cluster fleet-default/harbour
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
-		RunE: func(c *cobra.Command, args []string) error { return p.run(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			p.summary = &summary{out: p.out, palette: p.palette(p.out), flags: p.repeatedChoices(c.Flags())}
+			return p.run(c.Context(), args)
+		},
 	}
 	o.inputFlags(c.Flags())
 	o.liveFlags(c)
@@ -46,7 +52,9 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits are left, or ccm-not-in-file is not accepted")
 	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and the data for apply --plan (can contain secrets)")
+	c.Flags().BoolVar(&p.alone, "summary", false, "show one line for each cluster, totals, and the next command")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
+	c.MarkFlagsMutuallyExclusive("stage", "summary")
 	complete(c, "stage", stages.Names())
 	return c
 }
@@ -56,6 +64,9 @@ var planFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 func (p *planOptions) check(paths []string) error {
 	if err := p.checkOutput(planFormats); err != nil {
 		return err
+	}
+	if p.alone && p.output != "text" {
+		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", p.output)
 	}
 	if p.stage != "" {
 		if err := checkOneOf("stage", p.stage, stages.Names()...); err != nil {
@@ -100,7 +111,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 					unseen = nil // of the documents as they are
 				}
 			default:
-				if err := p.show(outs, first.Unseen); err != nil {
+				if err := p.show(outs, first, f); err != nil {
 					return err
 				}
 			}
@@ -116,9 +127,13 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	case p.reports():
 		found.Errors = result.Errors
 		err = p.writeResults(found, outputs.PlanTable)
+	default:
+		p.summary.Refused = len(result.Errors)
+		err = p.summary.finish(p.alone)
 	}
 	if err != nil {
-		return err
+		complain(p.err, err)
+		code = max(code, exitcode.Of(err))
 	}
 	if code == exitcode.Done && p.exitCode && left {
 		code = exitcode.Found
@@ -144,13 +159,19 @@ func (p *planOptions) needed() transform.Choice {
 }
 
 // show writes the plans of a cluster for people, and what was found about documents that were not
-// given.
-func (p *planOptions) show(plans []outputs.Plan, unseen []transform.Finding) error {
-	b := bufio.NewWriter(p.out)
+// given. The plan of one stage is no plan of what comes next.
+func (p *planOptions) show(plans []outputs.Plan, first *transform.Plan, f clusters.Cluster) error {
+	if p.stage == "" {
+		p.summary.add(plans[0], first.Outlook(), f)
+	}
+	if p.alone {
+		return nil
+	}
+	b := bufio.NewWriter(p.summary)
 	for _, plan := range plans {
 		outputs.WritePlan(b, p.palette(p.out), plan)
 	}
-	outputs.WriteFindings(b, p.palette(p.out), unseen, "")
+	outputs.WriteFindings(b, p.palette(p.out), first.Unseen, "")
 	return b.Flush()
 }
 

@@ -6,7 +6,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -25,6 +24,7 @@ import (
 // options are the choices that several verbs share.
 type options struct {
 	streams
+	color    string
 	noColor  bool
 	distro   string
 	apart    bool // every document is a cluster of its own
@@ -64,10 +64,15 @@ stage as a small diff, and changes only what the stage promises.`,
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "disable colors in the output (also: NO_COLOR)")
+	root.PersistentFlags().StringVar(&o.color, "color", colorAuto, "colors in the output: auto, always, never (also: NO_COLOR, CLICOLOR_FORCE)")
+	complete(root, "color", colors)
+	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "the same as --color never")
 	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with flags of choice, such as end-state: external; flags on the command line take precedence")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		if err := checkGiven(c.Flags()); err != nil {
+			return err
+		}
+		if err := checkOneOf("color", o.color, colors...); err != nil {
 			return err
 		}
 		if _, later := c.Annotations[configFromBase]; later {
@@ -234,9 +239,4 @@ func distroNames() []string {
 		names = append(names, d.Name)
 	}
 	return names
-}
-
-// palette colours only for a terminal whose user did not object.
-func (o *options) palette(w io.Writer) outputs.Palette {
-	return outputs.Palette{On: !o.noColor && os.Getenv("NO_COLOR") == "" && isTerminal(underneath(w))}
 }

@@ -163,7 +163,7 @@ func TestTheRunbookTellsAllOfAStage(t *testing.T) {
 	planned(t, map[string]string{"my cluster.yaml": wharf}, "--target-version", "v1.26.16+rke2r1", "--cordon", "always", "my cluster.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
 	for _, want := range []string{
-		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | todo |", "## 01 grant-migration-lease\n", "**Why.** By default kube-controller-manager has no permission on the migration lease",
+		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | to do |", "## 01 grant-migration-lease\n", "**Why.** By default kube-controller-manager has no permission on the migration lease",
 		"`01-grant-migration-lease.diff` has the diff", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
 		"`aws-ccm-values.yaml` is for the stage", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
 		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "Manually: put `03-install-ccm.yaml` in the place of the document",
@@ -369,7 +369,7 @@ func TestUndoRefusesWhatTheFileDoesNotTellAndNamesTheWaysOut(t *testing.T) {
 
 func TestPlanWritesYAMLAndMarkdown(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	if out := must(t, exitcode.Done, "plan", "-o", "yaml", "c.yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\nclusters:\n- ") || !strings.Contains(out, "\nkind: Plan\n") || !strings.Contains(out, "    name: grant-migration-lease\n    state: todo\n") {
+	if out := must(t, exitcode.Done, "plan", "-o", "yaml", "c.yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\nclusters:\n- ") || !strings.Contains(out, "\nkind: Plan\n") || !strings.Contains(out, "    name: grant-migration-lease\n    restarts: []\n    state: todo\n") {
 		t.Error(out)
 	}
 	if out := must(t, exitcode.Done, "plan", "-o", "markdown", "c.yaml").stdout; !strings.HasPrefix(out, "## rke-lm plan\n") || !strings.Contains(out, "\n## rke2 fleet-default/wharf\n") || !strings.Contains(out, "<details><summary>Diff</summary>\n\n```diff\n--- a/c.yaml\n") {

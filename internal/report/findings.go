@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -32,19 +33,38 @@ func where(f transform.Finding) string {
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }
 
-// WriteFindings writes findings for people.
+// WriteFindings writes findings for people: one that repeats once, with all of its places.
 func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent string) {
-	for _, f := range Findings(findings) {
-		accepted := ""
-		if f.Accepted {
-			accepted = ", accepted"
+	for _, same := range repeated(Findings(findings)) {
+		f := same[0]
+		var places []string
+		for _, s := range same {
+			places = append(places, words(where(s)))
 		}
-		fmt.Fprintf(w, "%s%s %s%s  %s\n", indent, p.severity(f.Severity), f.Rule, accepted, words(where(f)))
-		fmt.Fprintln(w, wrap(f.Message, indent+"  "))
+		fmt.Fprintf(w, "%s%s %s%s  %s\n", indent, p.severity(f.Severity), f.Rule, acceptedMark(f), strings.Join(places, ", "))
+		fmt.Fprintln(w, p.wrap(f.Message, indent+"  "))
 		if f.Fix != "" {
-			fmt.Fprintln(w, wrap("→ "+f.Fix, indent+"  "))
+			fmt.Fprintln(w, p.wrap("→ "+f.Fix, indent+"  "))
 		}
 	}
+}
+
+// repeated joins findings that differ in their places alone.
+func repeated(findings []transform.Finding) [][]transform.Finding {
+	var groups [][]transform.Finding
+	for _, f := range findings {
+		same := func(g []transform.Finding) bool {
+			first := g[0]
+			first.File, first.Line, first.Path, first.Offset = f.File, f.Line, f.Path, f.Offset
+			return first == f
+		}
+		if i := slices.IndexFunc(groups, same); i >= 0 {
+			groups[i] = append(groups[i], f)
+			continue
+		}
+		groups = append(groups, []transform.Finding{f})
+	}
+	return groups
 }
 
 // list joins names in a sentence.

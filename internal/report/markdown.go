@@ -20,22 +20,22 @@ func WriteMarkdown(w io.Writer, plan Plan) {
 	fmt.Fprintf(w, "%s, from %s\n\n", inline(release(plan)), code(places(plan)))
 	fmt.Fprint(w, "| stage | state | findings |\n|---|---|---|\n")
 	for _, s := range plan.Stages {
-		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s.State), countFindings(s.Findings))
+		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s), countFindings(s.Findings))
 	}
 	fmt.Fprintln(w)
 	markdownFindings(w, plan.Findings)
 	for _, s := range plan.Stages {
-		if s.State != transform.Done {
+		if s.open() {
 			markdownStage(w, s)
 		}
 	}
 }
 
-func emphasised(s transform.State) string {
-	if s == transform.Blocked {
-		return "**" + string(s) + "**"
+func emphasised(s Stage) string {
+	if s.State == transform.Blocked {
+		return "**" + s.Word() + "**"
 	}
-	return string(s)
+	return s.Word()
 }
 
 // countFindings lists the rules that found something, the worst as they are.
@@ -49,6 +49,9 @@ func countFindings(findings []transform.Finding) string {
 
 func markdownStage(w io.Writer, s Stage) {
 	fmt.Fprintf(w, "### %s\n\n%s\n\n", s.Name, inline(s.Why))
+	if text := s.effect(); text != "" {
+		fmt.Fprintf(w, "%s\n\n", inline(text))
+	}
 	markdownFindings(w, s.Findings)
 	if len(s.Prepare) > 0 {
 		fmt.Fprintf(w, "%s\n\n", inline(s.preparing()))

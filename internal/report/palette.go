@@ -11,7 +11,10 @@ import (
 
 // Palette colours text that a Legible brings to a terminal; the zero Palette does
 // not.
-type Palette struct{ On bool }
+type Palette struct {
+	On    bool
+	Width int // of the terminal; 0 for none
+}
 
 const (
 	bold   = "1"
@@ -31,14 +34,14 @@ func (p Palette) paint(code, text string) string {
 	return steer(code+"m") + text + steer("0m")
 }
 
-func (p Palette) state(s transform.State, text string) string {
-	switch s {
+func (p Palette) state(s Stage) string {
+	switch s.State {
 	case transform.Done:
-		return p.paint(green, text)
+		return p.paint(green, s.Word())
 	case transform.Blocked:
-		return p.paint(red, text)
+		return p.paint(red, s.Word())
 	}
-	return p.paint(yellow, text)
+	return p.paint(yellow, s.Word())
 }
 
 func (p Palette) severity(s transform.Severity) string {

@@ -10,8 +10,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -66,6 +68,7 @@ func SourceOf(d *yamledit.Document) Source {
 type Stage struct {
 	Name     string              `json:"name"`
 	State    transform.State     `json:"state"`
+	Kind     Kind                `json:"kind"`
 	Why      string              `json:"why"`
 	Edits    []transform.Place   `json:"edits"`
 	Prepare  []Action            `json:"prepare,omitempty"`
@@ -73,6 +76,11 @@ type Stage struct {
 	Actions  []Action            `json:"actions"`
 	Findings []transform.Finding `json:"findings"`
 	Diff     string              `json:"diff"`
+	// Restarts are what the edit restarts, in their order, and Gap for how long no manager
+	// runs the cloud controllers.
+	Restarts []transform.Restart `json:"restarts"`
+	Gap      string              `json:"gap,omitempty"`
+	past     bool                // a manual stage of a migration that is complete
 	// AfterByHand names the stages that are done by hand before this one, and do not
 	// show in the file.
 	AfterByHand []string `json:"afterByHand,omitempty"`
@@ -107,7 +115,9 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 	texts := shown{}
 	for _, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
-			out.Stages = append(out.Stages, newStage(s, texts))
+			shown := newStage(s, texts)
+			shown.past = shown.Kind == Manual && stages.Around(s.Stage.Name) && !p.Left()
+			out.Stages = append(out.Stages, shown)
 		}
 	}
 	return out
@@ -120,8 +130,9 @@ func checksum(d *yamledit.Document) string {
 
 func newStage(s transform.PlannedStage, texts shown) Stage {
 	out := Stage{
-		Name: s.Stage.Name, State: s.State, Why: s.Stage.Why,
-		Edits: append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),
+		Name: s.Stage.Name, State: s.State, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
+		Restarts: append([]transform.Restart{}, s.Restarts()...),
+		Edits:    append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),
 	}
 	for _, r := range s.Documents {
 		if r.Changes() {
@@ -146,7 +157,7 @@ func WritePlan(w io.Writer, p Palette, plan Plan) {
 		width = max(width, len(s.Name))
 	}
 	for _, s := range plan.Stages {
-		fmt.Fprintf(w, "  %-*s  %s\n", width, s.Name, p.state(s.State, string(s.State)))
+		fmt.Fprintf(w, "  %-*s  %s\n", width, s.Name, p.state(s))
 	}
 	fmt.Fprintln(w)
 	if len(plan.Findings) > 0 {
@@ -154,7 +165,7 @@ func WritePlan(w io.Writer, p Palette, plan Plan) {
 		fmt.Fprintln(w)
 	}
 	for _, s := range plan.Stages {
-		if s.State != transform.Done {
+		if s.open() {
 			writeStage(w, p, s)
 		}
 	}
@@ -195,11 +206,14 @@ func (s Stage) preparing() string {
 }
 
 func writeStage(w io.Writer, p Palette, s Stage) {
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s.State, string(s.State)))
-	fmt.Fprintln(w, wrap(s.Why, "  "))
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s))
+	fmt.Fprintln(w, p.wrap(s.Why, "  "))
+	if text := s.effect(); text != "" {
+		fmt.Fprintln(w, p.wrap(text, "  "))
+	}
 	WriteFindings(w, p, s.Findings, "  ")
 	if len(s.Prepare) > 0 {
-		fmt.Fprintln(w, wrap(s.preparing(), "  "))
+		fmt.Fprintln(w, p.wrap(s.preparing(), "  "))
 	}
 	writeActions(w, p, s.Actions)
 	fmt.Fprintln(w)
@@ -209,7 +223,7 @@ func writeStage(w io.Writer, p Palette, s Stage) {
 
 func writeActions(w io.Writer, p Palette, actions []Action) {
 	for _, a := range actions {
-		fmt.Fprintln(w, wrap(a.Purpose+":", "  "))
+		fmt.Fprintln(w, p.wrap(a.Purpose+":", "  "))
 		fmt.Fprintf(w, "    %s\n", p.paint(bold, a.Command))
 	}
 }
@@ -224,13 +238,24 @@ func WriteManual(w io.Writer, p Palette, m transform.Manual) {
 	}
 }
 
-// wrap breaks text into lines of at most 100 columns.
-func wrap(text, indent string) string {
-	const columns = 100
+// The width of text where there is no terminal, and the most on one: longer lines are hard to
+// read. A terminal may be narrower, down to the least.
+const (
+	usualColumns = 100
+	mostColumns  = 120
+	leastColumns = 40
+)
+
+// wrap breaks text into lines that fit the terminal. A word is never broken.
+func (p Palette) wrap(text, indent string) string {
+	columns := usualColumns
+	if p.Width > 0 {
+		columns = max(leastColumns, min(p.Width, mostColumns))
+	}
 	var lines []string
 	line := indent
 	for _, word := range strings.Fields(text) {
-		if len(line)+len(word) >= columns && strings.TrimSpace(line) != "" {
+		if utf8.RuneCountInString(line)+utf8.RuneCountInString(word) >= columns && strings.TrimSpace(line) != "" {
 			lines, line = append(lines, strings.TrimRight(line, " ")), indent
 		}
 		line += word + " "

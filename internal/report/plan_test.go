@@ -81,9 +81,9 @@ func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 	WritePlan(&b, Palette{}, NewPlan(planned(t, transform.Target{}), ""))
 	says(t, b.String(),
 		"rke2 fleet-default/wharf  v1.26.15+rke2r1  clusters/wharf.yaml:1\n",
-		"  grant-migration-lease ", "todo\n", "  switch-to-external ", "blocked\n",
-		"grant-migration-lease  todo\n", "--- a/clusters/wharf.yaml\n+++ b/clusters/wharf.yaml\n", "+ ",
-		"install-ccm  todo\n", "  before it, ", "--out and -o json have",
+		"  grant-migration-lease ", "to do\n", "  switch-to-external ", "blocked\n",
+		"grant-migration-lease  to do\n", "--- a/clusters/wharf.yaml\n+++ b/clusters/wharf.yaml\n", "+ ",
+		"install-ccm  to do\n", "  before it, ", "--out and -o json have",
 		"switch-to-external  blocked\n", "  error node-rename  clusters/wharf.yaml:", "→ ")
 }
 
@@ -103,13 +103,13 @@ func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
 	p.Version = ""
 	var b bytes.Buffer
 	WritePlan(&b, Palette{}, p)
-	says(t, b.String(), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  todo\n")
+	says(t, b.String(), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  to do\n")
 }
 
 func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 	p := Palette{On: true}
 	for want, got := range map[string]string{
-		green: p.state(transform.Done, "done"), red: p.state(transform.Blocked, "blocked"), yellow: p.state(transform.Todo, "todo"), cyan: p.severity(transform.Note),
+		green: p.state(Stage{State: transform.Done}), red: p.state(Stage{State: transform.Blocked}), yellow: p.state(Stage{State: transform.Todo}), cyan: p.severity(transform.Note),
 	} {
 		if !strings.HasPrefix(got, steer(want+"m")) || !strings.HasSuffix(got, steer("0m")) {
 			t.Errorf("%s: %q", want, got)

@@ -62,7 +62,7 @@ and you must plan again.
 `)
 	fmt.Fprint(w, "| | stage | state |\n|---|---|---|\n")
 	for i, s := range p.Stages {
-		fmt.Fprintf(w, "| %s | %s | %s |\n", r.Stages[i].Number, s.Name, emphasised(s.State))
+		fmt.Fprintf(w, "| %s | %s | %s |\n", r.Stages[i].Number, s.Name, emphasised(s))
 	}
 	fmt.Fprintf(w, "\nThe files in this folder contain the cluster's %s as it is (%s) and after each stage,\n"+
 		"byte for byte, with secrets; the diffs have no secrets and are only for review.\n\n", documents(r.Start), codes(r.Start))

@@ -34,7 +34,7 @@ func runbook(t *testing.T, target transform.Target, change func(*Runbook)) strin
 
 func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
 	says(t, runbook(t, transform.Target{EndState: transform.EndStateExternal}, func(*Runbook) {}),
-		"# Runbook: rke2 fleet-default/wharf\n", "planned from `clusters/wharf.yaml:1`", "| 01 | grant-migration-lease | todo |", "(`00-start.yaml`)",
+		"# Runbook: rke2 fleet-default/wharf\n", "planned from `clusters/wharf.yaml:1`", "| 01 | grant-migration-lease | to do |", "(`00-start.yaml`)",
 		"## 01 grant-migration-lease\n\n**Why.** ", "**What changes.** `01.diff` has the diff; `01.yaml` is the document afterwards", "- line ",
 		"**Do.**\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: put `01.yaml` in the place of the document.",
 		"**Undo.** Undo later stages first.", "rke-lm apply --plan plans/wharf --undo grant-migration-lease clusters/wharf.yaml", "Manually: put `00-start.yaml` in the place of the document. Then apply the file as before.",

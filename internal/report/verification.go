@@ -83,7 +83,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 	}
 	fmt.Fprintf(w, "nodes             %d of %d ok\n\n", good, len(v.Nodes))
 	WriteFindings(w, p, v.Findings, "")
-	needed := writeNotJudged(w, v.NotJudged)
+	needed := writeNotJudged(w, p, v.NotJudged)
 	switch {
 	case v.OK:
 		fmt.Fprintln(w, p.paint(green, "ok"))
@@ -100,7 +100,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 
 // writeNotJudged lists the rules that had nothing to judge by the reason, and returns
 // those that are needed.
-func writeNotJudged(w io.Writer, list []Unjudged) (needed []string) {
+func writeNotJudged(w io.Writer, p Palette, list []Unjudged) (needed []string) {
 	var whys []string
 	rules := map[string][]string{}
 	for _, n := range list {
@@ -113,7 +113,7 @@ func writeNotJudged(w io.Writer, list []Unjudged) (needed []string) {
 		}
 	}
 	for _, why := range whys {
-		fmt.Fprintln(w, wrap("not checked, because "+why+": "+strings.Join(rules[why], ", "), ""))
+		fmt.Fprintln(w, p.wrap("not checked, because "+why+": "+strings.Join(rules[why], ", "), ""))
 	}
 	return needed
 }

@@ -132,7 +132,7 @@ func TestWithoutAManagerToMigrateFromItIsSaidWhenTheMigrationIsComplete(t *testi
 
 func TestTheSwitchPromisesNoGapWithoutLeaderMigration(t *testing.T) {
 	with, without := Cluster{Target: long}.SwitchWhy(), Cluster{Target: short}.SwitchWhy()
-	if with != without+switchGap {
+	if with != without+switchGapWhy {
 		t.Errorf("%q\n%q", with, without)
 	}
 }

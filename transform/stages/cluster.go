@@ -28,10 +28,18 @@ func (c Cluster) InOrder(set Set) []transform.Stage {
 		if s.of != nil {
 			made = s.of(set)()
 		}
-		made.Name = s.Name
+		made.Name, made.Gap = s.Name, c.gap(s)
 		list = append(list, made)
 	}
 	return list
+}
+
+// gap is that of a stage with leader migration, for which it was measured.
+func (c Cluster) gap(s Stage) string {
+	if c.Target.NoLeaderMigration || !c.Target.Situation.HandsOver() {
+		return ""
+	}
+	return s.gap
 }
 
 // Elsewhere is a stage that happens in another document, or not at all.

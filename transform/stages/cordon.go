@@ -30,6 +30,10 @@ var cordonNodes = Stage{
 	},
 }
 
+// Around reports whether a stage only goes with the switch: nothing of it is left to do once
+// the migration is complete.
+func Around(stage string) bool { return stage == CordonControlPlane || stage == UncordonControlPlane }
+
 // Cordoning is the operator's choice for one cluster.
 type Cordoning struct {
 	Instead  string // why a distro does not do it, as a sentence; "" where it may

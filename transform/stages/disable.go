@@ -16,6 +16,7 @@ var disableMigration = Stage{
 
 	long:    true,
 	of:      func(s Set) func() transform.Stage { return s.Disable },
+	gap:     disableGap,
 	undoGap: "Expect a gap of 35 to 37 seconds in which no manager runs the cloud controllers.",
 	byPods:  true,
 	shown:   func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },
@@ -40,8 +41,9 @@ const atTheEnd = "the cloud-controller-manager runs the cloud controllers, and t
 // What is said of the stage; DisableElsewhere where no cloud-controller-manager is in the
 // document of an external cluster.
 const (
+	disableGap = "17 to 21 seconds"
 	DisableWhy = "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag from the chart, and the image gets the minor version of the cluster. The permission on the lease stays, because a rollback needs it. " +
-		"Expect a gap of 17 to 21 seconds in which no manager runs the cloud controllers."
+		"Expect a gap of " + disableGap + " in which no manager runs the cloud controllers."
 	DisableElsewhere = "No cloud-controller-manager of AWS is in the file, so the file does not show whether one still has the flag."
 )
 

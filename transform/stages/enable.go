@@ -16,6 +16,7 @@ var enableMigration = Stage{
 
 	long:    true,
 	of:      func(s Set) func() transform.Stage { return s.Enable },
+	gap:     enableGap,
 	undoGap: "Expect a gap of about 32 seconds in which no manager runs the cloud controllers.",
 	byPods:  true,
 	shown:   func(m Managers) bool { return m.Flag },
@@ -30,8 +31,11 @@ var enableMigration = Stage{
 // (leases of 15 s), with one and with three control planes, in RKE2, RKE and manifests.
 // No manager gives a lease back when it exits, so each takeover is one lease and a retry;
 // two of them make the long gaps.
-const enableWhy = "kube-controller-manager then runs its cloud controllers under the migration lease, which the other manager can acquire. " +
-	"Expect a gap of 18 to 43 seconds in which no manager runs the cloud controllers: the leader restarts, and the leadership may move to the manager that restarts next."
+const (
+	enableGap = "18 to 43 seconds"
+	enableWhy = "kube-controller-manager then runs its cloud controllers under the migration lease, which the other manager can acquire. " +
+		"Expect a gap of " + enableGap + " in which no manager runs the cloud controllers: the leader restarts, and the leadership may move to the manager that restarts next."
+)
 
 // Enable completes the stage of a distro.
 func (c Cluster) Enable(own transform.Stage) transform.Stage {

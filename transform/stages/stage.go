@@ -33,6 +33,8 @@ type Stage struct {
 	upgrades bool
 	// of returns what a distro makes of it; nil where all distros have the same.
 	of func(Set) func() transform.Stage
+	// gap is for how long no one runs the cloud controllers while it rolls out.
+	gap string
 	// undoGap is for how long no one runs the cloud controllers while it is undone.
 	undoGap string
 	// after is what has to hold after it, undone what has to hold once it was undone.

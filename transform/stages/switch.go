@@ -26,6 +26,7 @@ var switchProvider = Stage{
 	Snapshot: true,
 
 	of:      func(s Set) func() transform.Stage { return s.Switch },
+	gap:     switchGap,
 	undoGap: "Expect no gap: the cloud-controller-manager keeps the migration lease and continues to run.",
 	byPods:  true,
 	shown:   func(m Managers) bool { return m.Cloud && m.External },
@@ -52,7 +53,8 @@ var switchProvider = Stage{
 const (
 	switchWhy = "kube-controller-manager stops the cloud controllers, and the waiting cloud-controller-manager acquires the migration lease. " +
 		"The same edit removes the flag from kube-controller-manager: an external manager with the flag holds the lease and runs nothing. "
-	switchGap = "Expect a gap of 16 to 20 seconds in which no manager runs the cloud controllers. "
+	switchGap    = "16 to 20 seconds"
+	switchGapWhy = "Expect a gap of " + switchGap + " in which no manager runs the cloud controllers. "
 
 	switchBrokenWhy = "The components do not start with the provider aws: Kubernetes 1.27 and later do not have it, and an upgrade to such a release stops at the first machine. With an external provider they start, one machine after another. " +
 		"A control plane that was not upgraded yet runs the in-tree cloud controllers until its turn comes, so the cloud-controller-manager is installed after this stage has reached every control plane; in between no manager runs the cloud controllers. " +
@@ -96,7 +98,7 @@ func (c Cluster) SwitchWhy() string {
 	case c.Target.NoLeaderMigration:
 		return switchWhy
 	}
-	return switchWhy + switchGap
+	return switchWhy + switchGapWhy
 }
 
 // beforeSwitch is what has to be so before the switch: what holds after the stage before.

@@ -1,0 +1,120 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// mostHeld bounds the text that waits for the summary which comes before it. Beyond it the
+// summary comes last alone.
+const mostHeld = 16 << 20
+
+// summary is that of the plans of a run.
+type summary struct {
+	outputs.Summary
+	out     io.Writer
+	palette outputs.Palette
+	flags   []string // choices of the command line, which a command repeats
+
+	held    bytes.Buffer
+	flushed bool
+}
+
+// Write takes the text of plans.
+func (s *summary) Write(text []byte) (int, error) {
+	if s.flushed {
+		return s.out.Write(text)
+	}
+	if s.held.Len()+len(text) > mostHeld {
+		if err := s.flush(); err != nil {
+			return 0, err
+		}
+		return s.out.Write(text)
+	}
+	return s.held.Write(text)
+}
+
+func (s *summary) flush() error {
+	s.flushed = true
+	_, err := s.held.WriteTo(s.out)
+	return err
+}
+
+// add takes the plan of a cluster.
+func (s *summary) add(p outputs.Plan, o transform.Outlook, f clusters.Cluster) {
+	s.Rows = append(s.Rows, outputs.NewSummaryRow(p, o))
+	if stream := f.Docs[0].File() == yamledit.Stdin; s.Command == "" && o.Next != "" && len(o.Blocked) == 0 && !stream {
+		s.Command = s.next(o, f)
+	}
+}
+
+// next is the command that continues with a cluster.
+func (s *summary) next(o transform.Outlook, f clusters.Cluster) string {
+	where := []string{shell.Path(f.Docs[0].File())}
+	if f.Live != nil {
+		where = []string{"--cluster", f.Live.Name()}
+	}
+	verb := []string{"rke-lm", "apply", "--next"}
+	if len(o.Manual) > 0 {
+		verb = []string{"rke-lm", "plan", "--stage", o.Next}
+	}
+	return shell.Words(slices.Concat(verb, s.flags, where)...)
+}
+
+// finish writes what is held, between two summaries where there are several clusters.
+func (s *summary) finish(alone bool) error {
+	if alone {
+		s.Summary.Write(s.out, s.palette)
+		return nil
+	}
+	several := len(s.Rows) > 1
+	if several && !s.flushed {
+		s.Summary.Write(s.out, s.palette)
+		if _, err := io.WriteString(s.out, "\n"); err != nil {
+			return err
+		}
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	if several {
+		s.Summary.Write(s.out, s.palette)
+	}
+	return nil
+}
+
+// repeatedChoices are the flags of choice on the command line, as another command takes
+// them. Those of a configuration file apply by themselves.
+func (o *options) repeatedChoices(flags *pflag.FlagSet) []string {
+	var all options
+	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.targetFlags(choice)
+	all.inputFlags(choice)
+	var words []string
+	choice.VisitAll(func(f *pflag.Flag) {
+		given := flags.Lookup(f.Name)
+		if given == nil || !given.Changed || o.configured[f.Name] {
+			return
+		}
+		values := []string{given.Value.String()}
+		if list, is := given.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, "--"+f.Name+"="+v)
+		}
+	})
+	return words
+}

@@ -1,0 +1,93 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// thirty is a repository of 30 clusters, some of them on their way.
+func thirty(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	through := []string{"", "grant-migration-lease", "enable-leader-migration", "install-ccm", "switch-to-external", "disable-leader-migration"}
+	for i := range 30 {
+		file := filepath.Join(folder, fmt.Sprintf("cluster-%02d.yaml", i))
+		putFile(t, file, fmt.Sprintf(smallCluster, fmt.Sprintf("cluster-%02d", i)))
+		if stage := through[i%len(through)]; stage != "" {
+			if r := runHere(t, "", "apply", "--end-state", "external", "--through", "--stage", stage, file); r.code != exitcode.Done {
+				t.Fatalf("exit %d\n%s", r.code, r.stderr)
+			}
+		}
+	}
+	return folder
+}
+
+func TestTheSummaryOfThirtyClustersFitsOnAScreen(t *testing.T) {
+	t.Chdir(thirty(t))
+	r := runHere(t, "", "plan", "--summary", "--end-state", "external", ".")
+	lines := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
+	if r.code != exitcode.Done || len(lines) > 40 || !strings.HasPrefix(lines[0], "CLUSTER ") {
+		t.Fatalf("exit %d, %d lines\n%s%s", r.code, len(lines), r.stdout, r.stderr)
+	}
+	end := strings.Join(lines[31:], "\n")
+	if want := "clusters: 30; done: 5, to do: 25, blocked: 0\nnext: rke-lm apply --next --end-state=external cluster-00.yaml"; end != want {
+		t.Errorf("%s\nwant\n%s", end, want)
+	}
+	if next := runHere(t, "", strings.Fields(lines[32])[2:]...); next.code != exitcode.Done {
+		t.Errorf("the next command: exit %d\n%s", next.code, next.stderr)
+	}
+}
+
+func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
+	t.Chdir(thirty(t))
+	short := runHere(t, "", "plan", "--summary", ".").stdout
+	long := runHere(t, "", "plan", ".").stdout
+	if !strings.HasPrefix(long, short) || !strings.HasSuffix(long, short) || strings.Count(long, "\nclusters: 30; ") != 2 {
+		t.Errorf("%.2000s", long)
+	}
+	if one := runHere(t, "", "plan", "cluster-00.yaml").stdout; strings.Contains(one, "clusters: 1;") {
+		t.Errorf("one cluster needs no summary:\n%s", one)
+	}
+	if r := runHere(t, "", "plan", "--summary", "."); !strings.Contains(r.stdout, " node-rename ") || !strings.Contains(r.stdout, "blocked: 5") {
+		t.Errorf("what blocks is not named:\n%s", r.stdout)
+	}
+}
+
+func TestTheMarkdownOfThirtyClustersIsShort(t *testing.T) {
+	t.Chdir(thirty(t))
+	r := runHere(t, "", "plan", "-o", "markdown", ".")
+	if len(r.stdout) > 60_000 || strings.Count(r.stdout, "\n| rke2 fleet-default/cluster-") != 30 || !strings.Contains(r.stdout, "are left out") {
+		t.Errorf("%d bytes\n%.3000s", len(r.stdout), r.stdout)
+	}
+}
+
+func TestColorsDependOnTheFlagThenOnTheEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		options  options
+		env      map[string]string
+		terminal bool
+		want     bool
+	}{
+		{"a terminal", options{color: colorAuto}, nil, true, true},
+		{"a pipe", options{color: colorAuto}, nil, false, false},
+		{"NO_COLOR", options{color: colorAuto}, map[string]string{"NO_COLOR": "1"}, true, false},
+		{"NO_COLOR and always", options{color: colorAlways}, map[string]string{"NO_COLOR": "1"}, false, true},
+		{"CLICOLOR_FORCE", options{color: colorAuto}, map[string]string{"CLICOLOR_FORCE": "1"}, false, true},
+		{"CLICOLOR_FORCE=0", options{color: colorAuto}, map[string]string{"CLICOLOR_FORCE": "0"}, false, false},
+		{"NO_COLOR and CLICOLOR_FORCE", options{color: colorAuto}, map[string]string{"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, true, false},
+		{"never", options{color: colorNever}, map[string]string{"CLICOLOR_FORCE": "1"}, true, false},
+		{"--no-color", options{color: colorAlways, noColor: true}, nil, true, false},
+	} {
+		if got := c.options.colored(c.terminal, func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// Kind is how a stage is done.
+type Kind string
+
+// The kinds of stages.
+const (
+	Edit   Kind = "edit"   // of a document
+	Manual Kind = "manual" // by commands; migrate runs them
+	Check  Kind = "check"  // nothing changes
+)
+
+func kindOf(s transform.PlannedStage) Kind {
+	switch {
+	case s.Stage.Edit != nil:
+		return Edit
+	case stages.Named(s.Stage.Name).ChecksAlone:
+		return Check
+	}
+	return Manual
+}
+
+// Word is the state of the stage for people.
+func (s Stage) Word() string {
+	switch {
+	case s.State == transform.Todo:
+		return "to do"
+	case s.State == transform.NotInFile:
+		return "not in file"
+	case s.State == transform.ActionOnly && (s.past || len(s.Actions) == 0):
+		return "skipped"
+	case s.State == transform.ActionOnly:
+		return string(s.Kind)
+	}
+	return string(s.State)
+}
+
+// open reports whether there is something to show of the stage: it is not done, and is no
+// manual part of a migration that is complete.
+func (s Stage) open() bool { return s.State != transform.Done && !s.past }
+
+// effect is the sentence on what the stage restarts; "" for one that edits nothing. For how
+// long no manager runs the cloud controllers is in its reason.
+func (s Stage) effect() string {
+	switch {
+	case s.Kind != Edit || !(s.State == transform.Todo || s.State == transform.Blocked):
+		return ""
+	case len(s.Restarts) == 0:
+		return "Restarts nothing on the machines."
+	}
+	var parts []string
+	for _, r := range s.Restarts {
+		parts = append(parts, fmt.Sprintf("%s on %s (%s)", r.Process, strings.Join(r.Classes, ", "), r.Order))
+	}
+	return "Restarts " + strings.Join(parts, "; then ") + "."
+}

@@ -1,0 +1,148 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Summary is many plans, a line for each, with totals and what to do next.
+type Summary struct {
+	Rows    []SummaryRow
+	Refused int    // documents that have no plan
+	Command string // what to type next; "" for nothing
+}
+
+// SummaryRow is one plan.
+type SummaryRow struct {
+	Cluster string
+	transform.Outlook
+}
+
+// NewSummaryRow is the line of a plan.
+func NewSummaryRow(p Plan, o transform.Outlook) SummaryRow {
+	id := transform.Identity{Namespace: p.Namespace, Name: p.Name}
+	if p.Name == "" {
+		return SummaryRow{Cluster: p.Source.File, Outlook: o}
+	}
+	return SummaryRow{Cluster: id.Title(), Outlook: o}
+}
+
+// cells are those of the table.
+func (r SummaryRow) cells() []string {
+	next := otherwise(r.Next, "done")
+	if len(r.Manual) > 0 {
+		next += " (after " + list(r.Manual) + ")"
+	}
+	return []string{words(r.Cluster), otherwise(r.Reached, "-"), next, otherwise(list(r.Blocked), "-"), otherwise(restarted(r.Restarts), "-")}
+}
+
+// restarted names the machine classes that restart, in their order.
+func restarted(restarts []transform.Restart) string {
+	var classes []string
+	for _, r := range restarts {
+		for _, c := range r.Classes {
+			if !slices.Contains(classes, c) {
+				classes = append(classes, c)
+			}
+		}
+	}
+	return strings.Join(classes, ", ")
+}
+
+var summaryHead = []string{"CLUSTER", "REACHED", "NEXT", "BLOCKED BY", "RESTARTS"}
+
+// Write writes the table, the totals and the next command.
+func (s Summary) Write(w io.Writer, p Palette) {
+	rows := [][]string{summaryHead}
+	for _, r := range s.Rows {
+		rows = append(rows, r.cells())
+	}
+	widths := fit(rows, p.Width)
+	for i, row := range rows {
+		line := ""
+		for column, width := range widths {
+			cell := cut(row[column], width)
+			if column < len(widths)-1 {
+				cell += strings.Repeat(" ", width-utf8.RuneCountInString(cell)+2)
+			}
+			line += cell
+		}
+		line = strings.TrimRight(line, " ")
+		switch {
+		case i == 0:
+			line = p.paint(bold, line)
+		case len(s.Rows[i-1].Blocked) > 0:
+			line = p.paint(red, line)
+		case s.Rows[i-1].Next == "":
+			line = p.paint(green, line)
+		}
+		fmt.Fprintln(w, line)
+	}
+	fmt.Fprintln(w, s.totals())
+	if s.Command != "" {
+		fmt.Fprintf(w, "next: %s\n", p.paint(bold, s.Command))
+	}
+}
+
+// totals counts the clusters by how far they are.
+func (s Summary) totals() string {
+	var done, blocked int
+	for _, r := range s.Rows {
+		switch {
+		case r.Next == "":
+			done++
+		case len(r.Blocked) > 0:
+			blocked++
+		}
+	}
+	text := fmt.Sprintf("clusters: %d; done: %d, to do: %d, blocked: %d", len(s.Rows), done, len(s.Rows)-done-blocked, blocked)
+	if s.Refused > 0 {
+		text += fmt.Sprintf("; refused: %d", s.Refused)
+	}
+	return text
+}
+
+// fit returns the widths of the columns. On a terminal the last one goes if the table is
+// too wide, and then the widest ones get narrower.
+func fit(rows [][]string, limit int) []int {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	total := func() (n int) {
+		for _, w := range widths {
+			n += w + 2
+		}
+		return n - 2
+	}
+	if limit <= 0 || total() <= limit {
+		return widths
+	}
+	widths = widths[:len(widths)-1]
+	for total() > limit {
+		widest := slices.Index(widths, slices.Max(widths))
+		if widths[widest] <= 8 {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
+}
+
+// cut shortens a text to a number of columns.
+func cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:width-1]) + "…"
+}

@@ -1,0 +1,76 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func aSummary() Summary {
+	return Summary{Refused: 1, Command: "rke-lm apply --next a.yaml", Rows: []SummaryRow{
+		{"rke2 fleet-default/harbour", transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Restarts: nil}},
+		{"rke2 fleet-default/orchard", transform.Outlook{Reached: "install-ccm", Next: "switch-to-external", Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}},
+		{"rke1 depot", transform.Outlook{Reached: "enable-leader-migration", Next: "switch-to-external", Manual: []string{"install-ccm"}}},
+		{"rke2 fleet-default/wharf", transform.Outlook{Reached: "disable-leader-migration"}},
+	}}
+}
+
+func TestASummaryHasALineForEachCluster(t *testing.T) {
+	var b bytes.Buffer
+	aSummary().Write(&b, Palette{})
+	want := `CLUSTER                     REACHED                   NEXT                                    BLOCKED BY                   RESTARTS
+rke2 fleet-default/harbour  enable-leader-migration   install-ccm                             -                            -
+rke2 fleet-default/orchard  install-ccm               switch-to-external                      node-rename, csi-gate-stale  control-plane, etcd, general
+rke1 depot                  enable-leader-migration   switch-to-external (after install-ccm)  -                            -
+rke2 fleet-default/wharf    disable-leader-migration  done                                    -                            -
+clusters: 4; done: 1, to do: 2, blocked: 1; refused: 1
+next: rke-lm apply --next a.yaml
+`
+	if b.String() != want {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
+func TestASummaryFitsTheTerminal(t *testing.T) {
+	for _, width := range []int{60, 80, 120, 200} {
+		var b bytes.Buffer
+		aSummary().Write(&b, Palette{Width: width})
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("width %d: %d columns: %s", width, n, line)
+			}
+		}
+	}
+}
+
+func TestTextFitsTheTerminalAndBreaksNoWord(t *testing.T) {
+	text := "Expect a gap of 18 to 43 seconds → no manager runs the cloud controllers, see https://example.com/a-word-that-is-longer-than-the-terminal-is-wide"
+	for width, most := range map[int]int{0: usualColumns, 20: leastColumns, 80: 80, 300: mostColumns} {
+		lines := strings.Split(Palette{Width: width}.wrap(text, "  "), "\n")
+		for _, line := range lines[:len(lines)-1] {
+			if utf8.RuneCountInString(line) >= most {
+				t.Errorf("width %d: %q", width, line)
+			}
+		}
+		if got := strings.Join(strings.Fields(strings.Join(lines, " ")), " "); got != text {
+			t.Errorf("width %d: %q", width, got)
+		}
+	}
+}
+
+func TestAFindingThatRepeatsIsPrintedOnceWithItsPlaces(t *testing.T) {
+	var b bytes.Buffer
+	one := transform.Finding{Rule: "a", Severity: transform.Error, File: "c.yaml", Line: 3, Path: "x", Message: "wrong", Fix: "correct it"}
+	two, other := one, one
+	two.Line, two.Path, other.Message = 9, "y", "also wrong"
+	WriteFindings(&b, Palette{}, []transform.Finding{one, other, two}, "")
+	if want := "error a  c.yaml:3, c.yaml:9\n  wrong\n  → correct it\nerror a  c.yaml:3\n  also wrong\n  → correct it\n"; b.String() != want {
+		t.Error(b.String())
+	}
+}
