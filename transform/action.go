@@ -3,7 +3,16 @@
 
 package transform
 
-import "github.com/rke-lm/rke-lm/transform/shell"
+import (
+	"fmt"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// RolloutTime is how long a change may take to reach every machine before something is
+// wrong: every wait has it, unless the operator sets another one.
+const RolloutTime = time.Hour
 
 // ClusterSettled waits, on Rancher's own cluster, until every machine has taken
 // over the last change of a cluster. The conditions of the Cluster object are
@@ -17,7 +26,7 @@ func (ClusterSettled) Purpose() string {
 
 // Command implements Action.
 func (a ClusterSettled) Command() string {
-	return shell.Line("kubectl -n %s wait rkecontrolplanes.rke.cattle.io/%s --for=condition=Reconciled --timeout=60m", a.Namespace, a.Name)
+	return shell.Line("kubectl -n %s wait rkecontrolplanes.rke.cattle.io/%s --for=condition=Reconciled --timeout=%s", a.Namespace, a.Name, fmt.Sprintf("%dm", RolloutTime/time.Minute))
 }
 
 // CordonAnnotation is on the nodes that rke-lm cordoned; only these are released.

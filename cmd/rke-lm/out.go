@@ -116,16 +116,21 @@ func (fs *planFolders) take(s transform.Saved) error {
 
 // planFiles returns what a plan folder holds for people.
 func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, live *clusters.Live) ([]planfolder.File, error) {
-	book := outputs.Runbook{Plan: p, Folder: folder}
+	from, err := newStart(folder, paths)
+	if err != nil {
+		return nil, err
+	}
+	book := outputs.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder)}
 	if live != nil {
 		book.Live = live.Name()
 	}
 	for _, path := range paths {
+		file := from.path(path)
 		if path == "" {
-			path = "-"
+			file = "-"
 		}
-		if !slices.Contains(book.Files, path) {
-			book.Files = append(book.Files, path)
+		if !slices.Contains(book.Files, file) {
+			book.Files = append(book.Files, file)
 		}
 	}
 	suffixes := suffixesOf(p.Start)

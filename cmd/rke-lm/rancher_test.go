@@ -12,10 +12,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -325,6 +327,37 @@ func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 		r.Edit(harbourPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1" })
 		if out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour"); out.code != exitcode.Refused {
 			t.Errorf("a stale plan is applied: exit %d\n%s", out.code, out.stderr)
+		}
+	})
+}
+
+// The gates of a runbook are commands of this version, and one for a stage that the cluster
+// did not reach ends with an error after its time.
+func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		behind := apitest.Start(t)
+		behind.Fill(5)
+		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = behind })
+		t.Chdir(t.TempDir())
+		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external", "--out", "plans"); out.code != exitcode.Done {
+			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
+		book := textOf(t, "plans/fleet-default/harbour/runbook.md")
+		for stage, code := range map[string]int{"install-ccm": exitcode.Done, "switch-to-external": exitcode.Found} {
+			_, gate, found := strings.Cut(book, "\nrke-lm verify --stage "+stage+" ")
+			gate, _, _ = strings.Cut(gate, "\n")
+			if !found || gate != "--cluster fleet-default/harbour --wait 60m" {
+				t.Fatalf("%s: %q", stage, gate)
+			}
+			start := time.Now()
+			out := runAt(t, flags, append([]string{"verify", "--stage", stage}, strings.Fields(gate)...)...)
+			if out.code != code || strings.HasSuffix(out.stdout, "\nok\n") != (code == exitcode.Done) {
+				t.Errorf("%s: exit %d\n%s%s", stage, out.code, out.stdout, out.stderr)
+			}
+			if waited := time.Since(start); waited > transform.RolloutTime+time.Minute || code != exitcode.Done && waited < transform.RolloutTime-time.Minute {
+				t.Errorf("%s: it waited %s", stage, waited)
+			}
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 	c.targetFlags(f)
 	c.outputFlag(cmd, "text", "json")
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask for confirmation; required without a terminal")
-	f.DurationVar(&c.run.Timeout, "timeout", time.Hour, "the time to wait for each condition")
+	f.DurationVar(&c.run.Timeout, "timeout", transform.RolloutTime, "the time to wait for each condition")
 	f.StringVar(&c.run.AuditLog, "audit-log", "", "append an audit log to this file, as JSON lines")
 	byHandFlag(cmd, &c.run.ByHand)
 }

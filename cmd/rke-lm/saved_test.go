@@ -159,16 +159,60 @@ func TestTheRunbookCanBeFollowed(t *testing.T) {
 	}
 }
 
+// In a repository the commands are the same in every clone.
+func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
+	for _, c := range []struct{ from, out, file, start string }{
+		{".", "plans", "clusters/c.yaml", "the top folder of the repository"},
+		{"clusters", "../plans", "c.yaml", "the folder clusters of the repository"},
+	} {
+		here(t, map[string]string{"clusters/c.yaml": wharf, ".git/HEAD": ""})
+		t.Chdir(c.from)
+		must(t, exitcode.Done, "plan", "--end-state", "external", "--out", c.out, c.file)
+		book := textOf(t, c.out+"/fleet-default/wharf/runbook.md")
+		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", "kubectl replace -f " + c.out + "/", "aws-ccm-policy.json, in `" + c.out + "/fleet-default/wharf`:"} {
+			if !strings.Contains(book, want) {
+				t.Errorf("it does not say %s", want)
+			}
+		}
+		if i := strings.Index(book, t.TempDir()[:len(os.TempDir())+1]); i >= 0 {
+			t.Errorf("it names the machine: %.80s", book[i:])
+		}
+		must(t, exitcode.Done, strings.Fields(applyCommand.FindStringSubmatch(book)[1])...)
+	}
+	planned(t, map[string]string{"c.yaml": wharf, "r/.git/HEAD": ""}, "c.yaml")
+	if book := textOf(t, "plans/fleet-default/wharf/runbook.md"); !strings.Contains(book, "paths are those of that machine") || !strings.Contains(book, " --plan /") {
+		t.Error(book)
+	}
+}
+
+// Each stage with something to do ends with a gate, and every command has a box to check.
+func TestEveryStageOfTheRunbookHasAGate(t *testing.T) {
+	planned(t, map[string]string{"c.yaml": wharf}, "--cordon", "always", "c.yaml")
+	_, book, _ := strings.Cut(textOf(t, "plans/fleet-default/wharf/runbook.md"), "\n## 01 ")
+	for part := range strings.SplitSeq(book, "\n## ") {
+		name, text, _ := strings.Cut(part, "\n")
+		stage := name[strings.LastIndex(name, " ")+1:]
+		gate := "```sh\nrke-lm verify --stage " + stage + " --wait 60m\n```\n\n```text\n"
+		if strings.Count(text, "**Gate.** Afterwards ") != 1 || strings.Count(text, gate) != 1 {
+			t.Errorf("%s has no gate\n%s", stage, text)
+		}
+		manual := strings.Count(text, "\nManually: put ") // its commands are another way to do the same
+		if boxes, commands := strings.Count(text, "\n- [ ] "), strings.Count(text, "\n```sh\n"); boxes < commands-manual || boxes == 0 {
+			t.Errorf("%s: %d boxes for %d commands", stage, boxes, commands)
+		}
+	}
+}
+
 func TestTheRunbookTellsAllOfAStage(t *testing.T) {
 	planned(t, map[string]string{"my cluster.yaml": wharf}, "--target-version", "v1.26.16+rke2r1", "--cordon", "always", "my cluster.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
 	for _, want := range []string{
 		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | to do |", "## 01 grant-migration-lease\n", "**Why.** By default kube-controller-manager has no permission on the migration lease",
 		"`01-grant-migration-lease.diff` has the diff", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
-		"`aws-ccm-values.yaml` is for the stage", "**Before.**\n\nbefore the edit, the cloud-controller-manager must run", "**After.**\n\non Rancher's own cluster, wait",
-		"**Check.**\n\nthe answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "Manually: put `03-install-ccm.yaml` in the place of the document",
-		"**After the undo.**\n\nthis must list nothing", "**Undo.** Undo later stages first. ", " The undo writes v1.26.15+rke2r1 into the file again, but Kubernetes cannot be downgraded",
-		"## 04 cordon-control-plane\n", "**Do.**\n\ncordon the control planes", "**Undo.**\n\nuncordon",
+		"`aws-ccm-values.yaml` is for the stage", "**Before.**\n\n- [ ] before the edit, the cloud-controller-manager must run", "**After.**\n\n- [ ] on Rancher's own cluster, wait",
+		"**Check.**\n\n- [ ] the answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "Manually: put `03-install-ccm.yaml` in the place of the document",
+		"**After the undo.**\n\n- [ ] this must list nothing", "**Undo.** Undo later stages first. ", " The undo writes v1.26.15+rke2r1 into the file again, but Kubernetes cannot be downgraded",
+		"## 04 cordon-control-plane\n", "**Do.**\n\n- [ ] cordon the control planes", "**Undo.**\n\n- [ ] uncordon",
 	} {
 		if !strings.Contains(book, want) {
 			t.Errorf("it does not say %s", want)

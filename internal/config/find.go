@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/rke-lm/rke-lm/internal/git"
 )
 
 // Find returns the configuration file that counts in a folder: that of the folder, or of
@@ -19,7 +21,10 @@ func Find(folder, home string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	top := topOf(folder)
+	top, is := git.Top(folder)
+	if !is {
+		top = folder
+	}
 	for dir := folder; ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, Name)
 		_, err := os.Stat(path)
@@ -30,18 +35,6 @@ func Find(folder, home string) (string, error) {
 			return "", err
 		case dir == top || dir == filepath.Dir(dir):
 			return "", nil
-		}
-	}
-}
-
-// topOf returns the top of the repository around a folder, or the folder.
-func topOf(folder string) string {
-	for dir := folder; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			return folder
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 // Runbook is a plan that a person can follow alone.
 type Runbook struct {
 	Plan   *transform.Plan
+	Top    string         // where the commands run, if their paths start there; "" for any folder
 	Folder string         // that holds it, as a command names it
 	Files  []string       // that hold the cluster, as a command names them; "-" for a stream
 	Live   string         // the cluster's name on its Rancher, in place of a file
@@ -54,20 +55,15 @@ func (r Runbook) Write(w io.Writer) {
 			inline(release(p)), code(place(p.Source)), p.Source.Document+1, code(p.SHA256))
 		r.others(w, p)
 	}
-	fmt.Fprint(w, `Apply one stage at a time, and check it before the next one. Run the kubectl commands on the cluster that
-is migrated, except where Rancher's own cluster is named. A stage that is done can be repeated: then nothing
-happens. The plan is valid for the document at this time: once another user changes it, the commands fail,
-and you must plan again.
-
-`)
+	r.start(w)
 	fmt.Fprint(w, "| | stage | state |\n|---|---|---|\n")
 	for i, s := range p.Stages {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", r.Stages[i].Number, s.Name, emphasised(s))
 	}
 	fmt.Fprintf(w, "\nThe files in this folder contain the cluster's %s as it is (%s) and after each stage,\n"+
 		"byte for byte, with secrets; the diffs have no secrets and are only for review.\n\n", documents(r.Start), codes(r.Start))
-	for i, step := range r.Plan.Steps {
-		r.stage(w, step, r.Stages[i])
+	for i := range r.Plan.Steps {
+		r.stage(w, i)
 	}
 }
 
@@ -98,26 +94,38 @@ func codes(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-func (r Runbook) stage(w io.Writer, s transform.PlannedStage, at RunbookStage) {
+func (r Runbook) stage(w io.Writer, i int) {
+	s, at := r.Plan.Steps[i], r.Stages[i]
 	fmt.Fprintf(w, "## %s %s\n\n", at.Number, s.Stage.Name)
 	if s.State == transform.Done {
-		fmt.Fprint(w, "Nothing to do: the document already has the result.\n\n")
+		fmt.Fprint(w, "- [x] Nothing to do: the document already has the result.\n\n")
 		return
 	}
 	fmt.Fprintf(w, "**Why.** %s\n\n", inline(s.Stage.Why))
 	r.changes(w, s, at)
-	commands(w, "Prepare in AWS, if missing", s.Stage.Prepare.Actions)
-	commands(w, "Before", s.Stage.Before)
+	if skipped(s) {
+		return
+	}
+	r.duration(w, s)
+	r.commands(w, at, "Prepare in AWS, if missing", s.Stage.Prepare.Actions)
+	r.commands(w, at, "Before", s.Stage.Before)
 	if s.Changes() {
 		r.apply(w, s, at)
 	}
-	commands(w, after(s), s.Stage.After)
-	commands(w, "Check", s.Stage.Verify)
-	commands(w, "Before the undo", s.Stage.UndoBefore)
+	r.commands(w, at, after(s), s.Stage.After)
+	r.commands(w, at, "Check", s.Stage.Verify)
+	r.gate(w, s)
+	r.commands(w, at, "Before the undo", s.Stage.UndoBefore)
 	if s.Changes() {
 		r.undo(w, s, at)
 	}
-	commands(w, undone(s), s.Stage.UndoAfter)
+	r.commands(w, at, undone(s), s.Stage.UndoAfter)
+	r.returned(w, i)
+}
+
+// skipped reports whether there is nothing to do in a stage.
+func skipped(s transform.PlannedStage) bool {
+	return s.State == transform.ActionOnly && len(s.Stage.Before)+len(s.Stage.After) == 0
 }
 
 func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage) {
@@ -125,7 +133,7 @@ func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 		fmt.Fprintf(w, "**Undo.** Not possible. %s\n\n", inline(s.Stage.Caution))
 		return
 	}
-	fmt.Fprintf(w, "**Undo.** %s\n\n%s\n", strings.Join(strings.Fields("Undo later stages first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
+	fmt.Fprintf(w, "**Undo.** %s\n\n- [ ] undo the edit:\n\n%s\n", strings.Join(strings.Fields("Undo later stages first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
 	if r.Live != "" {
 		return
 	}
@@ -199,7 +207,7 @@ func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage)
 }
 
 func (r Runbook) apply(w io.Writer, s transform.PlannedStage, at RunbookStage) {
-	fmt.Fprintf(w, "**Do.**\n\n%s\n", fenced("sh", r.command("--stage", s.Stage.Name)))
+	fmt.Fprintf(w, "**Do.**\n\n- [ ] apply the edit:\n\n%s\n", fenced("sh", r.command("--stage", s.Stage.Name)))
 	if r.Live != "" {
 		return
 	}
@@ -259,11 +267,22 @@ func (r Runbook) command(flag, stage string) string {
 	return line
 }
 
-func commands(w io.Writer, heading string, actions []transform.Action) {
+// commands writes the commands of actions, each with a box to check. One that names a file of
+// the plan folder runs there.
+func (r Runbook) commands(w io.Writer, at RunbookStage, heading string, actions []transform.Action) {
 	for i, a := range actions {
 		if i == 0 {
 			fmt.Fprintf(w, "**%s.**\n\n", heading)
 		}
-		markdownActions(w, []Action{{a.Purpose(), a.Command()}})
+		purpose, command := inline(a.Purpose()), a.Command()
+		if slices.ContainsFunc(at.Files, func(name string) bool { return strings.Contains(command, name) }) {
+			purpose += ", in " + code(r.Folder)
+		}
+		step(w, purpose, command)
 	}
+}
+
+// step writes a command with a box to check.
+func step(w io.Writer, purpose, command string) {
+	fmt.Fprintf(w, "- [ ] %s:\n\n%s\n", purpose, fenced("sh", command))
 }

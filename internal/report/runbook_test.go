@@ -36,10 +36,10 @@ func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
 	says(t, runbook(t, transform.Target{EndState: transform.EndStateExternal}, func(*Runbook) {}),
 		"# Runbook: rke2 fleet-default/wharf\n", "planned from `clusters/wharf.yaml:1`", "| 01 | grant-migration-lease | to do |", "(`00-start.yaml`)",
 		"## 01 grant-migration-lease\n\n**Why.** ", "**What changes.** `01.diff` has the diff; `01.yaml` is the document afterwards", "- line ",
-		"**Do.**\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: put `01.yaml` in the place of the document.",
+		"**Do.**\n\n- [ ] apply the edit:\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: put `01.yaml` in the place of the document.",
 		"**Undo.** Undo later stages first.", "rke-lm apply --plan plans/wharf --undo grant-migration-lease clusters/wharf.yaml", "Manually: put `00-start.yaml` in the place of the document. Then apply the file as before.",
 		"## 02 enable-leader-migration", "Manually: put `01.yaml` in the place of the document.",
-		"**Prepare in AWS, if missing.**", "## 04 cordon-control-plane", "Nothing in the document.", "## 08 verify-provider-ids", "**Do.**\n\n", "kubectl get nodes")
+		"**Prepare in AWS, if missing.**", "## 04 cordon-control-plane", "Nothing in the document.", "## 08 verify-provider-ids", "**Do.**\n\n- [ ] ", "kubectl get nodes")
 }
 
 func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {

@@ -70,6 +70,16 @@ func Late(stage string) *Check {
 	return &c
 }
 
+// Gated reports whether verify --stage checks exactly what has to hold after a stage of a
+// plan: it knows the choices, and of the situation only what the cluster shows.
+func Gated(stage string, t transform.Target) bool {
+	after := After(stage, t)
+	if late := Late(stage); late != nil && !t.Situation.HandsOver() {
+		return after == *late
+	}
+	return after == After(stage, transform.Target{KeepLeaderMigration: t.KeepLeaderMigration, NoLeaderMigration: t.NoLeaderMigration})
+}
+
 // Before is what has to hold before a stage changes anything: what holds after the one
 // before it.
 func Before(stage string, t transform.Target) Check {

@@ -4,6 +4,7 @@
 package stages
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -134,5 +135,32 @@ func TestTheSwitchPromisesNoGapWithoutLeaderMigration(t *testing.T) {
 	with, without := Cluster{Target: long}.SwitchWhy(), Cluster{Target: short}.SwitchWhy()
 	if with != without+switchGapWhy {
 		t.Errorf("%q\n%q", with, without)
+	}
+}
+
+// verify --stage decides as the plan does where it says that it can: in a broken cluster the
+// switch comes before the chart, which verify does not know.
+func TestAGateChecksWhatItsStagePromises(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		target transform.Target
+		not    []string
+	}{
+		{"the usual migration", transform.Target{}, nil},
+		{"with leader migration kept", transform.Target{KeepLeaderMigration: true}, nil},
+		{"without leader migration", transform.Target{NoLeaderMigration: true}, nil},
+		{"a broken cluster", transform.Target{}.In(transform.Broken), []string{SwitchToExternal}},
+		{"an external cluster", transform.Target{}.In(transform.External), nil},
+		{"an upgrade", transform.Target{Upgrade: transform.UpgradeByStages, Version: "v1.27.16+rke2r1"}, nil},
+	} {
+		var not []string
+		for _, s := range order(c.target) {
+			if !Gated(s.Name, c.target) {
+				not = append(not, s.Name)
+			}
+		}
+		if !slices.Equal(not, c.not) {
+			t.Errorf("%s: no gate for %v, want %v", c.name, not, c.not)
+		}
 	}
 }

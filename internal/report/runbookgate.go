@@ -1,0 +1,146 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// start writes what comes before the first stage: where the commands run, how a stage is
+// done, and what a failed check means.
+func (r Runbook) start(w io.Writer) {
+	where := "Run the commands on the machine on which the plan was made: their paths are those of that machine."
+	if r.Top != "" {
+		where = "Run the commands in " + r.Top + ": their paths start there."
+	}
+	expect := "it must end with " + code("ok")
+	if !r.Plan.Target.Situation.HandsOver() {
+		expect = "errors of the cloud controllers are why it is migrated; correct the others"
+	}
+	fmt.Fprintf(w, `## Before the first stage
+
+%s
+kubectl and %s use the cluster that is migrated, except where Rancher's own cluster is named
+%s.
+
+Do one stage at a time, from its first box to its last, and start the next one only after its gate has passed. A stage
+that is done can be repeated: then nothing happens. The plan is valid for the document at this time: once another user
+changes it, the commands fail, and you must plan again.
+
+- [ ] save what must stay the same, and check the cluster; %s:
+
+%s
+Before the first stage %s.
+
+**Stop** at a gate that does not end with %s and exit code 0, and do not start the next stage:
+
+| Exit code | Meaning | What to do |
+|---|---|---|
+| 1 | the cluster does not have what the stage promises | do what the findings of the gate state, and run it again; if that does not help, follow **Undo** of the stage |
+| 3 | the cluster could not be reached: its state is unknown | check the network and the API server, and run the gate again, before you undo anything |
+| 2, 4 | wrong usage, or a missing permission: nothing was checked | correct it, and run the gate again |
+
+A gate waits for at most %s. To return to the start, undo the stages in reverse order. A stage without an undo states so.
+
+`, where, code("rke-lm verify"), r.connection(), expect, fenced("sh", shell.Words(append(r.verify(""), "--snapshot")...)), inline(stages.Holds("", r.Plan.Target)), code("ok"), length(transform.RolloutTime))
+}
+
+// connection is what the commands need to reach the cluster.
+func (r Runbook) connection() string {
+	if r.Live != "" {
+		return "(add the connection flags of that Rancher to each rke-lm command)"
+	}
+	return "(check " + code("kubectl config current-context") + ", or add " + code("--cluster") + " and the connection flags of its Rancher to rke-lm verify)"
+}
+
+// length is a time as people write it.
+func length(d time.Duration) string {
+	if d%time.Hour == 0 && d > time.Hour {
+		return fmt.Sprintf("%d hours", d/time.Hour)
+	}
+	return fmt.Sprintf("%d minutes", d/time.Minute)
+}
+
+// verify is the command that checks what a stage promises; "" is for what always has to hold.
+func (r Runbook) verify(stage string) []string {
+	words := []string{"rke-lm", "verify"}
+	if stage != "" {
+		words = append(words, "--stage", stage)
+	}
+	t := r.Plan.Target
+	if t.KeepLeaderMigration {
+		words = append(words, "--keep-leader-migration")
+	}
+	if t.NoLeaderMigration {
+		words = append(words, "--no-leader-migration")
+	}
+	if r.Live != "" {
+		words = append(words, "--cluster", r.Live)
+	}
+	return words
+}
+
+// await is the same, for as long as a change may take.
+func (r Runbook) await(stage string) string {
+	return shell.Words(append(r.verify(stage), "--wait", fmt.Sprintf("%dm", transform.RolloutTime/time.Minute))...)
+}
+
+// duration writes how long a stage may take, as far as that is known.
+func (r Runbook) duration(w io.Writer, s transform.PlannedStage) {
+	var parts []string
+	if text := newStage(s, shown{}).effect(); text != "" {
+		parts = append(parts, text)
+	}
+	if s.Stage.Gap != "" {
+		parts = append(parts, "No manager runs the cloud controllers for "+s.Stage.Gap+".")
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "**How long.** %s\n\n", inline(strings.Join(parts, " ")))
+	}
+}
+
+// gate writes the check that has to pass before the next stage, and what it prints.
+func (r Runbook) gate(w io.Writer, s transform.PlannedStage) {
+	stage, t := s.Stage.Name, r.Plan.Target
+	fmt.Fprintf(w, "**Gate.** Afterwards %s. ", inline(stages.Holds(stage, t)))
+	if !stages.Gated(stage, t) {
+		fmt.Fprint(w, "`rke-lm verify` has no check for this state: use the commands above.\n\n")
+		return
+	}
+	fmt.Fprintf(w, "Start it once the change has reached the cluster; it passes when it prints this and exits with 0:\n\n")
+	step(w, fmt.Sprintf("wait for at most %s", length(transform.RolloutTime)), r.await(stage))
+	var lines []string
+	if by := stages.After(stage, t).Lease; by.Needed() {
+		for _, holder := range strings.Split(by.String(), " or ") {
+			lines = append(lines, "migration lease   "+holder+" (live)")
+		}
+	}
+	fmt.Fprintln(w, fenced("text", strings.Join(append(lines[:min(len(lines), 1)], "nodes             N of N ok", "", "ok"), "\n")))
+	if len(lines) > 1 {
+		fmt.Fprintf(w, "The lease can also be held by %s.\n\n", code(strings.Split(stages.After(stage, t).Lease.String(), " or ")[1]))
+	}
+}
+
+// returned writes the check after the undo of a stage: the state is that before it.
+func (r Runbook) returned(w io.Writer, i int) {
+	s := r.Plan.Steps[i]
+	if s.Stage.Permanent || !s.Changes() {
+		return
+	}
+	before := ""
+	if i > 0 {
+		before = r.Plan.Steps[i-1].Stage.Name
+	}
+	if before != "" && !stages.Gated(before, r.Plan.Target) || before == "" && !r.Plan.Target.Situation.HandsOver() {
+		return
+	}
+	step(w, "wait until "+inline(stages.Holds(before, r.Plan.Target)), r.await(before))
+}
