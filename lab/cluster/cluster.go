@@ -39,9 +39,10 @@ type Cluster struct {
 	Slowness int
 	Dir      string // logs, certificates, kubeconfigs; all that the cluster writes
 
-	binary string // the control plane
-	server string // URL
-	store  string // URL of etcd
+	binary string   // the control plane
+	flags  []string // of the API server, behind those that all have
+	server string   // URL
+	store  string   // URL of etcd
 	etcd   *process.Process
 	api    *process.Process
 
@@ -56,8 +57,9 @@ type Cluster struct {
 // LastInTree is the last minor with the in-tree provider.
 const LastInTree = "v1.26"
 
-// Start starts a cluster of a minor, whose files are below dir. It returns when the API server is ready.
-func Start(ctx context.Context, dir, minor string, timing Timing) (*Cluster, error) {
+// Start starts a cluster of a minor, whose files are below dir, with more flags of its API server. It returns
+// when the API server is ready.
+func Start(ctx context.Context, dir, minor string, timing Timing, flags ...string) (*Cluster, error) {
 	program, err := build.ControlPlane(minor)
 	if err != nil {
 		return nil, err
@@ -66,7 +68,7 @@ func Start(ctx context.Context, dir, minor string, timing Timing) (*Cluster, err
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Version: program.Version, Timing: timing, Dir: dir, binary: binary}
+	c := &Cluster{Version: program.Version, Timing: timing, Dir: dir, binary: binary, flags: flags}
 	if c.AWS, err = aws.Start("lab"); err != nil {
 		return nil, err
 	}
@@ -150,12 +152,12 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 
 func (c *Cluster) startAPI(ctx context.Context) (err error) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(c.server, "https://"), ":")
-	c.api, err = c.component("kube-apiserver",
-		"--etcd-servers="+c.store, "--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+c.path("tls"),
-		"--token-auth-file="+c.path("tokens.csv"), "--authorization-mode=Node,RBAC", "--endpoint-reconciler-type=none",
-		"--service-cluster-ip-range="+ServiceNetwork, "--allow-privileged=true", "--profiling=false",
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("service.key"),
-		"--service-account-signing-key-file="+c.path("service.key"))
+	c.api, err = c.component("kube-apiserver", append([]string{
+		"--etcd-servers=" + c.store, "--bind-address=127.0.0.1", "--secure-port=" + port, "--cert-dir=" + c.path("tls"),
+		"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=Node,RBAC", "--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=" + ServiceNetwork, "--allow-privileged=true", "--profiling=false",
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + c.path("service.key"),
+		"--service-account-signing-key-file=" + c.path("service.key")}, c.flags...)...)
 	if err != nil {
 		return err
 	}

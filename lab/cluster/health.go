@@ -34,6 +34,9 @@ func healthy(ctx context.Context, url string) error {
 	return nil
 }
 
+// Answers asks a program of loopback whether it is healthy; nil says so.
+func Answers(ctx context.Context, url string) error { return healthy(ctx, url) }
+
 // Healthy reports whether the manager answers that it is. A manager that waits for its lease does.
 func (m *Manager) Healthy(ctx context.Context) bool {
 	return healthy(ctx, "https://127.0.0.1:"+m.port+"/healthz") == nil

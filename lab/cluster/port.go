@@ -44,6 +44,26 @@ func markPort(port string) (io.Closer, error) {
 	return mark, listener.Close()
 }
 
+// TakePair returns the first of two ports that lie next to each other, and the marks of both.
+func TakePair() (first int, marks []io.Closer, err error) {
+	for range 100 {
+		port, mark, err := takePort()
+		if err != nil {
+			return 0, nil, err
+		}
+		first, err := strconv.Atoi(port)
+		if err != nil {
+			return 0, nil, err
+		}
+		next, err := markPort(strconv.Itoa(first + 1))
+		if err == nil {
+			return first, []io.Closer{mark, next}, nil
+		}
+		mark.Close()
+	}
+	return 0, nil, errors.New("lab: no two free ports of loopback next to each other")
+}
+
 // port takes a port for as long as the cluster lives.
 func (c *Cluster) port() (string, error) {
 	port, mark, err := takePort()

@@ -26,6 +26,7 @@ type Command struct {
 	Path string
 	Args []string
 	Env  []string // the whole environment
+	Dir  string   // in which it runs; "" for the starter's own
 	Log  string   // file that the output is appended to
 	// Line, when there is one, is called with every line of output, in order.
 	Line func(string)
@@ -50,7 +51,7 @@ func Start(c Command) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{cmd: exec.Command(c.Path, c.Args...), log: c.Log, ended: make(chan struct{})}
-	p.cmd.Env = c.Env
+	p.cmd.Env, p.cmd.Dir = c.Env, c.Dir
 	p.cmd.SysProcAttr = attributes()
 	out := &lines{to: log, each: c.Line}
 	p.cmd.Stdout, p.cmd.Stderr = out, out
