@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -41,12 +42,7 @@ var tool = sync.OnceValues(func() (string, error) {
 		return given, nil
 	}
 	file := filepath.Join(programs, "rke-lm")
-	cmd := exec.Command("go", "build", "-o", file, "./cmd/rke-lm")
-	cmd.Dir = filepath.Join("..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return file, nil
+	return file, build.Tool(context.Background(), file)
 })
 
 // verdict is what rke-lm verify says to programs.

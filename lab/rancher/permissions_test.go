@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
@@ -195,10 +196,8 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 	t := l.T
 	l.Remember(0) // a refusal that Rancher remembers would be one of the rules before
 	r := &roles{lab: l, of: of, program: filepath.Join(t.TempDir(), "rke-lm"), token: filepath.Join(t.TempDir(), "token")}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", r.program, "./cmd/rke-lm")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := build.Tool(t.Context(), r.program); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.WriteFile(r.token, []byte(l.TokenOf(leastUser)), 0o600); err != nil {
 		t.Fatal(err)
