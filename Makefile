@@ -19,7 +19,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test golden goldens-clean lint bench fuzz corpus facts lab e2e soak chart verify size startup release release-test
+.PHONY: help build demo test golden goldens-clean lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size startup release release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ lab: ## Build the control planes that the end-to-end tests run, once
 
 e2e: lab ## Run the command line scripts, then the stages on real control planes
 	scripts/e2e.sh
+
+# Rancher takes about 25 minutes of CPU time to build once, so that this runs apart from e2e.
+e2e-rancher: lab ## Run rke-lm on Rancher itself: its server, its webhook and Cluster API, built once
+	cd lab && LAB_RANCHER=1 go test ./realrancher -count=1 -timeout 90m -v
 
 soak: lab ## Run what is too long for e2e: default timings, every stage undone, random kills, also of rke-lm
 	cd lab && LAB_SOAK=1 go test ./e2e -count=1 -parallel $(SOAK_PARALLEL) -timeout 90m -v

@@ -35,6 +35,8 @@ type Program struct {
 	// Requirements is the file of the module with its requirements; "" means go.mod. One source
 	// is built with several releases.
 	Requirements string
+	// Stamps are more flags of the linker, which tell the program what else it is.
+	Stamps string
 }
 
 const managerPackage = "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager"
@@ -60,6 +62,17 @@ var (
 
 // Helm installs charts, as people and RKE2's own controller do.
 var Helm = Program{Name: "helm", Module: "helm", Package: "helm.sh/helm/v3/cmd/helm", Version: "v3.19.2"}
+
+// RancherVersion is what the server says that it is: it was made on the way to that release.
+const RancherVersion = "v2.14.0"
+
+// RancherServer and RancherWebhook are Rancher itself. The webhook is a release; the server is the newest that
+// can be had as a module.
+var (
+	RancherServer  = Program{Name: "rancher", Module: "rancher-server", Package: ".", Version: "v1.35.1", Stamps: "-X github.com/rancher/rancher/pkg/version.Version=" + RancherVersion}
+	RancherWebhook = Program{Name: "rancher-webhook", Module: "webhook", Package: "github.com/rancher/webhook", Version: "v1.36.3"}
+	ClusterAPI     = Program{Name: "cluster-api", Module: "capi", Package: "sigs.k8s.io/cluster-api", Version: "v1.34.0"}
+)
 
 // ControlPlane returns the program of a minor, such as "v1.26".
 func ControlPlane(minor string) (Program, error) {
@@ -143,7 +156,7 @@ func (p Program) flags() string {
 	minor, _, _ := strings.Cut(rest, ".")
 	const base = " -X k8s.io/component-base/version."
 	return "-s -w" + base + "gitVersion=" + p.Version + base + "gitMajor=" + major + base + "gitMinor=" + minor +
-		" -X k8s.io/client-go/pkg/version.gitVersion=" + p.Version
+		" -X k8s.io/client-go/pkg/version.gitVersion=" + p.Version + strings.TrimRight(" "+p.Stamps, " ")
 }
 
 // cache returns the folder for what dir holds now.

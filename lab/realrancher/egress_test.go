@@ -1,0 +1,106 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package realrancher
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// connect asks for a connection as kube-apiserver does, and returns what the other side says of it and then.
+func connect(t *testing.T, e *egress, address, say string) (status, heard string) {
+	t.Helper()
+	conn, err := net.Dial("unix", e.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", address)
+	from := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(from, &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return answer.Status, ""
+	}
+	fmt.Fprint(conn, say)
+	back := make([]byte, len(say))
+	if _, err := io.ReadFull(from, back); err != nil {
+		t.Fatal(err)
+	}
+	return answer.Status, string(back)
+}
+
+func TestAConnectionToAServiceReachesItsProgram(t *testing.T) {
+	program, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	go func() {
+		conn, err := program.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		io.Copy(conn, conn)
+	}()
+	e, err := startEgress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.stop()
+	if status, _ := connect(t, e, "10.43.0.7:443", ""); !strings.Contains(status, "no Service is known yet") {
+		t.Error(status)
+	}
+	service := func(name, ip string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: name}, Spec: corev1.ServiceSpec{ClusterIP: ip}}
+	}
+	e.use(fake.NewClientset(service("rancher-webhook", "10.43.0.7"), service("other", "10.43.0.8")))
+	e.lead(system+"/rancher-webhook", program.Addr().String())
+	if status, heard := connect(t, e, "10.43.0.7:443", "hello"); heard != "hello" {
+		t.Error(status, heard)
+	}
+	for address, says := range map[string]string{"10.43.0.8:443": "no program for Service cattle-system/other", "10.43.0.9:443": "no Service has the address"} {
+		if status, _ := connect(t, e, address, ""); !strings.Contains(status, says) {
+			t.Errorf("%s: %s", address, status)
+		}
+	}
+}
+
+func TestTheMetadataHasWhatReleasesTake(t *testing.T) {
+	w := httptest.NewRecorder()
+	metadata([]string{"v1.26.15+rke2r1"}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/data.json", nil))
+	type arguments map[string]struct{ Type string }
+	var data struct {
+		RKE2 struct {
+			Releases []struct {
+				Version               string
+				ServerArgs, AgentArgs arguments
+			}
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &data); err != nil || len(data.RKE2.Releases) != 1 {
+		t.Fatal(err, w.Body)
+	}
+	r := data.RKE2.Releases[0]
+	if r.Version != "v1.26.15+rke2r1" || r.ServerArgs["kube-apiserver-arg"].Type != "array" || r.AgentArgs["kubelet-arg"].Type != "array" {
+		t.Errorf("%+v", r)
+	}
+	if _, agent := r.AgentArgs["kube-apiserver-arg"]; agent {
+		t.Error("agents take an argument of servers")
+	}
+}

@@ -1,0 +1,160 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package realrancher_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// document is a cluster as people write it: an argument stands as a string.
+const document = `apiVersion: provisioning.cattle.io/v1
+kind: Cluster
+metadata: {name: harbour, namespace: fleet-default}
+spec:
+  kubernetesVersion: v1.26.15+rke2r1
+  rkeConfig:
+    machineGlobalConfig:
+      cloud-provider-name: aws
+      cni: calico
+      kube-apiserver-arg: profiling=false
+      kube-controller-manager-arg: [configure-cloud-routes=false]
+`
+
+func TestRancherItself(t *testing.T) {
+	l := started(t)
+	l.within("answers at its front door", (*lab).frontDoor)
+	l.within("admits what its webhook lets through", (*lab).webhook)
+	l.within("is read and asked by rke-lm", (*lab).verbs)
+}
+
+// frontDoor asks for what the stand-in answers as well (lab/rancher, proxy_test.go).
+func (l *lab) frontDoor() {
+	nobody, err := l.AddUser(l.Context(), "carol")
+	if err != nil {
+		l.Fatal(err)
+	}
+	const local, group = "/k8s/clusters/local/apis/", "management.cattle.io/v3"
+	for _, c := range []struct {
+		who, path, token string
+		code             int
+		body             string // that is in it; "-" for an empty one
+	}{
+		{"everybody", "/rancherversion", "", 200, `"Version":"v2.14.0"`},
+		{"everybody", "/v3/settings/cacerts", "", 200, "BEGIN CERTIFICATE"},
+		{"the administrator", local + "provisioning.cattle.io/v1/clusters", l.Token(), 200, "fleet-local"},
+		{"the administrator", local + group + "/clusters", l.Token(), 200, "ClusterList"},
+		{"the administrator", "/v1/provisioning.cattle.io.clusters", l.Token(), 200, `"type":"collection"`},
+		{"the administrator", "/v3/clusters", l.Token(), 200, `"type":"collection"`},
+		{"the administrator", "/k8s/clusters/c-none/version", l.Token(), 404, `clusters.management.cattle.io \"c-none\" not found`},
+		// The gate on the group: no reason is given. Discovery and some kinds pass.
+		{"a user", local + group + "/clusters", nobody, 403, "-"},
+		{"a user", local + group + "/clusters/local", nobody, 403, "-"},
+		{"a user", local + group + "/settings", nobody, 403, "-"},
+		{"a user", local + group, nobody, 200, "APIResourceList"},
+		{"a user", local + group + "/projects", nobody, 403, "cannot list resource"},
+		{"a user", local + "provisioning.cattle.io/v1/clusters", nobody, 403, "cannot list resource"},
+		{"a user", "/k8s/clusters/c-none/version", nobody, 403, "cannot get resource"},
+		{"nobody", local + "provisioning.cattle.io/v1/clusters", "token-xxxxx:wrong", 401, "Unauthorized"},
+		{"nobody", local + group + "/clusters", "token-xxxxx:wrong", 403, "-"},
+		{"nobody", "/k8s/clusters/c-none/version", "token-xxxxx:wrong", 403, "system:unauthenticated"},
+		{"nobody", "/v3/clusters", "token-xxxxx:wrong", 401, "must authenticate"},
+	} {
+		code, body := l.get(c.path, c.token)
+		if code != c.code || c.body == "-" && body != "" || c.body != "-" && !strings.Contains(body, c.body) {
+			l.Errorf("%s asks for %s: %d %q, want %d %q", c.who, c.path, code, body, c.code, c.body)
+		}
+	}
+}
+
+func (l *lab) parsed(text string) *unstructured.Unstructured {
+	l.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		l.Fatal(err)
+	}
+	return o
+}
+
+// webhook shows what Rancher's webhook makes of a cluster, what it leaves alone in a dry run, and what it refuses.
+func (l *lab) webhook() {
+	at := l.objects()
+	made, err := at.Create(l.Context(), l.parsed(document), metav1.CreateOptions{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	if got := config(made.Object, "kube-apiserver-arg"); got != `["profiling=false"]` {
+		l.Errorf("a string becomes %s", got)
+	}
+	if made.GetAnnotations()["field.cattle.io/creatorId"] == "" {
+		l.Error("nobody made the cluster")
+	}
+	psa := []byte(`[{"op":"add","path":"/spec/defaultPodSecurityAdmissionConfigurationTemplateName","value":"rancher-restricted"},
+		{"op":"replace","path":"/spec/rkeConfig/machineGlobalConfig/kube-apiserver-arg","value":["v=2","audit-log-maxage=30","profiling=false"]}]`)
+	dry, err := at.Patch(l.Context(), "harbour", types.JSONPatchType, psa, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		l.Fatal(err)
+	}
+	if got := config(dry.Object, "kube-apiserver-arg"); got != `["v=2","audit-log-maxage=30","profiling=false"]` {
+		l.Errorf("a dry run returns %s", got)
+	}
+	written, err := at.Patch(l.Context(), "harbour", types.JSONPatchType, psa, metav1.PatchOptions{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	if got := config(written.Object, "kube-apiserver-arg"); got != `["admission-control-config-file=/etc/rancher/rke2/config/rancher-psact.yaml","v=2","audit-log-maxage=30","profiling=false"]` {
+		l.Errorf("with a PSACT the arguments are %s", got)
+	}
+	files, _, _ := unstructured.NestedSlice(written.Object, "spec", "rkeConfig", "machineSelectorFiles")
+	if len(files) != 1 {
+		l.Errorf("the machines get the files %v", files)
+	}
+	_, err = at.Patch(l.Context(), "harbour", types.MergePatchType, []byte(`{"spec":{"rkeConfig":null}}`), metav1.PatchOptions{})
+	if err == nil || !strings.Contains(err.Error(), "RKEConfig cannot be made null") {
+		l.Errorf("a cluster loses its configuration: %v", err)
+	}
+	if text, err := at.Get(l.Context(), "harbour", metav1.GetOptions{}); err != nil || config(text.Object, "cloud-provider-name") != `"aws"` {
+		l.Errorf("the cluster is not as it was: %v", err)
+	}
+}
+
+// verbs runs what only reads, and what the server checks without storing it.
+func (l *lab) verbs() {
+	code, out, said := l.rke("status")
+	if code != 0 || !strings.Contains(out, "fleet-default/harbour") || !strings.Contains(out, "in-tree") || !strings.Contains(out, "fleet-local/local") {
+		l.Errorf("status: %d\n%s%s", code, out, said)
+	}
+	if strings.Contains(said, "not one of the known versions") {
+		l.Error(said)
+	}
+	code, out, said = l.rke("plan", "--cluster", "fleet-default/harbour", "--end-state", "external", "-o", "json")
+	if code != 0 && code != 1 || !json.Valid([]byte(out)) || !strings.Contains(out, "switch-to-external") {
+		l.Errorf("plan: %d\n%s%s", code, out, said)
+	}
+	before, err := l.objects().Get(l.Context(), "harbour", metav1.GetOptions{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	// A cluster that has no machines yet has not applied its last change.
+	dry := []string{"apply", "--dry-run=server", "--next", "--cluster", "fleet-default/harbour", "--end-state", "external"}
+	if code, out, said = l.rke(dry...); code != 4 || !strings.Contains(said, "cluster-not-settled") {
+		l.Errorf("apply --dry-run=server: %d\n%s%s", code, out, said)
+	}
+	if code, out, said = l.rke(append(dry, "--accept", "cluster-not-settled")...); code != 0 || !strings.Contains(out, "RoleBinding") {
+		l.Errorf("apply --dry-run=server --accept cluster-not-settled: %d\n%s%s", code, out, said)
+	}
+	after, err := l.objects().Get(l.Context(), "harbour", metav1.GetOptions{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	if before.GetGeneration() != after.GetGeneration() {
+		l.Error("a dry run changed the cluster")
+	}
+}

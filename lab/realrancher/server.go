@@ -1,0 +1,126 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package realrancher runs Rancher itself: its server and its webhook, as published, on an API server of
+// loopback.
+//
+// Invariant: what answers at the URL, and what admits an object, is Rancher's own code; nothing here changes a
+// request, an answer or an object between them.
+package realrancher
+
+import (
+	"context"
+	"io"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/rke-lm/rke-lm/lab/build"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/process"
+)
+
+// own is the minor of the cluster that Rancher runs in: Rancher no longer runs in those that it once managed.
+const own = "v1.34"
+
+// Server is a Rancher in its own cluster.
+type Server struct {
+	Local *cluster.Cluster
+
+	dir        string
+	client     kubernetes.Interface
+	objects    dynamic.Interface
+	egress     *egress
+	metadata   *httptest.Server
+	ports      []io.Closer
+	rancher    *process.Process
+	webhook    *process.Process
+	clusterAPI *process.Process
+	url, ca    string
+	token      string
+}
+
+// Start starts a Rancher without clusters but its own, which knows releases of RKE2. Its files are below dir.
+func Start(ctx context.Context, dir string, timing cluster.Timing, releases ...string) (*Server, error) {
+	s := &Server{dir: dir}
+	if err := s.start(ctx, timing, releases); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context, timing cluster.Timing, releases []string) (err error) {
+	if s.egress, err = startEgress(); err != nil {
+		return err
+	}
+	flags, err := frontProxy(s.dir)
+	if err != nil {
+		return err
+	}
+	config := filepath.Join(s.dir, "egress.yaml")
+	if err := os.WriteFile(config, []byte(s.egress.config()), 0o600); err != nil {
+		return err
+	}
+	if s.Local, err = cluster.Start(ctx, filepath.Join(s.dir, "local"), own, timing, append(flags, "--egress-selector-config-file="+config)...); err != nil {
+		return err
+	}
+	access := s.Local.Config(cluster.Admin)
+	if s.client, err = kubernetes.NewForConfig(access); err != nil {
+		return err
+	}
+	if s.objects, err = dynamic.NewForConfig(access); err != nil {
+		return err
+	}
+	s.egress.use(s.client)
+	// It makes the tokens of the service accounts that Rancher makes.
+	if _, err := s.Local.StartManager(ctx, cluster.Spec{Component: cluster.KCM, Machine: "local", Args: []string{"--cloud-provider=external"}}); err != nil {
+		return err
+	}
+	if err := s.startClusterAPI(ctx); err != nil {
+		return err
+	}
+	s.metadata = httptest.NewServer(metadata(releases))
+	if err := s.startRancher(ctx); err != nil {
+		return err
+	}
+	return s.startWebhook(ctx)
+}
+
+// Stop ends Rancher and its cluster.
+func (s *Server) Stop() {
+	for _, p := range []*process.Process{s.clusterAPI, s.webhook, s.rancher} {
+		if p != nil {
+			p.Kill()
+		}
+	}
+	if s.metadata != nil {
+		s.metadata.Close()
+	}
+	if s.Local != nil {
+		s.Local.Stop()
+	}
+	if s.egress != nil {
+		s.egress.stop()
+	}
+	for _, p := range s.ports {
+		p.Close()
+	}
+}
+
+// run starts one of Rancher's programs with the rights of its cluster's administrator, which it has there.
+func (s *Server) run(ctx context.Context, of build.Program, env []string, args ...string) (*process.Process, error) {
+	path, err := of.Path(ctx)
+	if err != nil {
+		return nil, err
+	}
+	home := filepath.Join(s.dir, of.Name)
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return nil, err
+	}
+	return process.Start(process.Command{Path: path, Args: args, Dir: home, Log: filepath.Join(s.dir, of.Name+".log"),
+		Env: append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home}, env...)})
+}

@@ -1,0 +1,173 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package realrancher
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/lab/build"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/process"
+)
+
+const system = "cattle-system"
+
+// startRancher starts the server, and returns when it gives out tokens.
+func (s *Server) startRancher(ctx context.Context) error {
+	port, marks, err := cluster.TakePair()
+	if err != nil {
+		return err
+	}
+	s.ports = append(s.ports, marks...)
+	s.url = "https://127.0.0.1:" + strconv.Itoa(port)
+	kubeconfig, err := s.Local.Kubeconfig(cluster.Admin)
+	if err != nil {
+		return err
+	}
+	if err := s.startExtension(ctx); err != nil {
+		return err
+	}
+	password := "lab password of one run"
+	s.rancher, err = s.run(ctx, build.RancherServer, []string{
+		"CATTLE_DEV_MODE=1", // no jail for drivers, which nobody runs
+		"CATTLE_BOOTSTRAP_PASSWORD=" + password, "CATTLE_SERVER_URL=" + s.url, "CATTLE_SERVER_VERSION=" + build.RancherVersion, "CATTLE_NAMESPACE=" + system,
+		"CATTLE_RKE_METADATA_CONFIG=" + `{"refresh-interval-minutes":"1440","url":"` + s.metadata.URL + `/data.json"}`,
+		"IMPERATIVE_API_DIRECT=true", "IMPERATIVE_API_APP_SELECTOR=rancher",
+	}, "-kubeconfig="+kubeconfig, "-https-listen-port="+strconv.Itoa(port), "-features=turtles=false")
+	if err != nil {
+		return err
+	}
+	return s.await(ctx, "rancher", s.rancher, func(ctx context.Context) error { return s.login(ctx, password) })
+}
+
+// login takes a token as the administrator does who has just installed Rancher.
+func (s *Server) login(ctx context.Context, password string) error {
+	ca, err := s.ask(ctx, http.MethodGet, "/v3/settings/cacerts", "", nil)
+	if err != nil {
+		return err
+	}
+	pem, _ := ca["value"].(string)
+	s.ca = filepath.Join(s.dir, "cacerts.pem")
+	if err := os.WriteFile(s.ca, []byte(pem), 0o600); err != nil {
+		return err
+	}
+	s.token, err = s.tokenOf(ctx, "admin", password)
+	return err
+}
+
+// ask asks Rancher's own API, with a token or without one.
+func (s *Server) ask(ctx context.Context, method, path, token string, body any) (map[string]any, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := trusting.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		return nil, fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, said)
+	}
+	var o map[string]any
+	return o, json.Unmarshal(said, &o)
+}
+
+// startWebhook starts the webhook, and returns when it has registered itself with the API server.
+func (s *Server) startWebhook(ctx context.Context) error {
+	port, marks, err := cluster.TakePair()
+	if err != nil {
+		return err
+	}
+	s.ports = append(s.ports, marks...)
+	s.egress.lead(system+"/rancher-webhook", "127.0.0.1:"+strconv.Itoa(port))
+	if err := s.service(ctx, system, "rancher-webhook", 443); err != nil {
+		return err
+	}
+	kubeconfig, err := s.Local.Kubeconfig(cluster.Admin)
+	if err != nil {
+		return err
+	}
+	s.webhook, err = s.run(ctx, build.RancherWebhook, []string{"KUBECONFIG=" + kubeconfig, "CATTLE_PORT=" + strconv.Itoa(port), "ENABLE_MCM=true"})
+	if err != nil {
+		return err
+	}
+	return s.await(ctx, "rancher-webhook", s.webhook, func(ctx context.Context) error {
+		admission := s.client.AdmissionregistrationV1()
+		if _, err := admission.ValidatingWebhookConfigurations().Get(ctx, "rancher.cattle.io", metav1.GetOptions{}); err != nil {
+			return err
+		}
+		_, err := admission.MutatingWebhookConfigurations().Get(ctx, "rancher.cattle.io", metav1.GetOptions{})
+		return err
+	})
+}
+
+// await waits until one of Rancher's programs is ready.
+func (s *Server) await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*cluster.Patience)
+	defer cancel()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		if !p.Alive() || !kube.Pause(ctx, 500*time.Millisecond) {
+			return fmt.Errorf("realrancher: %s is not ready: %w; it said: %s", name, err, p.LogTail())
+		}
+	}
+}
+
+// URL returns where Rancher is.
+func (s *Server) URL() string { return s.url }
+
+// CA returns the file with the certificate that signed Rancher's own.
+func (s *Server) CA() string { return s.ca }
+
+// Token returns the token of the administrator.
+func (s *Server) Token() string { return s.token }
+
+// LogTail tells for people what the programs said last.
+func (s *Server) LogTail() string {
+	var b bytes.Buffer
+	for name, p := range map[string]*process.Process{"rancher": s.rancher, "rancher-webhook": s.webhook, "cluster-api": s.clusterAPI} {
+		if p != nil {
+			fmt.Fprintf(&b, "=== %s\n%s\n", name, p.LogTail())
+		}
+	}
+	return b.String() + s.Local.LogTail()
+}
+
+// Through returns what a client needs to reach a cluster through Rancher with a token.
+func (s *Server) Through(token, id string) *rest.Config {
+	return &rest.Config{Host: s.url + "/k8s/clusters/" + id, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAFile: s.ca}, QPS: 100, Burst: 100}
+}
+
+// trusting trusts every certificate: Rancher makes its own when it starts, and listens on loopback.
+var trusting = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
