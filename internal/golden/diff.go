@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -39,11 +40,18 @@ func diffLength(lines []string) int {
 }
 
 // hunkOf returns from which line on a hunk takes how many lines, and how many it makes of them.
+// The heading after that has no effect.
 func hunkOf(line string) (start, from, to int, is bool) {
 	var target int
-	n, err := fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@\n", &start, &from, &target, &to)
+	n, err := fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &start, &from, &target, &to)
 	return start, from, to, err == nil && n == 4
 }
+
+// heading is what a hunk says of its place beyond its lines.
+var heading = regexp.MustCompile(`(?m)^(@@ -\d+,\d+ \+\d+,\d+ @@).*$`)
+
+// headless is a diff without headings.
+func headless(diff string) string { return heading.ReplaceAllString(diff, "$1") }
 
 var errDiff = errors.New("the diff does not apply")
 

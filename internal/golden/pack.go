@@ -233,7 +233,7 @@ func packDocument(files map[string]string, name string, diffs diffs) string {
 	}
 	diff := report.Unified(input, files[base], files[name], 0)
 	if m := stageDocument.FindStringSubmatch(name); m != nil && diff != "" {
-		if place := diffs.name(m[1], diff); place != "" {
+		if place := diffs.headless().name(m[1], diff); place != "" {
 			diff = place + "\n"
 		}
 	}
@@ -281,6 +281,15 @@ func diffsOf(plan string) diffs {
 		found[name] = strings.Join(p.lines, "")
 	}
 	return found
+}
+
+// headless are the diffs without headings.
+func (d diffs) headless() diffs {
+	out := diffs{}
+	for name, diff := range d {
+		out[name] = headless(diff)
+	}
+	return out
 }
 
 // name returns the place of a diff of a stage, or "".

@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	udiff "github.com/aymanbagabas/go-udiff"
@@ -16,32 +17,59 @@ import (
 
 // Diff returns the unified diff of two states of a document, without its
 // secrets, with the line numbers of the file. It is for review: a context line
-// with a secret does not apply.
+// with a secret does not apply. The heading of a hunk is the path of what changes.
 func Diff(before, after *yamledit.Document) string { return shown{}.diff(before, after) }
 
 // shown keeps the redacted texts of documents, for each but the first and the last
 // of a plan is in two diffs.
-type shown map[*yamledit.Document]string
+type shown map[*yamledit.Document]shownText
 
-func (s shown) text(d *yamledit.Document) string {
-	text, known := s[d]
+// shownText is what is shown of a document. from has for each line the one of the document, from
+// 1 on; nil where they are the same.
+type shownText struct {
+	text string
+	from []int
+}
+
+func (s shown) text(d *yamledit.Document) shownText {
+	t, known := s[d]
 	if !known {
-		text = string(redact.Document(d))
+		t.text = string(redact.Document(d))
 		if d.Chunk().Served {
-			text = unfolded(text)
+			t.text, t.from = unfolded(t.text)
 		}
-		s[d] = text
+		s[d] = t
 	}
-	return text
+	return t
 }
 
 func (s shown) diff(before, after *yamledit.Document) string {
-	return Unified(strings.TrimPrefix(before.File(), "/"), s.text(before), s.text(after), before.Chunk().Line)
+	old, now := s.text(before), s.text(after)
+	return unified(strings.TrimPrefix(before.File(), "/"), old.text, now.text, before.Chunk().Line, func(kind udiff.OpKind, line int) string {
+		if kind == udiff.Delete {
+			return old.path(before, line)
+		}
+		return now.path(after, line)
+	})
+}
+
+// path is that of what a line of the text belongs to.
+func (t shownText) path(d *yamledit.Document, line int) string {
+	if t.from != nil && line <= len(t.from) {
+		line = t.from[line-1]
+	}
+	return words(redact.Text(d.At(d.Chunk().Line + line).Path()))
 }
 
 // Unified returns the unified diff of two states of a text, which is in a file after a
 // number of lines; "" where they are equal.
 func Unified(file, old, now string, after int) string {
+	return unified(file, old, now, after, func(udiff.OpKind, int) string { return "" })
+}
+
+// unified is Unified with a heading for each hunk: that of a line which is removed from the old
+// text, or added to the new one.
+func unified(file, old, now string, after int, heading func(kind udiff.OpKind, line int) string) string {
 	u, err := udiff.ToUnifiedDiff("a/"+file, "b/"+file, old, udiff.Lines(old, now), udiff.DefaultContextLines)
 	if err != nil || len(u.Hunks) == 0 {
 		return ""
@@ -51,14 +79,14 @@ func Unified(file, old, now string, after int) string {
 	grown := 0 // what the hunks before one add; the library loses count of it
 	for _, h := range u.Hunks {
 		h.ToLine = h.FromLine + grown
-		grown += hunk(&b, h, after)
+		grown += hunk(&b, h, after, heading)
 	}
 	return b.String()
 }
 
 // hunk writes one hunk of a text that is in its file after a number of lines,
 // and returns how many lines it adds.
-func hunk(b *strings.Builder, h *udiff.Hunk, offset int) (grown int) {
+func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading func(udiff.OpKind, int) string) (grown int) {
 	from, to := 0, 0
 	for _, l := range h.Lines {
 		if l.Kind != udiff.Insert {
@@ -68,7 +96,8 @@ func hunk(b *strings.Builder, h *udiff.Hunk, offset int) (grown int) {
 			to++
 		}
 	}
-	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@\n", h.FromLine+offset, from, h.ToLine+offset, to)
+	head := fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.FromLine+offset, from, h.ToLine+offset, to, heading(changed(h)))
+	b.WriteString(strings.TrimSuffix(head, " ") + "\n")
 	for _, l := range h.Lines {
 		b.WriteString(sign(l.Kind))
 		b.WriteString(strings.TrimSuffix(l.Content, "\n"))
@@ -79,6 +108,39 @@ func hunk(b *strings.Builder, h *udiff.Hunk, offset int) (grown int) {
 	}
 	return to - from
 }
+
+// changed returns the first line of a hunk that changes, and its number in its text: one with
+// content if there is any. A comment is no part of a node, nor is the comma that JSON has before
+// the next one.
+func changed(h *udiff.Hunk) (kind udiff.OpKind, line int) {
+	kept := func(l udiff.Line) bool {
+		return slices.ContainsFunc(h.Lines, func(o udiff.Line) bool { return o.Kind != l.Kind && content(o) == content(l) })
+	}
+	from, to := h.FromLine, h.ToLine
+	for _, l := range h.Lines {
+		at := from
+		if l.Kind == udiff.Insert {
+			at = to
+		}
+		if l.Kind != udiff.Equal {
+			if text := content(l); text != "" && text[0] != '#' && !kept(l) {
+				return l.Kind, at
+			}
+			if line == 0 {
+				kind, line = l.Kind, at
+			}
+		}
+		if l.Kind != udiff.Insert {
+			from++
+		}
+		if l.Kind != udiff.Delete {
+			to++
+		}
+	}
+	return kind, line
+}
+
+func content(l udiff.Line) string { return strings.TrimRight(strings.TrimSpace(l.Content), ",") }
 
 func sign(k udiff.OpKind) string {
 	switch k {

@@ -119,7 +119,7 @@ func TestHunksSayWhereTheyAre(t *testing.T) {
 			headers = append(headers, strings.TrimSpace(line))
 		}
 	}
-	if diff := cmp.Diff([]string{"@@ -101,10 +101,12 @@", "@@ -123,7 +125,7 @@"}, headers); diff != "" {
+	if diff := cmp.Diff([]string{"@@ -101,10 +101,12 @@ new1", "@@ -123,7 +125,7 @@ kz"}, headers); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -6,6 +6,7 @@ package report
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,23 +14,30 @@ import (
 var longText = regexp.MustCompile(`^(\s*)("(?:[^"\\]|\\.)*": )?("(?:[^"\\]|\\.)*\\n(?:[^"\\]|\\.)*"),?$`)
 
 // unfolded shows strings of several lines line by line, so that a diff shows what
-// changes in a manifest and not the whole of it. The result is for people alone.
-func unfolded(text string) string {
+// changes in a manifest and not the whole of it. The result is for people alone; from has
+// for each of its lines the one that it was before, from 1 on.
+func unfolded(text string) (out string, from []int) {
 	var b strings.Builder
+	at := 0
 	for line := range strings.Lines(text) {
+		at++
 		m := longText.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
 		var value string
 		if m == nil || json.Unmarshal([]byte(m[3]), &value) != nil {
 			b.WriteString(line)
+			from = append(from, at)
 			continue
 		}
-		b.WriteString(m[1] + m[2] + "|\n")
+		var shown strings.Builder
+		shown.WriteString(m[1] + m[2] + "|\n")
 		for part := range strings.Lines(value) {
-			b.WriteString(m[1] + "  " + strings.TrimSuffix(part, "\n") + "\n")
+			shown.WriteString(m[1] + "  " + strings.TrimSuffix(part, "\n") + "\n")
 		}
 		if strings.HasSuffix(value, "\n") {
-			b.WriteString(m[1] + "  \n") // one more line than without the last break
+			shown.WriteString(m[1] + "  \n") // one more line than without the last break
 		}
+		b.WriteString(shown.String())
+		from = append(from, slices.Repeat([]int{at}, strings.Count(shown.String(), "\n"))...)
 	}
-	return b.String()
+	return b.String(), from
 }

@@ -48,8 +48,32 @@ func TestOnlyStringsOfSeveralLinesAreUnfolded(t *testing.T) {
 		"  \"a\": \"b\\nc\\n\"\n":             "  \"a\": |\n    b\n    c\n    \n",
 		"  \"a\": \"\\u003cb\\u003e\\nc\",\n": "  \"a\": |\n    <b>\n    c\n",
 	} {
-		if got := unfolded(in); got != want {
+		if got, from := unfolded(in); got != want || len(from) != strings.Count(got, "\n") {
 			t.Errorf("%q becomes %q, not %q", in, got, want)
+		}
+	}
+}
+
+// A hunk names what changes in the document, also where the text has more lines than it.
+func TestAHunkIsHeadedByThePathOfItsChange(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after string
+		served        bool
+		want          string
+	}{
+		{"a value", "a:\n  b: 1\n", "a:\n  b: 2\n", false, " @@ a.b\n"},
+		{"a new key", "a:\n  b: 1\n", "a:\n  b: 1\n  c:\n    - d\n", false, " @@ a.c\n"},
+		{"a removed item", "a:\n  - b\n  - c\n", "a:\n  - b\n", false, " @@ a[1]\n"},
+		{"below a comment", "a: 1\n", "a: 1\n# of b\nb: 2\n", false, " @@ b\n"},
+		{"JSON with another comma", "{\n  \"a\": 1\n}\n", "{\n  \"a\": 1,\n  \"b\": 2\n}\n", false, " @@ b\n"},
+		{"an unfolded string", oneLine, another, true, " @@ m\n"},
+		{"below an unfolded string", "{\n  \"m\": \"a\\nb\\nc\\nd\\n\",\n  \"n\": 1\n}\n", "{\n  \"m\": \"a\\nb\\nc\\nd\\n\",\n  \"n\": 2\n}\n", true, " @@ n\n"},
+		{"a key that looks like a secret", "AKIAIOSFODNN7EXAMPLE: 1\n", "AKIAIOSFODNN7EXAMPLE: 2\n", false, " @@ <redacted>\n"},
+		{"a key of two lines", "\"a\\nb\": 1\n", "\"a\\nb\": 2\n", false, " @@ a b\n"},
+	} {
+		if got := Diff(parsed(t, c.before, c.served), parsed(t, c.after, c.served)); !strings.Contains(got, c.want) {
+			t.Errorf("%s:\n%s", c.name, got)
 		}
 	}
 }

@@ -1,0 +1,46 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// The diffs are valid unified diffs, also with the paths in their headings: git applies them to
+// the same bytes that apply writes.
+func TestGitAppliesTheDiffs(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	for _, example := range []string{"docs-like.yaml", "ha-split-pools.yaml", "ui-made.yaml"} {
+		text := textOf(t, filepath.Join("../../examples", example))
+		t.Run(example, func(t *testing.T) {
+			here(t, map[string]string{"clusters/a.yaml": text, "clusters/b.yaml": text})
+			args := []string{"apply", "--end-state", "external", "--through", "--stage", "disable-leader-migration"}
+			diff := must(t, exitcode.Done, append(args, "--dry-run", "clusters/a.yaml")...).stdout
+			if !strings.Contains(diff, " @@ spec.rkeConfig.") {
+				t.Fatal(diff)
+			}
+			cmd := exec.Command(git, "apply", "-")
+			cmd.Stdin = strings.NewReader(diff)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s\n%s", err, out, diff)
+			}
+			must(t, exitcode.Done, append(args, "clusters/b.yaml")...)
+			if a, b := textOf(t, "clusters/a.yaml"), textOf(t, "clusters/b.yaml"); a != b || a == text {
+				t.Errorf("git makes something else of\n%s", diff)
+			}
+			if _, err := os.Stat("clusters/a.yaml.rej"); err == nil {
+				t.Error("git refused a hunk")
+			}
+		})
+	}
+}
