@@ -28,6 +28,8 @@ type applyOptions struct {
 	choice transform.Choice
 	undo   string
 	saved  savedPlans
+
+	states *states
 }
 
 func newApply(o *options) *cobra.Command {
@@ -63,6 +65,7 @@ them, if they are paused, or if their last change is not applied.`,
 			if err := a.check(c); err != nil {
 				return err
 			}
+			a.states = a.newStates(a.err, a.repeated(c.Flags()))
 			if a.live() && len(args) == 0 {
 				return a.runLive(c.Context())
 			}
@@ -133,6 +136,9 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	if code == exitcode.Done {
 		code = a.complain(a.saved.unused())
 	}
+	if err := a.states.finish(); err != nil {
+		return err
+	}
 	return withCode(code)
 }
 
@@ -153,6 +159,7 @@ func (a *applyOptions) each(ctx context.Context, paths []string, target transfor
 	for r := range a.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return a.cluster(f, f.For(target)) }) {
 		if err := r.Use(); err != nil {
 			of[r.File()] = append(of[r.File()], err)
+			a.states.errors++
 		}
 		if len(r.Ended) == 0 {
 			continue
@@ -164,9 +171,11 @@ func (a *applyOptions) each(ctx context.Context, paths []string, target transfor
 		}
 		// A saved plan is for its own documents, whatever their neighbours are like,
 		// in files that could be read.
-		if err := a.write(r.Ended, r.Err() != nil || len(errs) > 0 && !a.saved.given()); err != nil {
-			errs = append(errs, err)
+		failed := r.Err() != nil || len(errs) > 0 && !a.saved.given()
+		if err := a.write(r.Ended, failed); err != nil {
+			errs, failed = append(errs, err), true
 		}
+		a.states.know(failed)
 		code = max(code, a.complain(errs...))
 	}
 	return code
@@ -180,7 +189,9 @@ func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() e
 	}
 	var said, diff bytes.Buffer
 	changes, note, err := a.changed(f, t, &said, &diff)
+	work, known := a.workOn(f, t, changes)
 	return func() error {
+		a.states.take(work, known, err)
 		a.err.Write(said.Bytes())
 		a.out.Write(diff.Bytes())
 		if len(changes) == 0 {

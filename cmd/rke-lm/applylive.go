@@ -27,14 +27,25 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 	code, err := a.eachCluster(ctx, nil, func(f clusters.Cluster, t transform.Target) (func() error, error) {
 		var said bytes.Buffer
 		turns, note, err := a.next(f, t, &said)
+		var changes []revision
+		if len(turns) > 0 && !a.files.DryRun {
+			changes = []revision{{before: f.Docs[0], after: turns[len(turns)-1].after[0]}}
+		}
+		work, known := a.workOn(f, t, changes)
 		return func() error {
 			a.err.Write(said.Bytes())
-			if len(turns) == 0 {
-				return nil
+			failed := err
+			if len(turns) > 0 {
+				failed = a.patch(ctx, f, t, turns[len(turns)-1].after[0], note)
 			}
-			return a.patch(ctx, f, t, turns[len(turns)-1].after[0], note)
+			a.states.take(work, known, failed)
+			a.states.know(failed != nil)
+			if err != nil {
+				return nil // it is the error of the cluster
+			}
+			return failed
 		}, err
-	}, func(error) {})
+	}, func(error) { a.states.errors++ })
 	if err != nil {
 		return err
 	}
@@ -42,6 +53,9 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 		if err := a.saved.unused(); err != nil {
 			return err
 		}
+	}
+	if err := a.states.finish(); err != nil {
+		return err
 	}
 	return withCode(code)
 }

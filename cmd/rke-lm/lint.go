@@ -25,8 +25,9 @@ import (
 type lintOptions struct {
 	rewrite
 	tally
-	fix   bool
-	moved int // lines that fixes added to the file in work
+	fix    bool
+	moved  int // lines that fixes added to the file in work
+	states *states
 }
 
 func newLint(o *options) *cobra.Command {
@@ -42,7 +43,10 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
 		Example: `  rke-lm lint clusters/
   rke-lm lint --fix --dry-run clusters/harbour.yaml
   rke-lm lint -o json --end-state external clusters/harbour.yaml`,
-		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			l.states = l.newStates(l.err, l.repeatedChoices(c.Flags()))
+			return l.run(c.Context(), args)
+		},
 	}
 	o.inputFlags(c.Flags())
 	o.liveFlags(c)
@@ -69,19 +73,28 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	}
 	failed := map[string]bool{} // files, by name
 	for r := range l.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return l.cluster(f, f.For(target)) }) {
-		if err := r.Use(); err != nil && l.fail(err, target) {
-			failed[r.File()] = true
+		if err := r.Use(); err != nil {
+			l.states.errors++
+			failed[r.File()] = l.fail(err, target) || failed[r.File()]
 		}
 		if len(r.Ended) == 0 {
 			continue
 		}
-		if err := l.ended(r.Ended, slices.ContainsFunc(r.Ended, func(in clusters.File) bool { return failed[in.Name] })); err != nil {
+		stays := slices.ContainsFunc(r.Ended, func(in clusters.File) bool { return failed[in.Name] })
+		if err := l.ended(r.Ended, stays); err != nil {
+			stays = true
 			l.fail(err, target)
 		}
+		l.states.know(stays)
 		clear(failed)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if l.output == "text" {
+		if err := l.states.finish(); err != nil {
+			return err
+		}
 	}
 	return l.finish()
 }
@@ -124,8 +137,18 @@ func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() er
 		c, made = transform.Repair(f.Distro, c, t)
 	}
 	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
+	docs := f.Docs
+	if len(made) > 0 && !l.files.DryRun {
+		docs = c.Documents()[:len(docs)]
+	}
+	var is state
+	known := false
+	if l.output == "text" {
+		is, known = stateOf(f, docs, t)
+	}
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
+		l.states.take(worked{f, t, len(made) > 0 && !l.files.DryRun, is}, known, err)
 		doc := f.Docs[0]
 		l.show(c.Identity().Distro+" "+c.Identity().Title(), doc.File(), doc.Root().Line(), append(findings, unseen...))
 		if len(made) == 0 {

@@ -79,7 +79,7 @@ func (s *summary) finish(alone bool) error {
 		s.Summary.Write(s.out, s.palette)
 		return nil
 	}
-	several := len(s.Rows) > 1
+	several := s.several()
 	if several && !s.flushed {
 		s.Summary.Write(s.out, s.palette)
 		if _, err := io.WriteString(s.out, "\n"); err != nil {
@@ -94,6 +94,9 @@ func (s *summary) finish(alone bool) error {
 	}
 	return nil
 }
+
+// several reports whether there is something to sum up.
+func (s *summary) several() bool { return len(s.Rows)+s.Refused > 1 }
 
 // repeatedChoices are the flags of choice on the command line, as another command takes
 // them. Those of a configuration file apply by themselves.

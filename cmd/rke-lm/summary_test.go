@@ -60,6 +60,61 @@ func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
 	}
 }
 
+func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
+	t.Chdir(thirty(t))
+	const switched = "clusters: 30; done: 5, to do: 25, blocked: 0\n"
+	if r := runHere(t, "", "lint", "--end-state", "external", "."); !strings.Contains(r.stderr, switched+"next: rke-lm apply --next --end-state=external cluster-00.yaml\nerrors: ") || strings.Contains(r.stdout, "clusters:") {
+		t.Errorf("%s", r.stderr)
+	}
+	dry := runHere(t, "", "apply", "--next", "--end-state", "external", "--dry-run", ".")
+	if !strings.HasSuffix(dry.stderr, switched+"next: rke-lm apply --next --end-state=external cluster-00.yaml\n") {
+		t.Errorf("%s", dry.stderr)
+	}
+	r := runHere(t, "", "apply", "--next", "--end-state", "external", ".")
+	if !strings.HasSuffix(r.stderr, "clusters: 30; done: 10, to do: 20, blocked: 0\nnext: rke-lm apply --next --end-state=external cluster-00.yaml\n") {
+		t.Errorf("%s", r.stderr)
+	}
+	if !strings.Contains(r.stderr, "\nfleet-default/cluster-00  grant-migration-lease ") {
+		t.Errorf("it does not show how far the cluster is:\n%s", r.stderr)
+	}
+	if one := runHere(t, "", "apply", "--next", "--end-state", "external", "cluster-00.yaml").stderr; strings.Contains(one, "clusters: ") {
+		t.Errorf("one cluster needs no summary:\n%s", one)
+	}
+}
+
+// A run over many files reports what is left and what was refused, whatever its code.
+func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
+	here(t, map[string]string{"a.yaml": wharf, "b.yaml": pier, "c.yaml": "kind: [\n"})
+	for _, c := range []struct {
+		args []string
+		code int
+		out  func(ran) string
+		want string
+	}{
+		{[]string{"plan", "--exit-code", "--end-state", "external", "a.yaml", "b.yaml"}, exitcode.Found, func(r ran) string { return r.stdout }, "clusters: 2; done: 0, to do: 2, blocked: 0\n"},
+		{[]string{"plan", "--exit-code", "--end-state", "external", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
+		{[]string{"plan", "--end-state", "external", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 1; done: 0, to do: 1, blocked: 0; refused: 1\n"},
+		{[]string{"lint", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
+		{[]string{"apply", "--stage", "switch-to-external", "--through", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
+		{[]string{"apply", "--next", "--end-state", "external", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 1; done: 0, to do: 1, blocked: 0; refused: 1\n"},
+	} {
+		if r := runHere(t, "", c.args...); r.code != c.code || !strings.Contains(c.out(r), c.want) {
+			t.Errorf("%v: exit %d\n%s%s", c.args, r.code, r.stdout, r.stderr)
+		}
+	}
+}
+
+// A file that is not written leaves its clusters as they were.
+func TestTheSummaryShowsWhatWasWritten(t *testing.T) {
+	here(t, map[string]string{"a.yaml": wharf + "---\n" + strings.Replace(pier, "cloud-provider-name: aws", "cloud-provider-name: [", 1), "b.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1)})
+	r := runHere(t, "", "apply", "--next", "--end-state", "external", "a.yaml", "b.yaml")
+	for _, want := range []string{"\nfleet-default/wharf  -                      grant-migration-lease    -", "\nfleet-default/quay   grant-migration-lease  enable-leader-migration  -", "; refused: 1\nnext: rke-lm apply --next --end-state=external a.yaml\n"} {
+		if !strings.Contains(r.stderr, want) {
+			t.Errorf("no %q in\n%s", want, r.stderr)
+		}
+	}
+}
+
 func TestTheMarkdownOfThirtyClustersIsShort(t *testing.T) {
 	t.Chdir(thirty(t))
 	r := runHere(t, "", "plan", "-o", "markdown", ".")
