@@ -72,7 +72,7 @@ them, if they are paused, or if their last change is not applied.`,
 			return a.run(c.Context(), args)
 		},
 	}
-	o.inputFlags(c.Flags())
+	o.fileFlags(c.Flags())
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	c.Flags().StringVar(&a.choice.Stage, "stage", "", "the stage to apply")

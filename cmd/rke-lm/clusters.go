@@ -21,7 +21,7 @@ import (
 // finder finds the clusters that the flags mean.
 func (o *options) finder() clusters.Finder {
 	known := slices.DeleteFunc(slices.Clone(distros()), func(d transform.Distro) bool { return o.distro != "" && d.Name != o.distro })
-	return clusters.Finder{Distros: known, Forced: o.distro != "", Apart: o.apart, Overlays: o.overlays}
+	return clusters.Finder{Distros: known, Forced: o.distro != "", Apart: o.apart, Overlays: o.overlays, Excluded: o.excluded, Unknown: o.skipUnknown}
 }
 
 // clusters calls work for every cluster in the paths, or in the Rancher that the flags
@@ -34,13 +34,33 @@ func (o *options) clusters(ctx context.Context, paths []string, work clusters.Wo
 		if err := o.checkFiles(paths); err != nil {
 			return clusters.Failed(err)
 		}
-		return o.finder().Files(ctx, paths, o.in, work)
+		return o.inFiles(ctx, paths, work)
 	}
 	server, err := o.connect(o.streams, defaultRetryTime)
 	if err != nil {
 		return clusters.Failed(err)
 	}
 	return o.finder().Rancher(ctx, server, o.rancherVersion(ctx, server), o.query(), work)
+}
+
+// inFiles calls work for every cluster in the paths. If files without one are skipped, there may
+// be none, as in the files of a commit.
+func (o *options) inFiles(ctx context.Context, paths []string, work clusters.Work) iter.Seq[clusters.Result] {
+	found := o.finder().Files(ctx, paths, o.in, work)
+	if !o.skipUnknown {
+		return found
+	}
+	return func(yield func(clusters.Result) bool) {
+		none := true
+		for r := range found {
+			if none = false; !yield(r) {
+				return
+			}
+		}
+		if none {
+			fmt.Fprintln(o.err, "note: no cluster in these files")
+		}
+	}
 }
 
 // rancherVersion reads the version of a Rancher, and says if it is not a known one.

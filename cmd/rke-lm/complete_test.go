@@ -13,7 +13,7 @@ import (
 )
 
 // fileFlags are the flags that take files, for which the shell completes paths.
-var fileFlags = []string{"against", "arguments-from", "audit-log", "cacert", "config", "dump", "from", "kubeconfig", "snapshot", "token-file"}
+var fileFlags = []string{"against", "arguments-from", "audit-log", "cacert", "config", "dump", "exclude", "from", "kubeconfig", "snapshot", "token-file"}
 
 // TestEveryFlagWithAValueCompletesIt walks all flags of all verbs.
 func TestEveryFlagWithAValueCompletesIt(t *testing.T) {

@@ -75,7 +75,7 @@ func (o *options) apply(flags *pflag.FlagSet, file string, settings []config.Set
 func choiceKinds() map[string]config.Kind {
 	var o options
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.inputFlags(flags)
+	o.fileFlags(flags)
 	o.targetFlags(flags)
 	defineByHand(flags, new([]string))
 	known := map[string]config.Kind{}

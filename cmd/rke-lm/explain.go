@@ -40,7 +40,7 @@ func newExplain(o *options) *cobra.Command {
   rke-lm explain --context rancher --cluster c-m-8kqlhbsd`,
 		RunE: func(c *cobra.Command, args []string) error { return e.run(c.Context(), args) },
 	}
-	o.inputFlags(c.Flags())
+	o.fileFlags(c.Flags())
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml")

@@ -100,7 +100,7 @@ func (m *configOptions) judge(ctx context.Context, paths []string) error {
 		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
 	m.tally = newTally(m.options)
-	sources, err := source.Find(paths, m.in)
+	sources, err := source.Find(paths, m.in, source.Excluded{})
 	m.fail(err)
 	var all []given
 	for _, s := range sources {

@@ -48,7 +48,7 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
 			return l.run(c.Context(), args)
 		},
 	}
-	o.inputFlags(c.Flags())
+	o.fileFlags(c.Flags())
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, lintFormats...)

@@ -45,7 +45,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 			return p.run(c.Context(), args)
 		},
 	}
-	o.inputFlags(c.Flags())
+	o.fileFlags(c.Flags())
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, planFormats...)

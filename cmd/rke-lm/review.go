@@ -53,6 +53,7 @@ errors. Nothing is checked out or written.`,
 		RunE:        func(c *cobra.Command, args []string) error { return r.run(c, args) },
 	}
 	o.inputFlags(c.Flags())
+	o.excludeFlag(c.Flags())
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, reviewFormats...)
 	c.Flags().StringVar(&r.base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")
@@ -75,6 +76,9 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	}
 	before, after, err := r.configurations(c)
 	if err != nil {
+		return err
+	}
+	if err := r.leaveOut(); err != nil {
 		return err
 	}
 	target, err := r.target()

@@ -37,7 +37,10 @@ type options struct {
 	config     string          // file with choices
 	configured map[string]bool // flags that it has set
 
-	overlays *source.Overlays // of the files that are read
+	overlays    *source.Overlays // of the files that are read
+	exclude     []string         // patterns of files that are not
+	excluded    source.Excluded  // the same, checked
+	skipUnknown bool             // files without a cluster are no error
 }
 
 func newRoot(s streams) *cobra.Command {
@@ -78,7 +81,10 @@ stage as a small diff, and changes only what the stage promises.`,
 		if _, later := c.Annotations[configFromBase]; later {
 			return nil
 		}
-		return o.configure(c.Flags())
+		if err := o.configure(c.Flags()); err != nil {
+			return err
+		}
+		return o.leaveOut()
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; %s", err, meantFlag(c, err))
@@ -101,6 +107,28 @@ func (o *options) inputFlags(f *pflag.FlagSet) {
 	defer group(f, inputGroup)()
 	f.StringVar(&o.distro, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
 	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
+}
+
+// excludeFlag is that of verbs that search folders or commits.
+func (o *options) excludeFlag(f *pflag.FlagSet) {
+	defer group(f, inputGroup)()
+	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out files and folders: a name, or a path with * and ** (repeatable)")
+}
+
+// leaveOut checks the patterns of what is left out.
+func (o *options) leaveOut() (err error) {
+	if o.excluded, err = source.Exclude(o.exclude); err != nil {
+		return fmt.Errorf("--exclude: %w", err)
+	}
+	return nil
+}
+
+// fileFlags are those of verbs that read files.
+func (o *options) fileFlags(f *pflag.FlagSet) {
+	defer group(f, inputGroup)()
+	o.inputFlags(f)
+	o.excludeFlag(f)
+	f.BoolVar(&o.skipUnknown, "skip-unknown", false, "skip files without a cluster also if they are named, as with $(git ls-files '*.yaml')")
 }
 
 // targetFlags are the operator's choices.

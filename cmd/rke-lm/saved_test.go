@@ -457,7 +457,7 @@ func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 // TestEveryChoiceCanBeInAConfig holds the flags of plan to those of a file.
 func TestEveryChoiceCanBeInAConfig(t *testing.T) {
 	kinds := choiceKinds()
-	for _, name := range []string{"distro", "end-state", "target-version", "assume-version", "chart-version", "chart-repo", "ccm-image-repository", "ccm-image-tag", "keep-leader-migration", "no-leader-migration", "cordon", "accept"} {
+	for _, name := range []string{"distro", "end-state", "target-version", "assume-version", "chart-version", "chart-repo", "ccm-image-repository", "ccm-image-tag", "keep-leader-migration", "no-leader-migration", "cordon", "accept", "exclude", "skip-unknown"} {
 		if kinds[name] == "" {
 			t.Errorf("--%s is missing", name)
 		}

@@ -19,6 +19,8 @@ type Finder struct {
 	Forced   bool               // every document is taken for the first of them
 	Apart    bool               // every document is a cluster of its own
 	Overlays *source.Overlays   // of the files that are read
+	Excluded source.Excluded
+	Unknown  bool // files without a cluster are passed over, also if they are named
 }
 
 // Files calls work for every cluster in the paths, on all cores, and yields
@@ -27,12 +29,15 @@ type Finder struct {
 // longer than memory. An error of one does not keep others from being read.
 func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader, work Work) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
-		sources, err := source.Find(paths, stdin)
+		sources, err := source.Find(paths, stdin, f.Excluded)
+		for i := range sources {
+			sources[i].Named = sources[i].Named && !f.Unknown
+		}
 		if err != nil && !yield(failed(err)) {
 			return
 		}
 		found, more := f.gather(ctx, sources, work, yield)
-		if err == nil && !found && more && ctx.Err() == nil {
+		if err == nil && !found && more && !f.Unknown && ctx.Err() == nil {
 			yield(failed(f.none(sources)))
 		}
 	}

@@ -81,10 +81,15 @@ func (v *comparing) take(c git.Change, wanted func(string) bool) {
 
 // keep adds a file that a search would find.
 func (v *comparing) keep(list *[]git.File, f git.File) {
-	if source.Searched(f.Path) {
+	if v.searched(f) {
 		*list = append(*list, f)
 		v.folders[path.Dir(f.Path)] = true
 	}
+}
+
+// searched reports whether a search of the repository would read a file.
+func (v *comparing) searched(f git.File) bool {
+	return source.Searched(f.Path) && !v.Excluded.Has(v.repo.Name(f.Path))
 }
 
 // neighbors adds the files that did not change, where one cluster may be in several.
@@ -94,7 +99,7 @@ func (v *comparing) neighbors(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		files = slices.DeleteFunc(files, func(f git.File) bool { return v.touched[f.Path] || !source.Searched(f.Path) })
+		files = slices.DeleteFunc(files, func(f git.File) bool { return v.touched[f.Path] || !v.searched(f) })
 		texts, err := v.repo.Read(ctx, files)
 		if err != nil {
 			return err

@@ -24,9 +24,11 @@ var extensions = []string{".yaml", ".yml", ".json"}
 // the order given and by name within a folder. A file is returned once, however
 // often and under however many names it is reached. The path "-" is stdin.
 //
+// What is left out is neither read nor entered, also if it is named.
+//
 // An error does not end the search: what was found is returned with it.
-func Find(paths []string, stdin io.Reader) ([]Source, error) {
-	f := finder{stdin: stdin, at: map[string]int{}}
+func Find(paths []string, stdin io.Reader, without Excluded) ([]Source, error) {
+	f := finder{stdin: stdin, without: without, at: map[string]int{}}
 	for _, p := range paths {
 		f.path(p)
 	}
@@ -34,10 +36,11 @@ func Find(paths []string, stdin io.Reader) ([]Source, error) {
 }
 
 type finder struct {
-	stdin io.Reader
-	found []Source
-	at    map[string]int // position in found of each real path
-	errs  []error
+	stdin   io.Reader
+	without Excluded
+	found   []Source
+	at      map[string]int // position in found of each real path
+	errs    []error
 }
 
 // path adds what was given on the command line.
@@ -46,10 +49,15 @@ func (f *finder) path(path string) {
 		f.add("-", FromReader(yamledit.Stdin, f.stdin))
 		return
 	}
+	if path == "" {
+		f.fail("a path is empty; use a file, a folder, or - for standard input")
+		return
+	}
+	if f.without.Has(path) {
+		return
+	}
 	info, err := os.Stat(path)
 	switch {
-	case path == "":
-		f.fail("a path is empty; use a file, a folder, or - for standard input")
 	case errors.Is(err, fs.ErrNotExist):
 		f.fail("%s: no such file or folder; check the path", path)
 	case err != nil:
@@ -87,7 +95,7 @@ func (f *finder) folder(root string) {
 		switch {
 		case err != nil:
 			f.errs = append(f.errs, unreadable(path, err))
-		case path != top && strings.HasPrefix(e.Name(), "."):
+		case path != top && (strings.HasPrefix(e.Name(), ".") || f.without.Has(path)):
 			return skip(e)
 		case slices.Contains(extensions, filepath.Ext(path)):
 			f.entry(root, real, path, e)

@@ -37,7 +37,7 @@ func names(found []Source) []string {
 // checkFound fails unless Find returns exactly the sources wanted.
 func checkFound(t *testing.T, paths []string, want ...string) {
 	t.Helper()
-	found, err := Find(paths, strings.NewReader(""))
+	found, err := Find(paths, strings.NewReader(""), Excluded{})
 	if err != nil {
 		t.Errorf("Find(%q): %v", paths, err)
 	}
@@ -51,7 +51,7 @@ func checkFound(t *testing.T, paths []string, want ...string) {
 func checkRefused(t *testing.T, path string, holds ...string) {
 	t.Helper()
 	good := write(t, t.TempDir(), "good.yaml", "")
-	found, err := Find([]string{path, good}, nil)
+	found, err := Find([]string{path, good}, nil, Excluded{})
 	if err == nil {
 		t.Fatalf("Find(%q) returned no error", path)
 	}
@@ -106,7 +106,7 @@ func TestAFileIsFoundOnceAndNamedOnceIsNamed(t *testing.T) {
 
 func TestADashIsStandardInput(t *testing.T) {
 	tree(t, "a.yaml")
-	found, err := Find([]string{"-", "a.yaml", "-"}, strings.NewReader("b: 1\n"))
+	found, err := Find([]string{"-", "a.yaml", "-"}, strings.NewReader("b: 1\n"), Excluded{})
 	if err != nil || !slices.Equal(names(found), []string{"!<stdin>", "!a.yaml"}) {
 		t.Fatalf("found %q, error %v", names(found), err)
 	}
@@ -139,7 +139,7 @@ func TestAMissingPathIsAnErrorThatNamesIt(t *testing.T) {
 
 func TestEveryBadPathIsReported(t *testing.T) {
 	tree(t, "a.yaml")
-	found, err := Find([]string{"one", "a.yaml", "two"}, nil)
+	found, err := Find([]string{"one", "a.yaml", "two"}, nil, Excluded{})
 	if err == nil || !strings.Contains(err.Error(), "one: ") || !strings.Contains(err.Error(), "two: ") || len(found) != 1 {
 		t.Errorf("found %q, error %v", names(found), err)
 	}
@@ -148,7 +148,7 @@ func TestEveryBadPathIsReported(t *testing.T) {
 func TestAPathThroughAFileIsAnErrorThatNamesIt(t *testing.T) {
 	tree(t, "a.yaml")
 	path := filepath.Join("a.yaml", "b.yaml")
-	_, err := Find([]string{path}, nil)
+	_, err := Find([]string{path}, nil, Excluded{})
 	if err == nil || strings.Count(err.Error(), path) != 1 {
 		t.Errorf("error: %v", err)
 	}
@@ -166,7 +166,7 @@ func BenchmarkFind(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if found, err := Find([]string{folder}, nil); err != nil || len(found) != 2000 {
+		if found, err := Find([]string{folder}, nil, Excluded{}); err != nil || len(found) != 2000 {
 			b.Fatal(len(found), err)
 		}
 	}

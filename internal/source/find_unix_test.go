@@ -102,7 +102,7 @@ func TestAFolderThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod("closed", 0o755)
-	found, err := Find([]string{"."}, nil)
+	found, err := Find([]string{"."}, nil, Excluded{})
 	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "closed: cannot be read") || len(found) != 2 {
 		t.Errorf("found %q, error %v", names(found), err)
 	}

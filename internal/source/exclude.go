@@ -1,0 +1,71 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Excluded are patterns of files and folders that are left out.
+type Excluded struct{ globs []string }
+
+// Exclude checks patterns. One without a slash is for a name in any folder, others are for paths as
+// seen from the current folder, in which ** is for any number of folders.
+func Exclude(globs []string) (Excluded, error) {
+	var e Excluded
+	for _, glob := range globs {
+		if glob == "" || !doublestar.ValidatePattern(glob) {
+			return e, fmt.Errorf("%q is not a pattern; use one such as values*.yaml, charts or clusters/**/test", glob)
+		}
+		clean := path.Clean(glob)
+		if !strings.Contains(clean, "/") && !strings.HasPrefix(glob, "./") {
+			clean = "**/" + clean
+		}
+		e.globs = append(e.globs, clean)
+	}
+	return e, nil
+}
+
+// Has reports whether a file or folder, or a folder that it is in, is left out.
+func (e Excluded) Has(name string) bool {
+	if len(e.globs) == 0 {
+		return false
+	}
+	absolute, err := filepath.Abs(name)
+	if err != nil {
+		return false
+	}
+	here := ""
+	if wd, err := filepath.Abs("."); err == nil {
+		here = wd
+	}
+	for at := absolute; ; at = filepath.Dir(at) {
+		if e.matches(here, at) {
+			return true
+		}
+		if at == filepath.Dir(at) || at == here {
+			return false
+		}
+	}
+}
+
+// matches compares a path as seen from a folder, and as it is.
+func (e Excluded) matches(here, at string) bool {
+	whole := filepath.ToSlash(at)
+	seen := whole
+	if rel, err := filepath.Rel(here, at); err == nil {
+		seen = filepath.ToSlash(rel)
+	}
+	for _, glob := range e.globs {
+		if doublestar.MatchUnvalidated(glob, seen) || path.IsAbs(glob) && doublestar.MatchUnvalidated(glob, whole) {
+			return true
+		}
+	}
+	return false
+}

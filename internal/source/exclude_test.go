@@ -1,0 +1,87 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWhatIsExcludedIsNotFound(t *testing.T) {
+	tree(t, "a.yaml", "charts/b.yaml", "eu/charts/c.yaml", "eu/test/d.yaml", "eu/west/test/e.yaml", "eu/values-dev.yaml", "us/f.yaml")
+	all := []string{"a.yaml", "charts/b.yaml", "eu/charts/c.yaml", "eu/test/d.yaml", "eu/values-dev.yaml", "eu/west/test/e.yaml", "us/f.yaml"}
+	for _, c := range []struct {
+		globs []string
+		left  []string
+	}{
+		{nil, nil},
+		{[]string{"charts"}, []string{"charts/b.yaml", "eu/charts/c.yaml"}},
+		{[]string{"charts/"}, []string{"charts/b.yaml", "eu/charts/c.yaml"}},
+		{[]string{"./charts"}, []string{"charts/b.yaml"}},
+		{[]string{"charts/*"}, []string{"charts/b.yaml"}},
+		{[]string{"values*.yaml", "us"}, []string{"eu/values-dev.yaml", "us/f.yaml"}},
+		{[]string{"eu/**/test"}, []string{"eu/test/d.yaml", "eu/west/test/e.yaml"}},
+		{[]string{"eu/*/test"}, []string{"eu/west/test/e.yaml"}},
+		{[]string{"{a,f}.yaml"}, []string{"a.yaml", "us/f.yaml"}},
+		{[]string{"**/*.yaml"}, all},
+		{[]string{"other", "b.yml"}, nil},
+	} {
+		e, err := Exclude(c.globs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(c.left, name) })
+		for _, paths := range [][]string{{"."}, all} {
+			found, err := Find(paths, nil, e)
+			if got := names(found); err != nil || !slices.Equal(got, marked(want, len(paths) > 1)) {
+				t.Errorf("--exclude %q of %.10q: %v\ngot  %q\nwant %q", c.globs, paths, err, got, want)
+			}
+		}
+	}
+}
+
+// marked is as names marks files that were named.
+func marked(list []string, named bool) []string {
+	out := slices.Clone(list)
+	for i := range out {
+		if named {
+			out[i] = "!" + out[i]
+		}
+	}
+	return out
+}
+
+// The folder in which the search runs has no part in it, wherever it is.
+func TestFoldersAboveAreNotExcluded(t *testing.T) {
+	tree(t, "charts/charts.yaml", "b.yaml")
+	t.Chdir("charts")
+	e, err := Exclude([]string{"charts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"charts.yaml", ".", "../b.yaml"} {
+		if e.Has(name) {
+			t.Errorf("%s is left out", name)
+		}
+	}
+	above, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, glob := range []string{"../b.yaml", filepath.ToSlash(above) + "/*.yaml"} {
+		if e, err := Exclude([]string{glob}); err != nil || !e.Has("../b.yaml") {
+			t.Errorf("%s leaves ../b.yaml: %v", glob, err)
+		}
+	}
+}
+
+func TestAPatternThatIsNoneIsAnError(t *testing.T) {
+	for _, glob := range []string{"", "[a", "{a"} {
+		if _, err := Exclude([]string{"ok", glob}); err == nil || !strings.Contains(err.Error(), "is not a pattern; use one such as") {
+			t.Errorf("%q: %v", glob, err)
+		}
+	}
+}
