@@ -84,10 +84,7 @@ func TestOnATerminalTheClustersInProgressAreDrawnAgain(t *testing.T) {
 
 func TestATableIsNoLargerThanTheTerminal(t *testing.T) {
 	var err bytes.Buffer
-	wave := waves.Wave{Name: "wave-1"}
-	for _, name := range strings.Split("abcdefgh", "") {
-		wave.Clusters = append(wave.Clusters, name)
-	}
+	wave := waves.Wave{Name: "wave-1", Clusters: strings.Split("abcdefgh", "")}
 	text := &FleetText{Err: NewLegible(&err), Width: 20, Height: 6, Waves: []waves.Wave{wave}}
 	for _, name := range wave.Clusters {
 		err.Reset()
