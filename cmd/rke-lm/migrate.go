@@ -34,10 +34,13 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 		Example: `  rke-lm migrate --cluster fleet-default/harbour --rancher-url https://rancher.example.com
   rke-lm migrate --cluster c-m-abcdefgh --until install-ccm --yes --audit-log audit.jsonl
   rke-lm migrate --cluster harbour --end-state external --etcd-snapshot --yes -o json
+  rke-lm migrate --cluster harbour --restart-command 'ssh "ec2-user@$ADDRESS" sudo "$COMMAND"' --yes
   rke-lm migrate -l env=staging --canary fleet-default/harbour --wave-size 5 --max-unavailable 2 --yes`,
 		Args: cobra.NoArgs,
 	}
+	var restart string
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		m.run.Restart = restarter(restart)
 		if m.run.Until != "" {
 			if err := checkOneOf("until", m.run.Until, stages.Names()...); err != nil {
 				return err
@@ -56,6 +59,7 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 	many.flags(c)
 	c.Flags().StringVar(&m.run.Until, "until", "", "the last stage to apply (default: all)")
 	c.Flags().BoolVar(&m.run.EtcdSnapshot, "etcd-snapshot", false, "take an etcd snapshot with Rancher before the first write and before the switch")
+	c.Flags().StringVar(&restart, "restart-command", "", "run this in a shell to restart the kubelet of a machine whose Node was drained and deleted to register again; NODE, ADDRESS and COMMAND are set")
 	complete(c, "until", stages.Names())
 	return c
 }

@@ -5,12 +5,10 @@ package migrate
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/route"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // OnMachine says what a person does for one Node before the run can continue. The run sees
@@ -63,44 +61,4 @@ func (r *run) initialize(ctx context.Context) error {
 		Why:     "the name of the node " + u.Unproven[0] + " does not prove its instance, and a provider ID never changes: set it from the metadata of its own instance",
 		Command: route.IdentifyByHand(u.Unproven[0]),
 	}
-}
-
-// register stops at the first Node that has to register again: what deletes it and restarts
-// its machine is a person's to run.
-func (r *run) register(ctx context.Context) error {
-	seen, err := r.cluster.observer.Look(ctx)
-	if err != nil {
-		return err
-	}
-	u := route.Identify(seen.Nodes)
-	if len(u.Foreign) == 0 {
-		return nil
-	}
-	command, why := r.Planner.Registration(seen.Nodes, u.Foreign[0])
-	return &OnMachine{Why: why, Command: command, refused: command == ""}
-}
-
-// link waits until Rancher has found the Nodes of all machines, where a stage gave Nodes their
-// provider IDs. It looks for a Node that registered again by the ID of before, until a person
-// corrects that.
-func (r *run) link(ctx context.Context, done []string) error {
-	if r.back() || !slices.Contains(done, stages.SetProviderIDs) {
-		return nil
-	}
-	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
-		o := r.cluster.object
-		machines, err := r.cluster.server.Rollout(ctx, o)
-		if err != nil {
-			return look{}, err
-		}
-		seen, err := r.cluster.observer.Look(ctx)
-		if err != nil {
-			return look{}, err
-		}
-		if command, why := route.Relink(o.Namespace, machines.Machines, seen.Nodes); command != "" {
-			return look{}, &OnMachine{Why: why, Command: command}
-		}
-		first := route.Unlinked(machines.Machines)
-		return look{done: first == "", waiting: "Rancher has not found the Node of the machine " + first + " yet"}, nil
-	})
 }

@@ -33,6 +33,8 @@ type Options struct {
 	// Given reads the arguments that a kube-controller-manager may have that is no pod;
 	// nil where it is one.
 	Given func(context.Context, []observation.Manager) ([]ownership.Given, error)
+	// Restart restarts the kubelet of a machine; nil where a person does it.
+	Restart func(context.Context, route.OnMachine) error
 	// Confirm asks whether to continue with a stage; nil for yes.
 	Confirm func(ctx context.Context, stage string) (bool, error)
 	// OnEvent is called with each event, from one goroutine at a time; nil for none.

@@ -105,6 +105,9 @@ func (r *run) review(ctx context.Context, p *transform.Plan) error {
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // the user runs it
 	}
+	if r.Restart != nil && slices.Contains(when, rights.ProviderIDs) {
+		when = append(when, rights.Registration)
+	}
 	of := r.cluster.object.Subject()
 	of.When = when
 	if err := r.cluster.server.Review(ctx, rights.Needed(r.verb, of)); err != nil {

@@ -22,6 +22,9 @@ func (r *run) resume(ctx context.Context, b *beginning) error {
 	if r.back() {
 		return nil // what does not come forward may be the reason to go back
 	}
+	if err := r.resumeRegistration(ctx, b); err != nil {
+		return err
+	}
 	if b.position != "" {
 		r.progress.stage = b.position
 		if err := r.settle(ctx); err != nil {

@@ -25,8 +25,12 @@ import (
 func (w *World) downstream(rw http.ResponseWriter, r *http.Request) {
 	name, node := strings.CutPrefix(r.URL.Path, "/api/v1/nodes/")
 	switch {
+	case node && r.Method == http.MethodDelete:
+		w.deleteNode(rw, r, name)
 	case node:
 		w.API.Do(func() { w.node(rw, r, name) })
+	case strings.HasSuffix(r.URL.Path, "/eviction"):
+		w.evict(rw, r)
 	case strings.HasSuffix(r.URL.Path, "/configmaps/rke-lm-snapshot"), !w.object(rw, r):
 		w.API.ServeHTTP(rw, r)
 	}

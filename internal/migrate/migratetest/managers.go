@@ -4,9 +4,11 @@
 package migratetest
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -52,7 +54,8 @@ func (w *World) holder(lease string) (name string) {
 func (w *World) pods(kube, cloud []string, tag string) {
 	fresh := &apitest.Server{Renews: map[string]bool{}}
 	fresh.Fill(3)
-	w.API.Pods, w.API.DaemonSets = nil, nil
+	managers := func(p corev1.Pod) bool { return p.Namespace == "kube-system" }
+	w.API.Pods, w.API.DaemonSets = slices.DeleteFunc(w.API.Pods, managers), nil
 	image := "registry.k8s.io/provider-aws/cloud-controller-manager:" + tag
 	for _, p := range fresh.Pods {
 		c := &p.Spec.Containers[0]

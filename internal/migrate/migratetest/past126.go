@@ -14,6 +14,8 @@ import (
 const (
 	past126 = "v1.31.4+rke2r1"
 	last    = 3 // the number of the machine that joined since
+
+	lastMachine = "orchard-servers-3"
 )
 
 // NewRKE2Past126 makes a world with a cluster of RKE2 1.31, where aws only names nodes and
@@ -39,13 +41,24 @@ func NewRKE2Past126(t testing.TB, with func(*corev1.Node)) *World {
 // its specification is not the applied one.
 func (w *World) link() {
 	var node corev1.Node
-	w.API.Do(func() { node = w.API.Nodes[last] })
+	w.API.Do(func() {
+		if len(w.API.Nodes) > last {
+			node = w.API.Nodes[last]
+		}
+	})
+	if id, is := w.providerIDOfMachine(); is {
+		w.lastID = id
+	}
 	if w.lastID == "" {
 		w.lastID = node.Spec.ProviderID
 	}
-	name, status := "orchard-servers-3", map[string]any{}
+	if node.Name != "" {
+		w.lastName = node.Name
+	}
+	name, status := lastMachine, map[string]any{}
 	if w.lastID != "" {
-		status["nodeRef"] = map[string]any{"name": node.Name}
+		status["nodeRef"] = map[string]any{"name": w.lastName}
+		status["addresses"] = []any{map[string]any{"type": "InternalIP", "address": "10.0.0.4"}}
 	}
 	found := w.lastID != "" && w.lastID == node.Spec.ProviderID
 	if !found {
@@ -76,7 +89,7 @@ func (w *World) link() {
 func (w *World) Notice() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.past126 {
+	if w.past126 && !w.replaced {
 		w.link()
 	}
 }

@@ -75,8 +75,12 @@ func (w *World) provision() {
 	for i := range 3 {
 		w.machine(i, config)
 	}
-	if w.past126 {
-		w.machine(last, config)
+	if w.past126 && !w.replaced {
+		labels := map[string]string{}
+		for key, v := range w.labelsOf(lastMachine) {
+			labels[key] = v.(string)
+		}
+		w.machine(last, must(rke2.Distro().Live.Machines(doc, transform.Target{}))(labels))
 		w.link()
 	}
 	w.managers(spec, config)
@@ -130,10 +134,16 @@ func (w *World) machine(i int, config map[string]any) {
 
 // labelsOf are the labels of a machine.
 func (w *World) labelsOf(name string) map[string]any {
-	return map[string]any{
-		"cluster.x-k8s.io/cluster-name": w.cluster, "rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/machine-name": name,
-		"rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true",
+	labels := map[string]any{"cluster.x-k8s.io/cluster-name": w.cluster, "rke.cattle.io/machine-name": name}
+	pool, roles := "servers", []string{"control-plane", "etcd"}
+	if name == lastMachine {
+		pool, roles = "agents", []string{"worker"}
 	}
+	labels["rke.cattle.io/rke-machine-pool-name"] = pool
+	for _, r := range roles {
+		labels["rke.cattle.io/"+r+"-role"] = "true"
+	}
+	return labels
 }
 
 // planOf is the plan in which Rancher renders the configuration of a machine.

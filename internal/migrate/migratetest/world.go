@@ -41,20 +41,23 @@ type World struct {
 
 	Killed <-chan struct{} // hears that a process was killed
 
-	t       testing.TB
-	cluster string // name of the object, for RKE2
-	mu      sync.Mutex
-	stuck   bool            // machines get no new plans
-	dead    map[string]bool // user agents whose process was killed
-	writes  []string        // that came
-	killAt  int             // number of the write at which its process is killed; 0 for none
-	after   bool            // after the write, and not before it
-	killed  chan struct{}
-	ended   chan struct{}
-	end     func()            // lets requests go that no one answers
-	objects map[string]string // of the cluster, by their paths: those that were applied
-	past126 bool              // no manager is in-tree, and a machine joined since
-	lastID  string            // the provider ID by which Rancher looks for the Node of the last machine, past 1.26
+	t        testing.TB
+	cluster  string // name of the object, for RKE2
+	mu       sync.Mutex
+	stuck    bool            // machines get no new plans
+	dead     map[string]bool // user agents whose process was killed
+	writes   []string        // that came
+	killAt   int             // number of the write at which its process is killed; 0 for none
+	after    bool            // after the write, and not before it
+	killed   chan struct{}
+	ended    chan struct{}
+	end      func()            // lets requests go that no one answers
+	objects  map[string]string // of the cluster, by their paths: those that were applied
+	budget   int               // evictions that are refused at first
+	past126  bool              // no manager is in-tree, and a machine joined since
+	replaced bool              // that machine is gone
+	lastName string            // of its Node
+	lastID   string            // the provider ID by which Rancher looks for the Node of the last machine, past 1.26
 }
 
 // start makes a world whose cluster has an ID, and no object yet.
@@ -146,7 +149,7 @@ func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, w.Path) {
 			w.Follow()
 		}
-		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/nodes/") {
+		if r.Method == http.MethodPatch && (strings.Contains(r.URL.Path, "/nodes/") || strings.Contains(r.URL.Path, "/amazonec2machines/")) {
 			w.Notice()
 		}
 		if !dies {

@@ -128,7 +128,13 @@ func (s *Server) renewed() []coordinationv1.Lease {
 }
 
 func (s *Server) selected(q url.Values) []corev1.Pod {
-	return matching(s.Pods, q, func(p corev1.Pod) map[string]string { return p.Labels })
+	where, err := fields.ParseSelector(q.Get("fieldSelector"))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(matching(s.Pods, q, func(p corev1.Pod) map[string]string { return p.Labels }), func(p corev1.Pod) bool {
+		return !where.Matches(fields.Set{"spec.nodeName": p.Spec.NodeName})
+	})
 }
 
 func (s *Server) nodes(q url.Values) []corev1.Node {

@@ -5,6 +5,7 @@ package observation
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -55,6 +56,9 @@ func (n Node) IsReady() bool { return n.Ready != nil && n.Ready.Status == "True"
 func (n Node) ControlPlane() bool {
 	return slices.ContainsFunc(ControlPlaneLabels, func(l string) bool { _, is := n.Labels[l]; return is })
 }
+
+// IsAWS reports whether the node has a provider ID of AWS.
+func (n Node) IsAWS() bool { return strings.HasPrefix(n.ProviderID, "aws://") }
 
 // Etcd reports whether the node is an etcd member.
 func (n Node) Etcd() bool { _, is := n.Labels[EtcdLabel]; return is }

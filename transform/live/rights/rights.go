@@ -63,6 +63,7 @@ const (
 	Configurations = "configurations" // so are LeaderMigrationConfigurations
 	Cordon         = "cordon"         // control planes are cordoned for the switch
 	ProviderIDs    = "provider-ids"   // Nodes may lack a provider ID of AWS
+	Registration   = "registration"   // Nodes are drained and deleted, so that they register again
 	Helm           = "helm"           // the chart is installed by helm
 	Local          = "local"          // the cluster is Rancher's own
 )

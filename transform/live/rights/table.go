@@ -37,6 +37,7 @@ var (
 	one     = []string{"plan", "apply", "verify", "owners", "migrate", "rollback"} // verbs about named clusters
 	writing = []string{"apply", "migrate", "rollback"}
 	whole   = []string{"migrate", "rollback"}
+	forward = []string{"migrate"}
 	looking = []string{"verify", "migrate", "rollback"}
 	leading = []string{"verify", "owners", "migrate", "rollback"}
 )
@@ -67,6 +68,8 @@ func local() []Row {
 		{For: whole, Kind: transform.Management, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
 		{For: whole, Kind: transform.Provisioning, When: Configurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
 		{For: whole, Kind: transform.Provisioning, When: CloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only if cloud-provider-config refers to a Secret: its value, for the chart"},
+		{For: forward, Kind: transform.Provisioning, When: ProviderIDs, Namespace: Home, Group: "rke-machine.cattle.io", Resource: "amazonec2machines", Do: []string{"patch"}, Optional: true, Why: "the provider ID of a machine whose Node registered again; without it the command is shown"},
+		{For: forward, Kind: transform.Provisioning, When: ProviderIDs, Namespace: Home, Group: "rke.cattle.io", Resource: "custommachines", Do: []string{"patch"}, Optional: true, Why: "the same for machines that were registered by their own command"},
 		{For: whole, Kind: transform.Management, Namespace: Home, Group: management, Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
 	}
 }
@@ -88,6 +91,9 @@ func downstream() []Row {
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
 		{For: whole, When: Cordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"},
 		{For: whole, When: ProviderIDs, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"},
+		{For: forward, When: Registration, Resource: "pods", Do: []string{"list"}, Why: "only with --restart-command: the pods of a Node that registers again"},
+		{For: forward, When: Registration, Resource: "pods/eviction", Do: []string{"create"}, Why: "only with --restart-command: to drain it"},
+		{For: forward, When: Registration, Resource: "nodes", Do: []string{"delete"}, Why: "only with --restart-command: to delete it"},
 		{For: whole, When: CloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only if the provider has a configuration: the chart mounts it"},
 		{For: []string{"rollback"}, Kind: transform.Provisioning, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
 		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},

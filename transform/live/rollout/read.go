@@ -75,6 +75,10 @@ func ReadMachine(raw []byte) (Machine, error) {
 				Name string `json:"name"`
 			} `json:"nodeRef"`
 			Conditions []condition `json:"conditions"`
+			Addresses  []struct {
+				Type    string `json:"type"`
+				Address string `json:"address"`
+			} `json:"addresses"`
 		} `json:"status"`
 	}
 	err := decode(raw, "Machine", &o)
@@ -83,6 +87,11 @@ func ReadMachine(raw []byte) (Machine, error) {
 		ProviderID: o.Spec.ProviderID, Infrastructure: o.Spec.Infrastructure,
 	}
 	m.Unlinked = m.Node == "" || lost(conditionsOf(o.Status.Conditions)["NodeHealthy"])
+	for _, a := range o.Status.Addresses {
+		if a.Type == "InternalIP" && m.Address == "" {
+			m.Address = a.Address
+		}
+	}
 	if c := o.Spec.Bootstrap.Config; c.Kind == "RKEBootstrap" && c.Name != "" {
 		m.PlanSecret = planSecret(c.Name)
 	}

@@ -50,6 +50,7 @@ type Machine struct {
 	ProviderID     string
 	Infrastructure Reference
 	Unlinked       bool
+	Address        string // the InternalIP of its Node, as Cluster API saw it last
 }
 
 // Reference names an object in the namespace of the one that has it.

@@ -4,7 +4,6 @@
 package route
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -27,7 +26,7 @@ func Identify(nodes []observation.Node) Unidentified {
 	ranks := make([][]observation.Node, 3)
 	for _, n := range nodes {
 		switch {
-		case strings.HasPrefix(n.ProviderID, "aws://"):
+		case n.IsAWS():
 		case n.ProviderID != "":
 			ranks[rank(n)] = append(ranks[rank(n)], n)
 		case proven(n):
@@ -110,55 +109,4 @@ func IdentifyByHand(name string) string {
 	return shell.Line("# on its machine:\n  "+`TOKEN=$(curl -fsX PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token) && METADATA=http://169.254.169.254/latest/meta-data && `+
 		`ZONE=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/placement/availability-zone) && ID=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/instance-id) && `+
 		`kubectl --kubeconfig /var/lib/rancher/rke2/agent/kubelet.kubeconfig patch node %--%s --type=merge -p '{"spec":{"providerID":"aws:///'"$ZONE/$ID"'"}}'`, name)
-}
-
-// Registration says how the first of the foreign Nodes gets a provider ID of AWS. It refuses,
-// with an empty command, what would cost the cluster its quorum.
-func (r Planner) Registration(nodes []observation.Node, first observation.Node) (command, why string) {
-	drain := shell.Line("kubectl drain %--%s --ignore-daemonsets --delete-emptydir-data", first.Name)
-	again := func(server bool) string {
-		return drain + shell.Line(" && kubectl delete node %--%s", first.Name) + "\n  # on its machine: " + r.Distro.Live.Restart(server)
-	}
-	switch {
-	case first.Etcd():
-		return replacement(nodes, first)
-	case first.ControlPlane():
-		if ready(nodes, first, observation.Node.ControlPlane) == 0 {
-			return "", "the node " + first.Name + " is the only control plane that is ready, and a cluster without one cannot register it again: add a control plane first"
-		}
-		return again(true), "the node " + first.Name + " has the provider ID " + scheme(first) + ", which never changes: register it again, one control plane at a time"
-	}
-	return again(false), "the node " + first.Name + " has the provider ID " + scheme(first) + ", which never changes: register it again"
-}
-
-// replacement is for an etcd member: RKE2 removes the member of a Node that is deleted, and
-// the member's data does not let it join again.
-func replacement(nodes []observation.Node, first observation.Node) (command, why string) {
-	members := 0
-	for _, n := range nodes {
-		if n.Etcd() {
-			members++
-		}
-	}
-	if left := ready(nodes, first, observation.Node.Etcd); left < members/2+1 {
-		return "", fmt.Sprintf("the node %s is one of %d etcd members, and %d of the others are ready: without it etcd would lose its quorum; take a snapshot of etcd, add members until the others are a majority, and then replace its machine", first.Name, members, left)
-	}
-	return shell.Line("kubectl drain %--%s --ignore-daemonsets --delete-emptydir-data", first.Name) + "\n  # in Rancher: delete its machine, and wait until the new one is Running",
-		"the node " + first.Name + " has the provider ID " + scheme(first) + ", which never changes, and is an etcd member: RKE2 removes the member when the Node is deleted, so replace its machine, one at a time"
-}
-
-// ready counts the other Nodes of a kind that are ready.
-func ready(nodes []observation.Node, but observation.Node, is func(observation.Node) bool) int {
-	count := 0
-	for _, n := range nodes {
-		if n.Name != but.Name && is(n) && n.IsReady() {
-			count++
-		}
-	}
-	return count
-}
-
-func scheme(n observation.Node) string {
-	s, _, _ := strings.Cut(n.ProviderID, "://")
-	return s + "://"
 }

@@ -77,7 +77,11 @@ func TestRegistrationKeepsTheQuorum(t *testing.T) {
 		"the only member":                    {[]observation.Node{member}, member, "", "one of 1 etcd members"},
 		"a member whose name is like a flag": {[]observation.Node{aNode("-a", "rke2://a", "", etcdLabel), other, up}, aNode("-a", "rke2://a", "", etcdLabel), "drain", "replace its machine"},
 	} {
-		command, why := p.Registration(c.nodes, c.first)
+		again := p.Registration(c.nodes, c.first)
+		command, why := again.Command, again.Why
+		if (again.Restart != "") != strings.Contains(command, "delete node") {
+			t.Errorf("%s: the machine runs %q with %q", name, again.Restart, command)
+		}
 		if (command == "") != (c.command == "") || !strings.Contains(command, c.command) || !strings.Contains(why, c.why) {
 			t.Errorf("%s: %q, %q", name, command, why)
 		}

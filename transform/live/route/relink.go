@@ -4,36 +4,57 @@
 package route
 
 import (
+	"encoding/json"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
-// Relink says how Rancher finds the Node of a machine again that registered with another
-// provider ID. Cluster API looks for the Node by the ID in the object of the machine's
-// infrastructure, says some time later that it does not find it, and Rancher writes that ID
-// only where there is none (rancher
-// pkg/controllers/capr/machinenodelookup, cluster-api
-// internal/controllers/machine/machine_controller_phases.go). The command is empty where
-// there is nothing to do.
-func Relink(namespace string, machines []rollout.Machine, nodes []observation.Node) (command, why string) {
+// Link is how Rancher finds the Node of a machine again that registered with another provider
+// ID. Cluster API looks for the Node by the ID in the object of the machine's infrastructure, says
+// some time later that it does not find it, and Rancher writes that ID only where there is none
+// (rancher pkg/controllers/capr/machinenodelookup, cluster-api
+// internal/controllers/machine/machine_controller_phases.go).
+type Link struct {
+	Object        rollout.Reference
+	Before, After string // provider IDs
+	Why           string
+}
+
+// Relink returns the first that is missing.
+func Relink(machines []rollout.Machine, nodes []observation.Node) (Link, bool) {
 	for _, m := range machines {
 		if m.Deleting || m.ProviderID == "" {
 			continue
 		}
 		for _, n := range nodes {
-			if n.Name != m.Node || n.ProviderID == m.ProviderID || !strings.HasPrefix(n.ProviderID, "aws://") {
-				continue
+			if n.Name == m.Node && n.ProviderID != m.ProviderID && n.IsAWS() {
+				return Link{m.Infrastructure, m.ProviderID, n.ProviderID,
+					"Rancher looks for the node " + n.Name + " by the provider ID " + m.ProviderID + ", which it had before: give the machine " + m.Name + " the provider ID of the node"}, true
 			}
-			object := m.Infrastructure
-			group, version, _ := strings.Cut(object.APIVersion, "/")
-			return "# on Rancher's own cluster:\n  " + shell.Line(`kubectl -n %s patch %s.%s.%s/%s --type=merge -p %s`, namespace, object.Kind, version, group, object.Name, `{"spec":{"providerID":"`+n.ProviderID+`"}}`),
-				"Rancher looks for the node " + n.Name + " by the provider ID " + m.ProviderID + ", which it had before: give the machine " + m.Name + " the provider ID of the node"
 		}
 	}
-	return "", ""
+	return Link{}, false
+}
+
+// Command is the one that a person runs.
+func (l Link) Command(namespace string) string {
+	group, version, _ := strings.Cut(l.Object.APIVersion, "/")
+	return "# on Rancher's own cluster:\n  " + shell.Line(`kubectl -n %s patch %s.%s.%s/%s --type=merge -p %s`, namespace, l.Object.Kind, version, group, l.Object.Name, `{"spec":{"providerID":"`+l.After+`"}}`)
+}
+
+// Patch is the same for an API server. It fits only the ID of before.
+func (l Link) Patch() (jsonpatch.Patch, error) {
+	const at = "/spec/providerID"
+	before, err := json.Marshal(l.Before)
+	if err != nil {
+		return nil, err
+	}
+	after, err := json.Marshal(l.After)
+	return jsonpatch.Patch{{Op: jsonpatch.Test, Path: at, Value: before}, {Op: jsonpatch.Replace, Path: at, Value: after}}, err
 }
 
 // Unlinked names the first machine whose Node Rancher does not find, or "".

@@ -32,16 +32,30 @@ func TestAMachineThatLooksForItsNodeByTheIDOfBeforeGetsTheNewOne(t *testing.T) {
 	} {
 		m := lost
 		c.change(&m)
-		command, why := Relink("fleet-default", []rollout.Machine{m}, nodes)
-		if !strings.HasSuffix(command, c.want) || (command == "") != (c.want == "") || (why == "") != (c.want == "") {
-			t.Errorf("%s: %q, %q", name, command, why)
+		link, found := Relink([]rollout.Machine{m}, nodes)
+		if found != (c.want != "") || found && !strings.HasSuffix(link.Command("fleet-default"), c.want) {
+			t.Errorf("%s: %+v", name, link)
 		}
 		want := map[bool]string{true: "m-1"}[m.Unlinked && !m.Deleting]
 		if got := Unlinked([]rollout.Machine{m}); got != want {
 			t.Errorf("%s: the first machine without its Node is %q", name, got)
 		}
 	}
-	if command, _ := Relink("fleet-default", []rollout.Machine{lost}, []observation.Node{aNode("ip-10-0-1-5", "rke2://ip-10-0-1-5", "")}); command != "" {
-		t.Errorf("the Node has no provider ID of AWS, and the machine gets one: %s", command)
+	if link, found := Relink([]rollout.Machine{lost}, []observation.Node{aNode("ip-10-0-1-5", "rke2://ip-10-0-1-5", "")}); found {
+		t.Errorf("the Node has no provider ID of AWS, and the machine gets one: %+v", link)
+	}
+}
+
+func TestThePatchOfAMachineFitsOnlyTheIDOfBefore(t *testing.T) {
+	link := Link{Before: "rke2://a", After: "aws:///eu-west-1a/i-0a4c19d2e7b35f801"}
+	p, err := link.Patch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Holds([]byte(`{"spec":{"providerID":"aws:///eu-west-1a/i-0a4c19d2e7b35f801"}}`), nil) || p.Holds([]byte(`{"spec":{"providerID":"rke2://b"}}`), nil) {
+		t.Errorf("%s", p.Bytes())
+	}
+	if !strings.Contains(string(p.Bytes()), `"test"`) || !strings.Contains(string(p.Bytes()), "rke2://a") {
+		t.Errorf("the patch does not test for the ID of before: %s", p.Bytes())
 	}
 }

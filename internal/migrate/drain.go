@@ -1,0 +1,119 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// drain cordons a Node and evicts its pods, and waits until they are gone. The library of kubectl
+// drain needs the typed clients of all groups, which the tool does not have otherwise.
+func (r *run) drain(ctx context.Context, name string) error {
+	r.cordon.mayHold = true
+	mark := func(n *yamledit.Document) (*yamledit.Document, error) { return route.Cordon(n, r.cordon.mark) }
+	if err := r.cordon.change(ctx, actCordon, name, mark); err != nil {
+		return err
+	}
+	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		pods, err := r.cluster.podsOn(ctx, name)
+		if err != nil {
+			return look{}, err
+		}
+		e := route.Evict(pods)
+		if e.Lost != "" {
+			return look{}, fmt.Errorf("the node %s cannot be drained: no controller makes the pod %s again on another node; delete the pod, or move it", name, e.Lost)
+		}
+		refused := ""
+		for _, pod := range e.Evict {
+			why, err := r.evict(ctx, pod)
+			if err != nil {
+				return look{}, err
+			}
+			if why != "" {
+				refused = ": " + why
+			}
+		}
+		left := len(e.Evict) + len(e.Going)
+		return look{done: left == 0, waiting: fmt.Sprintf("%d pods are still on the node %s%s", left, name, refused)}, nil
+	})
+}
+
+// evict asks for the eviction of a pod. What a PodDisruptionBudget does not allow yet is asked for
+// again.
+func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
+	namespace, name, _ := strings.Cut(pod, "/")
+	body, err := json.Marshal(policyv1.Eviction{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+	})
+	if err != nil {
+		return "", err
+	}
+	object := Ref{Server: r.cluster.object.ID, Kind: "Pod", Namespace: namespace, Name: name}
+	err = r.writer.write(ctx, write{act: actEvict, object: object, do: func(ctx context.Context) error {
+		_, err := r.cluster.observer.Do(ctx, kube.Request{
+			What: "create pods/eviction", Method: http.MethodPost, Body: body, Accept: "application/json",
+			Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/pods/" + url.PathEscape(name) + "/eviction",
+		})
+		return err
+	}})
+	switch {
+	case kube.HasStatus(err, http.StatusNotFound):
+		return "", nil
+	case kube.HasStatus(err, http.StatusTooManyRequests):
+		return "a PodDisruptionBudget does not allow the eviction of " + pod, nil
+	}
+	return "", kube.Refusal(err)
+}
+
+// podsOn lists the pods of a Node.
+func (c *cluster) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
+	q := kube.Resource{What: "list pods", Path: "/api/v1/pods", Kind: "PodList", Options: metav1.ListOptions{FieldSelector: "spec.nodeName=" + node}}
+	pods, err := kube.Collect(ctx, c.observer.Client, q, func(l *corev1.PodList, kept []corev1.Pod) []corev1.Pod { return append(kept, l.Items...) })
+	return pods, kube.Refusal(err)
+}
+
+// deleteNode deletes the Node that was seen, and no other one of its name.
+func (c *cluster) deleteNode(ctx context.Context, n observation.Node) error {
+	body, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: metav1.NewUIDPreconditions(n.UID),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = c.observer.Do(ctx, kube.Request{What: "delete nodes", Method: http.MethodDelete, Path: nodesPath + "/" + url.PathEscape(n.Name), Body: body, Accept: "application/json"})
+	if kube.HasStatus(err, http.StatusNotFound) {
+		return nil
+	}
+	return kube.Refusal(err)
+}
+
+// patchMachine patches the object of a machine's infrastructure. The plural of all kinds of
+// Rancher's machines has an s (rancher pkg/crds/names.go).
+func (c *cluster) patchMachine(ctx context.Context, namespace string, o rollout.Reference, p jsonpatch.Patch) error {
+	kind := strings.ToLower(o.Kind) + "s"
+	_, err := c.client(local).Do(ctx, kube.Request{
+		What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {rancher.FieldManager}},
+		Path: "/apis/" + o.APIVersion + "/namespaces/" + url.PathEscape(namespace) + "/" + kind + "/" + url.PathEscape(o.Name),
+		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
+	})
+	return err
+}

@@ -1,0 +1,163 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// register has the machines of Nodes with a foreign provider ID register them again, one at a
+// time. It stops at the first one that a person has to see to: without a command that restarts a
+// machine, and for an etcd member.
+func (r *run) register(ctx context.Context) error {
+	for {
+		seen, err := r.cluster.observer.Look(ctx)
+		if err != nil {
+			return err
+		}
+		foreign := route.Identify(seen.Nodes).Foreign
+		if len(foreign) == 0 {
+			return nil
+		}
+		first := foreign[0]
+		again := r.Planner.Registration(seen.Nodes, first)
+		if r.Restart == nil || again.Restart == "" {
+			return byHand(again)
+		}
+		r.events.note(again.Why)
+		if err := r.registerAgain(ctx, first, again.Restart); err != nil {
+			return err
+		}
+	}
+}
+
+// byHand tells what a person does.
+func byHand(again route.Registration) error {
+	o := &OnMachine{Why: again.Why, Command: again.Command, refused: again.Command == ""}
+	if again.Restart != "" {
+		o.Why += " (migrate does so itself with --restart-command)"
+	}
+	return o
+}
+
+// registerAgain drains a Node, deletes it, and restarts its machine.
+func (r *run) registerAgain(ctx context.Context, n observation.Node, restart string) error {
+	if err := r.othersReady(ctx, n); err != nil {
+		return err
+	}
+	if err := r.drain(ctx, n.Name); err != nil {
+		return err
+	}
+	object := Ref{Server: r.cluster.object.ID, Kind: "Node", Name: n.Name, UID: n.UID}
+	if err := r.writer.write(ctx, write{act: actDelete, object: object, do: func(ctx context.Context) error { return r.cluster.deleteNode(ctx, n) }}); err != nil {
+		return err
+	}
+	return r.restart(ctx, route.OnMachine{Node: n.Name, Address: n.Address, Command: restart})
+}
+
+// othersReady waits until no other control plane is down.
+func (r *run) othersReady(ctx context.Context, n observation.Node) error {
+	if !n.ControlPlane() {
+		return nil
+	}
+	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		seen, err := r.cluster.observer.Look(ctx)
+		if err != nil {
+			return look{}, err
+		}
+		other := route.Others(seen.Nodes, n)
+		return look{done: other == "", waiting: "the control plane " + other + " is not Ready, and " + n.Name + " waits for it"}, nil
+	})
+}
+
+// restart restarts a machine, and waits until its Node has a provider ID of AWS.
+func (r *run) restart(ctx context.Context, m route.OnMachine) error {
+	object := Ref{Server: r.cluster.object.ID, Kind: "Node", Name: m.Node}
+	if err := r.writer.write(ctx, write{act: actRestart, object: object, do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
+		return err
+	}
+	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		seen, err := r.cluster.observer.Look(ctx)
+		if err != nil {
+			return look{}, err
+		}
+		lacks := route.Registered(seen.Nodes, m.Node)
+		if lacks == "" {
+			return look{done: true}, nil
+		}
+		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+		return look{done: err == nil && route.Replaced(machines.Machines, m.Node), waiting: lacks}, err
+	})
+}
+
+// resumeRegistration continues where a run ended after it had deleted a Node.
+func (r *run) resumeRegistration(ctx context.Context, b *beginning) error {
+	if !slices.Contains(b.stages, stages.SetProviderIDs) {
+		return nil
+	}
+	machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+	if err != nil {
+		return err
+	}
+	m, found := r.Planner.Unregistered(machines.Machines, b.seen.Nodes)
+	switch {
+	case !found:
+		return nil
+	case r.Restart == nil:
+		return &OnMachine{Why: "the node " + m.Node + " was deleted, and its machine has not registered it again", Command: "# on its machine: " + m.Command}
+	}
+	r.events.note("the node " + m.Node + " was deleted, and its machine has not registered it again")
+	return r.restart(ctx, m)
+}
+
+// link has Rancher find the Nodes of all machines, where a stage gave Nodes their provider IDs.
+// It looks for a Node that registered again by the ID of before.
+func (r *run) link(ctx context.Context, done []string) error {
+	if r.back() || !slices.Contains(done, stages.SetProviderIDs) {
+		return nil
+	}
+	sent := map[rollout.Reference]bool{}
+	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+		if err != nil {
+			return look{}, err
+		}
+		seen, err := r.cluster.observer.Look(ctx)
+		if err != nil {
+			return look{}, err
+		}
+		if l, found := route.Relink(machines.Machines, seen.Nodes); found && !sent[l.Object] {
+			sent[l.Object] = true
+			return look{waiting: l.Why}, r.relink(ctx, l)
+		}
+		first := route.Unlinked(machines.Machines)
+		return look{done: first == "", waiting: "Rancher has not found the Node of the machine " + first + " yet"}, nil
+	})
+}
+
+// relink gives the object of a machine's infrastructure the provider ID of its Node. Who may not
+// write it is told what has to be done.
+func (r *run) relink(ctx context.Context, l route.Link) error {
+	p, err := l.Patch()
+	if err != nil {
+		return err
+	}
+	namespace := r.cluster.object.Namespace
+	object := Ref{Server: local, Kind: l.Object.Kind, Namespace: namespace, Name: l.Object.Name}
+	err = r.writer.write(ctx, write{act: actLink, object: object, digest: p.Digest(), do: func(ctx context.Context) error {
+		return r.cluster.patchMachine(ctx, namespace, l.Object, p)
+	}})
+	if kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
+		return &OnMachine{Why: l.Why, Command: l.Command(namespace)}
+	}
+	return kube.Refusal(err)
+}

@@ -1,0 +1,211 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+)
+
+// stubbed is a cluster past 1.26 whose last Node was initialized by RKE2's stub, with pods.
+func stubbed(t *testing.T) *world {
+	t.Helper()
+	w := past126(t, func(n *corev1.Node) { n.Spec.ProviderID = "rke2://" + n.Name })
+	w.Infrastructure(t)
+	w.Run("web-0", "ReplicaSet")
+	w.Run("web-1", "ReplicaSet")
+	w.Run("log", "DaemonSet")
+	return w
+}
+
+// restarting is a run that can restart the last machine.
+func (w *world) restarting(t *testing.T, agent string, asked *[]route.OnMachine) migrate.Options {
+	t.Helper()
+	o := w.late(t, agent)
+	o.Restart = func(_ context.Context, m route.OnMachine) error {
+		*asked = append(*asked, m)
+		w.Register(m.Node, m.Address)
+		return nil
+	}
+	return o
+}
+
+// lastNode is the Node of the last machine.
+func (w *world) lastNode() (last corev1.Node) {
+	w.API.Do(func() { last = w.API.Nodes[len(w.API.Nodes)-1] })
+	return last
+}
+
+func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stubbed(t)
+		w.Budget(2)
+		name := w.lastNode().Name
+		var asked []route.OnMachine
+		if err := migrate.Forward(t.Context(), w.restarting(t, "one", &asked)); err != nil {
+			t.Fatal(err)
+		}
+		want := route.OnMachine{Node: name, Address: "10.0.0.4", Command: "systemctl restart rke2-agent"}
+		if len(asked) != 1 || asked[0] != want {
+			t.Errorf("restarted: %+v", asked)
+		}
+		n := w.lastNode()
+		if n.Name != name || !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || n.Spec.Unschedulable {
+			t.Errorf("%s has %q, cordoned: %v", n.Name, n.Spec.ProviderID, n.Spec.Unschedulable)
+		}
+		w.API.Do(func() {
+			for _, p := range w.API.Pods {
+				if strings.HasPrefix(p.Name, "web-") {
+					t.Errorf("%s was not evicted", p.Name)
+				}
+			}
+		})
+		for _, write := range []string{"/api/v1/nodes/" + name, "/pods/web-1/eviction", "/amazonec2machines/orchard-servers-3"} {
+			if !w.Has(write) {
+				t.Errorf("%s is missing in %v", write, w.Writes())
+			}
+		}
+		if err := migrate.Forward(t.Context(), w.restarting(t, "two", &asked)); err != nil || len(asked) != 1 {
+			t.Errorf("a second run restarts %d machines: %v", len(asked), err)
+		}
+	})
+}
+
+// Wherever a run is killed, the next one completes what it began.
+func TestARegistrationContinuesWhereItWasKilled(t *testing.T) {
+	step := 1
+	if testing.Short() {
+		step = 3
+	}
+	for _, after := range []bool{false, true} {
+		for at, killed := 1, true; killed && at < 60; at += step {
+			t.Run(fmt.Sprintf("killed at write %d, after it: %t", at, after), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := stubbed(t)
+					w.KillAt(at, after)
+					var asked []route.OnMachine
+					select {
+					case <-w.Killed:
+					case err := <-w.start(t, w.restarting(t, "one", &asked), migrate.Forward):
+						if killed = false; err != nil || at < 8 {
+							t.Errorf("%d writes: %v", at-1, err)
+						}
+						return
+					}
+					if err := migrate.Forward(t.Context(), w.restarting(t, "two", &asked)); err != nil {
+						t.Fatal(err)
+					}
+					if n := w.lastNode(); !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || len(w.Cordoned()) > 0 || len(asked) == 0 {
+						t.Errorf("%s has %q, cordoned: %v, restarted: %v", n.Name, n.Spec.ProviderID, w.Cordoned(), asked)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestARegistrationStops(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(*world, *migrate.Options)
+		want    string
+	}{
+		"at a pod that nothing makes again": {
+			func(w *world, _ *migrate.Options) { w.Run("alone", "") }, "no controller makes the pod default/alone again",
+		},
+		"where the command fails": {
+			func(_ *world, o *migrate.Options) {
+				o.Restart = func(context.Context, route.OnMachine) error { return errors.New("no route to the machine") }
+			}, "no route to the machine",
+		},
+		"where the machine does not come back": {
+			func(_ *world, o *migrate.Options) {
+				o.Restart = func(context.Context, route.OnMachine) error { return nil }
+			}, "has not registered again yet",
+		},
+		"where a budget never allows an eviction": {
+			func(w *world, _ *migrate.Options) { w.Budget(1 << 20) }, "a PodDisruptionBudget does not allow the eviction of default/web-",
+		},
+		"where the object of the machine cannot be written": {
+			func(w *world, _ *migrate.Options) {
+				w.Rancher.Remove("/apis/rke-machine.cattle.io/v1/namespaces/fleet-default/amazonec2machines/orchard-servers-3")
+			}, "patch Amazonec2Machine.v1.rke-machine.cattle.io/orchard-servers-3",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := stubbed(t)
+				var asked []route.OnMachine
+				o := w.restarting(t, "one", &asked)
+				c.prepare(w, &o)
+				err := migrate.Forward(t.Context(), o)
+				if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), c.want) {
+					t.Errorf("%v", err)
+				}
+				if names := w.Cordoned(); len(names) > 0 {
+					t.Errorf("still cordoned: %v", names)
+				}
+			})
+		})
+	}
+}
+
+// A pool with unhealthyNodeTimeout replaces the machine as soon as its Node is deleted.
+func TestAMachineThatIsReplacedDoesNotRegisterAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stubbed(t)
+		var asked []route.OnMachine
+		o := w.restarting(t, "one", &asked)
+		o.Restart = func(_ context.Context, m route.OnMachine) error {
+			asked = append(asked, m)
+			w.Replace()
+			return nil
+		}
+		if err := migrate.Forward(t.Context(), o); err != nil || len(asked) != 1 {
+			t.Errorf("%v, restarted: %v", err, asked)
+		}
+	})
+}
+
+func TestADeletedNodeIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stubbed(t)
+		var asked []route.OnMachine
+		o := w.restarting(t, "one", &asked)
+		o.Restart = func(context.Context, route.OnMachine) error { return errors.New("no route to the machine") }
+		if err := migrate.Forward(t.Context(), o); err == nil {
+			t.Fatal("the machine restarted")
+		}
+		err := migrate.Forward(t.Context(), w.late(t, "two"))
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "was deleted, and its machine has not registered it again") || !strings.Contains(fmt.Sprint(err), "systemctl restart rke2-agent") {
+			t.Errorf("without the command: %v", err)
+		}
+		if err := migrate.Forward(t.Context(), w.restarting(t, "three", &asked)); err != nil || len(asked) != 1 {
+			t.Errorf("%v, restarted: %v", err, asked)
+		}
+	})
+}
+
+func TestTwoControlPlanesAreNeverDownAtOnce(t *testing.T) {
+	plane := func(name, ready string) observation.Node {
+		return observation.Node{Name: name, Labels: map[string]string{"node-role.kubernetes.io/control-plane": "true"}, Ready: &observation.Condition{Status: ready}}
+	}
+	nodes := []observation.Node{plane("a", "True"), plane("b", "False"), plane("c", "True")}
+	if other := route.Others(nodes, nodes[0]); other != "b" {
+		t.Errorf("a restarts although %q is all that waits", other)
+	}
+	if other := route.Others(nodes, nodes[1]); other != "" {
+		t.Errorf("b waits for %s", other)
+	}
+}

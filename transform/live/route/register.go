@@ -1,0 +1,139 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// Registration is how a Node with the provider ID of another provider gets one of AWS.
+type Registration struct {
+	Why     string
+	Command string // what a person runs; "" where the Node must stay as it is
+	// Restart is run on the machine once the Node is drained and deleted, so that it registers
+	// again; "" where the machine is replaced.
+	Restart string
+}
+
+// Registration says how the first of the foreign Nodes gets a provider ID of AWS. It refuses
+// what would cost the cluster its quorum.
+func (r Planner) Registration(nodes []observation.Node, first observation.Node) Registration {
+	if first.Etcd() {
+		return replacement(nodes, first)
+	}
+	if first.ControlPlane() && ready(nodes, first, observation.Node.ControlPlane) == 0 {
+		return Registration{Why: "the node " + first.Name + " is the only control plane that is ready, and a cluster without one cannot register it again: add a control plane first"}
+	}
+	why := "the node " + first.Name + " has the provider ID " + scheme(first) + ", which never changes: register it again"
+	if first.ControlPlane() {
+		why += ", one control plane at a time"
+	}
+	restart := r.Distro.Live.Restart(first.ControlPlane())
+	return Registration{
+		Why:     why,
+		Command: drain(first) + shell.Line(" && kubectl delete node %--%s", first.Name) + "\n  # on its machine: " + restart,
+		Restart: restart,
+	}
+}
+
+func drain(n observation.Node) string {
+	return shell.Line("kubectl drain %--%s --ignore-daemonsets --delete-emptydir-data", n.Name)
+}
+
+// replacement is for an etcd member: RKE2 removes the member of a Node that is deleted, and
+// the member's data does not let it join again.
+func replacement(nodes []observation.Node, first observation.Node) Registration {
+	members := 0
+	for _, n := range nodes {
+		if n.Etcd() {
+			members++
+		}
+	}
+	if left := ready(nodes, first, observation.Node.Etcd); left < members/2+1 {
+		return Registration{Why: fmt.Sprintf("the node %s is one of %d etcd members, and %d of the others are ready: without it etcd would lose its quorum; take a snapshot of etcd, add members until the others are a majority, and then replace its machine", first.Name, members, left)}
+	}
+	return Registration{
+		Why:     "the node " + first.Name + " has the provider ID " + scheme(first) + ", which never changes, and is an etcd member: RKE2 removes the member when the Node is deleted, so replace its machine, one at a time",
+		Command: drain(first) + "\n  # in Rancher: delete its machine, and wait until the new one is Running",
+	}
+}
+
+// The labels of the machines of Rancher that have these roles (rancher pkg/capr/common.go).
+const (
+	planeMachine  = "rke.cattle.io/control-plane-role"
+	memberMachine = "rke.cattle.io/etcd-role"
+)
+
+// OnMachine is a command that restarts the kubelet of a machine, so that it registers its Node.
+type OnMachine struct {
+	Node    string
+	Address string // the InternalIP of the Node; "" where it is not known
+	Command string
+}
+
+// Unregistered returns the first machine whose Node was deleted, and which has not registered it
+// again. That of an etcd member is none: RKE2 has removed the member with the Node.
+func (r Planner) Unregistered(machines []rollout.Machine, nodes []observation.Node) (OnMachine, bool) {
+	for _, m := range machines {
+		present := slices.ContainsFunc(nodes, func(n observation.Node) bool { return n.Name == m.Node })
+		if m.Node == "" || present || m.Deleting || m.Labels[memberMachine] == "true" {
+			continue
+		}
+		return OnMachine{m.Node, m.Address, r.Distro.Live.Restart(m.Labels[planeMachine] == "true")}, true
+	}
+	return OnMachine{}, false
+}
+
+// Registered says what a Node that registers again still lacks; "" for nothing.
+func Registered(nodes []observation.Node, name string) string {
+	i := slices.IndexFunc(nodes, func(n observation.Node) bool { return n.Name == name })
+	switch {
+	case i < 0:
+		return "the node " + name + " has not registered again yet"
+	case !nodes[i].IsAWS():
+		return "the cloud-controller-manager has not set the provider ID of " + name + " yet"
+	case !nodes[i].IsReady():
+		return "the node " + name + " is not Ready yet"
+	}
+	return ""
+}
+
+// Replaced reports whether no machine is left that could register a Node again: a pool with
+// unhealthyNodeTimeout replaces a machine whose Node was deleted.
+func Replaced(machines []rollout.Machine, node string) bool {
+	return len(machines) > 0 && !slices.ContainsFunc(machines, func(m rollout.Machine) bool { return m.Node == node && !m.Deleting })
+}
+
+// Others returns the first other control plane that is not ready, or "": two control planes are
+// never down at once.
+func Others(nodes []observation.Node, but observation.Node) string {
+	for _, n := range nodes {
+		if n.Name != but.Name && n.ControlPlane() && !n.IsReady() {
+			return n.Name
+		}
+	}
+	return ""
+}
+
+// ready counts the other Nodes of a kind that are ready.
+func ready(nodes []observation.Node, but observation.Node, is func(observation.Node) bool) int {
+	count := 0
+	for _, n := range nodes {
+		if n.Name != but.Name && is(n) && n.IsReady() {
+			count++
+		}
+	}
+	return count
+}
+
+func scheme(n observation.Node) string {
+	s, _, _ := strings.Cut(n.ProviderID, "://")
+	return s + "://"
+}
