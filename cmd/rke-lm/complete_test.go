@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// fileFlags are the flags that take files, for which the shell completes paths.
-var fileFlags = []string{"against", "arguments-from", "audit-log", "cacert", "config", "dump", "exclude", "from", "kubeconfig", "snapshot", "token-file"}
+// fileFlags are the flags that take files, or a command, which may be a script, for which the shell completes paths.
+var fileFlags = []string{"against", "arguments-from", "audit-log", "cacert", "config", "dump", "exclude", "from", "kubeconfig", "restart-command", "snapshot", "token-file"}
 
 // TestEveryFlagWithAValueCompletesIt walks all flags of all verbs.
 func TestEveryFlagWithAValueCompletesIt(t *testing.T) {
