@@ -1,0 +1,431 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// examplesHere copies examples/ to a repository of its own, and makes the example of a repository
+// of clusters the current folder.
+func examplesHere(t *testing.T) *history {
+	t.Helper()
+	source, err := filepath.Abs("../../examples/gitops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHistory(t)
+	if err := os.CopyFS(".", os.DirFS(source)); err != nil {
+		t.Fatal(err)
+	}
+	h.commit("clusters")
+	return h
+}
+
+// documentsOf are those of a YAML file.
+func documentsOf(t *testing.T, file string) (list []map[string]any) {
+	t.Helper()
+	for text := range strings.SplitSeq(textOf(t, file), "\n---\n") {
+		var doc map[string]any
+		if err := yaml.UnmarshalStrict([]byte(text), &doc); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		list = append(list, doc)
+	}
+	return list
+}
+
+// at follows keys into a document.
+func at(t *testing.T, doc map[string]any, keys ...string) any {
+	t.Helper()
+	var v any = doc
+	for _, key := range keys {
+		m, is := v.(map[string]any)
+		if !is || m[key] == nil {
+			t.Fatalf("no %s in %v", strings.Join(keys, "."), doc)
+		}
+		v = m[key]
+	}
+	return v
+}
+
+// Each tool delivers the folder that rke-lm edits.
+func TestTheExamplesOfDeliveryNameTheFolderOfTheClusters(t *testing.T) {
+	examplesHere(t)
+	fleet, argo, flux := documentsOf(t, "fleet/gitrepo.yaml"), documentsOf(t, "argocd/application.yaml"), documentsOf(t, "flux/clusters.yaml")
+	for tool, folder := range map[string]any{
+		"Fleet": at(t, fleet[0], "spec", "paths").([]any)[0], "Argo CD": at(t, argo[0], "spec", "source", "path"), "Flux": at(t, flux[1], "spec", "path"),
+	} {
+		r := runHere(t, "", "plan", "--summary", path.Clean(folder.(string)))
+		if r.code != exitcode.Done || !strings.Contains(r.stdout, "clusters: 2; done: 0, to do: 2, blocked: 0\n") {
+			t.Errorf("%s: exit %d\n%s%s", tool, r.code, r.stdout, r.stderr)
+		}
+	}
+	if at(t, flux[1], "spec", "sourceRef", "name") != at(t, flux[0], "metadata", "name") || flux[1]["spec"].(map[string]any)["postBuild"] != nil {
+		t.Error("Flux takes other files, or changes them")
+	}
+	if r := runHere(t, "", "plan", "--summary", "."); !strings.Contains(r.stdout, "clusters: 2;") || r.stderr != "" {
+		t.Errorf("other files are taken for clusters:\n%s%s", r.stdout, r.stderr)
+	}
+}
+
+// The whole migration of the example is one commit for each stage, and each passes the review.
+func TestEachStageOfTheExampleIsACommitThatPassesTheReview(t *testing.T) {
+	h := examplesHere(t)
+	for range 5 {
+		h.apply("--next", "clusters/harbour.yaml")
+		if r := runHere(t, "", "review", "--base", "HEAD", "clusters"); r.code != exitcode.Done {
+			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		}
+		h.commit("a stage")
+	}
+	if r := runHere(t, "", "plan", "--exit-code", "clusters/harbour.yaml"); r.code != exitcode.Done {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestTerraformDecodesWhatTheFilesHold(t *testing.T) {
+	terraform, err := exec.LookPath("terraform")
+	if err != nil {
+		t.Skip("terraform is not installed")
+	}
+	examplesHere(t)
+	run := func(args ...string) []byte {
+		c := exec.Command(terraform, args...)
+		c.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1", "TF_CLI_ARGS=-no-color")
+		var stderr bytes.Buffer
+		c.Stderr = &stderr
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("terraform %v: %v\n%s%s", args, err, out, stderr.String())
+		}
+		return out
+	}
+	run("fmt", "-check", "-recursive", "terraform")
+	// The provider is not needed to decode the files, and comes from a registry.
+	if err := os.Remove("terraform/rancher.tf"); err != nil {
+		t.Fatal(err)
+	}
+	must(t, exitcode.Done, "apply", "--through", "--stage", "install-ccm", "clusters/harbour.yaml")
+	run("-chdir=terraform", "init", "-input=false")
+	run("-chdir=terraform", "apply", "-auto-approve", "-input=false")
+	var got, want map[string]any
+	if err := json.Unmarshal(run("-chdir=terraform", "output", "-json", "clusters"), &got); err != nil {
+		t.Fatal(err)
+	}
+	want = map[string]any{}
+	for _, name := range []string{"harbour", "quay"} {
+		want[name] = documentsOf(t, "clusters/"+name+".yaml")[0]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-file +terraform):\n%s", diff)
+	}
+}
+
+// inBash runs a script as a CI system does, with this program as rke-lm, and returns what it prints
+// and its exit code.
+func inBash(t *testing.T, script string, env ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skip("bash is not installed")
+	}
+	c := exec.Command(bash, "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr, c.Env = &out, &errs, append(os.Environ(), env...)
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+// installed is a folder in which this program is rke-lm.
+func installed(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(folder, "rke-lm")); err != nil {
+		t.Skip(err)
+	}
+	return folder
+}
+
+// releaseFolder is a folder of releases with one, whose rke-lm is this program.
+func releaseFolder(t *testing.T, version string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("rke-lm_%s_%s_%s", version, runtime.GOOS, runtime.GOARCH)
+	program := fmt.Sprintf("#!/usr/bin/env bash\nexec -a rke-lm '%s' \"$@\"\n", self)
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	if err := w.WriteHeader(&tar.Header{Name: name + "/rke-lm", Mode: 0o755, Size: int64(len(program))}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Write([]byte(program))
+	for _, err := range []error{err, w.Close(), z.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := t.TempDir()
+	putFile(t, filepath.Join(folder, version, name+".tar.gz"), b.String())
+	putFile(t, filepath.Join(folder, version, "checksums.txt"), fmt.Sprintf("%x  %s.tar.gz\n", sha256.Sum256(b.Bytes()), name))
+	return folder
+}
+
+// action is the action of this repository, as far as the tests run it.
+type action struct {
+	Inputs map[string]struct {
+		Description string
+		Default     string
+	}
+	Runs struct {
+		Using string
+		Steps []struct {
+			If, Shell, Run string
+			Env            map[string]string
+		}
+	}
+}
+
+var expression = regexp.MustCompile(`\$\{\{ *inputs\.([a-z]+) *\}\}`)
+
+// runAction runs the steps of the action as GitHub does: each with the folders that the one
+// before added to the PATH.
+func runAction(t *testing.T, inputs map[string]string) (stdout, stderr, summary string, code int) {
+	t.Helper()
+	root := os.Getenv("RKE_LM_ROOT")
+	var a action
+	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "action.yml"))), &a); err != nil || a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {
+		t.Fatalf("%v %+v", err, a)
+	}
+	work := t.TempDir()
+	paths, sum := filepath.Join(work, "path"), filepath.Join(work, "summary")
+	putFile(t, paths, "")
+	putFile(t, sum, "")
+	for _, step := range a.Runs.Steps {
+		if step.If == "inputs.version != 'installed'" && inputs["version"] == "installed" {
+			continue
+		}
+		env := []string{"GITHUB_ACTION_PATH=" + root, "RUNNER_TEMP=" + work, "GITHUB_PATH=" + paths, "GITHUB_STEP_SUMMARY=" + sum}
+		for name, value := range step.Env {
+			env = append(env, name+"="+expression.ReplaceAllStringFunc(value, func(e string) string {
+				input := expression.FindStringSubmatch(e)[1]
+				if _, has := a.Inputs[input]; !has {
+					t.Errorf("the action has no input %s", input)
+				}
+				return inputs[input]
+			}))
+		}
+		added := strings.ReplaceAll(strings.TrimSpace(textOf(t, paths)), "\n", ":")
+		if added != "" {
+			env = append(env, "PATH="+added+":"+os.Getenv("PATH"))
+		}
+		var out, said string
+		out, said, code = inBash(t, step.Run, env...)
+		stdout, stderr = stdout+out, stderr+said
+		if code != 0 {
+			break
+		}
+	}
+	return stdout, stderr, textOf(t, sum), code
+}
+
+// rooted remembers where the repository of rke-lm is, before the current folder changes.
+func rooted(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("RKE_LM_ROOT", root)
+	return root
+}
+
+func TestTheActionReviewsAPullRequest(t *testing.T) {
+	rooted(t)
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	h := examplesHere(t)
+	releases := releaseFolder(t, "v0.1.0")
+	inputs := map[string]string{"base": "HEAD", "paths": "clusters", "version": "v0.1.0", "url": "file://" + releases}
+	h.apply("--next", "clusters/harbour.yaml")
+	out, said, summary, code := runAction(t, inputs)
+	if code != 0 || strings.Contains(out, "::error") || !strings.Contains(summary, "performs grant-migration-lease") {
+		t.Errorf("a good change: exit %d\n%s%s%s", code, out, said, summary)
+	}
+	h.replace("clusters/quay.yaml", "cloud-provider-name: aws", "cloud-provider-name: external")
+	out, said, summary, code = runAction(t, inputs)
+	if code != exitcode.Found || !strings.Contains(out, "::error file=clusters/quay.yaml,line=") || !strings.Contains(summary, "| rke2 fleet-default/quay |") {
+		t.Errorf("a bad change: exit %d\n%s%s%s", code, out, said, summary)
+	}
+	// Each line is one word, and no path is a flag.
+	t.Setenv("PATH", installed(t)+":"+os.Getenv("PATH"))
+	inputs["version"], inputs["paths"], inputs["flags"] = "installed", "clusters/harbour.yaml\n--color=wrong", "--exclude=quay.yaml\n"
+	if out, said, _, code = runAction(t, inputs); code != exitcode.Done || strings.Contains(out, "quay") {
+		t.Errorf("exit %d\n%s%s", code, out, said)
+	}
+	inputs["base"] = ""
+	if _, said, _, code = runAction(t, inputs); code == 0 || !strings.Contains(said, "the base is not set") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+}
+
+func TestTheActionInstallsOnlyWhatHasTheChecksum(t *testing.T) {
+	rooted(t)
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	examplesHere(t)
+	releases := releaseFolder(t, "v0.1.0")
+	inputs := map[string]string{"base": "HEAD", "version": "v0.1.0", "url": "file://" + releases}
+	archives, err := filepath.Glob(filepath.Join(releases, "v0.1.0", "*.tar.gz"))
+	if err != nil || len(archives) != 1 {
+		t.Fatal(archives, err)
+	}
+	putFile(t, archives[0], textOf(t, archives[0])+"more")
+	if _, said, _, code := runAction(t, inputs); code == 0 || !strings.Contains(said, "does not have the checksum of the release; nothing was installed") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	inputs["version"] = ""
+	if _, said, _, code := runAction(t, inputs); code == 0 || !strings.Contains(said, "the version is not set") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+}
+
+func TestTheGitLabJobReviewsAMergeRequest(t *testing.T) {
+	root := rooted(t)
+	if _, err := exec.LookPath("curl"); err != nil || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the job is for curl on linux/amd64")
+	}
+	var jobs map[string]struct {
+		Variables            map[string]string
+		BeforeScript, Script []string
+	}
+	text := strings.ReplaceAll(textOf(t, filepath.Join(root, "examples/ci/gitlab.yaml")), "before_script:", "beforeScript:")
+	if err := yaml.Unmarshal([]byte(text), &jobs); err != nil {
+		t.Fatal(err)
+	}
+	job := jobs["rke-lm-review"]
+	releases := releaseFolder(t, job.Variables["RKE_LM_VERSION"])
+	for name, c := range map[string]struct {
+		change func(h *history)
+		code   int
+		report string
+	}{
+		"good": {func(h *history) { h.apply("--next", "clusters/harbour.yaml") }, exitcode.Done, `failures="0"`},
+		"bad": {func(h *history) {
+			h.apply("--through", "--stage", "enable-leader-migration", "clusters/harbour.yaml")
+		}, exitcode.Found, `failures="1"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := examplesHere(t)
+			h.git("checkout", "--quiet", "-b", "change")
+			c.change(h)
+			h.commit("change")
+			env := []string{"CI_MERGE_REQUEST_DIFF_BASE_SHA=" + strings.TrimSpace(h.git("rev-parse", "main"))}
+			for key, value := range job.Variables {
+				env = append(env, key+"="+value)
+			}
+			env = append(env, "RKE_LM_URL=file://"+releases)
+			out, said, code := inBash(t, strings.Join(append(job.BeforeScript, job.Script...), "\n"), env...)
+			if code != c.code || !strings.Contains(textOf(t, "rke-lm.xml"), c.report) || !strings.Contains(out, "harbour") {
+				t.Errorf("exit %d\n%s%s%s", code, out, said, textOf(t, "rke-lm.xml"))
+			}
+		})
+	}
+}
+
+// hooks are those of .pre-commit-hooks.yaml.
+type hook struct{ ID, Entry, Language, Files string }
+
+func TestTheHooksLintTheFilesOfACommit(t *testing.T) {
+	root := rooted(t)
+	var hooks []hook
+	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, ".pre-commit-hooks.yaml"))), &hooks); err != nil || len(hooks) != 2 {
+		t.Fatal(err, hooks)
+	}
+	examplesHere(t)
+	t.Setenv("PATH", installed(t)+":"+os.Getenv("PATH"))
+	for _, h := range hooks {
+		files := regexp.MustCompile(h.Files)
+		if !files.MatchString("clusters/a.yml") || !files.MatchString("a.json") || files.MatchString("a.yaml.txt") {
+			t.Errorf("%s takes other files: %s", h.ID, h.Files)
+		}
+		if out, said, code := inBash(t, h.Entry+" clusters/harbour.yaml fleet/gitrepo.yaml"); code != exitcode.Done || !strings.Contains(out+said, "errors: 0") {
+			t.Errorf("%s: exit %d\n%s%s", h.ID, code, out, said)
+		}
+		if out, said, code := inBash(t, h.Entry+" fleet/gitrepo.yaml"); code != exitcode.Done {
+			t.Errorf("%s: exit %d\n%s%s", h.ID, code, out, said)
+		}
+		putFile(t, "bad.yaml", strings.Replace(textOf(t, "clusters/quay.yaml"), "cloud-provider-name: aws", "cloud-provider-name: aws\n      cloud-provider-config: secret://fleet-default:missing\n      kube-controller-manager-arg: [cloud-provider=aws, cloud-provider=external]", 1))
+		if out, said, code := inBash(t, h.Entry+" --target-version v1.27.16+rke2r1 bad.yaml"); code != exitcode.Found {
+			t.Errorf("%s: exit %d\n%s%s", h.ID, code, out, said)
+		}
+	}
+	var config struct {
+		Repos []struct {
+			Repo  string
+			Hooks []hook
+		}
+	}
+	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "examples/ci/pre-commit.yaml"))), &config); err != nil || len(config.Repos) != 1 || config.Repos[0].Hooks[0].ID != hooks[0].ID {
+		t.Errorf("%v %+v", err, config)
+	}
+}
+
+// The workflow gives the action inputs that it has.
+func TestTheWorkflowUsesInputsOfTheAction(t *testing.T) {
+	root := rooted(t)
+	var a action
+	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "action.yml"))), &a); err != nil {
+		t.Fatal(err)
+	}
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Uses string
+				With map[string]any
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "examples/ci/github.yaml"))), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	steps := workflow.Jobs["review"].Steps
+	if len(steps) != 2 || steps[0].With["fetch-depth"] != float64(0) || !strings.HasPrefix(steps[1].Uses, "rke-lm/rke-lm@v") {
+		t.Fatalf("%+v", steps)
+	}
+	for input := range steps[1].With {
+		if _, has := a.Inputs[input]; !has {
+			t.Errorf("the action has no input %s", input)
+		}
+	}
+}
