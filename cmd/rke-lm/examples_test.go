@@ -92,13 +92,13 @@ func TestTheExamplesOfDeliveryNameTheFolderOfTheClusters(t *testing.T) {
 func TestEachStageOfTheExampleIsACommitThatPassesTheReview(t *testing.T) {
 	h := examplesHere(t)
 	for range 5 {
-		h.apply("--next", "clusters/harbour.yaml")
+		h.apply("--next", "clusters/lagoon.yaml")
 		if r := runHere(t, "", "review", "--base", "HEAD", "clusters"); r.code != exitcode.Done {
 			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 		h.commit("a stage")
 	}
-	if r := runHere(t, "", "plan", "--exit-code", "clusters/harbour.yaml"); r.code != exitcode.Done {
+	if r := runHere(t, "", "plan", "--exit-code", "clusters/lagoon.yaml"); r.code != exitcode.Done {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 }
@@ -125,7 +125,7 @@ func TestTerraformDecodesWhatTheFilesHold(t *testing.T) {
 	if err := os.Remove("terraform/rancher.tf"); err != nil {
 		t.Fatal(err)
 	}
-	must(t, exitcode.Done, "apply", "--through", "--stage", "install-ccm", "clusters/harbour.yaml")
+	must(t, exitcode.Done, "apply", "--through", "--stage", "install-ccm", "clusters/lagoon.yaml")
 	run("-chdir=terraform", "init", "-input=false")
 	run("-chdir=terraform", "apply", "-auto-approve", "-input=false")
 	var got, want map[string]any
@@ -133,7 +133,7 @@ func TestTerraformDecodesWhatTheFilesHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = map[string]any{}
-	for _, name := range []string{"harbour", "quay"} {
+	for _, name := range []string{"lagoon", "quay"} {
 		want[name] = documentsOf(t, "clusters/"+name+".yaml")[0]
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -276,7 +276,7 @@ func TestTheActionReviewsAPullRequest(t *testing.T) {
 	h := examplesHere(t)
 	releases := releaseFolder(t, "v0.1.0")
 	inputs := map[string]string{"base": "HEAD", "paths": "clusters", "version": "v0.1.0", "url": "file://" + releases}
-	h.apply("--next", "clusters/harbour.yaml")
+	h.apply("--next", "clusters/lagoon.yaml")
 	out, said, summary, code := runAction(t, inputs)
 	if code != 0 || strings.Contains(out, "::error") || !strings.Contains(summary, "performs grant-migration-lease") {
 		t.Errorf("a good change: exit %d\n%s%s%s", code, out, said, summary)
@@ -288,7 +288,7 @@ func TestTheActionReviewsAPullRequest(t *testing.T) {
 	}
 	// Each line is one word, and no path is a flag.
 	t.Setenv("PATH", installed(t)+":"+os.Getenv("PATH"))
-	inputs["version"], inputs["paths"], inputs["flags"] = "installed", "clusters/harbour.yaml\n--color=wrong", "--exclude=quay.yaml\n"
+	inputs["version"], inputs["paths"], inputs["flags"] = "installed", "clusters/lagoon.yaml\n--color=wrong", "--exclude=quay.yaml\n"
 	if out, said, _, code = runAction(t, inputs); code != exitcode.Done || strings.Contains(out, "quay") {
 		t.Errorf("exit %d\n%s%s", code, out, said)
 	}
@@ -340,9 +340,9 @@ func TestTheGitLabJobReviewsAMergeRequest(t *testing.T) {
 		code   int
 		report string
 	}{
-		"good": {func(h *history) { h.apply("--next", "clusters/harbour.yaml") }, exitcode.Done, `failures="0"`},
+		"good": {func(h *history) { h.apply("--next", "clusters/lagoon.yaml") }, exitcode.Done, `failures="0"`},
 		"bad": {func(h *history) {
-			h.apply("--through", "--stage", "enable-leader-migration", "clusters/harbour.yaml")
+			h.apply("--through", "--stage", "enable-leader-migration", "clusters/lagoon.yaml")
 		}, exitcode.Found, `failures="1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -356,7 +356,7 @@ func TestTheGitLabJobReviewsAMergeRequest(t *testing.T) {
 			}
 			env = append(env, "RKE_LM_URL=file://"+releases)
 			out, said, code := inBash(t, strings.Join(append(job.BeforeScript, job.Script...), "\n"), env...)
-			if code != c.code || !strings.Contains(textOf(t, "rke-lm.xml"), c.report) || !strings.Contains(out, "harbour") {
+			if code != c.code || !strings.Contains(textOf(t, "rke-lm.xml"), c.report) || !strings.Contains(out, "lagoon") {
 				t.Errorf("exit %d\n%s%s%s", code, out, said, textOf(t, "rke-lm.xml"))
 			}
 		})
@@ -379,7 +379,7 @@ func TestTheHooksLintTheFilesOfACommit(t *testing.T) {
 		if !files.MatchString("clusters/a.yml") || !files.MatchString("a.json") || files.MatchString("a.yaml.txt") {
 			t.Errorf("%s takes other files: %s", h.ID, h.Files)
 		}
-		if out, said, code := inBash(t, h.Entry+" clusters/harbour.yaml fleet/gitrepo.yaml"); code != exitcode.Done || !strings.Contains(out+said, "errors: 0") {
+		if out, said, code := inBash(t, h.Entry+" clusters/lagoon.yaml fleet/gitrepo.yaml"); code != exitcode.Done || !strings.Contains(out+said, "errors: 0") {
 			t.Errorf("%s: exit %d\n%s%s", h.ID, code, out, said)
 		}
 		if out, said, code := inBash(t, h.Entry+" fleet/gitrepo.yaml"); code != exitcode.Done {
