@@ -145,8 +145,9 @@ func (m *wavesOptions) open(cmd *cobra.Command, o rancher.Object) (migrate.Optio
 	}
 	r, err := m.runOver(server, o)
 	one := []string{"--cluster=" + (&clusters.Live{Object: o}).Name()}
-	r.Continue = commandLineWith(cmd, cmd.Name(), one, append(wavesFlags, "selector")...)
-	r.Revert = commandLineWith(cmd, "rollback", one, append(wavesFlags, "selector", "until", "etcd-snapshot")...)
+	many := append([]string{"selector"}, wavesFlags...)
+	r.Continue = commandLineWith(cmd, cmd.Name(), one, many...)
+	r.Revert = commandLineWith(cmd, "rollback", one, append(many, forwardFlags...)...)
 	return r, err
 }
 

@@ -110,12 +110,15 @@ func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(co
 	if !c.yes {
 		r.Confirm = c.ask
 	}
-	r.Continue, r.Revert = commandLine(cmd, cmd.Name()), commandLine(cmd, "rollback", "until", "etcd-snapshot")
+	r.Continue, r.Revert = commandLine(cmd, cmd.Name()), commandLine(cmd, "rollback", forwardFlags...)
 	if cmd.Name() == "rollback" {
 		r.Revert = commandLine(cmd, "migrate", "to", "canonical")
 	}
 	return work(ctx, r)
 }
+
+// forwardFlags are those of migrate that rollback does not have.
+var forwardFlags = []string{"until", "etcd-snapshot", "canary-service", "restart-command"}
 
 // find checks the flags and finds the clusters that they mean, and completes the choices.
 func (c *runOptions) find(ctx context.Context) (*rancher.Server, []rancher.Object, error) {

@@ -5,6 +5,7 @@ package migrate
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -121,11 +122,15 @@ func (r *fleet) run(ctx context.Context, cluster string) {
 			return err
 		}
 		o.auditTurn = &r.turn
+		o.CanaryService = o.CanaryService && r.first(cluster)
 		o.OnEvent = func(e Event) { r.news <- news{cluster: cluster, event: e} }
 		return Forward(ctx, o)
 	})
 	r.news <- news{cluster: cluster, over: true, err: err}
 }
+
+// first reports whether a cluster is in the first wave, which proves itself to the next one.
+func (r *fleet) first(cluster string) bool { return slices.Contains(r.Waves[0].Clusters, cluster) }
 
 // take takes what a run sent.
 func (r *fleet) take(n news) {

@@ -24,6 +24,8 @@ type Options struct {
 	Until        string   // the last stage of a migration; "" for all
 	ByHand       []string // stages whose commands the user has run
 	EtcdSnapshot bool     // take snapshots of etcd
+	// CanaryService proves at the end of a migration that the cloud controllers work.
+	CanaryService bool
 
 	Timeout  time.Duration // of each wait
 	Interval time.Duration // between two looks at what is waited for

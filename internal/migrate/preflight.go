@@ -108,6 +108,9 @@ func (r *run) review(ctx context.Context, p *transform.Plan) error {
 	if r.Restart != nil && slices.Contains(when, rights.ProviderIDs) {
 		when = append(when, rights.Registration)
 	}
+	if r.CanaryService {
+		when = append(when, rights.CanaryService)
+	}
 	of := r.cluster.object.Subject()
 	of.When = when
 	if err := r.cluster.server.Review(ctx, rights.Needed(r.verb, of)); err != nil {

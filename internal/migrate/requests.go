@@ -18,6 +18,8 @@ import (
 var resources = map[string]string{
 	"configmap":   "/api/v1/namespaces/%s/configmaps",
 	"secret":      "/api/v1/namespaces/%s/secrets",
+	"service":     "/api/v1/namespaces/%s/services",
+	"namespace":   "/api/v1/namespaces", // in none
 	"daemonset":   "/apis/apps/v1/namespaces/%s/daemonsets",
 	"role":        "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
 	"rolebinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
@@ -30,7 +32,10 @@ func pathOf(o Ref) (string, error) {
 	if !known {
 		return "", fmt.Errorf("%s: rke-lm does not know where objects of this kind lie; run the command of the stage manually, and this one again with --by-hand", o)
 	}
-	return fmt.Sprintf(form, url.PathEscape(o.Namespace)) + "/" + url.PathEscape(o.Name), nil
+	if o.Namespace != "" {
+		form = fmt.Sprintf(form, url.PathEscape(o.Namespace))
+	}
+	return form + "/" + url.PathEscape(o.Name), nil
 }
 
 // request makes a request about one object.
@@ -39,7 +44,10 @@ func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answ
 	if err != nil {
 		return kube.Answer{}, err
 	}
-	q.Path, q.What = path, strings.ToLower(q.Method)+" "+strings.ToLower(o.Kind)+"s in "+o.Namespace
+	q.Path, q.What = path, strings.ToLower(q.Method)+" "+strings.ToLower(o.Kind)+"s"
+	if o.Namespace != "" {
+		q.What += " in " + o.Namespace
+	}
 	if q.Accept == "" {
 		q.Accept = "application/json"
 	}

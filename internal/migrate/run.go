@@ -21,6 +21,7 @@ type run struct {
 	writer   *writer
 	cordon   *cordon
 	helm     helm
+	canary   *canaryService
 	snapshot bool // etcd was snapshotted before the first write
 }
 
@@ -88,6 +89,7 @@ func newRun(o Options, verb string) (*run, error) {
 		Options: o, verb: verb, cluster: c, progress: p, events: e, writer: w, waiter: waits,
 		cordon: &cordon{cluster: c, writer: w, events: e}, helm: helm{c, w, waits},
 	}
+	r.canary = &canaryService{run: r}
 	return r, nil
 }
 
@@ -101,10 +103,16 @@ func (r *run) do(ctx context.Context) error {
 		if err := r.resume(ctx, begin); err != nil {
 			return err
 		}
+		if err := r.canary.begin(ctx, begin); err != nil {
+			return err
+		}
 		if err := r.stages(ctx, begin.stages); err != nil {
 			return err
 		}
-		return r.link(ctx, begin.stages)
+		if err := r.link(ctx, begin.stages); err != nil {
+			return err
+		}
+		return r.canary.prove(ctx)
 	})
 	return r.end(err, begin)
 }

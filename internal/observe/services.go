@@ -63,7 +63,17 @@ func (o *Observer) warnings(ctx context.Context, about []observation.Service) ([
 
 // events reads Warning Events about Services below a path.
 func (o *Observer) events(ctx context.Context, path string, more ...string) ([]corev1.Event, error) {
-	fields := append([]string{"involvedObject.kind=" + observation.Services, "type=" + corev1.EventTypeWarning}, more...)
+	return o.warned(ctx, path, append([]string{"involvedObject.kind=" + observation.Services}, more...)...)
+}
+
+// Warnings reads all Warning Events of the cluster. It fails with *Denied.
+func (o *Observer) Warnings(ctx context.Context) ([]corev1.Event, error) {
+	events, err := o.warned(ctx, "/api/v1/events")
+	return events, kube.Refusal(err)
+}
+
+func (o *Observer) warned(ctx context.Context, path string, more ...string) ([]corev1.Event, error) {
+	fields := append([]string{"type=" + corev1.EventTypeWarning}, more...)
 	r := kube.Resource{What: "list events", Path: path, Kind: "EventList", Options: metav1.ListOptions{FieldSelector: strings.Join(fields, ",")}, Optional: true}
 	return kube.Collect(ctx, o.Client, r, func(l *corev1.EventList, kept []corev1.Event) []corev1.Event {
 		return append(kept, l.Items...)

@@ -98,7 +98,7 @@ func (c *managed) roundTrip(more ...string) ends {
 	stop := c.busy()
 	c.least("migrate", "rollback")
 	first := "Rancher updates the machines in this order: " + c.downstream.Machines[0].Name + " ("
-	if said := c.rke("migrate", "--etcd-snapshot"); c.engine() == strings.Contains(said, first) {
+	if said := c.rke("migrate", "--etcd-snapshot", "--canary-service"); c.engine() == strings.Contains(said, first) {
 		c.Errorf("the order of the machines is not said as Rancher has it:\n%s", said)
 	}
 	c.served()

@@ -100,9 +100,9 @@ func spared(r rights.Right) bool {
 // usedAll requires that requests made use of all that the documentation asks for, for both ways.
 func (c *managed) usedAll() {
 	c.Helper()
-	of := rights.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{rights.Cordon}}
+	of := rights.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{rights.Cordon, rights.CanaryService}}
 	if c.engine() {
-		of = rights.Subject{Kind: transform.Management, Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{rights.Helm, rights.CloudConfig}}
+		of = rights.Subject{Kind: transform.Management, Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{rights.Helm, rights.CloudConfig, rights.CanaryService}}
 	}
 	needed := slices.Concat(rights.Needed("migrate", of), rights.Needed("rollback", of))
 	needed = slices.DeleteFunc(needed, spared)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,9 +46,14 @@ func (w *World) object(rw http.ResponseWriter, r *http.Request) bool {
 	case r.Method == http.MethodPatch:
 		body, _ := io.ReadAll(r.Body)
 		w.objects[r.URL.Path] = string(body)
+		if strings.Contains(r.URL.Path, "/services/") {
+			w.objects[r.URL.Path] = w.balanced(body)
+		}
 		fmt.Fprint(rw, "{}")
 	case r.Method == http.MethodDelete && there:
-		delete(w.objects, r.URL.Path)
+		maps.DeleteFunc(w.objects, func(path, _ string) bool {
+			return path == r.URL.Path || strings.HasPrefix(path, r.URL.Path+"/")
+		})
 		fmt.Fprint(rw, "{}")
 	case there:
 		fmt.Fprint(rw, text)
@@ -55,6 +61,36 @@ func (w *World) object(rw http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	return true
+}
+
+// Address is that of the load balancer of every Service that is applied.
+const Address = "internal-canary.eu-west-1.elb.amazonaws.com"
+
+// balanced is a Service as the cloud controllers leave it.
+func (w *World) balanced(body []byte) string {
+	var s map[string]any
+	if err := json.Unmarshal(body, &s); err != nil {
+		panic(err)
+	}
+	if w.Balance {
+		s["status"] = map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"hostname": Address}}}}
+	}
+	return string(must(json.Marshal(s)))
+}
+
+// Holds reports whether the cluster has an object that was applied.
+func (w *World) Holds(path string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, there := w.objects[path]
+	return there
+}
+
+// Put puts an object into the cluster, as another user does.
+func (w *World) Put(path, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.objects[path] = text
 }
 
 func (w *World) node(rw http.ResponseWriter, r *http.Request, name string) {

@@ -35,6 +35,8 @@ type World struct {
 	Follow func() // lets Rancher and the machines follow the object, as they do after every patch
 	Helm   string // the file in which helm says how it was called, where one is recorded
 
+	Balance bool // Services get load balancers
+
 	Gap  time.Duration // until the cloud-controller-manager leads again after the last edit
 	Led  atomic.Bool   // it leads again
 	left sync.Once
@@ -73,7 +75,7 @@ func start(t testing.TB, id string) *World {
 // behind makes one whose cluster a Rancher has.
 func behind(t testing.TB, r *ranchertest.Server, id string) *World {
 	t.Helper()
-	w := &World{t: t, Rancher: r, API: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
+	w := &World{t: t, Balance: true, Rancher: r, API: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
 	w.Killed = w.killed
 	w.Rancher.Downstream[id] = http.HandlerFunc(w.downstream)
 	w.API.Fill(3)

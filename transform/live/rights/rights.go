@@ -65,6 +65,7 @@ const (
 	ProviderIDs    = "provider-ids"   // Nodes may lack a provider ID of AWS
 	Registration   = "registration"   // Nodes are drained and deleted, so that they register again
 	Helm           = "helm"           // the chart is installed by helm
+	CanaryService  = "canary-service" // a Service proves that the cloud controllers work
 	Local          = "local"          // the cluster is Rancher's own
 )
 

@@ -1,0 +1,204 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/canary"
+)
+
+// canaryService proves, with a Service of its own, that the cloud controllers of a cluster
+// do their work. It is deleted however the run ends, or by the next run.
+type canaryService struct {
+	*run
+	before *canary.Before
+	made   bool // there may be something to delete
+}
+
+func (c *canaryService) namespace() Ref {
+	return Ref{Server: c.cluster.object.ID, Kind: "Namespace", Name: canary.Name}
+}
+
+func (c *canaryService) service() Ref {
+	return Ref{Server: c.cluster.object.ID, Kind: "Service", Namespace: canary.Name, Name: canary.Name}
+}
+
+// Unproven says what the cloud controllers did that they must not have done.
+type Unproven struct{ Problems []string }
+
+func (u *Unproven) Error() string {
+	return "the canary check failed: " + strings.Join(u.Problems, "; ") + "; check the log of the cloud-controller-manager"
+}
+
+// ExitCode is that of a check that does not pass.
+func (*Unproven) ExitCode() exitcode.Code { return exitcode.Failed }
+
+// begin deletes what a run that was killed has left, and keeps what is compared at the end.
+func (c *canaryService) begin(ctx context.Context, b *beginning) error {
+	if err := c.sweep(ctx); err != nil {
+		c.events.note(err.Error())
+	}
+	if !c.CanaryService {
+		return nil
+	}
+	events, err := c.cluster.observer.Warnings(ctx)
+	if err != nil {
+		return err
+	}
+	c.before = canary.NewBefore(b.seen.Nodes, events)
+	return nil
+}
+
+// sweep deletes the namespace of an earlier run. A user who has no permission to see it
+// has made none.
+func (c *canaryService) sweep(ctx context.Context) error {
+	raw, err := c.read(ctx, c.namespace())
+	if err != nil || !canary.Marked(raw) {
+		return nil
+	}
+	c.events.note("an earlier run was killed during its canary check; deleting the namespace " + canary.Name)
+	c.made = true
+	if err := c.delete(ctx); err != nil {
+		return c.left(err)
+	}
+	return nil
+}
+
+// read reads an object; none where it does not exist.
+func (c *canaryService) read(ctx context.Context, o Ref) ([]byte, error) {
+	a, err := c.cluster.request(ctx, o, kube.Request{Method: http.MethodGet, Optional: true})
+	if kube.HasStatus(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	return a.Body, err
+}
+
+// prove makes the Service, waits for its address, deletes it, and compares.
+func (c *canaryService) prove(ctx context.Context) (err error) {
+	if !c.CanaryService {
+		return nil
+	}
+	c.progress.enter("") // all stages are done
+	defer func() {
+		if c.made {
+			err = errors.Join(err, c.left(cleanUp(ctx, c.drop)))
+		}
+	}()
+	if err := c.create(ctx); err != nil {
+		return err
+	}
+	address, err := c.address(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.delete(ctx); err != nil {
+		return err
+	}
+	if err := c.compare(ctx); err != nil {
+		return err
+	}
+	c.events.emit(Event{Type: Checked, Message: "the canary Service got the address " + address + " and was deleted; no provider ID changed, and the cloud controllers reported no errors"})
+	return nil
+}
+
+// create makes the namespace and the Service in it.
+func (c *canaryService) create(ctx context.Context) error {
+	raw, err := c.read(ctx, c.namespace())
+	if err != nil {
+		return err
+	}
+	if raw != nil && !canary.Marked(raw) {
+		return exitcode.New(exitcode.Refused, canary.ErrForeign.Error())
+	}
+	for _, o := range []struct {
+		ref  Ref
+		make func() ([]byte, error)
+	}{{c.namespace(), canary.Namespace}, {c.service(), canary.Service}} {
+		body, err := o.make()
+		if err != nil {
+			return err
+		}
+		c.made = true
+		if err := c.writer.apply(ctx, o.ref, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// address waits until the Service has the address of a load balancer.
+func (c *canaryService) address(ctx context.Context) (address string, err error) {
+	err = c.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		raw, err := c.read(ctx, c.service())
+		if err != nil {
+			return look{}, err
+		}
+		if raw == nil {
+			return look{}, errors.New("the canary Service was deleted by another user; run the command again")
+		}
+		address, err = canary.Address(raw)
+		return look{done: address != "", waiting: "the canary Service has no load balancer yet; kubectl -n " + canary.Name + " describe service shows why"}, err
+	})
+	return address, err
+}
+
+// drop deletes the Service, and then its namespace.
+func (c *canaryService) drop(ctx context.Context) error {
+	for _, o := range []Ref{c.service(), c.namespace()} {
+		if err := c.writer.drop(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delete deletes them, and waits until the load balancer is deleted too: the Service stays
+// until then.
+func (c *canaryService) delete(ctx context.Context) error {
+	for _, o := range []Ref{c.service(), c.namespace()} {
+		if err := c.writer.drop(ctx, o); err != nil {
+			return err
+		}
+		err := c.waiter.await(ctx, func(ctx context.Context) (look, error) {
+			raw, err := c.read(ctx, o)
+			return look{done: raw == nil, waiting: "the " + o.String() + " is not deleted yet"}, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	c.made = false
+	return nil
+}
+
+// left says what it means that they could not be deleted.
+func (c *canaryService) left(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the namespace %s of the canary check is not deleted yet; the next run deletes it: %w", canary.Name, err)
+}
+
+// compare fails where something has happened since the beginning that must not.
+func (c *canaryService) compare(ctx context.Context) error {
+	seen, err := c.cluster.observer.Look(ctx)
+	if err != nil {
+		return err
+	}
+	events, err := c.cluster.observer.Warnings(ctx)
+	if err != nil {
+		return err
+	}
+	if problems := c.before.Problems(seen.Nodes, events); len(problems) > 0 {
+		return &Unproven{problems}
+	}
+	return nil
+}

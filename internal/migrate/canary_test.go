@@ -1,0 +1,208 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+const (
+	canaryNamespace = "/api/v1/namespaces/rke-lm-canary"
+	canaryService   = canaryNamespace + "/services/rke-lm-canary"
+)
+
+// proving is a run with the canary check.
+func (w *world) proving(t *testing.T, agent string) migrate.Options {
+	t.Helper()
+	r := w.run(t, agent, logged(t))
+	r.CanaryService = true
+	return r
+}
+
+// swept expects that nothing is left of the check.
+func (w *world) swept(t *testing.T) {
+	t.Helper()
+	if w.Holds(canaryNamespace) || w.Holds(canaryService) {
+		t.Error("the namespace or the Service was not deleted")
+	}
+}
+
+// canaryWrites are those of the check among the writes that came.
+func (w *world) canaryWrites() string {
+	var list []string
+	for _, line := range w.Writes() {
+		if method, path, _ := strings.Cut(line, " "); strings.Contains(path, "rke-lm-canary") {
+			list = append(list, method+" "+path[strings.Index(path, "/api/"):])
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func TestTheCanaryServiceGetsAnAddressAndIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		r, said := w.proving(t, "one"), ""
+		r.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
+		r.OnEvent = func(e migrate.Event) { said += e.Message + "\n" }
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		want := "PATCH " + canaryNamespace + ", PATCH " + canaryService + ", DELETE " + canaryService + ", DELETE " + canaryNamespace
+		if got := w.canaryWrites(); got != want || !strings.Contains(said, "the canary Service got the address "+migratetest.Address+" and was deleted") {
+			t.Errorf("%s\n%s", got, said)
+		}
+		w.swept(t)
+		w.finished(t, undisturbed(t))
+		audited(t, r.AuditLog)
+	})
+}
+
+func TestWithoutTheChoiceThereIsNoCanaryService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		w.migrate(t, "one")
+		if got := w.canaryWrites(); got != "" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestACanaryServiceWithoutAnAddressFailsAndIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		w.Balance = false
+		err := migrate.Forward(t.Context(), w.proving(t, "one"))
+		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "not complete within 10m0s (--timeout): the canary Service has no load balancer yet") {
+			t.Errorf("%v", err)
+		}
+		w.swept(t)
+		w.Balance = true
+		if err := migrate.Forward(t.Context(), w.proving(t, "two")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAnInterruptDeletesTheCanaryService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		w.Balance = false
+		ctx, interrupt := context.WithCancel(t.Context())
+		r := w.proving(t, "one")
+		r.OnEvent = func(e migrate.Event) {
+			if e.Type == migrate.Awaited && strings.Contains(e.Message, "canary Service") {
+				interrupt()
+			}
+		}
+		if err := migrate.Forward(ctx, r); !strings.Contains(fmt.Sprint(err), "interrupted") {
+			t.Errorf("%v", err)
+		}
+		w.swept(t)
+	})
+}
+
+// TestTheCanaryServiceOfARunThatWasKilledIsDeletedByTheNext also if the next one has no canary check.
+func TestTheCanaryServiceOfARunThatWasKilledIsDeletedByTheNext(t *testing.T) {
+	const writes = 4
+	for at := 1; at <= writes; at++ {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("killed at write %d of the check, after it: %t", at, after), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := rke2World(t)
+					w.migrate(t, "before")
+					log := filepath.Join(t.TempDir(), "audit.jsonl")
+					w.KillAt(at, after)
+					r := w.proving(t, "killed")
+					r.AuditLog, r.OnEvent = log, nil
+					w.start(t, r, migrate.Forward)
+					<-w.Killed
+					next := w.run(t, "next", logged(t))
+					next.AuditLog = log
+					if err := migrate.Forward(t.Context(), next); err != nil {
+						t.Fatal(err)
+					}
+					w.swept(t)
+					audited(t, log)
+				})
+			})
+		}
+	}
+}
+
+func TestANamespaceOfAnotherUserIsNotTouched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		w.Put(canaryNamespace, `{"metadata":{"name":"rke-lm-canary"}}`)
+		err := migrate.Forward(t.Context(), w.proving(t, "one"))
+		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "that rke-lm did not create") || w.canaryWrites() != "" || !w.Holds(canaryNamespace) {
+			t.Errorf("%v %s", err, w.canaryWrites())
+		}
+	})
+}
+
+func TestAnErrorOfTheCloudControllersSinceTheBeginningFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
+		warning := corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{UID: "before", Namespace: "shop"}, Type: corev1.EventTypeWarning, Count: 1, Reason: "SyncLoadBalancerFailed", Message: "no subnet",
+			Source: corev1.EventSource{Component: "service-controller"}, InvolvedObject: corev1.ObjectReference{Kind: "Service", Namespace: "shop", Name: "web"},
+		}
+		w.API.Do(func() { w.API.Events = []corev1.Event{warning} })
+		r := w.proving(t, "one")
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatalf("an Event from before: %v", err)
+		}
+		r = w.proving(t, "two")
+		r.OnEvent = func(e migrate.Event) {
+			if e.Type == migrate.Written {
+				w.API.Do(func() { warning.UID = "since"; w.API.Events = append(w.API.Events, warning) })
+			}
+		}
+		err := migrate.Forward(t.Context(), r)
+		var u *migrate.Unproven
+		if !errors.As(err, &u) || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "service-controller on Service shop/web: SyncLoadBalancerFailed: no subnet") {
+			t.Errorf("%v", err)
+		}
+		w.swept(t)
+	})
+}
+
+func TestOnlyTheFirstWaveProvesItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMany(t, "alder", "birch")
+		f := m.fleet([]string{"fleet-default/birch"}, 1, waves.Limits{})
+		f.Open = func(cluster string) (migrate.Options, error) {
+			o, err := m.open(cluster)
+			o.CanaryService, o.Until, o.Timeout = true, stages.GrantMigrationLease, time.Minute
+			return o, err
+		}
+		m.Worlds["alder"].Balance = false
+		if s := f.Run(t.Context()); states(s) != "birch=done alder=done" {
+			t.Fatalf("%s %+v", states(s), s)
+		}
+		for _, w := range m.Worlds {
+			(&world{w}).swept(t)
+		}
+		m.Worlds["birch"].Balance = false
+		if s := f.Run(t.Context()); states(s) != "birch=failed alder=waiting" {
+			t.Errorf("%s", states(s))
+		}
+	})
+}
