@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/canary"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // canaryService proves, with a Service of its own, that the cloud controllers of a cluster
@@ -116,7 +117,7 @@ func (c *canaryService) create(ctx context.Context) error {
 		return err
 	}
 	if raw != nil && !canary.Marked(raw) {
-		return exitcode.New(exitcode.Refused, canary.ErrForeign.Error())
+		return canary.ErrForeign
 	}
 	for _, o := range []struct {
 		ref  Ref
@@ -145,7 +146,7 @@ func (c *canaryService) address(ctx context.Context) (address string, err error)
 			return look{}, errors.New("the canary Service was deleted by another user; run the command again")
 		}
 		address, err = canary.Address(raw)
-		return look{done: address != "", waiting: "the canary Service has no load balancer yet; kubectl -n " + canary.Name + " describe service shows why"}, err
+		return look{done: address != "", waiting: "the canary Service has no load balancer yet; to see why: " + shell.Line("kubectl -n %s describe service %s", canary.Name, canary.Name)}, err
 	})
 	return address, err
 }

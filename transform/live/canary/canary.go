@@ -10,11 +10,12 @@ package canary
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // Name is that of the namespace and of the Service in it.
@@ -56,7 +57,7 @@ func Marked(raw []byte) bool {
 }
 
 // ErrForeign refuses a namespace of another user.
-var ErrForeign = errors.New("the cluster has a namespace " + Name + " that rke-lm did not create; rename or delete it, or run without --canary-service")
+var ErrForeign = exitcode.New(exitcode.Refused, "the cluster has a namespace "+Name+" that rke-lm did not create; rename or delete it, or run without --canary-service")
 
 // Address returns the address of the load balancer of the Service; "" while it has none.
 // It fails where another program than the cloud controllers makes the load balancer.
