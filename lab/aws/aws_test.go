@@ -104,6 +104,16 @@ func TestALoadBalancerLives(t *testing.T) {
 	}
 }
 
+// A manager asks for the groups of a load balancer, and deletes those that it gets.
+func TestOnlyTheSecurityGroupsOfALoadBalancerAreDeletedWithIt(t *testing.T) {
+	f := account(t)
+	must(t, f, "sg-", "/x/ec2", "Action", "CreateSecurityGroup", "GroupName", "lb", "GroupDescription", "of a load balancer")
+	if _, body := call(t, f, "/x/ec2", "Action", "DescribeSecurityGroups", "Filter.1.Name", "group-id", "Filter.1.Value.1", "sg-other"); strings.Contains(body, NodeGroup) {
+		t.Error(body)
+	}
+	must(t, f, "DependencyViolation", "/x/ec2", "Action", "DeleteSecurityGroup", "GroupId", NodeGroup)
+}
+
 func TestASecurityGroupKeepsItsRules(t *testing.T) {
 	f := account(t)
 	rule := []string{"GroupId", NodeGroup, "IpPermissions.1.IpProtocol", "-1", "IpPermissions.1.Groups.1.GroupId", "sg-lb"}

@@ -54,6 +54,9 @@ func (f *Fake) describeGroups(form url.Values) (any, error) {
 		if len(ids) > 0 && !slices.Contains(ids, g.id) {
 			continue
 		}
+		if ids, set := want["group-id"]; set && !slices.Contains(ids, g.id) {
+			continue
+		}
 		if names, set := want["group-name"]; set && !slices.Contains(names, g.name) {
 			continue
 		}
@@ -103,6 +106,9 @@ func (f *Fake) deleteGroup(form url.Values) (any, error) {
 	g, err := f.group(form.Get("GroupId"))
 	if err != nil {
 		return nil, err
+	}
+	if g.id == NodeGroup {
+		return nil, &fault{"DependencyViolation", "instances have it"}
 	}
 	if slices.ContainsFunc(f.groups, func(o *group) bool { return o.admits([]string{g.id}) }) {
 		return nil, &fault{"DependencyViolation", "another group refers to it"}

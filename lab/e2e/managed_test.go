@@ -79,6 +79,7 @@ type run struct {
 	cmd    *exec.Cmd
 	events io.Reader
 	heard  func(report.RunEvent) // called with every event, in their order
+	report report.Migration      // of many clusters, at the end
 	said   bytes.Buffer
 	fault  bytes.Buffer // what it says when it fails
 	ended  chan struct{}
@@ -89,12 +90,18 @@ type run struct {
 // says, and may be nil.
 func (c *managed) start(heard func(*run, report.RunEvent), verb string, more ...string) *run {
 	c.Helper()
+	return c.startOver(heard, verb, append([]string{"--cluster", c.title()}, more...)...)
+}
+
+// startOver does the same over clusters that the flags name.
+func (c *managed) startOver(heard func(*run, report.RunEvent), verb string, more ...string) *run {
+	c.Helper()
 	program, err := tool()
 	if err != nil {
 		c.Fatal(err)
 	}
 	args := slices.Concat([]string{
-		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", c.title(),
+		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(),
 		"--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "5m",
 	}, c.choice, more)
 	r := &run{cmd: exec.Command(program, args...), ended: make(chan struct{})}
@@ -137,6 +144,12 @@ func (r *run) follow() {
 		var e report.RunEvent
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			fmt.Fprintln(&r.said, lines.Text())
+			continue
+		}
+		if e.Kind != "RunEvent" {
+			if err := json.Unmarshal(lines.Bytes(), &r.report); err != nil {
+				fmt.Fprintln(&r.said, err)
+			}
 			continue
 		}
 		fmt.Fprintln(&r.said, e.Type, e.Stage, e.Message)

@@ -1,0 +1,130 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// named is the cluster of testdata under another name.
+func named(t *testing.T, name string) *yamledit.Document {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "rancher/rke2.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := yamledit.ParseString(name, strings.Replace(string(text), "  name: lab\n", "  name: "+name+"\n", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// also adds another cluster to the Rancher, which is recorded by itself.
+func (c *managed) also(name string) *scenario {
+	c.Helper()
+	began := time.Now()
+	d, err := c.rancher.AddRKE2(c.Context(), named(c.T, name))
+	if err != nil {
+		c.Fatal(err)
+	}
+	s := &scenario{T: c.T, cluster: d.Cluster, began: began, machines: len(d.Machines)}
+	s.record()
+	return s
+}
+
+// serve makes a Service, which gets a load balancer from whoever runs the service controller.
+func (s *scenario) serve(name string) {
+	s.Helper()
+	if err := s.service(s.Context(), name); err != nil {
+		s.Fatal(err)
+	}
+	s.served()
+}
+
+// mark merges metadata into the object of a cluster.
+func (c *managed) mark(name, metadata string) {
+	c.Helper()
+	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
+	if err != nil {
+		c.Fatal(err)
+	}
+	clusters := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
+	if _, err := client.Resource(clusters).Namespace(rancher.Namespace).Patch(c.Context(), name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// over are the states of the clusters in a report, as name=state.
+func over(r report.Migration) string {
+	var list []string
+	for _, m := range r.Clusters {
+		list = append(list, strings.TrimPrefix(m.Cluster, rancher.Namespace+"/")+"="+string(m.State))
+	}
+	return strings.Join(list, " ")
+}
+
+// Three clusters of a Rancher in waves: the canary proves itself with a Service, the second one is refused and keeps
+// the third from starting, and a run that is killed at the switch is continued by the same command.
+func TestWavesOverThreeClustersOfARancher(t *testing.T) {
+	t.Parallel()
+	c := rke2Cluster(t)
+	second, third := c.also("second"), c.also("third")
+	for _, name := range []string{"lab", "second", "third"} {
+		c.mark(name, `{"labels":{"fleet":"yes"}}`)
+	}
+	c.mark("second", `{"annotations":{"argocd.argoproj.io/tracking-id":"another"}}`)
+	for _, s := range []*scenario{c.scenario, second, third} {
+		s.serve("first")
+	}
+	flags := []string{"--selector", "fleet=yes", "--canary", "lab", "--wave-size", "1", "--canary-service"}
+
+	r := c.startOver(nil, "migrate", flags...)
+	c.result(r, 4)
+	if got := over(r.report); got != "lab=done second=failed third=waiting" {
+		t.Fatalf("%s %+v", got, r.report)
+	}
+	c.pen(cluster.KCM, cluster.CCM)
+	third.pen(cluster.KCM)
+
+	c.mark("second", `{"annotations":{"argocd.argoproj.io/tracking-id":null}}`)
+	r = c.startOver(func(r *run, e report.RunEvent) {
+		if e.Stage == stages.SwitchToExternal && e.Type == "written" && strings.HasSuffix(e.Cluster, "/second") {
+			r.kill()
+		}
+	}, "migrate", flags...)
+	c.result(r, killed)
+	r = c.startOver(nil, "migrate", flags...)
+	c.result(r, 0)
+	if got := over(r.report); got != "lab=done second=done third=done" {
+		t.Fatalf("%s %+v", got, r.report)
+	}
+	for _, m := range r.report.Clusters {
+		if m.Owners != nil && m.Owners.Two > 0 || m.Cluster == rancher.Namespace+"/third" && m.Switch == nil {
+			t.Errorf("%+v", m)
+		}
+	}
+	fmt.Printf("the gap of the third at its switch: %+v\n", r.report.Clusters[2].Switch)
+	for name, s := range map[string]*scenario{"waves-canary": c.scenario, "waves-killed": second, "waves-last": third} {
+		s.serve("last")
+		s.pen(cluster.KCM, cluster.CCM)
+		s.end(name)
+	}
+}
