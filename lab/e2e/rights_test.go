@@ -86,11 +86,13 @@ func (c *managed) grant(on *cluster.Cluster, roles string) {
 
 // spared reports whether no request of an undisturbed run shows the use of a right: Events are read while a Service
 // is pending for minutes, helm patches what another version of the chart left, and kube-apiserver itself asks for
-// what a role may give.
+// what a role may give, and for the creation of what is applied and does not exist.
 func spared(r rights.Right) bool {
 	switch r.Verb {
 	case "bind", "escalate":
 		return true
+	case "create":
+		return r.Resource == "namespaces" || r.Resource == "services"
 	case "patch":
 		return strings.HasPrefix(r.Resource, "clusterrole") || r.Resource == "serviceaccounts"
 	}
