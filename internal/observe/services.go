@@ -63,17 +63,20 @@ func (o *Observer) warnings(ctx context.Context, about []observation.Service) ([
 
 // events reads Warning Events about Services below a path.
 func (o *Observer) events(ctx context.Context, path string, more ...string) ([]corev1.Event, error) {
-	return o.warned(ctx, path, append([]string{"involvedObject.kind=" + observation.Services}, more...)...)
+	return o.selected(ctx, path, append([]string{"involvedObject.kind=" + observation.Services, warned}, more...)...)
 }
+
+// warned selects Warning Events.
+const warned = "type=" + corev1.EventTypeWarning
 
 // Warnings reads all Warning Events of the cluster. It fails with *Denied.
 func (o *Observer) Warnings(ctx context.Context) ([]corev1.Event, error) {
-	events, err := o.warned(ctx, "/api/v1/events")
+	events, err := o.selected(ctx, "/api/v1/events", warned)
 	return events, kube.Refusal(err)
 }
 
-func (o *Observer) warned(ctx context.Context, path string, more ...string) ([]corev1.Event, error) {
-	fields := append([]string{"type=" + corev1.EventTypeWarning}, more...)
+// selected reads the Events below a path that fields select.
+func (o *Observer) selected(ctx context.Context, path string, fields ...string) ([]corev1.Event, error) {
 	r := kube.Resource{What: "list events", Path: path, Kind: "EventList", Options: metav1.ListOptions{FieldSelector: strings.Join(fields, ",")}, Optional: true}
 	return kube.Collect(ctx, o.Client, r, func(l *corev1.EventList, kept []corev1.Event) []corev1.Event {
 		return append(kept, l.Items...)
