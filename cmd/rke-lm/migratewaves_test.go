@@ -137,3 +137,15 @@ func TestFlagsForManyClustersAreUsedAsTheyShould(t *testing.T) {
 		}
 	})
 }
+
+// Waves over a part of the clusters would not be those that were asked for.
+func TestClustersThatAreNotVisibleKeepAllFromStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := migratetest.NewFleet(t, "alder")
+		f.Rancher.Do(func() { f.Rancher.Gated = true })
+		r := commandOnFleet(t, f, "-l", "fleet", "--yes")
+		if r.code != exitcode.Refused || f.Worlds["alder"].Patches() > 0 || r.stdout != "" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
