@@ -54,6 +54,7 @@ require (
 	go.opentelemetry.io/otel v1.41.0 // indirect
 	go.opentelemetry.io/otel/trace v1.41.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/tools v0.48.0 // indirect
 	helm.sh/helm/v3 v3.19.2 // indirect
 	k8s.io/apiserver v0.36.0 // indirect
 	k8s.io/component-base v0.36.0 // indirect
@@ -89,6 +90,7 @@ require (
 	github.com/rancher/rancher/pkg/apis v0.0.0-20260226161459-b186acea1a52
 	github.com/rancher/rke v1.8.14
 	github.com/rancher/wrangler/v3 v3.7.1
+	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect

@@ -91,11 +91,14 @@ func (c Case) LayOut(t testing.TB) string {
 var top, errTop = func() (string, error) {
 	folder, err := os.Getwd()
 	for err == nil {
-		if _, missing := os.Stat(filepath.Join(folder, "go.mod")); missing == nil {
-			return filepath.Join(folder, "testdata", "golden"), nil
+		cases := filepath.Join(folder, "testdata", "golden")
+		_, noModule := os.Stat(filepath.Join(folder, "go.mod"))
+		_, noCases := os.Stat(cases) // modules of their own below have none
+		if noModule == nil && noCases == nil {
+			return cases, nil
 		}
 		if filepath.Dir(folder) == folder {
-			return "", errors.New("no go.mod above the test")
+			return "", errors.New("no module with testdata/golden above the test")
 		}
 		folder = filepath.Dir(folder)
 	}

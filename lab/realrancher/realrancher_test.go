@@ -29,7 +29,7 @@ spec:
 `
 
 func TestRancherItself(t *testing.T) {
-	l := started(t)
+	l := started(t, "v1.26.15+rke2r1")
 	l.within("answers at its front door", (*lab).frontDoor)
 	l.within("admits what its webhook lets through", (*lab).webhook)
 	l.within("is read and asked by rke-lm", (*lab).verbs)

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -41,6 +42,10 @@ type Server struct {
 	clusterAPI *process.Process
 	url, ca    string
 	token      string
+
+	mu       sync.Mutex
+	clusters []*Cluster
+	machines int
 }
 
 // Start starts a Rancher without clusters but its own, which knows releases of RKE2. Its files are below dir.
@@ -90,8 +95,19 @@ func (s *Server) start(ctx context.Context, timing cluster.Timing, releases []st
 	return s.startWebhook(ctx)
 }
 
+// number returns the number of one more machine.
+func (s *Server) number() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.machines++
+	return s.machines
+}
+
 // Stop ends Rancher and its cluster.
 func (s *Server) Stop() {
+	for _, c := range s.clusters {
+		c.stop()
+	}
 	for _, p := range []*process.Process{s.clusterAPI, s.webhook, s.rancher} {
 		if p != nil {
 			p.Kill()

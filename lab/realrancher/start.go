@@ -8,12 +8,14 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,12 +49,20 @@ func (s *Server) startRancher(ctx context.Context) error {
 		"CATTLE_DEV_MODE=1", // no jail for drivers, which nobody runs
 		"CATTLE_BOOTSTRAP_PASSWORD=" + password, "CATTLE_SERVER_URL=" + s.url, "CATTLE_SERVER_VERSION=" + build.RancherVersion, "CATTLE_NAMESPACE=" + system,
 		"CATTLE_RKE_METADATA_CONFIG=" + `{"refresh-interval-minutes":"1440","url":"` + s.metadata.URL + `/data.json"}`,
+		// The script that machines run to get their agent; theirs run nothing.
+		"CATTLE_SYSTEM_AGENT_INSTALL_SCRIPT=" + s.metadata.URL + "/install.sh", "CATTLE_SYSTEM_AGENT_UPGRADE_IMAGE=none", "CATTLE_SYSTEM_UPGRADE_CONTROLLER_CHART_VERSION=0.0.0",
 		"IMPERATIVE_API_DIRECT=true", "IMPERATIVE_API_APP_SELECTOR=rancher",
 	}, "-kubeconfig="+kubeconfig, "-https-listen-port="+strconv.Itoa(port), "-features=turtles=false")
 	if err != nil {
 		return err
 	}
-	return s.await(ctx, "rancher", s.rancher, func(ctx context.Context) error { return s.login(ctx, password) })
+	return s.await(ctx, "rancher", s.rancher, func(ctx context.Context) error {
+		// What its controllers do at the start includes the removal of tokens.
+		if len(s.rancher.Lines(1, func(line string) bool { return strings.Contains(line, "Rancher startup complete") })) == 0 {
+			return errors.New("its controllers have not started")
+		}
+		return s.login(ctx, password)
+	})
 }
 
 // login takes a token as the administrator does who has just installed Rancher.
@@ -170,4 +180,4 @@ func (s *Server) Through(token, id string) *rest.Config {
 }
 
 // trusting trusts every certificate: Rancher makes its own when it starts, and listens on loopback.
-var trusting = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+var trusting = &http.Client{Timeout: cluster.Patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}

@@ -26,8 +26,6 @@ import (
 	"github.com/rke-lm/rke-lm/lab/realrancher"
 )
 
-const release = "v1.26.15+rke2r1"
-
 var clusters = schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
 
 // lab is a Rancher that all tests share: it takes half a minute to start, and one runs at a time.
@@ -45,7 +43,7 @@ func (l *lab) within(name string, test func(*lab)) {
 	})
 }
 
-func started(t *testing.T) *lab {
+func started(t *testing.T, releases ...string) *lab {
 	t.Helper()
 	if os.Getenv("LAB_RANCHER") == "" {
 		t.Skip("builds and starts Rancher itself, where LAB_RANCHER is set")
@@ -55,7 +53,7 @@ func started(t *testing.T) *lab {
 		dir = filepath.Join(logs, "rancher-itself")
 	}
 	began := time.Now()
-	s, err := realrancher.Start(t.Context(), dir, cluster.Short, release)
+	s, err := realrancher.Start(t.Context(), dir, cluster.Short, releases...)
 	if err != nil {
 		t.Fatal(err)
 	}

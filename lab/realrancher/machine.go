@@ -1,0 +1,137 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package realrancher
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+)
+
+// Roles are those of a machine.
+type Roles struct{ ControlPlane, Etcd, Worker bool }
+
+// Machine is one of a cluster, with the agent that runs its plans. It stands for the system-agent and for RKE2: it takes
+// its plan from the Secret that Rancher names, through Rancher and with the token that Rancher gives it, keeps
+// the files in it, and says that the plan is applied and its probes pass. It runs no instruction and
+// registers no node: Rancher waits for the node of the first machine before it gives the others their plans.
+type Machine struct {
+	Roles
+	Host string
+
+	client            kubernetes.Interface // as the machine, through Rancher
+	namespace, secret string
+	cancel            context.CancelFunc
+	ended             chan struct{}
+
+	mu    sync.Mutex
+	files map[string]string // of the plan that it runs, by path
+	fault error
+}
+
+// AddMachine lets a machine join, as Rancher's script does on it: it asks with its roles and labels, and gets its own
+// access to its plan.
+func (c *Cluster) AddMachine(ctx context.Context, host string, roles Roles, labels map[string]string) (*Machine, error) {
+	number := c.server.number()
+	address := fmt.Sprintf("10.20.%d.%d", number/250, number%250+1)
+	m := &Machine{Roles: roles, Host: host, ended: make(chan struct{}), files: map[string]string{}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server.url+"/v3/connect/agent", nil)
+	if err != nil {
+		return nil, err
+	}
+	list := []string{"cattle.io/os=linux"}
+	for key, value := range labels {
+		list = append(list, key+"="+value)
+	}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + c.token, "X-Cattle-Id": host, "X-Cattle-Address": address, "X-Cattle-Internal-Address": address,
+		"X-Cattle-Labels": strings.Join(list, ","), "X-Cattle-Role-Control-Plane": fmt.Sprint(roles.ControlPlane),
+		"X-Cattle-Role-Etcd": fmt.Sprint(roles.Etcd), "X-Cattle-Role-Worker": fmt.Sprint(roles.Worker),
+	} {
+		request.Header.Set(name, value)
+	}
+	if err := m.join(request); err != nil {
+		return nil, fmt.Errorf("realrancher: machine %s: %w", host, err)
+	}
+	c.Machines = append(c.Machines, m)
+	following, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
+	go m.follow(following)
+	return m, nil
+}
+
+// join takes what Rancher answers a machine.
+func (m *Machine) join(request *http.Request) error {
+	answer, err := trusting.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the answer is %s", answer.Status)
+	}
+	var given struct{ Namespace, SecretName, KubeConfig string }
+	if err := json.NewDecoder(answer.Body).Decode(&given); err != nil {
+		return err
+	}
+	m.namespace, m.secret = given.Namespace, given.SecretName
+	access, err := clientcmd.RESTConfigFromKubeConfig([]byte(given.KubeConfig))
+	if err != nil {
+		return err
+	}
+	access.QPS, access.Burst = 50, 100
+	m.client, err = kubernetes.NewForConfig(access)
+	return err
+}
+
+// follow looks at the plan again and again. What fails is tried again with the next look.
+func (m *Machine) follow(ctx context.Context) {
+	defer close(m.ended)
+	for ctx.Err() == nil {
+		err := m.look(ctx)
+		m.mu.Lock()
+		m.fault = err
+		m.mu.Unlock()
+		kube.Pause(ctx, 500*time.Millisecond)
+	}
+}
+
+func (m *Machine) stop() {
+	m.cancel()
+	<-m.ended
+}
+
+// Fault returns what keeps the machine from following now, if anything.
+func (m *Machine) Fault() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.fault
+}
+
+// File returns a file of the plan that the machine runs.
+func (m *Machine) File(path string) (string, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text, has := m.files[path]
+	return text, has
+}
+
+// Config returns the configuration with which RKE2 runs, as Rancher rendered it.
+func (m *Machine) Config() (map[string]any, error) {
+	text, has := m.File("/etc/rancher/rke2/config.yaml.d/50-rancher.yaml")
+	if !has {
+		return nil, fmt.Errorf("realrancher: machine %s has no configuration", m.Host)
+	}
+	var config map[string]any
+	return config, json.Unmarshal([]byte(text), &config)
+}

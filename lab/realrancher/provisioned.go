@@ -1,0 +1,124 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package realrancher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+)
+
+// The resources that are looked at.
+var (
+	clusters      = schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
+	registrations = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusterregistrationtokens"}
+)
+
+// Namespace is where Rancher keeps the clusters that it provisions.
+const Namespace = "fleet-default"
+
+// Cluster is one that Rancher provisions, of machines that register themselves.
+type Cluster struct {
+	Name, ID string
+	Machines []*Machine
+
+	server  *Server
+	token   string            // by which machines register
+	objects dynamic.Interface // as the administrator, through Rancher
+}
+
+// AddCluster makes a cluster of an object, at Rancher's front door. It has no machines yet.
+func (s *Server) AddCluster(ctx context.Context, object map[string]any) (*Cluster, error) {
+	objects, err := dynamic.NewForConfig(s.Through(s.token, "local"))
+	if err != nil {
+		return nil, err
+	}
+	made, err := objects.Resource(clusters).Namespace(Namespace).Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Name: made.GetName(), server: s, objects: objects}
+	if err := c.await(ctx, "a token for machines", c.registered); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clusters = append(s.clusters, c)
+	return c, nil
+}
+
+// registered looks for the token by which Rancher lets machines in.
+func (c *Cluster) registered(ctx context.Context) (bool, error) {
+	o, err := c.Object(ctx)
+	if err != nil {
+		return false, err
+	}
+	if c.ID, _, err = unstructured.NestedString(o.Object, "status", "clusterName"); c.ID == "" || err != nil {
+		return false, err
+	}
+	token, err := c.objects.Resource(registrations).Namespace(c.ID).Get(ctx, "default-token", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	c.token, _, err = unstructured.NestedString(token.Object, "status", "token")
+	return c.token != "", err
+}
+
+// Object returns the cluster as Rancher has it.
+func (c *Cluster) Object(ctx context.Context) (*unstructured.Unstructured, error) {
+	return c.objects.Resource(clusters).Namespace(Namespace).Get(ctx, c.Name, metav1.GetOptions{})
+}
+
+// Update writes the cluster's specification, as people do who write the whole object.
+func (c *Cluster) Update(ctx context.Context, spec map[string]any) error {
+	// Rancher's controllers write it too, and its server closes connections that were idle.
+	again := func(err error) bool {
+		return apierrors.IsConflict(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err)
+	}
+	return retry.OnError(retry.DefaultBackoff, again, func() error {
+		o, err := c.Object(ctx)
+		if err != nil {
+			return err
+		}
+		o.Object["spec"] = spec
+		_, err = c.objects.Resource(clusters).Namespace(Namespace).Update(ctx, o, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// await waits for something of the cluster.
+func (c *Cluster) await(ctx context.Context, what string, is func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, cluster.Patience)
+	defer cancel()
+	for {
+		done, err := is(ctx)
+		if done && err == nil {
+			return nil
+		}
+		if !kube.Pause(ctx, 250*time.Millisecond) {
+			return fmt.Errorf("realrancher: cluster %s never came to %s: %w", c.Name, what, err)
+		}
+	}
+}
+
+// stop ends the agents of its machines.
+func (c *Cluster) stop() {
+	for _, m := range c.Machines {
+		m.stop()
+	}
+}
