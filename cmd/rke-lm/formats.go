@@ -13,7 +13,7 @@ import (
 )
 
 // reportFormats are those of the verbs that find something, in addition to their own.
-var reportFormats = []string{"markdown", "sarif", "junit", "github"}
+var reportFormats = []string{"markdown", "sarif", "junit", "github", "html"}
 
 // reports reports whether the output is one of them.
 func (o *options) reports() bool { return slices.Contains(reportFormats, o.output) }
@@ -32,6 +32,8 @@ func (o *options) writeResults(r *outputs.Results, t outputs.Table) error {
 		return r.WriteJUnit(o.out)
 	case "github":
 		return r.WriteGitHub(o.out)
+	case "html":
+		return r.WriteHTML(o.out, t)
 	}
 	return r.WriteMarkdown(o.out, t, o.maxBytes)
 }

@@ -20,6 +20,8 @@ import (
 	_ "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif" // has the schema
 	"github.com/xeipuuv/gojsonschema"
 
+	"golang.org/x/net/html"
+
 	"github.com/rke-lm/rke-lm/internal/golden"
 )
 
@@ -111,6 +113,11 @@ func formatChecks(schema gojsonschema.JSONLoader) map[string]func(*testing.T, st
 				if !annotation.MatchString(strings.TrimSuffix(line, "\n")) {
 					t.Errorf("%q", line)
 				}
+			}
+		},
+		"html": func(t *testing.T, text string) {
+			if root, err := html.Parse(strings.NewReader(text)); err != nil || !strings.HasPrefix(text, "<!DOCTYPE html>") || !strings.HasSuffix(strings.TrimSpace(text), "</html>") || root.LastChild == nil {
+				t.Errorf("%v\n%.200s", err, text)
 			}
 		},
 		"markdown": func(t *testing.T, text string) {

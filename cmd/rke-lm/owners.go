@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -58,7 +59,7 @@ owner, one, two, and unknown.`,
 	}
 	w.connection.flags(c)
 	w.clusterFlag(c.Flags())
-	o.outputFlag(c, "text", "json", "yaml")
+	o.outputFlag(c, ownersFormats...)
 	c.Flags().DurationVar(&w.length, "for", 0, "stop after this time")
 	c.Flags().StringArrayVar(&w.arguments.files, "arguments-from", nil, "a cluster.yml of RKE1, for the arguments of its kube-controller-manager; change it before the machines (repeatable: machines can have any of them)")
 	w.limited = func() bool { return c.Flags().Changed("for") }
@@ -66,7 +67,7 @@ owner, one, two, and unknown.`,
 }
 
 func (w *ownersOptions) run(ctx context.Context) error {
-	if err := checkOneOf("output", w.output, "text", "json", "yaml"); err != nil {
+	if err := checkOneOf("output", w.output, ownersFormats...); err != nil {
 		return err
 	}
 	if w.length <= 0 && w.limited() {
@@ -146,14 +147,22 @@ func (w *ownersOptions) tell(list []ownership.Interval) {
 	}
 }
 
+// ownersFormats: of those for programs that read findings, a page has a timeline.
+var ownersFormats = []string{"text", "json", "yaml", "html"}
+
 func (w *ownersOptions) finish() error {
 	if w.owners.Seen.IsZero() {
 		return nil
 	}
 	o := outputs.NewOwnership(w.intervals, w.owners.Timeline.Handovers, w.arguments.from)
-	if w.output == "text" {
+	switch {
+	case w.output == "text":
 		outputs.WriteOwnership(w.out, o)
 		return nil
+	case w.reports():
+		found := newResults("owners")
+		found.Keep(o.Subject(cmp.Or(w.cluster, "cluster")))
+		return w.writeResults(found, outputs.OwnershipTable)
 	}
 	return w.dump(o)
 }

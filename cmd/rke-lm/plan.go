@@ -97,6 +97,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 			outs = append(outs, outputs.NewPlan(plan, p.stage))
 		}
 		outs[0].Findings = outputs.Findings(f.Objections(t))
+		classes := p.classes(f, t)
 		return func() error {
 			left = left || first.Open() || len(plans) > 1 || slices.ContainsFunc(first.Unseen, func(f transform.Finding) bool { return !f.Accepted })
 			switch {
@@ -107,8 +108,10 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 			case p.reports():
 				unseen := first.Unseen
 				for i, plan := range plans {
-					found.Keep(outs[i].Subject(plan.Outlook(), unseen))
-					unseen = nil // of the documents as they are
+					subject := outs[i].Subject(plan.Outlook(), unseen)
+					subject.Content.Classes = classes
+					found.Keep(subject)
+					unseen, classes = nil, nil // of the documents as they are
 				}
 			default:
 				if err := p.show(outs, first, f); err != nil {
@@ -148,6 +151,22 @@ func (p *planOptions) plans(f clusters.Cluster, t transform.Target) ([]*transfor
 	}
 	plan, err := transform.BuildFor(f.Distro, f.Docs, t, p.needed())
 	return []*transform.Plan{plan}, err
+}
+
+// classes is the effective configuration that a page shows; none where explain has nothing to
+// explain.
+func (p *planOptions) classes(f clusters.Cluster, t transform.Target) (list []outputs.Class) {
+	if p.output != "html" {
+		return nil
+	}
+	found, err := f.Distro.Explain(f.Docs, t)
+	if err != nil {
+		return nil
+	}
+	for _, c := range found {
+		list = append(list, outputs.NewClass(c, ""))
+	}
+	return list
 }
 
 // needed is what has to be planned for what is shown; the exit code tells of all.

@@ -372,6 +372,9 @@ func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 		if out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm"); out.code != exitcode.Done || !strings.Contains(out.stdout, "5 of 5") {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
+		if out := runAt(t, flags, "owners", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "html"); out.code != exitcode.Done || !strings.Contains(out.stdout, `class="timeline"`) || !strings.Contains(out.stdout, "<td>kube-controller-manager</td>") {
+			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		}
 		if out := runAt(t, flags, "owners", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json"); out.code != exitcode.Done || !strings.Contains(out.stdout, `"kube-controller-manager"`) {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}

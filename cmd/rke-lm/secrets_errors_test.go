@@ -119,7 +119,7 @@ func (p *planter) fillIn(spec string) string {
 
 func provokingRuns() [][]string {
 	return [][]string{
-		{"plan"}, {"plan", "-o", "json"}, {"plan", "--assume-version", "v1.26.15+rke2r1"}, {"plan", "--distro", "rke2"},
+		{"plan"}, {"plan", "-o", "json"}, {"plan", "-o", "html"}, {"plan", "--assume-version", "v1.26.15+rke2r1"}, {"plan", "--distro", "rke2"},
 		{"explain"}, {"explain", "-o", "json"}, {"explain", "--diff", stages.SwitchToExternal},
 		{"apply", "--next", "--dry-run"}, {"apply", "--stage", stages.SwitchToExternal, "--dry-run"},
 		{"apply", "--undo", stages.SwitchToExternal, "--dry-run"},

@@ -46,7 +46,7 @@ func TestNoVerdictShowsOneOfManySecrets(t *testing.T) {
 	if err := os.WriteFile(from, []byte(podWith(snippets)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"verify"}, {"verify", "-o", "json"}, {"verify", "--stage", "install-ccm"}, {"verify", "--dump", dump}} {
+	for _, args := range [][]string{{"verify"}, {"verify", "-o", "json"}, {"verify", "-o", "html"}, {"verify", "--stage", "install-ccm"}, {"verify", "--dump", dump}} {
 		p.run(t, "", append(args, "--from", from))
 	}
 	text, err := os.ReadFile(dump)

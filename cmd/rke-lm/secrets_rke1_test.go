@@ -56,7 +56,7 @@ func TestSecretsOfRKEStayInTheFile(t *testing.T) {
 	}
 	planted := strings.Count(clusterWithSecrets, "pl4nted")
 	for _, line := range []string{
-		"plan", "plan -o json", "plan -o yaml", "plan -o markdown", "lint", "lint -o json", "explain", "lint --fix --dry-run",
+		"plan", "plan -o json", "plan -o yaml", "plan -o markdown", "plan -o html", "lint -o html", "lint", "lint -o json", "explain", "lint --fix --dry-run",
 		"apply --dry-run --through --stage switch-to-external --by-hand install-ccm", "apply --dry-run --through --stage switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
 	} {
 		r := runHere(t, "", append(strings.Fields(line), file)...)

@@ -11,7 +11,7 @@ import (
 // fewRuns are enough where only the spelling differs.
 var fewRuns = [][]string{
 	{"plan"}, {"plan", "-o", "json", "--end-state", transform.EndStateOverride},
-	{"plan", "-o", "yaml"}, {"plan", "-o", "markdown"},
+	{"plan", "-o", "yaml"}, {"plan", "-o", "markdown"}, {"plan", "-o", "html"},
 	{"explain"}, {"explain", "-o", "json"}, {"lint"}, {"lint", "-o", "yaml"}, {"lint", "--fix", "--dry-run"},
 	with(unblocking(), "apply", "--dry-run", "--through", "--stage", stages.DisableLeaderMigration),
 }
@@ -21,7 +21,7 @@ var fewRuns = [][]string{
 // that each has its kinds of secrets.
 func everyRun(turn int) [][]string {
 	all := [][]string{
-		{"plan"}, {"plan", "-o", "json"}, {"plan", "-o", "yaml"}, {"plan", "-o", "markdown"}, {"plan", "-o", "none"}, {"plan", "--stage", "none"},
+		{"plan"}, {"plan", "-o", "json"}, {"plan", "-o", "yaml"}, {"plan", "-o", "markdown"}, {"plan", "-o", "html"}, {"lint", "-o", "html"}, {"plan", "-o", "none"}, {"plan", "--stage", "none"},
 		with(unblocking(), "plan", "--exit-code", "--distro", "rke2"),
 		with(unblocking(), "plan", "-o", "json"),
 		{"explain"}, {"explain", "-o", "json"}, {"explain", "-o", "yaml"},

@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -120,6 +121,33 @@ func TestTheMarkdownOfThirtyClustersIsShort(t *testing.T) {
 	r := runHere(t, "", "plan", "-o", "markdown", ".")
 	if len(r.stdout) > 60_000 || strings.Count(r.stdout, "\n| rke2 fleet-default/cluster-") != 30 || !strings.Contains(r.stdout, "are left out") {
 		t.Errorf("%d bytes\n%.3000s", len(r.stdout), r.stdout)
+	}
+}
+
+// A pull request that moves all of them by a stage is a comment that GitHub takes.
+func TestTheReviewOfThirtyClustersIsShort(t *testing.T) {
+	files := thirty(t)
+	h := newHistory(t)
+	if err := os.CopyFS("clusters", os.DirFS(files)); err != nil {
+		t.Fatal(err)
+	}
+	h.commit("clusters")
+	h.apply("--end-state", "external", "--next", "clusters")
+	for i := range 5 { // and a mistake in some
+		h.replace(fmt.Sprintf("clusters/cluster-%02d.yaml", 6*i), "kubernetesVersion: v1.26.15+rke2r1", "kubernetesVersion: v1.26.14+rke2r1")
+	}
+	r := runHere(t, "", "review", "--base", "HEAD", "-o", "markdown", "--end-state", "external")
+	if r.code != exitcode.Found || len(r.stdout) > 60_000 || strings.Count(r.stdout, "\n| rke2 fleet-default/cluster-") != 25 || strings.Count(r.stdout, "| performs ") != 25 || strings.Count(r.stdout, "- **error** `") < 5 {
+		t.Errorf("exit %d, %d bytes\n%.3000s\n%s", r.code, len(r.stdout), r.stdout, r.stderr)
+	}
+	t.Logf("%d bytes", len(r.stdout))
+	small := runHere(t, "", "review", "--base", "HEAD", "-o", "markdown", "--end-state", "external", "--max-bytes", "8000").stdout
+	if len(small) > 8000 || strings.Count(small, "\n| rke2 fleet-default/cluster-") == 0 || !strings.Contains(small, "left out") {
+		t.Errorf("%d bytes\n%s", len(small), small)
+	}
+	page := runHere(t, "", "review", "--base", "HEAD", "-o", "html", "--end-state", "external").stdout
+	if strings.Count(page, "<section ") != 25 {
+		t.Errorf("%.3000s", page)
 	}
 }
 

@@ -39,6 +39,8 @@ type Interval struct {
 	Owners      []string `json:"owners"`
 	Controllers []string `json:"controllers,omitempty"`
 	Why         string   `json:"why,omitempty"`
+	// Length is in seconds, from which the bounds follow.
+	Length float64 `json:"-"`
 }
 
 // Handover is a change of the migration lease's holder.
@@ -80,7 +82,7 @@ func NewOwnership(intervals []ownership.Interval, handovers []ownership.Handover
 func milli(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
 
 func newInterval(i ownership.Interval) Interval {
-	out := Interval{From: i.From.UTC().Format(moment), To: i.To.UTC().Format(moment), Count: strconv.Itoa(i.Count), Owners: append([]string{}, i.Owners...), Why: i.Unknown}
+	out := Interval{From: i.From.UTC().Format(moment), To: i.To.UTC().Format(moment), Count: strconv.Itoa(i.Count), Owners: append([]string{}, i.Owners...), Why: i.Unknown, Length: milli(i.To.Sub(i.From).Seconds())}
 	if i.Unknown != "" {
 		out.Count = unknown
 	}

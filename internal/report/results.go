@@ -29,6 +29,9 @@ type Subject struct {
 	// Cells are its row of a summary, and Details what can be unfolded below, as Markdown.
 	Cells   []string
 	Details string
+	// State is by what a page filters, "" for the worst finding, and Content what it shows.
+	State   string
+	Content Content
 }
 
 // Keep adds a subject; of findings that several stages have one is kept.

@@ -31,6 +31,7 @@ func (p Plan) Subject(o transform.Outlook, more []transform.Finding) Subject {
 	WriteMarkdown(&b, p)
 	markdownFindings(&b, Findings(more))
 	s.Details = b.String()
+	s.State, s.Content.Plan = stateOf(o), &p
 	return s
 }
 
@@ -49,10 +50,11 @@ func FindingSubject(title, file string, line int, findings []transform.Finding) 
 // Subject is a reviewed cluster as one of the results.
 func (c ReviewedCluster) Subject() Subject {
 	s := Subject{Title: title(c.plan()), File: c.Source.File, Line: c.Source.Line, Findings: once(c.Findings)}
-	s.Cells = []string{s.Title, c.release(), c.summary(), counted(s.Findings)}
+	s.Cells = []string{s.Title, c.release(), c.Summary(), counted(s.Findings)}
 	var b strings.Builder
 	c.writeMarkdown(&b)
 	s.Details = b.String()
+	s.Content.Review = &c
 	return s
 }
 
@@ -80,6 +82,7 @@ func counted(findings []transform.Finding) string {
 // Subject is the verdict on a live cluster as one of the results.
 func (v Verification) Subject(title string) Subject {
 	s := FindingSubject(title, "", 0, v.Findings)
+	s.Content.Verification = &v
 	if v.OK || s.stops() {
 		return s
 	}
@@ -89,7 +92,21 @@ func (v Verification) Subject(title string) Subject {
 			needed = append(needed, n.Rule)
 		}
 	}
-	return FindingSubject(title, "", 0, append(slices.Clone(v.Findings), transform.Finding{
+	s = FindingSubject(title, "", 0, append(slices.Clone(v.Findings), transform.Finding{
 		Rule: "not-checked", Severity: transform.Error, Path: title, Message: "what the stage requires is not in the dump: " + list(needed), Fix: "print the missing kinds as well",
 	}))
+	s.Content.Verification = &v
+	return s
+}
+
+// OwnershipTable is the head of a summary of a timeline.
+var OwnershipTable = Table{[]string{"Cluster", "No owner", "One", "Two", "Unknown"}}
+
+// Subject is a timeline as one of the results.
+func (o Ownership) Subject(title string) Subject {
+	s := Subject{Title: title, Cells: []string{title}, Content: Content{Ownership: &o}}
+	for _, count := range []string{"0", "1", "2", unknown} {
+		s.Cells = append(s.Cells, fmt.Sprintf("%.1f s", o.Seconds[count]))
+	}
+	return s
 }

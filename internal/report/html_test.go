@@ -1,0 +1,208 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+)
+
+const hostile = `</title></style></script><script>alert("1")</script><img src=x onerror=alert(1)>'"{{.}}`
+
+// hostileResults have every part of a page, with markup in all text that a user writes.
+func hostileResults(t *testing.T) *Results {
+	t.Helper()
+	r := &Results{Verb: "plan", Version: "v0", Errors: []Problem{{File: hostile, Message: hostile}}}
+	finding := transform.Finding{Rule: "node-rename", Severity: transform.Error, File: hostile, Line: 3, Path: hostile, Message: hostile, Fix: hostile}
+	r.Findings = []transform.Finding{finding}
+	p := planned(t, transform.Target{})
+	plan := NewPlan(p, "")
+	plan.Name, plan.Source.File = hostile, hostile
+	for i := range plan.Stages {
+		plan.Stages[i].Findings = append(plan.Stages[i].Findings, finding)
+		plan.Stages[i].Diff += "+" + hostile + "\n"
+		plan.Stages[i].Actions = append(plan.Stages[i].Actions, Action{hostile, hostile})
+	}
+	one := plan.Subject(p.Outlook(), nil)
+	one.Content.Classes = []Class{{Name: hostile, keys: []string{hostile}, Config: map[string]any{hostile: hostile}, Origins: map[string]Origin{hostile: {File: hostile, Path: hostile}}, Dropped: []Dropped{{Key: hostile, Reason: hostile}}}}
+	r.Keep(one)
+	reviewed := ReviewedCluster{Name: hostile, Distro: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []ReviewedStage{{Name: hostile, Why: hostile, Before: []Action{{hostile, hostile}}}},
+		Classes: []ReviewedClass{{Name: hostile, Change: "changed", Keys: []ReviewedKey{{hostile, hostile, hostile + "2"}}}}, Edits: []ReviewedEdit{{hostile, 1, hostile, "changed"}}}
+	r.Keep(reviewed.Subject())
+	r.Keep(Verification{Nodes: []NodeVerdict{{hostile, hostile, false}}, NotJudged: []Unjudged{{hostile, hostile, true}}, Lease: LeaseVerdict{Holder: hostile, Owner: hostile}}.Subject(hostile))
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r.Keep(NewOwnership([]ownership.Interval{
+		{From: start, To: start.Add(30 * time.Second), State: ownership.State{Count: 1, Owners: []string{hostile}}},
+		{From: start.Add(30 * time.Second), To: start.Add(40 * time.Second)},
+	}, nil, nil).Subject("owners"))
+	return r
+}
+
+func pageOf(t *testing.T, r *Results) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WriteHTML(&b, PlanTable); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// each calls a function for every element of a page.
+func each(t *testing.T, page string, do func(e *html.Node)) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode {
+			do(n)
+		}
+	}
+}
+
+func TestAPageLoadsNothingAndItsLinksLeadIntoIt(t *testing.T) {
+	page := pageOf(t, hostileResults(t))
+	ids, links := map[string]bool{}, []string{}
+	each(t, page, func(e *html.Node) {
+		for _, a := range e.Attr {
+			switch a.Key {
+			case "id":
+				if ids[a.Val] || a.Val == "" {
+					t.Errorf("the id %q is not unique", a.Val)
+				}
+				ids[a.Val] = true
+			case "href":
+				links = append(links, a.Val)
+			case "data-of":
+				links = append(links, "#"+a.Val)
+			case "src", "srcset", "action", "formaction", "data", "poster", "background", "ping":
+				t.Errorf("%s has %s=%q", e.Data, a.Key, a.Val)
+			}
+			if strings.HasPrefix(a.Key, "on") {
+				t.Errorf("%s has %s", e.Data, a.Key)
+			}
+		}
+		switch e.Data {
+		case "link", "base", "iframe", "img", "object", "embed":
+			t.Errorf("the page has a %s", e.Data)
+		case "style":
+			if text := e.FirstChild.Data; strings.Contains(text, "url(") || strings.Contains(text, "@import") {
+				t.Errorf("the style loads something:\n%s", text)
+			}
+		}
+	})
+	for _, link := range links {
+		if id, within := strings.CutPrefix(link, "#"); !within || !ids[id] {
+			t.Errorf("%s leads to nothing", link)
+		}
+	}
+	if len(links) < 12 {
+		t.Errorf("links: %v", links)
+	}
+}
+
+func TestAPageShowsMarkupAsText(t *testing.T) {
+	page := pageOf(t, hostileResults(t))
+	count := map[string]int{}
+	var text strings.Builder
+	each(t, page, func(e *html.Node) {
+		count[e.Data]++
+		if e.Data == "script" && !strings.HasPrefix(strings.TrimSpace(e.FirstChild.Data), `"use strict";`) {
+			t.Errorf("a script of its own:\n%s", e.FirstChild.Data)
+		}
+		for c := range e.ChildNodes() {
+			if c.Type == html.TextNode {
+				text.WriteString(c.Data)
+			}
+		}
+	})
+	if count["script"] != 1 || count["style"] != 1 || count["title"] != 1 || count["body"] != 1 || count["section"] != 4 {
+		t.Errorf("%v", count)
+	}
+	if n := strings.Count(text.String(), `<script>alert("1")</script>`); n < 30 {
+		t.Errorf("the text is shown %d times", n)
+	}
+}
+
+func TestAPageHasAllPartsOfItsSubjects(t *testing.T) {
+	page := pageOf(t, hostileResults(t))
+	for _, want := range []string{
+		`<option>to do</option>`, `>4 of 4<`, `<span class="hunk">@@ -`, `<span class="added">`, "Effective configuration", "Restarts ", "Before the merge: ", `class="timeline"`, `style="flex: 75 0 0"`, `class="n0"`,
+		`<details id="subject-1-grant-migration-lease">`, `<details id="subject-1-switch-to-external" open>`, `<th>Provider ID</th>`, `class="state error">not ok<`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if empty := pageOf(t, &Results{Verb: "lint"}); !strings.Contains(empty, "clusters: 0") || strings.Contains(empty, `<form`) {
+		t.Error(empty)
+	}
+}
+
+// inChromium opens a page, runs a script in it as a user would act, and returns what is left.
+func inChromium(t *testing.T, page, script string) string {
+	t.Helper()
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not installed")
+	}
+	file := filepath.Join(t.TempDir(), "page.html")
+	page = strings.Replace(page, "</body>", "<script>"+script+"</script></body>", 1)
+	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+file).Output()
+	if err != nil {
+		t.Skipf("chromium does not start here: %v", err)
+	}
+	return string(out)
+}
+
+func TestTheFilterHidesRowsAndSections(t *testing.T) {
+	page := pageOf(t, hostileResults(t))
+	for _, c := range []struct {
+		name, script string
+		shown        []string
+	}{
+		{"nothing", ``, []string{"subject-1", "subject-2", "subject-3", "subject-4"}},
+		{"a text", `var i = document.getElementById("text"); i.value = "owners 30.0"; i.dispatchEvent(new Event("input"));`, []string{"subject-4"}},
+		{"a state", `var s = document.getElementById("state"); s.value = "error"; s.dispatchEvent(new Event("change"));`, []string{"subject-2", "subject-3"}},
+		{"a row", `document.querySelector("#subjects a").click(); document.title = location.hash;`, []string{"subject-1", "subject-2", "subject-3", "subject-4"}},
+		{"markup in a name", `if (document.images.length) { document.getElementById("top").remove(); }`, []string{"subject-1", "subject-2", "subject-3", "subject-4"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var sections, rows []string
+			each(t, inChromium(t, page, c.script), func(e *html.Node) {
+				attributes := map[string]string{}
+				for _, a := range e.Attr {
+					attributes[a.Key] = a.Val
+				}
+				_, hidden := attributes["hidden"]
+				switch {
+				case hidden:
+				case e.Data == "section":
+					sections = append(sections, attributes["id"])
+				case attributes["data-of"] != "":
+					rows = append(rows, attributes["data-of"])
+				case e.Data == "title" && c.name == "a row" && e.FirstChild.Data != "#subject-1":
+					t.Errorf("the link leads to %s", e.FirstChild.Data)
+				}
+			})
+			if want := strings.Join(c.shown, " "); strings.Join(sections, " ") != want || strings.Join(rows, " ") != want {
+				t.Errorf("it shows %v and the rows %v, not %s", sections, rows, want)
+			}
+		})
+	}
+}
