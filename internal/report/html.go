@@ -4,10 +4,9 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"slices"
 	"strings"
@@ -15,15 +14,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// page is one file: it loads nothing, and its only links are to places in itself.
+// pageText is the page around its content. It loads nothing, and its only links are to places in
+// itself.
 //
 //go:embed page.html
 var pageText string
-
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"lines": diffLines, "place": where, "compact": compact, "accepted": acceptedMark,
-	"through": through, "settings": Class.settings, "roles": roles, "word": Stage.Word, "effect": Stage.effect, "open": Stage.open,
-}).Parse(pageText))
 
 // Content is what a page shows of a subject, as far as the verb has it.
 type Content struct {
@@ -34,38 +29,34 @@ type Content struct {
 	Ownership    *Ownership
 }
 
-// htmlPage is what the page is made from.
-type htmlPage struct {
-	*Results
-	Totals   string
-	Columns  []string
-	States   []string
-	Sections []section
-}
-
 // section is a subject with its place in the page.
 type section struct {
 	Subject
-	ID    string
-	State string
+	id, state string
 }
 
 // WriteHTML writes one page: a table of the subjects with a filter, and the details of each.
 func (r *Results) WriteHTML(w io.Writer, t Table) error {
-	p := htmlPage{Results: r, Totals: r.totals(), Columns: t.Columns}
+	var list []section
 	for i, s := range r.Subjects {
-		one := section{s, fmt.Sprintf("subject-%d", i+1), s.state()}
-		p.Sections = append(p.Sections, one)
-		if !slices.Contains(p.States, one.State) {
-			p.States = append(p.States, one.State)
-		}
+		list = append(list, section{s, fmt.Sprintf("subject-%d", i+1), s.state()})
 	}
-	slices.Sort(p.States)
-	var b bytes.Buffer // an error leaves no half of a page
-	if err := page.Execute(&b, p); err != nil {
-		return err
+	m := &elements{}
+	m.element("h1", "rke-lm "+r.Verb)
+	about := r.totals()
+	if r.Version != "" {
+		about += " · rke-lm " + r.Version
 	}
-	_, err := b.WriteTo(w)
+	m.element("p", about, "class", "quiet")
+	for _, e := range r.Errors {
+		m.within("p", func() { m.element("span", "error", "class", "severity error"); m.text(" " + e.Message) })
+	}
+	m.findings(r.Findings)
+	m.table(t, list)
+	for _, s := range list {
+		m.section(s)
+	}
+	_, err := strings.NewReplacer("<!--verb-->", html.EscapeString(r.Verb), "<!--content-->", m.String()).WriteString(w, pageText)
 	return err
 }
 
@@ -131,8 +122,8 @@ func (c Class) settings() (list []setting) {
 	return list
 }
 
-// Share is which part of the timeline an interval takes, in percent.
-func (o Ownership) Share(i Interval) float64 {
+// share is which part of the timeline an interval takes, in percent.
+func (o Ownership) share(i Interval) float64 {
 	total := 0.0
 	for _, seconds := range o.Seconds {
 		total += seconds

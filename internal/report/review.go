@@ -167,8 +167,8 @@ func (c ReviewedCluster) release() string {
 	return c.Was + " → " + c.Version
 }
 
-// Summary is what the change does, in one line.
-func (c ReviewedCluster) Summary() string {
+// summary is what the change does, in one line.
+func (c ReviewedCluster) summary() string {
 	switch {
 	case c.Change == review.Added:
 		return "new cluster"
@@ -196,7 +196,7 @@ func WriteReview(w io.Writer, p Palette, c ReviewedCluster) {
 	if c.Moved != "" {
 		fmt.Fprintf(w, "  was in %s\n", words(c.Moved))
 	}
-	fmt.Fprintf(w, "  %s\n", c.Summary())
+	fmt.Fprintf(w, "  %s\n", c.summary())
 	for _, s := range c.Stages {
 		writeReviewedStage(w, p, s)
 	}
@@ -227,9 +227,6 @@ func writeReviewedStage(w io.Writer, p Palette, s ReviewedStage) {
 		fmt.Fprintln(w, p.wrap("Before the merge: "+a.Purpose, "    "))
 	}
 }
-
-// Alike are the classes, those that change alike as one.
-func (c ReviewedCluster) Alike() []ReviewedClass { return alike(c.Classes) }
 
 // alike joins the classes that change alike, for people.
 func alike(classes []ReviewedClass) []ReviewedClass {
@@ -267,7 +264,7 @@ func writeReviewedClass(w io.Writer, p Palette, c ReviewedClass) {
 
 // writeMarkdown writes the details of a change.
 func (c ReviewedCluster) writeMarkdown(w io.Writer) {
-	fmt.Fprintf(w, "%s, from %s: %s\n\n", inline(c.release()), code(place(c.Source)), inline(c.Summary()))
+	fmt.Fprintf(w, "%s, from %s: %s\n\n", inline(c.release()), code(place(c.Source)), inline(c.summary()))
 	markdownFindings(w, c.Findings)
 	for _, s := range c.Stages {
 		fmt.Fprintf(w, "**%s.** %s\n\n", s.Name, inline(s.Why))

@@ -50,7 +50,7 @@ func FindingSubject(title, file string, line int, findings []transform.Finding) 
 // Subject is a reviewed cluster as one of the results.
 func (c ReviewedCluster) Subject() Subject {
 	s := Subject{Title: title(c.plan()), File: c.Source.File, Line: c.Source.Line, Findings: once(c.Findings)}
-	s.Cells = []string{s.Title, c.release(), c.Summary(), counted(s.Findings)}
+	s.Cells = []string{s.Title, c.release(), c.summary(), counted(s.Findings)}
 	var b strings.Builder
 	c.writeMarkdown(&b)
 	s.Details = b.String()

@@ -74,7 +74,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 		fmt.Fprintf(w, "Kubernetes        %s\n", v.Version)
 	}
 	fmt.Fprintf(w, "shows             %s\n", otherwise(v.Reached, "no stage"))
-	fmt.Fprintf(w, "migration lease   %s\n", v.Lease.Text())
+	fmt.Fprintf(w, "migration lease   %s\n", v.Lease.text())
 	good := 0
 	for _, n := range v.Nodes {
 		if n.OK {
@@ -118,8 +118,7 @@ func writeNotJudged(w io.Writer, p Palette, list []Unjudged) (needed []string) {
 	return needed
 }
 
-// Text is who holds the lease.
-func (l LeaseVerdict) Text() string {
+func (l LeaseVerdict) text() string {
 	switch {
 	case l.Holder == "" && l.Life == string(observation.Unknown):
 		return "not seen"

@@ -1,0 +1,333 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// elements builds HTML. All text and all values of attributes pass through it, and it escapes them.
+// The package html/template would do the same, but calls methods by their names, so that the linker
+// keeps all methods of all types: ten megabytes.
+type elements struct{ strings.Builder }
+
+func (m *elements) text(text string) { m.WriteString(html.EscapeString(text)) }
+
+// open starts an element, with pairs of attributes.
+func (m *elements) open(tag string, attributes ...string) {
+	m.WriteString("<" + tag)
+	for pair := range slices.Chunk(attributes, 2) {
+		if m.WriteString(" " + pair[0]); pair[1] != "" {
+			m.WriteString(`="` + html.EscapeString(pair[1]) + `"`)
+		}
+	}
+	m.WriteString(">")
+}
+
+func (m *elements) close(tag string) { m.WriteString("</" + tag + ">") }
+
+// within writes an element around what a function writes.
+func (m *elements) within(tag string, inner func(), attributes ...string) {
+	m.open(tag, attributes...)
+	inner()
+	m.close(tag)
+	if !slices.Contains([]string{"span", "code", "a", "td", "th", "strong"}, tag) {
+		m.WriteString("\n")
+	}
+}
+
+// element writes an element with a text.
+func (m *elements) element(tag, text string, attributes ...string) {
+	m.within(tag, func() { m.text(text) }, attributes...)
+}
+
+func (m *elements) state(state string) { m.element("span", state, "class", "state "+state) }
+
+func (m *elements) verdict(ok bool) {
+	if ok {
+		m.state("ok")
+		return
+	}
+	m.element("span", "not ok", "class", "state error")
+}
+
+// grid writes a table that scrolls by itself.
+func (m *elements) grid(columns []string, rows func(), attributes ...string) {
+	m.within("div", func() {
+		m.within("table", func() {
+			if len(columns) > 0 {
+				m.within("thead", func() {
+					m.within("tr", func() {
+						for _, c := range columns {
+							m.element("th", c)
+						}
+					})
+				})
+			}
+			m.within("tbody", rows)
+		}, attributes...)
+	}, "class", "scroll")
+}
+
+// table writes the filter and the table of the subjects.
+func (m *elements) table(t Table, list []section) {
+	if len(list) == 0 {
+		return
+	}
+	var states []string
+	for _, s := range list {
+		states = append(states, s.state)
+	}
+	slices.Sort(states)
+	m.within("form", func() {
+		m.open("input", "type", "search", "id", "text", "placeholder", "Filter", "aria-label", "Filter by text")
+		m.within("select", func() {
+			m.element("option", "all states", "value", "")
+			for _, s := range slices.Compact(states) {
+				m.element("option", s)
+			}
+		}, "id", "state", "aria-label", "Filter by state")
+		m.element("span", fmt.Sprintf("%d of %d", len(list), len(list)), "class", "quiet", "id", "count", "role", "status")
+	}, "class", "filter", "id", "filter")
+	m.grid(append([]string{"State"}, t.Columns...), func() {
+		for _, s := range list {
+			m.within("tr", func() { m.row(s) }, "data-of", s.id, "data-state", s.state)
+		}
+	}, "id", "subjects")
+}
+
+func (m *elements) row(s section) {
+	m.within("td", func() { m.state(s.state) })
+	for i, cell := range s.Cells {
+		m.within("td", func() {
+			if i > 0 {
+				m.text(cell)
+				return
+			}
+			m.element("a", cell, "href", "#"+s.id)
+		})
+	}
+}
+
+func (m *elements) section(s section) {
+	m.within("section", func() {
+		m.within("h2", func() { m.text(s.Title + " "); m.state(s.state) })
+		m.within("p", func() {
+			if s.File != "" {
+				m.element("code", place(Source{File: s.File, Line: s.Line}))
+				m.text(" · ")
+			}
+			m.element("a", "to the table", "href", "#top")
+		}, "class", "quiet")
+		m.content(s)
+	}, "id", s.id)
+}
+
+func (m *elements) content(s section) {
+	c := s.Content
+	switch {
+	case c.Plan != nil:
+		m.findings(c.Plan.Findings)
+		for _, stage := range c.Plan.Stages {
+			m.stage(s.id, stage)
+		}
+	case c.Review != nil:
+		m.review(*c.Review)
+	case c.Verification != nil:
+		m.verification(*c.Verification)
+	case c.Ownership != nil:
+		m.ownership(*c.Ownership)
+	}
+	if c.Plan == nil {
+		m.findings(s.Findings)
+	}
+	m.classes(c.Classes)
+}
+
+func (m *elements) findings(list []transform.Finding) {
+	if len(list) == 0 {
+		return
+	}
+	m.grid(nil, func() {
+		for _, f := range list {
+			m.within("tr", func() {
+				m.within("td", func() {
+					m.element("span", string(f.Severity), "class", "severity "+string(f.Severity))
+					m.text(acceptedMark(f))
+					m.open("br")
+					m.element("code", f.Rule)
+				}, "class", "rule")
+				m.within("td", func() { m.element("code", where(f)) })
+				m.within("td", func() {
+					m.text(f.Message)
+					if f.Fix != "" {
+						m.open("br")
+						m.text("→ " + f.Fix)
+					}
+				})
+			})
+		}
+	}, "class", "findings")
+}
+
+func (m *elements) stage(of string, s Stage) {
+	attributes := []string{"id", of + "-" + s.Name}
+	if s.State == transform.Blocked {
+		attributes = append(attributes, "open", "")
+	}
+	m.within("details", func() {
+		m.within("summary", func() { m.element("strong", s.Name); m.text(" "); m.state(s.Word()) })
+		if !s.open() {
+			m.element("p", "Nothing to do.", "class", "quiet")
+			return
+		}
+		m.element("p", s.Why)
+		if text := s.effect(); text != "" {
+			m.element("p", text)
+		}
+		m.findings(s.Findings)
+		for _, a := range slices.Concat(s.Prepare, s.Actions) {
+			m.element("p", a.Purpose+":")
+			m.element("pre", a.Command)
+		}
+		if s.Diff != "" {
+			m.lines(s.Diff)
+		}
+	}, attributes...)
+}
+
+// lines writes a diff.
+func (m *elements) lines(diff string) {
+	m.within("pre", func() {
+		for _, l := range diffLines(diff) {
+			m.element("span", l.Text, "class", otherwise(l.Class, "same"))
+		}
+	})
+}
+
+func (m *elements) classes(list []Class) {
+	if len(list) == 0 {
+		return
+	}
+	m.element("h3", "Effective configuration")
+	for _, c := range list {
+		m.within("details", func() {
+			m.within("summary", func() { m.text("class "); m.element("strong", c.Name); m.text(" " + roles(c)) })
+			m.grid([]string{"Key", "Value", "From"}, func() {
+				for _, s := range c.settings() {
+					m.setting(s)
+				}
+				for _, d := range c.Dropped {
+					m.within("tr", func() {
+						m.element("td", d.Key)
+						m.element("td", "dropped: "+d.Reason)
+						m.element("td", fmt.Sprintf("%s:%d", d.File, d.Line))
+					}, "class", "quiet")
+				}
+			})
+		})
+	}
+}
+
+func (m *elements) setting(s setting) {
+	m.within("tr", func() {
+		m.within("td", func() { m.element("code", s.Key) })
+		m.within("td", func() { m.element("code", s.Value) })
+		m.within("td", func() {
+			o := s.Origin
+			m.element("code", fmt.Sprintf("%s:%d", o.File, o.Line))
+			m.text(" " + o.Path + through(o) + ", " + o.Why)
+			for _, lost := range s.Over {
+				m.open("br")
+				m.element("span", fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path), "class", "quiet")
+			}
+		})
+	})
+}
+
+func (m *elements) review(c ReviewedCluster) {
+	summary := c.summary()
+	if c.Next != "" {
+		summary += "; next: " + c.Next
+	}
+	m.element("p", summary)
+	if c.Moved != "" {
+		m.element("p", "was in "+c.Moved, "class", "quiet")
+	}
+	for _, s := range c.Stages {
+		m.element("h3", s.Name)
+		why := s.Why
+		if s.Superseded {
+			why = "A later stage of the same change leaves nothing of it."
+		}
+		m.element("p", why)
+		for _, a := range s.Before {
+			m.element("p", "Before the merge: "+a.Purpose)
+		}
+	}
+	for _, class := range alike(c.Classes) {
+		m.within("h3", func() { m.text("class " + class.Name + " "); m.element("span", string(class.Change), "class", "quiet") })
+		for _, k := range class.Keys {
+			m.within("p", func() { m.element("code", k.Key) })
+			m.lines(strings.Join(k.Lines(), "\n") + "\n")
+		}
+	}
+	for _, e := range c.Edits {
+		m.within("p", func() {
+			m.element("code", e.Path)
+			m.text(" " + string(e.Change) + " ")
+			m.element("code", fmt.Sprintf("%s:%d", e.File, e.Line), "class", "quiet")
+		})
+	}
+}
+
+func (m *elements) verification(v Verification) {
+	m.within("p", func() {
+		m.verdict(v.OK)
+		m.text(" shows " + otherwise(v.Reached, "no stage") + "; migration lease: " + v.Lease.text())
+	})
+	if len(v.Nodes) > 0 {
+		m.grid([]string{"Node", "Provider ID", ""}, func() {
+			for _, n := range v.Nodes {
+				m.within("tr", func() {
+					m.element("td", n.Name)
+					m.within("td", func() { m.element("code", n.ProviderID) })
+					m.within("td", func() { m.verdict(n.OK) })
+				})
+			}
+		})
+	}
+	for _, n := range v.NotJudged {
+		m.element("p", "not checked: "+n.Rule+", because "+n.Why, "class", "quiet")
+	}
+}
+
+func (m *elements) ownership(o Ownership) {
+	m.within("div", func() {
+		for _, i := range o.Intervals {
+			m.element("span", "", "class", "n"+i.Count, "style", fmt.Sprintf("flex: %g 0 0", o.share(i)), "title", i.From)
+		}
+	}, "class", "timeline", "role", "img", "aria-label", "timeline of owners")
+	m.grid([]string{"From", "Seconds", "Owners"}, func() {
+		for _, i := range o.Intervals {
+			owners := otherwise(list(i.Owners), "no owner")
+			if i.Why != "" {
+				owners = unknown + ": " + i.Why
+			}
+			m.within("tr", func() {
+				m.element("td", i.From)
+				m.element("td", fmt.Sprintf("%g", i.Length))
+				m.element("td", owners)
+			})
+		}
+	})
+	for _, h := range o.Handovers {
+		m.element("p", fmt.Sprintf("from %s to %s: %.1f s between the last renewal of the one and the first of the other", h.From, h.To, h.Seconds))
+	}
+}
