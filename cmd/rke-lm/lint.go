@@ -143,7 +143,7 @@ func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() er
 	}
 	var is state
 	known := false
-	if l.output == "text" {
+	if l.output == "text" && l.states.wanted() {
 		is, known = stateOf(f, docs, t)
 	}
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })

@@ -4,8 +4,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 
@@ -19,8 +21,9 @@ import (
 type states struct {
 	summary
 	open   []worked // on clusters of files that did not end
-	errors int      // of all clusters and files
-	own    int      // of those, of clusters that have a row
+	looked atomic.Int32
+	errors int // of all clusters and files
+	own    int // of those, of clusters that have a row
 }
 
 // worked is what was made of a cluster.
@@ -53,6 +56,13 @@ func (o *options) newStates(out io.Writer, flags []string) *states {
 	return &states{summary: summary{out: out, palette: o.palette(out), flags: flags, flushed: true}}
 }
 
+// mostSummed bounds the clusters of which a verb that changes or checks them works out the state:
+// that costs as much as the change, and holds their documents until their file is written.
+const mostSummed = 100
+
+// wanted reports whether there are still few enough clusters. It is called once for each.
+func (s *states) wanted() bool { return s.looked.Add(1) <= mostSummed }
+
 // take takes what was made of a cluster, until it is known whether it was written.
 func (s *states) take(w worked, known bool, err error) {
 	if !known {
@@ -78,6 +88,10 @@ func (s *states) know(failed bool) {
 
 // finish writes the summary of several clusters. What has no row is refused.
 func (s *states) finish() error {
+	if n := s.looked.Load(); n > mostSummed {
+		_, err := fmt.Fprintf(s.out, "clusters: %d; rke-lm plan --summary shows their states\n", n)
+		return err
+	}
 	s.Refused = s.errors - s.own
 	if !s.several() {
 		return nil
@@ -88,6 +102,9 @@ func (s *states) finish() error {
 // workOn returns what becomes of a cluster by changes of its documents; false for one that the
 // saved plans do not have.
 func (a *applyOptions) workOn(f clusters.Cluster, t transform.Target, changes []revision) (worked, bool) {
+	if !a.states.wanted() {
+		return worked{}, false
+	}
 	if a.saved.given() {
 		plan, is := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs, a.undo != "")
 		if !is {

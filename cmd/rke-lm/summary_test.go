@@ -83,6 +83,21 @@ func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 	}
 }
 
+// The states of very many clusters cost as much as their change.
+func TestApplyAndLintOfVeryManyClustersNameTheVerbThatSumsUp(t *testing.T) {
+	var stream strings.Builder
+	for i := range mostSummed + 1 {
+		stream.WriteString(strings.Replace(wharf, "name: wharf", fmt.Sprintf("name: wharf-%d", i), 1) + "---\n")
+	}
+	here(t, map[string]string{"a.yaml": stream.String()})
+	for _, verb := range [][]string{{"lint", "a.yaml"}, {"apply", "--next", "--end-state", "external", "a.yaml"}} {
+		r := runHere(t, "", verb...)
+		if !strings.Contains(r.stderr, "clusters: 101; rke-lm plan --summary shows their states\n") || strings.Contains(r.stderr, "REACHED") {
+			t.Errorf("%v: %.2000s", verb, r.stderr)
+		}
+	}
+}
+
 // A run over many files reports what is left and what was refused, whatever its code.
 func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "b.yaml": pier, "c.yaml": "kind: [\n"})
