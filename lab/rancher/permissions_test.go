@@ -247,10 +247,11 @@ func (a action) whole() bool { return a.verb == "migrate" || a.verb == "rollback
 // here.
 func (a action) spares(resource string) bool { return a.verb == "owners" && resource == "configmaps" }
 
-// continues reports whether a run does its work without a rule: it would change the cluster, and wait for it.
+// continues reports whether a run does its work without a rule: it would change the cluster, and wait for it. No
+// Node of these clusters registers again.
 func (a action) continues(without left) bool {
 	return a.whole() && slices.ContainsFunc(rights.Table(), func(row rights.Row) bool {
-		return row.Optional && slices.Contains(row.For, a.verb) && row.Downstream == !without.from.local &&
+		return (row.Optional || row.When == rights.Registration) && slices.Contains(row.For, a.verb) && row.Downstream == !without.from.local &&
 			row.Resource == without.rule.Resources[0] && slices.Equal(row.Do, without.rule.Verbs)
 	})
 }
@@ -273,6 +274,9 @@ func (l *roles) noneCanGo(a action) {
 	if a.whole() {
 		path = filepath.Dir(l.Helm().Path)
 		args = append(args, "--leader-migration-config", "generate", "--cordon", "always")
+	}
+	if a.verb == "migrate" {
+		args = append(args, "--canary-service")
 	}
 	for n := 0; ; n++ {
 		rest, rule := without(all, n)
