@@ -19,7 +19,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test golden goldens-clean lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size startup release release-test
+.PHONY: help build demo test golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size startup release release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,13 @@ goldens-clean: golden ## Fail if rewriting the golden files changes or adds one
 	git diff --exit-code -- $(GOLDENS)
 	@new=$$(git ls-files --others --exclude-standard -- $(GOLDENS)); \
 	if [ -n "$$new" ]; then echo "not in git:"; echo "$$new"; exit 1; fi
+
+# The build constraints, which come before the header of every file, are for generators alone.
+generate: ## Rewrite what is made from the API types: deep copies, and deploy/crds.yaml
+	rm -f internal/apis/v1alpha1/zz_generated.deepcopy.go
+	go run k8s.io/code-generator/cmd/deepcopy-gen@v0.36.6 --go-header-file scripts/header.txt --output-file zz_generated.deepcopy.go ./internal/apis/v1alpha1
+	sed -i '/^\/\/go:build/d; /^\/\/ +build/d; 1{/^$$/d}; 2{/^$$/d}; 3{/^$$/d}' internal/apis/v1alpha1/zz_generated.deepcopy.go
+	go test ./cmd/rke-lm -run TestDocsCustomResourceDefinitions -update
 
 lint: ## Check formatting, vet, staticcheck, license headers, package names, the word list
 	scripts/lint.sh

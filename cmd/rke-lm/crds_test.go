@@ -1,0 +1,287 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rancher/wrangler/v3/pkg/crd"
+	"github.com/spf13/pflag"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/config"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// TestDocsCustomResourceDefinitions holds deploy/crds.yaml to the Go types.
+func TestDocsCustomResourceDefinitions(t *testing.T) {
+	const file = "../../deploy/crds.yaml"
+	should := "# Generated from internal/apis/v1alpha1. To change it, change the types and run make generate.\n"
+	for _, d := range definitions() {
+		should += "---\n" + definition(t, d)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(should), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if is, err := os.ReadFile(file); err != nil || string(is) != should {
+		t.Errorf("%s is not what the types describe (%v); run make generate", file, err)
+	}
+}
+
+// defined is a CustomResourceDefinition and the type that it is made from.
+type defined struct {
+	crd.CRD
+	kind reflect.Type
+}
+
+func definitions() []defined {
+	group := crd.New(v1alpha1.GroupVersion.Group, v1alpha1.GroupVersion.Version)
+	column := func(name, kind, path string, priority int32) apiextensionsv1.CustomResourceColumnDefinition {
+		return apiextensionsv1.CustomResourceColumnDefinition{Name: name, Type: kind, JSONPath: path, Priority: priority}
+	}
+	m, a := group, group
+	m.GVK.Kind, a.GVK.Kind = v1alpha1.MigrationKind, v1alpha1.ApprovalKind
+	m = m.WithSchemaFromStruct(v1alpha1.LeaderMigration{}).WithStatus().WithShortNames("lm").WithCategories("rke-lm").WithCustomColumn(
+		column("Wave", "string", ".status.wave", 0), column("Total", "integer", ".status.counts.total", 0), column("Done", "integer", ".status.counts.done", 0),
+		column("Running", "integer", ".status.counts.running", 0), column("Failed", "integer", ".status.counts.failed", 0), column("Skipped", "integer", ".status.counts.skipped", 1),
+		column("Complete", "string", `.status.conditions[?(@.type=="Complete")].status`, 0), column("Waiting", "string", `.status.conditions[?(@.type=="Waiting")].reason`, 0),
+		column("Paused", "boolean", ".spec.pause", 1), column("Age", "date", ".metadata.creationTimestamp", 0))
+	a = a.WithSchemaFromStruct(v1alpha1.LeaderMigrationApproval{}).WithShortNames("lma").WithCategories("rke-lm").WithCustomColumn(
+		column("Migration", "string", ".spec.migration", 0), column("Wave", "string", ".spec.wave", 0), column("Stage", "string", ".spec.stage", 0), column("Age", "date", ".metadata.creationTimestamp", 0))
+	return []defined{{m, reflect.TypeFor[v1alpha1.LeaderMigration]()}, {a, reflect.TypeFor[v1alpha1.LeaderMigrationApproval]()}}
+}
+
+// definition is a definition as YAML, with what wrangler does not read off a type.
+func definition(t *testing.T, d defined) string {
+	t.Helper()
+	made, err := d.ToCustomResourceDefinition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole apiextensionsv1.CustomResourceDefinition
+	raw, err := json.Marshal(made)
+	if err == nil {
+		err = json.Unmarshal(raw, &whole)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	props := whole.Spec.Versions[0].Schema.OpenAPIV3Schema
+	props.Description = described(t)[d.kind.Name()][""]
+	(&describer{t, described(t)}).fields(props, d.kind)
+	constrain(props, d.GVK.Kind)
+	text, err := json.Marshal(whole)
+	var plain map[string]any
+	if err == nil {
+		err = json.Unmarshal(text, &plain)
+	}
+	delete(plain, "status")
+	delete(plain["metadata"].(map[string]any), "creationTimestamp")
+	out, failed := yaml.Marshal(plain)
+	if err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	return string(out)
+}
+
+// described are the comments of the types and their fields, by the names of both; "" for the
+// type itself.
+func described(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	list := map[string]map[string]string{}
+	packages, err := parser.ParseDir(token.NewFileSet(), "../../internal/apis/v1alpha1", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(packages["v1alpha1"], func(n ast.Node) bool {
+		g, is := n.(*ast.GenDecl)
+		if !is || g.Tok != token.TYPE {
+			return true
+		}
+		of := g.Specs[0].(*ast.TypeSpec)
+		s, is := of.Type.(*ast.StructType)
+		if !is {
+			return true
+		}
+		list[of.Name.Name] = map[string]string{"": sentences(g.Doc)}
+		for _, f := range s.Fields.List {
+			for _, name := range f.Names {
+				list[of.Name.Name][name.Name] = sentences(f.Doc)
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// sentences is a comment in one line, without what it has for generators.
+func sentences(c *ast.CommentGroup) string {
+	lines := strings.Split(c.Text(), "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" || strings.HasPrefix(l, "+") })
+	return strings.Join(lines, " ")
+}
+
+// describer adds descriptions and the forms of strings to schemas.
+type describer struct {
+	*testing.T
+	texts map[string]map[string]string
+}
+
+func (d *describer) fields(props *apiextensionsv1.JSONSchemaProps, of reflect.Type) {
+	swagger, foreign := reflect.New(of).Interface().(interface{ SwaggerDoc() map[string]string })
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p, has := props.Properties[name]
+		if !has {
+			continue
+		}
+		p.Description = d.texts[of.Name()][f.Name]
+		if foreign {
+			p.Description = swagger.SwaggerDoc()[name]
+		}
+		if p.Description == "" {
+			d.Errorf("%s.%s has no comment", of.Name(), f.Name)
+		}
+		d.form(&p, f.Type)
+		props.Properties[name] = p
+	}
+}
+
+// form describes the schema of a type, and what is in it.
+func (d *describer) form(p *apiextensionsv1.JSONSchemaProps, of reflect.Type) {
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	p.Nullable = false
+	p.Enum = slices.DeleteFunc(p.Enum, func(v apiextensionsv1.JSON) bool { return string(v.Raw) == `""` })
+	switch {
+	case of == reflect.TypeFor[metav1.Time]():
+		p.Format = "date-time"
+	case of == reflect.TypeFor[metav1.Duration]():
+		p.Pattern = `^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+	case of.Kind() == reflect.Struct:
+		d.fields(p, of)
+		if of == reflect.TypeFor[metav1.LabelSelectorRequirement]() {
+			p.Required = []string{"key", "operator"}
+		}
+	case p.Items != nil:
+		d.form(p.Items.Schema, of.Elem())
+	case p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil:
+		d.form(p.AdditionalProperties.Schema, of.Elem())
+	}
+}
+
+// constrain adds the rules that no type shows.
+func constrain(props *apiextensionsv1.JSONSchemaProps, kind string) {
+	spec := props.Properties["spec"]
+	defer func() { props.Properties["spec"] = spec }()
+	immutable := func(message string, fields ...string) {
+		for _, f := range fields {
+			rule := "has(self." + f + ") == has(oldSelf." + f + ") && (!has(self." + f + ") || self." + f + " == oldSelf." + f + ")"
+			spec.XValidations = append(spec.XValidations, apiextensionsv1.ValidationRule{Rule: rule, Message: f + message})
+		}
+	}
+	if kind == v1alpha1.ApprovalKind {
+		set(&spec, "stage", func(p *apiextensionsv1.JSONSchemaProps) { p.Enum = values(stages.Names()...) })
+		immutable(" cannot be changed: create another approval", "migration", "wave", "stage")
+		return
+	}
+	set(&spec, "options", func(p *apiextensionsv1.JSONSchemaProps) { p.XPreserveUnknownFields, p.Properties = nil, optionProps() })
+	set(&spec, "until", func(p *apiextensionsv1.JSONSchemaProps) { p.Enum = values(stages.Names()...) })
+	set(&spec, "waves", func(p *apiextensionsv1.JSONSchemaProps) {
+		most, one := int64(100), p.Items.Schema
+		p.MaxItems = &most
+		list := "map"
+		p.XListType, p.XListMapKeys = &list, []string{"name"}
+		one.XValidations = apiextensionsv1.ValidationRules{{Rule: "[has(self.selector), has(self.size), has(self.percent)].filter(x, x).size() <= 1", Message: "a wave has one of selector, size and percent"}}
+	})
+	set(&spec, "window", func(p *apiextensionsv1.JSONSchemaProps) {
+		set(p, "days", func(d *apiextensionsv1.JSONSchemaProps) {
+			d.Items.Schema.Enum = values("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+		})
+		for _, end := range []string{"from", "to"} {
+			set(p, end, func(c *apiextensionsv1.JSONSchemaProps) { c.Pattern = `^([01][0-9]|2[0-3]):[0-5][0-9]$` })
+		}
+	})
+	immutable(" cannot be changed: create another LeaderMigration", "selector", "options", "until", "etcdSnapshot", "canaryService", "waves")
+	status := props.Properties["status"]
+	set(&status, "conditions", func(p *apiextensionsv1.JSONSchemaProps) {
+		list := "map"
+		p.XListType, p.XListMapKeys = &list, []string{"type"}
+		p.Items.Schema.Required = []string{"type", "status"}
+	})
+	props.Properties["status"] = status
+}
+
+func set(props *apiextensionsv1.JSONSchemaProps, name string, change func(*apiextensionsv1.JSONSchemaProps)) {
+	p := props.Properties[name]
+	change(&p)
+	props.Properties[name] = p
+}
+
+func values(list ...string) (out []apiextensionsv1.JSON) {
+	for _, v := range list {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			panic(err) // it is a string
+		}
+		out = append(out, apiextensionsv1.JSON{Raw: raw})
+	}
+	return out
+}
+
+// optionProps are the flags of choice that migrate has.
+func optionProps() map[string]apiextensionsv1.JSONSchemaProps {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	choiceFlags(&options{}, flags)
+	kinds := choiceKinds()
+	list := map[string]apiextensionsv1.JSONSchemaProps{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		p := apiextensionsv1.JSONSchemaProps{Description: strings.TrimSuffix(f.Usage, " (repeatable)")}
+		switch kinds[f.Name] {
+		case config.Bool:
+			p.Type = "boolean"
+		case config.List:
+			p.Type, p.Items = "array", &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}}
+		default:
+			p.Type = "string"
+			p.Enum = values(choiceValues[f.Name]...)
+		}
+		list[f.Name] = p
+	})
+	return list
+}
+
+// Every option of a LeaderMigration is a choice that --config knows.
+func TestOptionsOfALeaderMigrationAreFlagsOfChoice(t *testing.T) {
+	if optionProps()["end-state"].Enum == nil || optionProps()["accept"].Items == nil {
+		t.Errorf("%v", optionProps())
+	}
+	for name := range optionProps() {
+		if _, known := choiceKinds()[name]; !known {
+			t.Errorf("%s is not a flag of choice", name)
+		}
+	}
+}
+
+// choiceFlags are the choices of a migration.
+func choiceFlags(o *options, f *pflag.FlagSet) {
+	o.targetFlags(f)
+	defineByHand(f, new([]string))
+}

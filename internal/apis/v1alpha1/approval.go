@@ -1,0 +1,37 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// LeaderMigrationApproval permits a wave of a LeaderMigration, or a stage in a wave, to begin.
+// RBAC on leadermigrationapprovals decides who approves. An approval that is older than the
+// LeaderMigration is not valid for it.
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type LeaderMigrationApproval struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What is approved. It cannot be changed.
+	Spec LeaderMigrationApprovalSpec `json:"spec" wrangler:"required"`
+}
+
+// LeaderMigrationApprovalList is a list of LeaderMigrationApprovals.
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type LeaderMigrationApprovalList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []LeaderMigrationApproval `json:"items"`
+}
+
+// LeaderMigrationApprovalSpec is what is approved.
+type LeaderMigrationApprovalSpec struct {
+	// The name of the LeaderMigration, in the namespace of the approval.
+	Migration string `json:"migration" wrangler:"required,minLength=1"`
+	// The name of the wave.
+	Wave string `json:"wave" wrangler:"required,minLength=1"`
+	// The stage of all clusters in the wave, with approval: stage. Without a stage the start of
+	// the wave is approved.
+	Stage string `json:"stage,omitempty"`
+}

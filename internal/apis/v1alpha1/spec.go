@@ -1,0 +1,110 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// LeaderMigration migrates clusters of a Rancher from the in-tree AWS cloud provider to the
+// external cloud-controller-manager, in waves. The controller that runs with rke-lm controller
+// migrates each cluster as rke-lm migrate does.
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type LeaderMigration struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Which clusters are migrated, in which order, and when. selector, options, until,
+	// etcdSnapshot, canaryService and waves cannot be changed: create another LeaderMigration.
+	Spec LeaderMigrationSpec `json:"spec" wrangler:"required"`
+	// What the controller has seen and done.
+	Status LeaderMigrationStatus `json:"status,omitempty"`
+}
+
+// LeaderMigrationList is a list of LeaderMigrations.
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type LeaderMigrationList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []LeaderMigration `json:"items"`
+}
+
+// LeaderMigrationSpec is what a user chooses.
+type LeaderMigrationSpec struct {
+	// The clusters, by the labels of their objects in Rancher: clusters.provisioning.cattle.io,
+	// and clusters.management.cattle.io for RKE1. They are selected once, when the migration
+	// begins. An empty selector selects all clusters.
+	Selector metav1.LabelSelector `json:"selector" wrangler:"required"`
+	// The choices of the migration, with the names of the flags of rke-lm migrate, as in the
+	// file of --config.
+	Options map[string]runtime.RawExtension `json:"options,omitempty" wrangler:"type=json"`
+	// The last stage to apply. All stages are applied if it is not set.
+	Until string `json:"until,omitempty"`
+	// Take an etcd snapshot with Rancher before the first write and before the switch.
+	EtcdSnapshot bool `json:"etcdSnapshot,omitempty"`
+	// At the end, each cluster of the first wave proves that its cloud controllers work: a
+	// Service of type LoadBalancer gets an address and is deleted.
+	CanaryService bool `json:"canaryService,omitempty"`
+	// The time to wait for each condition of a cluster, such as 30m. The default is that of
+	// rke-lm migrate.
+	Timeout *metav1.Duration `json:"timeout,omitempty" wrangler:"type=string"`
+
+	// No stage and no cluster begins while it is true. A stage that has begun is completed.
+	Pause bool `json:"pause,omitempty"`
+	// The waves, in their order. Clusters of no wave are in a last one with the name rest. All
+	// clusters are in one wave if there are none.
+	Waves []Wave `json:"waves,omitempty"`
+	// Most clusters that are migrated at the same time.
+	MaxUnavailable int `json:"maxUnavailable,omitempty" wrangler:"min=1,default=1"`
+	// Most clusters that can fail before no other one starts. Those in progress finish.
+	MaxFailures int `json:"maxFailures,omitempty" wrangler:"min=0,default=0"`
+	// When stages and clusters can begin. They always can if it is not set.
+	Window *Window `json:"window,omitempty"`
+	// What requires a LeaderMigrationApproval: none, each wave, or each stage of each wave.
+	Approval string `json:"approval,omitempty" wrangler:"type=string,options=none|wave|stage,default=none"`
+	// Roll back a cluster that fails to the state before the first stage. Without it a cluster
+	// that failed stays where it stopped, with exactly one manager that runs the cloud controllers.
+	RollbackOnFailure bool `json:"rollbackOnFailure,omitempty"`
+}
+
+// The values of approval, and of after.
+const (
+	ApprovalNone  = "none"
+	ApprovalWave  = "wave"
+	ApprovalStage = "stage"
+
+	AfterAuto   = "auto"
+	AfterManual = "manual"
+)
+
+// Wave is a group of clusters. It has one of selector, size and percent, or none of them for
+// all clusters that are left.
+type Wave struct {
+	// The name, by which an approval names the wave.
+	Name string `json:"name" wrangler:"required,minLength=1,maxLength=63"`
+	// The clusters of this wave, of those that are in no earlier one.
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// The number of clusters, in the order of their names.
+	Size int `json:"size,omitempty" wrangler:"min=1"`
+	// The percentage of all clusters, rounded up, in the order of their names.
+	Percent int `json:"percent,omitempty" wrangler:"min=1,max=100"`
+	// Whether the wave starts by itself, auto, or requires a LeaderMigrationApproval, manual.
+	After string `json:"after,omitempty" wrangler:"type=string,options=auto|manual,default=auto"`
+	// The time that passes after the last cluster of the wave has ended, before the next
+	// wave starts, such as 24h.
+	Soak *metav1.Duration `json:"soak,omitempty" wrangler:"type=string"`
+}
+
+// Window is a time of the day on some days of the week.
+type Window struct {
+	// The days on which it opens, such as Mon. It opens on all days if there are none.
+	Days []string `json:"days,omitempty"`
+	// When it opens, such as 22:00.
+	From string `json:"from" wrangler:"required"`
+	// When it closes, such as 04:00, on the next day if that is not later than from.
+	To string `json:"to" wrangler:"required"`
+	// The time zone of from and to in the IANA database, such as Europe/Berlin. The default is UTC.
+	TimeZone string `json:"timeZone,omitempty"`
+}
