@@ -12,10 +12,19 @@ const (
 	Running State = "running"
 	Done    State = "done"
 	Failed  State = "failed"
+	// Held is a cluster whose run ended before a stage that must not begin yet.
+	Held State = "held"
+	// Reverting is a cluster that failed and is being rolled back.
+	Reverting State = "reverting"
+	// Skipped is a cluster that another program or a person has to migrate.
+	Skipped State = "skipped"
 )
 
-// Ended reports whether the run of a cluster has ended.
-func (s State) Ended() bool { return s == Done || s == Failed }
+// Ended reports whether the run of a cluster has ended for good.
+func (s State) Ended() bool { return s == Done || s == Failed || s == Skipped }
+
+// Busy reports whether a run of a cluster is in progress.
+func (s State) Busy() bool { return s == Running || s == Reverting }
 
 // Limits bound a run over many clusters.
 type Limits struct {
@@ -32,10 +41,17 @@ type Turn struct {
 	Start []string
 	// Stopped reports that clusters are left and none is to start any more.
 	Stopped bool
+	// Wait is why clusters that could start do not, by the rules of a [Policy]; nil if none is kept.
+	Wait *Wait
 }
 
 // Next decides what is next. states are those of the clusters, by their names.
 func Next(list []Wave, states map[string]State, l Limits) Turn {
+	return next(list, states, l, func(string) bool { return true })
+}
+
+// next starts only clusters that may start.
+func next(list []Wave, states map[string]State, l Limits, may func(cluster string) bool) Turn {
 	t := Turn{Wave: current(list, states)}
 	if t.Wave == len(list) {
 		return t
@@ -44,9 +60,9 @@ func Next(list []Wave, states map[string]State, l Limits) Turn {
 		t.Stopped = left(list, states)
 		return t
 	}
-	room := max(l.Unavailable, 1) - count(list, states, Running)
+	room := max(l.Unavailable, 1) - count(list, states, State.Busy)
 	for _, c := range list[t.Wave].Clusters {
-		if room > 0 && waits(states[c]) {
+		if room > 0 && waits(states[c]) && may(c) {
 			t.Start = append(t.Start, c)
 			room--
 		}
@@ -68,22 +84,25 @@ func current(list []Wave, states map[string]State) int {
 
 // tooMany reports whether the failures are more than are tolerated.
 func tooMany(list []Wave, states map[string]State, l Limits) bool {
-	if count(list, states, Failed) > max(l.Failures, 0) {
+	if count(list, states, failed) > max(l.Failures, 0) {
 		return true
 	}
 	for _, w := range list {
-		if w.Canary && count([]Wave{w}, states, Failed) > 0 {
+		if w.Canary && count([]Wave{w}, states, failed) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func count(list []Wave, states map[string]State, of State) int {
+// failed reports whether a state is that of a cluster that failed, rolled back or not.
+func failed(s State) bool { return s == Failed || s == Reverting }
+
+func count(list []Wave, states map[string]State, is func(State) bool) int {
 	n := 0
 	for _, w := range list {
 		for _, c := range w.Clusters {
-			if states[c] == of {
+			if is(states[c]) {
 				n++
 			}
 		}
@@ -103,4 +122,4 @@ func left(list []Wave, states map[string]State) bool {
 	return false
 }
 
-func waits(s State) bool { return s == "" || s == Waiting }
+func waits(s State) bool { return s == "" || s == Waiting || s == Held }

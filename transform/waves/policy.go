@@ -1,0 +1,173 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"slices"
+	"time"
+)
+
+// Policy decides over a run of many clusters that lasts: besides its limits, by the time
+// and by what people have approved.
+type Policy struct {
+	Limits
+	Pause     bool
+	Window    *Window // nil for always
+	Stages    bool    // each stage of a wave requires an approval
+	Starts    bool    // the start of each wave does
+	Waves     map[string]Pace
+	Approvals []Approval
+}
+
+// Pace is what a wave waits for, by its name.
+type Pace struct {
+	Manual bool          // its start requires an approval
+	Soak   time.Duration // between its end and the start of the next one
+}
+
+// Approval permits a wave to start, or a stage in it.
+type Approval struct{ Wave, Stage string }
+
+// Progress is how far a cluster is.
+type Progress struct {
+	State State
+	Stage string    // before which it is held
+	Since time.Time // when it came to that state
+}
+
+// Reason is why nothing starts, in the form of the reason of a condition.
+type Reason string
+
+// The reasons.
+const (
+	Paused           Reason = "Paused"
+	WindowClosed     Reason = "WindowClosed"
+	Soaking          Reason = "Soaking"
+	ApprovalRequired Reason = "ApprovalRequired"
+)
+
+// Wait is what a start waits for.
+type Wait struct {
+	Reason      Reason
+	Wave, Stage string    // what has to be approved
+	Until       time.Time // when it may start; zero if that depends on people
+}
+
+// Next decides what is next at a time.
+func (p Policy) Next(list []Wave, seen map[string]Progress, at time.Time) Turn {
+	states := map[string]State{}
+	for c, s := range seen {
+		states[c] = s.State
+	}
+	all := Next(list, states, p.Limits)
+	if len(all.Start) == 0 {
+		return all
+	}
+	w := list[all.Wave]
+	if all.Wait = p.start(list, all.Wave, seen, at); all.Wait != nil {
+		all.Start = nil
+		return all
+	}
+	var kept []*Wait
+	t := next(list, states, p.Limits, func(c string) bool {
+		if seen[c].State != Held {
+			return true
+		}
+		wait := p.Stage(w.Name, seen[c].Stage, at)
+		if wait != nil {
+			kept = append(kept, wait)
+		}
+		return wait == nil
+	})
+	if len(t.Start) == 0 && len(kept) > 0 {
+		t.Wait = kept[0]
+	}
+	return t
+}
+
+// start is what keeps the clusters of a wave from starting.
+func (p Policy) start(list []Wave, n int, seen map[string]Progress, at time.Time) *Wait {
+	if wait := p.closed(at); wait != nil {
+		return wait
+	}
+	w := list[n]
+	if begun(w, seen) {
+		return nil
+	}
+	if until := p.rested(list[:n], seen); at.Before(until) {
+		return &Wait{Reason: Soaking, Wave: w.Name, Until: until}
+	}
+	switch {
+	case (p.Starts || p.Waves[w.Name].Manual) && !slices.Contains(p.Approvals, Approval{Wave: w.Name}),
+		p.Stages && !slices.ContainsFunc(p.Approvals, func(a Approval) bool { return a.Wave == w.Name && a.Stage != "" }):
+		return &Wait{Reason: ApprovalRequired, Wave: w.Name}
+	}
+	return nil
+}
+
+// Stage is what keeps a stage of a wave from beginning; nil if nothing does.
+func (p Policy) Stage(wave, stage string, at time.Time) *Wait {
+	if wait := p.closed(at); wait != nil {
+		return wait
+	}
+	if p.Stages && !slices.Contains(p.Approvals, Approval{wave, stage}) {
+		return &Wait{Reason: ApprovalRequired, Wave: wave, Stage: stage}
+	}
+	return nil
+}
+
+// closed is what keeps everything from beginning.
+func (p Policy) closed(at time.Time) *Wait {
+	switch {
+	case p.Pause:
+		return &Wait{Reason: Paused}
+	case p.Window != nil && !p.Window.Open(at):
+		return &Wait{Reason: WindowClosed, Until: p.Window.Opens(at)}
+	}
+	return nil
+}
+
+// begun reports whether a cluster of a wave has started.
+func begun(w Wave, seen map[string]Progress) bool {
+	return slices.ContainsFunc(w.Clusters, func(c string) bool {
+		s := seen[c].State
+		return s != "" && s != Waiting && s != Skipped
+	})
+}
+
+// rested is when the waves before one have ended and rested.
+func (p Policy) rested(before []Wave, seen map[string]Progress) (until time.Time) {
+	for _, w := range before {
+		if end := Ended(w, seen); !end.IsZero() && end.Add(p.Waves[w.Name].Soak).After(until) {
+			until = end.Add(p.Waves[w.Name].Soak)
+		}
+	}
+	return until
+}
+
+// Ended is when the last cluster of a wave ended that was started; zero if one has not, or none was.
+func Ended(w Wave, seen map[string]Progress) (last time.Time) {
+	for _, c := range w.Clusters {
+		s := seen[c]
+		if !s.State.Ended() {
+			return time.Time{}
+		}
+		if s.State != Skipped && s.Since.After(last) {
+			last = s.Since
+		}
+	}
+	return last
+}
+
+// Outcome is how a run over many clusters is.
+type Outcome struct {
+	Complete bool // all clusters have ended, and no more failed than are tolerated
+	Failed   bool // more did
+}
+
+// Result is the outcome by the states of the clusters.
+func Result(list []Wave, states map[string]State, l Limits) Outcome {
+	many := tooMany(list, states, l)
+	return Outcome{Complete: !many && current(list, states) == len(list), Failed: many}
+}
