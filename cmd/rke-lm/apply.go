@@ -189,9 +189,8 @@ func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() e
 	}
 	var said, diff bytes.Buffer
 	changes, note, err := a.changed(f, t, &said, &diff)
-	work, known := a.workOn(f, t, changes)
 	return func() error {
-		a.states.take(work, known, err)
+		a.takes(f, t, changes, err)
 		a.err.Write(said.Bytes())
 		a.out.Write(diff.Bytes())
 		if len(changes) == 0 {

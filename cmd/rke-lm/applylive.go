@@ -31,14 +31,13 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 		if len(turns) > 0 && !a.files.DryRun {
 			changes = []revision{{before: f.Docs[0], after: turns[len(turns)-1].after[0]}}
 		}
-		work, known := a.workOn(f, t, changes)
 		return func() error {
 			a.err.Write(said.Bytes())
 			failed := err
 			if len(turns) > 0 {
 				failed = a.patch(ctx, f, t, turns[len(turns)-1].after[0], note)
 			}
-			a.states.take(work, known, failed)
+			a.takes(f, t, changes, failed)
 			a.states.know(failed != nil)
 			if err != nil {
 				return nil // it is the error of the cluster

@@ -141,14 +141,11 @@ func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() er
 	if len(made) > 0 && !l.files.DryRun {
 		docs = c.Documents()[:len(docs)]
 	}
-	var is state
-	known := false
-	if l.output == "text" && l.states.wanted() {
-		is, known = stateOf(f, docs, t)
-	}
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
-		l.states.take(worked{f, t, len(made) > 0 && !l.files.DryRun, is}, known, err)
+		if l.output == "text" {
+			l.states.take(worked{f, t, docs, err})
+		}
 		doc := f.Docs[0]
 		l.show(c.Identity().Distro+" "+c.Identity().Title(), doc.File(), doc.Root().Line(), append(findings, unseen...))
 		if len(made) == 0 {

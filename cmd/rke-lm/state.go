@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync/atomic"
 
 	"github.com/spf13/pflag"
 
@@ -21,34 +20,30 @@ import (
 type states struct {
 	summary
 	open   []worked // on clusters of files that did not end
-	looked atomic.Int32
-	errors int // of all clusters and files
-	own    int // of those, of clusters that have a row
+	ended  []worked // on the others; none beyond mostSummed
+	looked int      // clusters of ended
+	errors int      // of all clusters and files
+	own    int      // of those, of clusters of ended
 }
 
 // worked is what was made of a cluster.
 type worked struct {
-	of      clusters.Cluster
-	target  transform.Target
-	changes bool
-	state   // if it is written
+	of     clusters.Cluster
+	target transform.Target
+	docs   []*yamledit.Document // as the verb leaves them
+	err    error
 }
 
-// state is how far a cluster is.
-type state struct {
-	plan    outputs.Plan
-	outlook transform.Outlook
-}
-
-// stateOf returns the state of a cluster in these documents; false where they have no plan, which
-// the verb reports.
-func stateOf(f clusters.Cluster, docs []*yamledit.Document, t transform.Target) (state, bool) {
-	p, err := transform.BuildFor(f.Distro, docs, t, transform.Choice{Next: true})
+// row adds the state of the cluster; false where its documents have no plan, which the verb
+// reports.
+func (s *states) row(w worked) bool {
+	p, err := transform.BuildFor(w.of.Distro, w.docs, w.target, transform.Choice{Next: true})
 	if err != nil {
-		return state{}, false
+		return false
 	}
 	id := p.Cluster
-	return state{outputs.Plan{Distro: id.Distro, Namespace: id.Namespace, Name: id.Name, Source: outputs.SourceOf(f.Docs[0])}, p.Outlook()}, true
+	s.add(outputs.Plan{Distro: id.Distro, Namespace: id.Namespace, Name: id.Name, Source: outputs.SourceOf(w.of.Docs[0])}, p.Outlook(), w.of)
+	return true
 }
 
 // newStates is a summary for people, in which the next command has these flags.
@@ -57,58 +52,57 @@ func (o *options) newStates(out io.Writer, flags []string) *states {
 }
 
 // mostSummed bounds the clusters of which a verb that changes or checks them works out the state:
-// that costs as much as the change, and holds their documents until their file is written.
+// that costs as much as the change, and holds their documents until the end.
 const mostSummed = 100
 
-// wanted reports whether there are still few enough clusters. It is called once for each.
-func (s *states) wanted() bool { return s.looked.Add(1) <= mostSummed }
-
 // take takes what was made of a cluster, until it is known whether it was written.
-func (s *states) take(w worked, known bool, err error) {
-	if !known {
-		return
-	}
-	if s.open = append(s.open, w); err != nil {
-		s.own++
-	}
-}
+func (s *states) take(w worked) { s.open = append(s.open, w) }
 
-// know adds rows for what was taken: for a failed write as the cluster was.
+// know keeps what was taken: for a failed write the cluster as it was.
 func (s *states) know(failed bool) {
 	for _, w := range s.open {
-		if failed && w.changes {
-			if was, known := stateOf(w.of, w.of.Docs, w.target); known {
-				w.state = was
-			}
+		if failed {
+			w.docs = w.of.Docs
 		}
-		s.add(w.plan, w.outlook, w.of)
+		if w.err != nil {
+			s.own++
+		}
+		if s.looked++; s.looked <= mostSummed {
+			s.ended = append(s.ended, w)
+		}
 	}
-	s.open = nil
+	if s.open = nil; s.looked > mostSummed {
+		s.ended = nil
+	}
 }
 
 // finish writes the summary of several clusters. What has no row is refused.
 func (s *states) finish() error {
-	if n := s.looked.Load(); n > mostSummed {
-		_, err := fmt.Fprintf(s.out, "clusters: %d; rke-lm plan --summary shows their states\n", n)
+	if s.looked > mostSummed {
+		_, err := fmt.Fprintf(s.out, "clusters: %d; rke-lm plan --summary shows their states\n", s.looked)
 		return err
 	}
-	s.Refused = s.errors - s.own
+	if s.looked+s.errors-s.own < 2 {
+		return nil // only then is a state worked out
+	}
+	s.Refused = s.errors
+	for _, w := range s.ended {
+		if s.row(w) && w.err != nil {
+			s.Refused--
+		}
+	}
 	if !s.several() {
 		return nil
 	}
 	return s.summary.finish(true)
 }
 
-// workOn returns what becomes of a cluster by changes of its documents; false for one that the
-// saved plans do not have.
-func (a *applyOptions) workOn(f clusters.Cluster, t transform.Target, changes []revision) (worked, bool) {
-	if !a.states.wanted() {
-		return worked{}, false
-	}
+// takes keeps what becomes of a cluster by changes of its documents, if the saved plans have it.
+func (a *applyOptions) takes(f clusters.Cluster, t transform.Target, changes []revision, err error) {
 	if a.saved.given() {
 		plan, is := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs, a.undo != "")
 		if !is {
-			return worked{}, false
+			return
 		}
 		t = plan.Target
 	}
@@ -118,8 +112,7 @@ func (a *applyOptions) workOn(f clusters.Cluster, t transform.Target, changes []
 			docs[i] = changes[c].after
 		}
 	}
-	is, known := stateOf(f, docs, t)
-	return worked{f, t, len(changes) > 0 && !a.files.DryRun, is}, known
+	a.states.take(worked{f, t, docs, err})
 }
 
 // repeated are the flags with which the next stage is applied.
