@@ -6,7 +6,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -52,17 +51,16 @@ func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent 
 // repeated joins findings that differ in their places alone.
 func repeated(findings []transform.Finding) [][]transform.Finding {
 	var groups [][]transform.Finding
+	at := map[transform.Finding]int{} // the group of each, without a place
 	for _, f := range findings {
-		same := func(g []transform.Finding) bool {
-			first := g[0]
-			first.File, first.Line, first.Path, first.Offset = f.File, f.Line, f.Path, f.Offset
-			return first == f
+		key := f
+		key.File, key.Line, key.Path, key.Offset = "", 0, "", 0
+		i, known := at[key]
+		if !known {
+			i, groups = len(groups), append(groups, nil)
+			at[key] = i
 		}
-		if i := slices.IndexFunc(groups, same); i >= 0 {
-			groups[i] = append(groups[i], f)
-			continue
-		}
-		groups = append(groups, []transform.Finding{f})
+		groups[i] = append(groups[i], f)
 	}
 	return groups
 }

@@ -52,9 +52,11 @@ func (r *Results) All() []transform.Finding {
 // once leaves out what is repeated.
 func once(list []transform.Finding) []transform.Finding {
 	var kept []transform.Finding
+	known := map[transform.Finding]bool{}
 	for _, f := range Findings(list) {
 		f.Offset = 0
-		if !slices.Contains(kept, f) {
+		if !known[f] {
+			known[f] = true
 			kept = append(kept, f)
 		}
 	}

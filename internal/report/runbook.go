@@ -62,8 +62,8 @@ func (r Runbook) Write(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nThe files in this folder contain the cluster's %s as it is (%s) and after each stage,\n"+
 		"byte for byte, with secrets; the diffs have no secrets and are only for review.\n\n", documents(r.Start), codes(r.Start))
-	for i := range r.Plan.Steps {
-		r.stage(w, i)
+	for i, s := range p.Stages {
+		r.stage(w, i, s)
 	}
 }
 
@@ -94,7 +94,7 @@ func codes(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-func (r Runbook) stage(w io.Writer, i int) {
+func (r Runbook) stage(w io.Writer, i int, view Stage) {
 	s, at := r.Plan.Steps[i], r.Stages[i]
 	fmt.Fprintf(w, "## %s %s\n\n", at.Number, s.Stage.Name)
 	if s.State == transform.Done {
@@ -106,7 +106,7 @@ func (r Runbook) stage(w io.Writer, i int) {
 	if skipped(s) {
 		return
 	}
-	r.duration(w, s)
+	r.duration(w, view)
 	r.commands(w, at, "Prepare in AWS, if missing", s.Stage.Prepare.Actions)
 	r.commands(w, at, "Before", s.Stage.Before)
 	if s.Changes() {

@@ -94,13 +94,13 @@ func (r Runbook) await(stage string) string {
 }
 
 // duration writes how long a stage may take, as far as that is known.
-func (r Runbook) duration(w io.Writer, s transform.PlannedStage) {
+func (r Runbook) duration(w io.Writer, s Stage) {
 	var parts []string
-	if text := newStage(s, shown{}).effect(); text != "" {
+	if text := s.effect(); text != "" {
 		parts = append(parts, text)
 	}
-	if s.Stage.Gap != "" {
-		parts = append(parts, "No manager runs the cloud controllers for "+s.Stage.Gap+".")
+	if s.Gap != "" {
+		parts = append(parts, "No manager runs the cloud controllers for "+s.Gap+".")
 	}
 	if len(parts) > 0 {
 		fmt.Fprintf(w, "**How long.** %s\n\n", inline(strings.Join(parts, " ")))
