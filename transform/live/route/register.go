@@ -65,12 +65,6 @@ func replacement(nodes []observation.Node, first observation.Node) Registration 
 	}
 }
 
-// The labels of the machines of Rancher that have these roles (rancher pkg/capr/common.go).
-const (
-	planeMachine  = "rke.cattle.io/control-plane-role"
-	memberMachine = "rke.cattle.io/etcd-role"
-)
-
 // OnMachine is a command that restarts the kubelet of a machine, so that it registers its Node.
 type OnMachine struct {
 	Node    string
@@ -83,10 +77,11 @@ type OnMachine struct {
 func (r Planner) Unregistered(machines []rollout.Machine, nodes []observation.Node) (OnMachine, bool) {
 	for _, m := range machines {
 		present := slices.ContainsFunc(nodes, func(n observation.Node) bool { return n.Name == m.Node })
-		if m.Node == "" || present || m.Deleting || m.Labels[memberMachine] == "true" {
+		roles := r.Distro.Live.Roles(m.Labels)
+		if m.Node == "" || present || m.Deleting || roles.Etcd {
 			continue
 		}
-		return OnMachine{m.Node, m.Address, r.Distro.Live.Restart(m.Labels[planeMachine] == "true")}, true
+		return OnMachine{m.Node, m.Address, r.Distro.Live.Restart(roles.ControlPlane)}, true
 	}
 	return OnMachine{}, false
 }
