@@ -9,8 +9,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// mostPlans is more than there are minors between any two releases.
-const mostPlans = 40
+// MostPlans is more than there are minors between any two releases.
+const MostPlans = 40
 
 // Sequence plans the way to a release that may be several minors away: the first plan is that of
 // the documents, and each further one that of the result of the last. Without a release, or
@@ -21,13 +21,13 @@ func Sequence(d Distro, docs []*yamledit.Document, target Target) ([]*Plan, erro
 		return []*Plan{p}, err
 	}
 	plans := []*Plan{p}
-	for range mostPlans {
+	for range MostPlans {
 		if p, err = Build(d, p.End(), target); err != nil || !p.Left() {
 			return plans, err
 		}
 		plans = append(plans, p)
 	}
-	return nil, docs[0].Root().Errorf(fmt.Sprintf("%d plans do not lead to %s", mostPlans, target.Version), "choose a release that is one minor later")
+	return nil, docs[0].Root().Errorf(fmt.Sprintf("%d plans do not lead to %s", MostPlans, target.Version), "choose a release that is one minor later")
 }
 
 // End returns the documents after the last stage.

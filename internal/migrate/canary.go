@@ -90,7 +90,7 @@ func (c *canaryService) prove(ctx context.Context) (err error) {
 	c.progress.enter("") // all stages are done
 	defer func() {
 		if c.made {
-			err = errors.Join(err, c.left(cleanUp(ctx, c.drop)))
+			err = errors.Join(err, c.left(cleanUp(ctx, func(ctx context.Context) error { return c.each(ctx, c.writer.drop) })))
 		}
 	}()
 	if err := c.create(ctx); err != nil {
@@ -151,32 +151,29 @@ func (c *canaryService) address(ctx context.Context) (address string, err error)
 	return address, err
 }
 
-// drop deletes the Service, and then its namespace.
-func (c *canaryService) drop(ctx context.Context) error {
-	for _, o := range []Ref{c.service(), c.namespace()} {
-		if err := c.writer.drop(ctx, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// delete deletes them, and waits until the load balancer is deleted too: the Service stays
-// until then.
+// delete deletes the Service, and then its namespace, and waits for each until it is deleted:
+// the Service stays until its load balancer is.
 func (c *canaryService) delete(ctx context.Context) error {
-	for _, o := range []Ref{c.service(), c.namespace()} {
+	err := c.each(ctx, func(ctx context.Context, o Ref) error {
 		if err := c.writer.drop(ctx, o); err != nil {
 			return err
 		}
-		err := c.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		return c.waiter.await(ctx, func(ctx context.Context) (look, error) {
 			raw, err := c.read(ctx, o)
 			return look{done: raw == nil, waiting: "the " + o.String() + " is not deleted yet"}, err
 		})
-		if err != nil {
+	})
+	c.made = c.made && err != nil
+	return err
+}
+
+// each calls do for what is deleted, in this order.
+func (c *canaryService) each(ctx context.Context, do func(context.Context, Ref) error) error {
+	for _, o := range []Ref{c.service(), c.namespace()} {
+		if err := do(ctx, o); err != nil {
 			return err
 		}
 	}
-	c.made = false
 	return nil
 }
 

@@ -16,10 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/transform/jsonpatch"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
-	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -89,31 +85,4 @@ func (c *cluster) podsOn(ctx context.Context, node string) ([]corev1.Pod, error)
 	q := kube.Resource{What: "list pods", Path: "/api/v1/pods", Kind: "PodList", Options: metav1.ListOptions{FieldSelector: "spec.nodeName=" + node}}
 	pods, err := kube.Collect(ctx, c.observer.Client, q, func(l *corev1.PodList, kept []corev1.Pod) []corev1.Pod { return append(kept, l.Items...) })
 	return pods, kube.Refusal(err)
-}
-
-// deleteNode deletes the Node that was seen, and no other one of its name.
-func (c *cluster) deleteNode(ctx context.Context, n observation.Node) error {
-	body, err := json.Marshal(metav1.DeleteOptions{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: metav1.NewUIDPreconditions(n.UID),
-	})
-	if err != nil {
-		return err
-	}
-	_, err = c.observer.Do(ctx, kube.Request{What: "delete nodes", Method: http.MethodDelete, Path: nodesPath + "/" + url.PathEscape(n.Name), Body: body, Accept: "application/json"})
-	if kube.HasStatus(err, http.StatusNotFound) {
-		return nil
-	}
-	return kube.Refusal(err)
-}
-
-// patchMachine patches the object of a machine's infrastructure. The plural of all kinds of
-// Rancher's machines has an s (rancher pkg/crds/names.go).
-func (c *cluster) patchMachine(ctx context.Context, namespace string, o rollout.Reference, p jsonpatch.Patch) error {
-	kind := strings.ToLower(o.Kind) + "s"
-	_, err := c.client(local).Do(ctx, kube.Request{
-		What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {rancher.FieldManager}},
-		Path: "/apis/" + o.APIVersion + "/namespaces/" + url.PathEscape(namespace) + "/" + kind + "/" + url.PathEscape(o.Name),
-		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
-	})
-	return err
 }

@@ -58,7 +58,7 @@ func (r *run) registerAgain(ctx context.Context, n observation.Node, restart str
 		return err
 	}
 	object := Ref{Server: r.cluster.object.ID, Kind: "Node", Name: n.Name, UID: n.UID}
-	if err := r.writer.write(ctx, write{act: actDelete, object: object, do: func(ctx context.Context) error { return r.cluster.deleteNode(ctx, n) }}); err != nil {
+	if err := r.writer.drop(ctx, object); err != nil {
 		return err
 	}
 	return r.restart(ctx, route.OnMachine{Node: n.Name, Address: n.Address, Command: restart})

@@ -5,12 +5,18 @@ package migrate
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // resources are where the kinds lie that actions name, in lower case as kubectl
@@ -20,6 +26,7 @@ var resources = map[string]string{
 	"secret":      "/api/v1/namespaces/%s/secrets",
 	"service":     "/api/v1/namespaces/%s/services",
 	"namespace":   "/api/v1/namespaces", // in none
+	"node":        "/api/v1/nodes",      // in none
 	"daemonset":   "/apis/apps/v1/namespaces/%s/daemonsets",
 	"role":        "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
 	"rolebinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
@@ -96,11 +103,34 @@ func (c *cluster) create(ctx context.Context, o Ref, body []byte) error {
 	return kube.Refusal(err)
 }
 
-// remove deletes an object; one that is gone was deleted by an earlier try.
+// remove deletes an object, and no later one of its name where its UID is known. One that is gone
+// was deleted by an earlier try.
 func (c *cluster) remove(ctx context.Context, o Ref) error {
-	_, err := c.request(ctx, o, kube.Request{Method: http.MethodDelete})
+	q := kube.Request{Method: http.MethodDelete}
+	if o.UID != "" {
+		body, err := json.Marshal(metav1.DeleteOptions{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: metav1.NewUIDPreconditions(o.UID),
+		})
+		if err != nil {
+			return err
+		}
+		q.Body = body
+	}
+	_, err := c.request(ctx, o, q)
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil
 	}
+	return err
+}
+
+// patchMachine patches the object of a machine's infrastructure. The plural of all kinds of
+// Rancher's machines has an s (rancher pkg/crds/names.go).
+func (c *cluster) patchMachine(ctx context.Context, namespace string, o rollout.Reference, p jsonpatch.Patch) error {
+	kind := strings.ToLower(o.Kind) + "s"
+	_, err := c.client(local).Do(ctx, kube.Request{
+		What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {rancher.FieldManager}},
+		Path: "/apis/" + o.APIVersion + "/namespaces/" + url.PathEscape(namespace) + "/" + kind + "/" + url.PathEscape(o.Name),
+		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
+	})
 	return err
 }

@@ -38,13 +38,10 @@ func Forward(ctx context.Context, o Options) error { return start(ctx, o, migrat
 // Backward takes stages back, the last one first. It fails as Forward does.
 func Backward(ctx context.Context, o Options) error { return start(ctx, o, rollbackVerb) }
 
-// mostRuns is more than there are minors between any two releases.
-const mostRuns = 40
-
 // start runs, and once more for each minor towards a later release: every minor is checked
 // as a run of its own is.
 func start(ctx context.Context, o Options, verb string) error {
-	for range mostRuns {
+	for range transform.MostPlans {
 		r, err := newRun(o, verb)
 		if err != nil {
 			return err

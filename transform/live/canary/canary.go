@@ -31,21 +31,18 @@ const internal = "service.beta.kubernetes.io/aws-load-balancer-internal"
 // port is one at which nothing listens: the Service has no pods.
 const port = 9
 
-func named(namespace string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: namespace, Name: Name, Labels: map[string]string{Mark: "true"}}
-}
+var marks = map[string]string{Mark: "true"}
 
 // Namespace is the namespace of the Service, as JSON.
 func Namespace() ([]byte, error) {
-	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": Name, "labels": map[string]string{Mark: "true"}}})
+	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": Name, "labels": marks}})
 }
 
 // Service is a Service of the type LoadBalancer without pods, as JSON.
 func Service() ([]byte, error) {
-	meta := named(Name)
 	return json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "Service",
-		"metadata": map[string]any{"namespace": Name, "name": meta.Name, "labels": meta.Labels, "annotations": map[string]string{internal: "true"}},
+		"metadata": map[string]any{"namespace": Name, "name": Name, "labels": marks, "annotations": map[string]string{internal: "true"}},
 		"spec":     corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Name: "canary", Port: port, Protocol: corev1.ProtocolTCP}}},
 	})
 }
