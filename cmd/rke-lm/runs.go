@@ -247,13 +247,19 @@ func commandLineWith(cmd *cobra.Command, verb string, with []string, except ...s
 		if slices.Contains(except, f.Name) {
 			return
 		}
-		values := []string{f.Value.String()}
-		if list, is := f.Value.(pflag.SliceValue); is {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
-			words = append(words, "--"+f.Name+"="+v)
-		}
+		words = append(words, flagWords(f)...)
 	})
 	return shell.Words(words...)
+}
+
+// flagWords is a flag as it is typed: a list once for each value.
+func flagWords(f *pflag.Flag) (words []string) {
+	values := []string{f.Value.String()}
+	if list, is := f.Value.(pflag.SliceValue); is {
+		values = list.GetSlice()
+	}
+	for _, v := range values {
+		words = append(words, "--"+f.Name+"="+v)
+	}
+	return words
 }

@@ -111,13 +111,7 @@ func (o *options) repeatedChoices(flags *pflag.FlagSet) []string {
 		if given == nil || !given.Changed || o.configured[f.Name] {
 			return
 		}
-		values := []string{given.Value.String()}
-		if list, is := given.Value.(pflag.SliceValue); is {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
-			words = append(words, "--"+f.Name+"="+v)
-		}
+		words = append(words, flagWords(given)...)
 	})
 	return words
 }
