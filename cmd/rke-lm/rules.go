@@ -16,7 +16,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/review"
-	"github.com/rke-lm/rke-lm/transform/rules"
 	nearmiss "github.com/rke-lm/rke-lm/transform/spelling"
 )
 
@@ -109,7 +108,7 @@ func explainedRules() []outputs.Rule {
 	var all []outputs.Rule
 	add := func(of string, list []transform.Rule) {
 		for _, r := range list {
-			all = outputs.AddRule(all, of, r, reasonFor(r))
+			all = outputs.AddRule(all, of, r)
 		}
 	}
 	for _, d := range distros() {
@@ -123,10 +122,4 @@ func explainedRules() []outputs.Rule {
 	}
 	slices.SortStableFunc(all, func(a, b outputs.Rule) int { return strings.Compare(a.Name, b.Name) })
 	return all
-}
-
-// reasonFor is never empty: a test holds the list to the tables.
-func reasonFor(r transform.Rule) outputs.Reason {
-	reason, _ := rules.ReasonOf(r.ID)
-	return outputs.Reason{Why: reason.Why, Source: reason.Source, Repair: reason.Repair, Accept: reason.Accept}
 }

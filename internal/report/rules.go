@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // Rules are the rules, for programs.
@@ -29,21 +30,13 @@ type Rule struct {
 	Acceptable bool               `json:"acceptable"`
 	Fixable    bool               `json:"fixable"`
 	Finds      string             `json:"finds"`
-	Reason
-}
-
-// Reason is why a rule exists, and what to do about its findings.
-type Reason struct {
-	Why    string `json:"why"`
-	Source string `json:"source"`
-	Repair string `json:"repair"`
-	Accept string `json:"accept,omitempty"`
+	rules.Reason
 }
 
 // AddRule adds a rule of one kind of clusters, to the row of another kind that has the
 // same.
-func AddRule(list []Rule, of string, r transform.Rule, reason Reason) []Rule {
-	row := Rule{Name: r.ID, Severity: r.Severity, Stages: append([]string{}, r.Guards...), Acceptable: r.Acceptable, Fixable: r.Fixable, Finds: r.Doc, Reason: reason}
+func AddRule(list []Rule, of string, r transform.Rule) []Rule {
+	row := Rule{Name: r.ID, Severity: r.Severity, Stages: append([]string{}, r.Guards...), Acceptable: r.Acceptable, Fixable: r.Fixable, Finds: r.Doc, Reason: rules.ReasonOf(r.ID)}
 	for i, other := range list {
 		kinds := other.For
 		if other.For = nil; reflect.DeepEqual(other, row) {

@@ -10,11 +10,11 @@ import (
 
 // Reason is what a user needs to know before a finding of a rule is corrected or accepted.
 type Reason struct {
-	Rule   string
-	Why    string // what happens otherwise
-	Source string // where that can be read
-	Repair string
-	Accept string // when the rule can be accepted; empty if never
+	Rule   string `json:"-"`
+	Why    string `json:"why"`    // what happens otherwise
+	Source string `json:"source"` // where that can be read
+	Repair string `json:"repair"`
+	Accept string `json:"accept,omitempty"` // when the rule can be accepted; empty if never
 }
 
 // Where facts can be read that several rules rest on.
@@ -37,8 +37,5 @@ var reasons = sync.OnceValue(func() map[string]Reason {
 	return of
 })
 
-// ReasonOf returns the reason of a rule.
-func ReasonOf(rule string) (Reason, bool) {
-	r, found := reasons()[rule]
-	return r, found
-}
+// ReasonOf returns the reason of a rule. Every rule of the tool has one.
+func ReasonOf(rule string) Reason { return reasons()[rule] }
