@@ -152,23 +152,43 @@ func sign(k udiff.OpKind) string {
 	return " "
 }
 
+// diffPart is what a line of a unified diff is.
+type diffPart string
+
+const (
+	fileLine    diffPart = "file"
+	hunkLine    diffPart = "hunk"
+	addedLine   diffPart = "added"
+	removedLine diffPart = "removed"
+	sameLine    diffPart = "same"
+)
+
+// starts are the beginnings of lines, the longer ones first.
+var starts = []struct {
+	text string
+	part diffPart
+}{{"--- ", fileLine}, {"+++ ", fileLine}, {"@@", hunkLine}, {"+", addedLine}, {"-", removedLine}}
+
+func diffPartOf(line string) diffPart {
+	for _, s := range starts {
+		if strings.HasPrefix(line, s.text) {
+			return s.part
+		}
+	}
+	return sameLine
+}
+
+// colors are those of the parts on a terminal.
+var colors = map[diffPart]string{fileLine: bold, hunkLine: cyan, addedLine: green, removedLine: red}
+
 // WriteDiff writes a diff with colours.
 func WriteDiff(w io.Writer, p Palette, diff string) {
-	for _, line := range strings.SplitAfter(diff, "\n") {
+	for line := range strings.Lines(diff) {
 		body := strings.TrimSuffix(line, "\n")
-		switch {
-		case strings.HasPrefix(body, "+++"), strings.HasPrefix(body, "---"):
-			body = p.paint(bold, body)
-		case strings.HasPrefix(body, "@@"):
-			body = p.paint(cyan, body)
-		case strings.HasPrefix(body, "+"):
-			body = p.paint(green, body)
-		case strings.HasPrefix(body, "-"):
-			body = p.paint(red, body)
+		end := line[len(body):]
+		if color := colors[diffPartOf(line)]; color != "" {
+			body = p.paint(color, body)
 		}
-		io.WriteString(w, body)
-		if strings.HasSuffix(line, "\n") {
-			io.WriteString(w, "\n")
-		}
+		io.WriteString(w, body+end)
 	}
 }

@@ -205,8 +205,8 @@ func (m *elements) stage(of string, s Stage) {
 // lines writes a diff.
 func (m *elements) lines(diff string) {
 	m.within("pre", func() {
-		for _, l := range diffLines(diff) {
-			m.element("span", l.Text, "class", otherwise(l.Class, "same"))
+		for line := range strings.Lines(diff) {
+			m.element("span", line, "class", string(diffPartOf(line)))
 		}
 	})
 }

@@ -76,38 +76,6 @@ func (s Subject) state() string {
 	return "ok"
 }
 
-// stateOf is that of a plan.
-func stateOf(o transform.Outlook) string {
-	switch {
-	case o.Next == "":
-		return "done"
-	case len(o.Blocked) > 0:
-		return "blocked"
-	}
-	return "to do"
-}
-
-// diffLine is a line of a diff, and what it is.
-type diffLine struct{ Class, Text string }
-
-func diffLines(diff string) (list []diffLine) {
-	for line := range strings.Lines(diff) {
-		class := ""
-		switch {
-		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-			class = "file"
-		case strings.HasPrefix(line, "@@"):
-			class = "hunk"
-		case strings.HasPrefix(line, "+"):
-			class = "added"
-		case strings.HasPrefix(line, "-"):
-			class = "removed"
-		}
-		list = append(list, diffLine{class, line})
-	}
-	return list
-}
-
 // setting is a key of an effective configuration.
 type setting struct {
 	Key, Value string

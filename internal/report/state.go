@@ -34,16 +34,23 @@ func kindOf(s transform.PlannedStage) Kind {
 // Word is the state of the stage for people.
 func (s Stage) Word() string {
 	switch {
-	case s.State == transform.Todo:
-		return "to do"
-	case s.State == transform.NotInFile:
-		return "not in file"
 	case s.State == transform.ActionOnly && (s.past || len(s.Actions) == 0):
 		return "skipped"
 	case s.State == transform.ActionOnly:
 		return string(s.Kind)
 	}
-	return string(s.State)
+	return word(s.State)
+}
+
+// word is a state for people.
+func word(s transform.State) string {
+	switch s {
+	case transform.Todo:
+		return "to do"
+	case transform.NotInFile:
+		return "not in file"
+	}
+	return string(s)
 }
 
 // open reports whether there is something to show of the stage: it is not done, and is no

@@ -31,7 +31,7 @@ func (p Plan) Subject(o transform.Outlook, more []transform.Finding) Subject {
 	WriteMarkdown(&b, p)
 	markdownFindings(&b, Findings(more))
 	s.Details = b.String()
-	s.State, s.Content.Plan = stateOf(o), &p
+	s.State, s.Content.Plan = word(o.State()), &p
 	return s
 }
 

@@ -79,9 +79,9 @@ func (s Summary) Write(w io.Writer, p Palette) {
 		switch {
 		case i == 0:
 			line = p.paint(bold, line)
-		case len(s.Rows[i-1].Blocked) > 0:
+		case s.Rows[i-1].State() == transform.Blocked:
 			line = p.paint(red, line)
-		case s.Rows[i-1].Next == "":
+		case s.Rows[i-1].State() == transform.Done:
 			line = p.paint(green, line)
 		}
 		fmt.Fprintln(w, line)
@@ -94,16 +94,11 @@ func (s Summary) Write(w io.Writer, p Palette) {
 
 // totals counts the clusters by how far they are.
 func (s Summary) totals() string {
-	var done, blocked int
+	of := map[transform.State]int{}
 	for _, r := range s.Rows {
-		switch {
-		case r.Next == "":
-			done++
-		case len(r.Blocked) > 0:
-			blocked++
-		}
+		of[r.State()]++
 	}
-	text := fmt.Sprintf("clusters: %d; done: %d, to do: %d, blocked: %d", len(s.Rows), done, len(s.Rows)-done-blocked, blocked)
+	text := fmt.Sprintf("clusters: %d; done: %d, to do: %d, blocked: %d", len(s.Rows), of[transform.Done], of[transform.Todo], of[transform.Blocked])
 	if s.Refused > 0 {
 		text += fmt.Sprintf("; refused: %d", s.Refused)
 	}
