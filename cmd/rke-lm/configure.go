@@ -62,6 +62,9 @@ func (o *options) apply(flags *pflag.FlagSet, file string, settings []config.Set
 			continue
 		}
 		o.configured[s.Key] = true
+		if s.Key == "exclude" && o.config == "" {
+			o.excludeFrom = filepath.Dir(file)
+		}
 		for _, v := range s.Values {
 			if err := flags.Set(s.Key, v); err != nil {
 				return fmt.Errorf("%s: %w", file, err)

@@ -225,19 +225,26 @@ func TestABrokenFileOfTheChangeIsAnErrorOfInput(t *testing.T) {
 // What the base leaves out is no part of a review; a change cannot leave out its own files.
 func TestAReviewLeavesOutWhatTheBaseDoes(t *testing.T) {
 	h := newHistory(t)
-	h.write(".rke-lm.yaml", "exclude: [test]\n")
+	h.write(".rke-lm.yaml", "exclude: [clusters/test]\n")
 	h.write("clusters/test/pier.yaml", pier)
 	h.write("clusters/wharf.yaml", wharf)
 	h.commit("base")
 	for _, file := range []string{"clusters/test/pier.yaml", "clusters/wharf.yaml"} {
 		h.write(file, strings.Replace(textOf(t, file), "cloud-provider-name: aws", "cni: calico", 1))
 	}
-	h.write(".rke-lm.yaml", "exclude: [test, clusters]\n")
-	r := runHere(t, "", "review", "--base", "HEAD", "-o", "json")
-	if r.code != exitcode.Found || strings.Contains(r.stdout, `"pier"`) || !strings.Contains(r.stdout, `"wharf"`) {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	h.write(".rke-lm.yaml", "exclude: [clusters/test, clusters]\n")
 	if r := runHere(t, "", "review", "--base", "HEAD", "--exclude", "wharf.yaml", "--exclude", "test"); r.code != exitcode.Done {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	for _, folder := range []string{".", "clusters"} { // the patterns start where the file is
+		t.Chdir(folder)
+		r := runHere(t, "", "review", "--base", "HEAD", "-o", "json")
+		if r.code != exitcode.Found || strings.Contains(r.stdout, `"pier"`) || !strings.Contains(r.stdout, `"wharf"`) {
+			t.Errorf("in %s: exit %d\n%s%s", folder, r.code, r.stdout, r.stderr)
+		}
+	}
+	h.write("../.rke-lm.yaml", "exclude: [clusters/test]\n")
+	if r := runHere(t, "", "lint", "."); strings.Contains(r.stdout, "pier") || !strings.Contains(r.stdout, "wharf") {
+		t.Errorf("%s", r.stdout)
 	}
 }

@@ -39,6 +39,7 @@ type options struct {
 
 	overlays    *source.Overlays // of the files that are read
 	exclude     []string         // patterns of files that are not
+	excludeFrom string           // the folder that they start at; "" for the current one
 	excluded    source.Excluded  // the same, checked
 	skipUnknown bool             // files without a cluster are no error
 }
@@ -117,7 +118,7 @@ func (o *options) excludeFlag(f *pflag.FlagSet) {
 
 // leaveOut checks the patterns of what is left out.
 func (o *options) leaveOut() (err error) {
-	if o.excluded, err = source.Exclude(o.exclude); err != nil {
+	if o.excluded, err = source.Exclude(o.excludeFrom, o.exclude); err != nil {
 		return fmt.Errorf("--exclude: %w", err)
 	}
 	return nil

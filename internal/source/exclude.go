@@ -13,12 +13,20 @@ import (
 )
 
 // Excluded are patterns of files and folders that are left out.
-type Excluded struct{ globs []string }
+type Excluded struct {
+	globs []string
+	from  string // the folder, as an absolute path
+}
 
 // Exclude checks patterns. One without a slash is for a name in any folder, others are for paths as
-// seen from the current folder, in which ** is for any number of folders.
-func Exclude(globs []string) (Excluded, error) {
-	var e Excluded
+// seen from a folder, in which ** is for any number of folders.
+func Exclude(from string, globs []string) (e Excluded, err error) {
+	if len(globs) == 0 {
+		return e, nil
+	}
+	if e.from, err = filepath.Abs(from); err != nil {
+		return e, err
+	}
 	for _, glob := range globs {
 		if glob == "" || !doublestar.ValidatePattern(glob) {
 			return e, fmt.Errorf("%q is not a pattern; use one such as values*.yaml, charts or clusters/**/test", glob)
@@ -41,25 +49,21 @@ func (e Excluded) Has(name string) bool {
 	if err != nil {
 		return false
 	}
-	here := ""
-	if wd, err := filepath.Abs("."); err == nil {
-		here = wd
-	}
 	for at := absolute; ; at = filepath.Dir(at) {
-		if e.matches(here, at) {
+		if e.matches(at) {
 			return true
 		}
-		if at == filepath.Dir(at) || at == here {
+		if at == filepath.Dir(at) || at == e.from {
 			return false
 		}
 	}
 }
 
-// matches compares a path as seen from a folder, and as it is.
-func (e Excluded) matches(here, at string) bool {
+// matches compares a path as seen from the folder of the patterns, and as it is.
+func (e Excluded) matches(at string) bool {
 	whole := filepath.ToSlash(at)
 	seen := whole
-	if rel, err := filepath.Rel(here, at); err == nil {
+	if rel, err := filepath.Rel(e.from, at); err == nil {
 		seen = filepath.ToSlash(rel)
 	}
 	for _, glob := range e.globs {

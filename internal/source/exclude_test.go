@@ -29,7 +29,7 @@ func TestWhatIsExcludedIsNotFound(t *testing.T) {
 		{[]string{"**/*.yaml"}, all},
 		{[]string{"other", "b.yml"}, nil},
 	} {
-		e, err := Exclude(c.globs)
+		e, err := Exclude(".", c.globs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func marked(list []string, named bool) []string {
 func TestFoldersAboveAreNotExcluded(t *testing.T) {
 	tree(t, "charts/charts.yaml", "b.yaml")
 	t.Chdir("charts")
-	e, err := Exclude([]string{"charts"})
+	e, err := Exclude(".", []string{"charts"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,15 +72,29 @@ func TestFoldersAboveAreNotExcluded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, glob := range []string{"../b.yaml", filepath.ToSlash(above) + "/*.yaml"} {
-		if e, err := Exclude([]string{glob}); err != nil || !e.Has("../b.yaml") {
+		if e, err := Exclude(".", []string{glob}); err != nil || !e.Has("../b.yaml") {
 			t.Errorf("%s leaves ../b.yaml: %v", glob, err)
+		}
+	}
+}
+
+func TestPatternsArePathsFromTheirFolder(t *testing.T) {
+	tree(t, "clusters/test/a.yaml", "clusters/b.yaml", "test/c.yaml")
+	t.Chdir("clusters")
+	e, err := Exclude("..", []string{"clusters/test", "test/c.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"test/a.yaml": true, "test": true, "b.yaml": false, "../test/c.yaml": true, "../test": false} {
+		if e.Has(name) != want {
+			t.Errorf("%s is left out: %v", name, !want)
 		}
 	}
 }
 
 func TestAPatternThatIsNoneIsAnError(t *testing.T) {
 	for _, glob := range []string{"", "[a", "{a"} {
-		if _, err := Exclude([]string{"ok", glob}); err == nil || !strings.Contains(err.Error(), "is not a pattern; use one such as") {
+		if _, err := Exclude(".", []string{"ok", glob}); err == nil || !strings.Contains(err.Error(), "is not a pattern; use one such as") {
 			t.Errorf("%q: %v", glob, err)
 		}
 	}
