@@ -80,68 +80,91 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	if err := p.check(paths); err != nil {
 		return err
 	}
-	result := outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}}
-	found := newResults("plan")
-	left := false
-	code, err := p.eachCluster(ctx, paths, func(f clusters.Cluster, t transform.Target) (func() error, error) {
-		if err := f.Refusal(t); err != nil {
-			return nil, err
-		}
-		plans, err := p.plans(f, t)
-		if err != nil {
-			return nil, err
-		}
-		first := plans[0]
-		var outs []outputs.Plan
-		for _, plan := range plans {
-			outs = append(outs, outputs.NewPlan(plan, p.stage))
-		}
-		outs[0].Findings = outputs.Findings(f.Objections(t))
-		classes := p.classes(f, t)
-		return func() error {
-			left = left || first.Open() || len(plans) > 1 || slices.ContainsFunc(first.Unseen, func(f transform.Finding) bool { return !f.Accepted })
-			switch {
-			case p.output == "json" || p.output == "yaml":
-				listed := slices.Clone(outs)
-				listed[0].Findings = append(listed[0].Findings, outputs.Findings(first.Unseen)...)
-				result.Clusters = append(result.Clusters, listed...)
-			case p.reports():
-				unseen := first.Unseen
-				for i, plan := range plans {
-					subject := outs[i].Subject(plan.Outlook(), unseen)
-					subject.Content.Classes = classes
-					found.Keep(subject)
-					unseen, classes = nil, nil // of the documents as they are
-				}
-			default:
-				if err := p.show(outs, first, f); err != nil {
-					return err
-				}
-			}
-			return p.folders.writeAll(p.err, plans, outs, f)
-		}, nil
-	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
+	made := &planRun{
+		planOptions: p, results: newResults("plan"),
+		list: outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}},
+	}
+	code, err := p.eachCluster(ctx, paths, made.cluster, func(err error) { made.list.Errors = append(made.list.Errors, problem(err)) })
 	if err != nil {
 		return err
 	}
-	switch {
-	case p.output == "json" || p.output == "yaml":
-		err = p.dump(result)
-	case p.reports():
-		found.Errors = result.Errors
-		err = p.writeResults(found, outputs.PlanTable)
-	default:
-		p.summary.Refused = len(result.Errors)
-		err = p.summary.finish(p.alone)
-	}
-	if err != nil {
+	if err := made.finish(); err != nil {
 		complain(p.err, err)
 		code = max(code, exitcode.Of(err))
 	}
-	if code == exitcode.Done && p.exitCode && left {
+	if code == exitcode.Done && p.exitCode && made.left {
 		code = exitcode.Found
 	}
 	return withCode(code)
+}
+
+// planRun is what a run makes of its clusters, in the form of its output.
+type planRun struct {
+	*planOptions
+	list    outputs.Plans
+	results *outputs.Results
+	left    bool // edits, or what is not accepted
+}
+
+// cluster plans a cluster, and returns what adds it to the output.
+func (p *planRun) cluster(f clusters.Cluster, t transform.Target) (func() error, error) {
+	if err := f.Refusal(t); err != nil {
+		return nil, err
+	}
+	plans, err := p.plans(f, t)
+	if err != nil {
+		return nil, err
+	}
+	first := plans[0]
+	var outs []outputs.Plan
+	for _, plan := range plans {
+		outs = append(outs, outputs.NewPlan(plan, p.stage))
+	}
+	outs[0].Findings = outputs.Findings(f.Objections(t))
+	classes := p.classes(f, t)
+	return func() error {
+		p.left = p.left || first.Open() || len(plans) > 1 || slices.ContainsFunc(first.Unseen, func(f transform.Finding) bool { return !f.Accepted })
+		switch {
+		case p.forPrograms():
+			outs := slices.Clone(outs)
+			outs[0].Findings = append(outs[0].Findings, outputs.Findings(first.Unseen)...)
+			p.list.Clusters = append(p.list.Clusters, outs...)
+		case p.reports():
+			p.report(plans, outs, classes)
+		default:
+			if err := p.show(outs, first, f); err != nil {
+				return err
+			}
+		}
+		return p.folders.writeAll(p.err, plans, outs, f)
+	}, nil
+}
+
+func (p *planRun) forPrograms() bool { return p.output == "json" || p.output == "yaml" }
+
+// report adds the plans of a cluster to a report. What is not in its files, and the effective
+// configuration, are those of the documents as they are.
+func (p *planRun) report(plans []*transform.Plan, outs []outputs.Plan, classes []outputs.Class) {
+	unseen := plans[0].Unseen
+	for i, plan := range plans {
+		subject := outs[i].Subject(plan.Outlook(), unseen)
+		subject.Content.Classes = classes
+		p.results.Keep(subject)
+		unseen, classes = nil, nil
+	}
+}
+
+// finish writes what comes after the last cluster.
+func (p *planRun) finish() error {
+	switch {
+	case p.forPrograms():
+		return p.dump(p.list)
+	case p.reports():
+		p.results.Errors = p.list.Errors
+		return p.writeResults(p.results, outputs.PlanTable)
+	}
+	p.summary.Refused = len(p.list.Errors)
+	return p.summary.finish(p.alone)
 }
 
 // plans returns the plan of a cluster, and those that follow it on the way to a later release.
