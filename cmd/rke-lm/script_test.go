@@ -333,7 +333,7 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 				t.Error("the other one was not applied")
 			}
 			if beside, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".*")); err != nil || len(beside) > 0 {
-				t.Errorf("left behind: %v %v", beside, err)
+				t.Errorf("files are left: %v %v", beside, err)
 			}
 		})
 	}

@@ -135,15 +135,15 @@ const clusterRoute = "/k8s/clusters/"
 // Through returns a client for another cluster that is reached through the same Rancher;
 // false where the server was not reached through one.
 func (c *Client) Through(id string) (*Client, bool) {
-	return c.behind(clusterRoute + url.PathEscape(id))
+	return c.at(clusterRoute + url.PathEscape(id))
 }
 
 // Itself returns a client for the Rancher through which the server was reached; false
 // where there is none.
-func (c *Client) Itself() (*Client, bool) { return c.behind("") }
+func (c *Client) Itself() (*Client, bool) { return c.at("") }
 
-// behind returns a client for a path of the same Rancher.
-func (c *Client) behind(path string) (*Client, bool) {
+// at returns a client for a path of the same Rancher.
+func (c *Client) at(path string) (*Client, bool) {
 	before, _, through := strings.Cut(c.base, clusterRoute)
 	if !through {
 		return nil, false

@@ -71,9 +71,9 @@ func TestImagesOfAnotherMinor(t *testing.T) {
 		{"other names for its controllers", "", but(0, "image: {tag: v1.28.1}"), chosen, []string{"error 19"}},
 		{"other names, with a configuration", "", onAWS + withChart("image: {tag: v1.28.1}", "args: [--cloud-provider=aws, --enable-leader-migration, --leader-migration-config=/c]"), chosen, nil},
 		{"not known", "", but(0, "image: {tag: latest}"), chosen, nil},
-		{"one behind, between the switch and the end", "v1.27.16+rke2r1", globalOff + withChart(good...), chosen, nil},
-		{"one behind, at the end", "v1.27.16+rke2r1", globalOff + withChart("image: {tag: v1.26.6}"), chosen, []string{"warning 20"}},
-		{"two behind, at the end", "v1.28.15+rke2r1", globalOff + withChart("image: {tag: v1.26.6}"), chosen, []string{"error 20"}},
+		{"one minor older, between the switch and the end", "v1.27.16+rke2r1", globalOff + withChart(good...), chosen, nil},
+		{"one minor older, at the end", "v1.27.16+rke2r1", globalOff + withChart("image: {tag: v1.26.6}"), chosen, []string{"warning 20"}},
+		{"two minors older, at the end", "v1.28.15+rke2r1", globalOff + withChart("image: {tag: v1.26.6}"), chosen, []string{"error 20"}},
 		{"other names at the cluster's own minor", "v1.28.15+rke2r1", onAWS + withChart("image: {tag: v1.28.1}", "args: [--cloud-provider=aws, --enable-leader-migration]"), chosen, []string{"error 19"}},
 		{"the cluster's own minor at the end", "v1.30.5+rke2r1", globalOff + withChart("image: {tag: v1.30.1}"), chosen, nil},
 	})

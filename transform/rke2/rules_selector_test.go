@@ -36,7 +36,7 @@ func TestWidenedSelectorsAreRenamed(t *testing.T) {
 		{"another name for it", entry + "labelSelector:\n    matchLabels: {a: b}\n", entry + "machineLabelSelector:\n    matchLabels: {a: b}\n"},
 		{"its parts", entry + "machineLabelSelector:\n    matchLabel: {a: b}\n    matchExpression: [{key: a, operator: Exists}]\n", entry + "machineLabelSelector:\n    matchLabels: {a: b}\n    matchExpressions: [{key: a, operator: Exists}]\n"},
 		{"all at once", entry + "labelSelectors: {matchlabels: {a: b}}\n", entry + "machineLabelSelector: {matchLabels: {a: b}}\n"},
-		{"one behind the other", entry + "machineLabelselector: {matchlabels: {a: b}}\n", entry + "machineLabelSelector: {matchLabels: {a: b}}\n"},
+		{"one after the other", entry + "machineLabelselector: {matchlabels: {a: b}}\n", entry + "machineLabelSelector: {matchLabels: {a: b}}\n"},
 		{"not where both are", entry + "machineLabelSelector: {matchLabels: {a: b}, matchLabel: {c: d}}\n", entry + "machineLabelSelector: {matchLabels: {a: b}, matchLabel: {c: d}}\n"},
 		{"not what is of another kind", entry + "machineLabelSelector: {matchExpression: {a: b}}\n", entry + "machineLabelSelector: {matchExpression: {a: b}}\n"},
 		{"not what would be invalid", entry + "machineLabelSelector: {matchExpression: [{key: a, operator: In}]}\n", entry + "machineLabelSelector: {matchExpression: [{key: a, operator: In}]}\n"},

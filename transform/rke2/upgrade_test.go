@@ -54,7 +54,7 @@ func TestAnUpgradeIsASequenceOfPlans(t *testing.T) {
 			"upgrade-kubernetes v1.28.15+rke2r1 todo", "upgrade-ccm v1.28.15+rke2r1 todo",
 		}, []string{"version: 0.0.9"}},
 		{"a later patch asks for no other image", "v1.30.12+rke2r1", charted("v1.30.2", "0.0.11"), "v1.30.14+rke2r1", []string{"upgrade-kubernetes v1.30.14+rke2r1 todo"}, []string{"{tag: v1.30.2}"}},
-		{"the image that was left behind comes first", "v1.30.14+rke2r1", charted("v1.29.10", "0.0.11"), "v1.31.11+rke2r1", []string{
+		{"an image of an older minor comes first", "v1.30.14+rke2r1", charted("v1.29.10", "0.0.11"), "v1.31.11+rke2r1", []string{
 			"upgrade-ccm v1.30.14+rke2r1 todo", "upgrade-kubernetes v1.31.11+rke2r1 todo", "upgrade-ccm v1.31.11+rke2r1 todo",
 		}, []string{"{tag: v1.31.9}"}},
 		{"flags that kube-apiserver loses", "v1.32.7+rke2r1", strings.Replace(charted("v1.32.8", "0.0.11"), "  "+stubOff, "  "+stubOff+"  kube-apiserver-arg: [v=2, cloud-provider=external]\n", 1), "v1.33.3+rke2r1", []string{

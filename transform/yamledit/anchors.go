@@ -253,7 +253,7 @@ func (n Node) orphaned(y *yaml.Node, gone map[*yaml.Node]bool) error {
 }
 
 // Written returns the line of the file on which the value of a node is written:
-// that of the anchor where an alias stands for it. Line is where it counts.
+// that of the anchor where an alias refers to it. Line is where it counts.
 func (n Node) Written() int {
 	if n.y == nil || n.at == n.y {
 		return n.Line()

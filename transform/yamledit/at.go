@@ -19,7 +19,7 @@ func (d *Document) At(line int) Node {
 // startedBy returns the last child that starts on a line or before it, if it is alone on its own.
 func (n Node) startedBy(line int) (last Node, found bool) {
 	if n.at != n.y {
-		return n, false // what an alias stands for is elsewhere
+		return n, false // what an alias refers to is elsewhere
 	}
 	alone := true
 	for _, c := range n.children() {

@@ -25,7 +25,7 @@ func NewFleet(t testing.TB, names ...string) *Fleet {
 	f := &Fleet{Rancher: ranchertest.Start(t), Worlds: map[string]*World{}}
 	for i, name := range names {
 		id := fmt.Sprintf("c-m-fleet%03d", i)
-		w := behind(t, f.Rancher, id)
+		w := ofRancher(t, f.Rancher, id)
 		w.rke2(name, id)
 		f.Rancher.Edit(w.Path, func(o map[string]any) {
 			o["metadata"].(map[string]any)["labels"] = map[string]any{"fleet": "yes"}

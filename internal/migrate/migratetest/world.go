@@ -65,15 +65,15 @@ type World struct {
 // start makes a world whose cluster has an ID, and no object yet.
 func start(t testing.TB, id string) *World {
 	t.Helper()
-	w := behind(t, ranchertest.Start(t), id)
+	w := ofRancher(t, ranchertest.Start(t), id)
 	w.URL = memnet.Serve(t, w).URL
 	w.end = sync.OnceFunc(func() { close(w.ended) })
 	t.Cleanup(w.end)
 	return w
 }
 
-// behind makes one whose cluster a Rancher has.
-func behind(t testing.TB, r *ranchertest.Server, id string) *World {
+// ofRancher makes one whose cluster a Rancher has.
+func ofRancher(t testing.TB, r *ranchertest.Server, id string) *World {
 	t.Helper()
 	w := &World{t: t, Balance: true, Rancher: r, API: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
 	w.Killed = w.killed
