@@ -59,6 +59,27 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 	})
 }
 
+func TestThePageOfARunShowsItsStagesWhateverItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := migratetest.NewRKE2(t)
+		line := []string{"migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "html", "--timeout", "1m", "--until"}
+		code, out, said := commandOn(t, w, append(line, "enable-leader-migration")...)
+		if code != exitcode.Done || !strings.Contains(said, "ok ") {
+			t.Fatalf("%d %s", code, said)
+		}
+		for _, want := range []string{`class="state done">done<`, `title="enable-leader-migration: `, `<span class="added">+`, ">patch Cluster.provisioning.cattle.io fleet-default/orchard<", "Stages that are done: grant-migration-lease, enable-leader-migration."} {
+			if !strings.Contains(out, want) {
+				t.Errorf("no %s in\n%s", want, out)
+			}
+		}
+		w.Stick(true)
+		code, out, said = commandOn(t, w, append(line, "install-ccm")...)
+		if code != exitcode.Failed || !strings.Contains(said, "to continue: ") || !strings.Contains(out, `class="state failed">failed<`) || !strings.Contains(out, "<h3>Error</h3>") || strings.Count(out, "To continue:") != 1 {
+			t.Errorf("%d %s\n%s", code, said, out)
+		}
+	})
+}
+
 func TestARunThatStopsSaysTheCommandsToContinueAndToRollBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := migratetest.NewRKE2(t)

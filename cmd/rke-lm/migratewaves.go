@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -157,11 +158,17 @@ func (m *wavesOptions) shown(list []waves.Wave, end context.CancelCauseFunc) fun
 	text.Width, text.Height = size(underneath(m.err))
 	var one migrate.Member
 	show := m.untilClosed(func(e migrate.Event) {
-		if m.output != "json" {
-			text.Write(one, outputs.NewRunEvent(e))
-		} else if e.Type != "" {
-			outputs.WriteRunEvent(m.out, outputs.NewRunEvent(e)) // m.out keeps its errors
+		event := outputs.NewRunEvent(e)
+		if m.output == "json" {
+			if e.Type != "" {
+				outputs.WriteRunEvent(m.out, event) // m.out keeps its errors
+			}
+			return
 		}
+		if m.output == "html" && e.Type != "" {
+			m.page.add(event)
+		}
+		text.Write(one, event)
 	}, end)
 	return func(of migrate.Member, e migrate.Event) {
 		one = of
@@ -181,13 +188,21 @@ func (m *wavesOptions) agree(ctx context.Context, w waves.Wave) (bool, error) {
 // end writes the report and returns the code of the command.
 func (m *wavesOptions) end(s migrate.Summary, again string) error {
 	report := outputs.NewMigration(s, again)
-	if m.output == "json" {
+	var failed error
+	switch m.output {
+	case "json":
 		outputs.WriteMigrationLine(m.out, report) // m.out keeps its errors
-	} else {
+	case "html":
+		outputs.WriteMigration(m.err, m.palette(m.err), report)
+		for _, one := range s.Members {
+			m.page.close(one.Cluster, string(one.State), one.Err)
+		}
+		failed = m.page.write(m.options, "migrate")
+	default:
 		outputs.WriteMigration(m.out, m.palette(m.out), report)
 	}
-	if s.Err != nil {
-		return &failure{code: int(s.ExitCode()), err: s.Err}
+	if err := errors.Join(s.Err, failed); err != nil {
+		return &failure{code: int(s.ExitCode()), err: err}
 	}
 	return withCode(int(s.ExitCode()))
 }

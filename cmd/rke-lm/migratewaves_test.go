@@ -96,6 +96,22 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 	})
 }
 
+func TestThePageOfManyRunsHasASectionForEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := migratetest.NewFleet(t, "alder", "birch", "cedar")
+		f.Worlds["alder"].Stick(true)
+		r := commandOnFleet(t, f, "-l", "fleet", "--wave-size", "2", "--max-unavailable", "2", "--yes", "-o", "html", "--timeout", "1m", "--until", "enable-leader-migration")
+		if r.code != exitcode.Failed || !strings.Contains(r.stderr, "done: 1, failed: 1, not started: 1") {
+			t.Fatalf("%d %s", r.code, r.stderr)
+		}
+		for _, want := range []string{`data-state="failed"`, `data-state="done"`, `data-state="waiting"`, `>3 of 3<`} {
+			if strings.Count(r.stdout, want) != 1 {
+				t.Errorf("no %s in\n%s", want, r.stdout)
+			}
+		}
+	})
+}
+
 func TestAClusterThatCannotBePlannedKeepsAllFromStarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := migratetest.NewFleet(t, "alder", "birch")

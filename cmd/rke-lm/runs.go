@@ -33,8 +33,9 @@ import (
 // runOptions are the flags of the verbs that run stages on a live cluster.
 type runOptions struct {
 	*options
-	run migrate.Options
-	yes bool
+	run  migrate.Options
+	yes  bool
+	page runPage
 }
 
 // lookAgain lies between two looks at what is waited for.
@@ -45,7 +46,7 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 	c.connection.flags(cmd)
 	c.inputFlags(f)
 	c.targetFlags(f)
-	c.outputFlag(cmd, "text", "json")
+	c.outputFlag(cmd, runFormats...)
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask for confirmation; required without a terminal")
 	f.DurationVar(&c.run.Timeout, "timeout", transform.RolloutTime, "the time to wait for each condition")
 	f.StringVar(&c.run.AuditLog, "audit-log", "", "append an audit log to this file, as JSON lines")
@@ -54,7 +55,7 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 
 // check refuses choices that mean nothing, before anything is looked at.
 func (c *runOptions) check() error {
-	if err := checkOneOf("output", c.output, "text", "json"); err != nil {
+	if err := checkOneOf("output", c.output, runFormats...); err != nil {
 		return err
 	}
 	if err := checkByHand(c.run.ByHand); err != nil {
@@ -114,8 +115,19 @@ func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(co
 	if cmd.Name() == "rollback" {
 		r.Revert = commandLine(cmd, "migrate", "to", "canonical")
 	}
-	return work(ctx, r)
+	err = work(ctx, r)
+	if c.output != "html" {
+		return err
+	}
+	c.page.close(objects[0].Title(), stateOf(err), err)
+	if unwritten := c.page.write(c.options, cmd.Name()); unwritten != nil {
+		return errors.Join(err, unwritten)
+	}
+	return err
 }
+
+// runFormats: with html a page is written at the end, and the text to standard error.
+var runFormats = []string{"text", "json", "html"}
 
 // forwardFlags are those of migrate that rollback does not have.
 var forwardFlags = []string{"until", "etcd-snapshot", "canary-service", "restart-command"}
@@ -188,7 +200,14 @@ func (c *runOptions) printer() func(migrate.Event) {
 		return func(e migrate.Event) { outputs.WriteRunEvent(c.out, outputs.NewRunEvent(e)) } // c.out keeps its errors
 	}
 	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(underneath(c.err))}
-	return func(e migrate.Event) { text.Write(outputs.NewRunEvent(e)) }
+	if c.output == "html" {
+		text.Out, text.Palette = c.err, c.palette(c.err)
+	}
+	return func(e migrate.Event) {
+		shown := outputs.NewRunEvent(e)
+		c.page.add(shown)
+		text.Write(shown)
+	}
 }
 
 // errClosed ends a run whose output is closed.

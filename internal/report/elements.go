@@ -143,6 +143,8 @@ func (m *elements) content(s section) {
 		m.verification(*c.Verification)
 	case c.Ownership != nil:
 		m.ownership(*c.Ownership)
+	case c.Timeline != nil:
+		m.timeline(*c.Timeline, c.Problem)
 	}
 	if c.Plan == nil {
 		m.findings(s.Findings)

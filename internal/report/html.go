@@ -27,6 +27,8 @@ type Content struct {
 	Classes      []Class // the effective configuration
 	Verification *Verification
 	Ownership    *Ownership
+	Timeline     *Timeline
+	Problem      error // why a run failed, or did not start
 }
 
 // section is a subject with its place in the page.

@@ -5,6 +5,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +15,10 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const hostile = `</title></style></script><script>alert("1")</script><img src=x onerror=alert(1)>'"{{.}}`
@@ -46,6 +49,18 @@ func hostileResults(t *testing.T) *Results {
 		{From: start, To: start.Add(30 * time.Second), State: ownership.State{Count: 1, Owners: []string{hostile}}},
 		{From: start.Add(30 * time.Second), To: start.Add(40 * time.Second)},
 	}, nil, nil).Subject("owners"))
+	run := Timeline{Cluster: hostile}
+	for i, e := range []RunEvent{
+		{Type: migrate.Began, Message: hostile},
+		{Type: migrate.Staged, Stage: stages.SwitchToExternal, Message: hostile, Diff: "@@ -1 +1 @@\n+" + hostile + "\n", Findings: []transform.Finding{finding}},
+		{Type: migrate.Awaited, Stage: stages.SwitchToExternal, Message: hostile}, {Type: migrate.Awaited, Stage: stages.SwitchToExternal, Message: hostile},
+		{Type: migrate.Watched, Stage: stages.SwitchToExternal, Message: hostile, Owners: &migrate.Owned{None: 17.5, One: 60}},
+		{Type: migrate.Stopped, Stage: stages.SwitchToExternal, Message: hostile, End: &migrate.Outcome{Done: []string{hostile}, Holds: hostile, Continue: hostile, Revert: hostile}},
+	} {
+		e.Time = start.Add(time.Duration(i) * 20 * time.Second)
+		run.Add(e)
+	}
+	r.Keep(run.Subject("failed", errors.New(hostile)))
 	return r
 }
 
@@ -128,7 +143,7 @@ func TestAPageShowsMarkupAsText(t *testing.T) {
 			}
 		}
 	})
-	if count["script"] != 1 || count["style"] != 1 || count["title"] != 1 || count["body"] != 1 || count["section"] != 4 {
+	if count["script"] != 1 || count["style"] != 1 || count["title"] != 1 || count["body"] != 1 || count["section"] != 5 {
 		t.Errorf("%v", count)
 	}
 	if n := strings.Count(text.String(), `<script>alert("1")</script>`); n < 30 {
@@ -139,8 +154,9 @@ func TestAPageShowsMarkupAsText(t *testing.T) {
 func TestAPageHasAllPartsOfItsSubjects(t *testing.T) {
 	page := pageOf(t, hostileResults(t))
 	for _, want := range []string{
-		`<option>to do</option>`, `>4 of 4<`, `<span class="hunk">@@ -`, `<span class="added">`, "Effective configuration", "Restarts ", "Before the merge: ", `class="timeline"`, `style="flex: 75 0 0"`, `class="n0"`,
+		`<option>to do</option>`, `>5 of 5<`, `<span class="hunk">@@ -`, `<span class="added">`, "Effective configuration", "Restarts ", "Before the merge: ", `class="timeline"`, `style="flex: 75 0 0"`, `class="n0"`,
 		`<details id="subject-1-grant-migration-lease">`, `<details id="subject-1-switch-to-external" open>`, `<th>Provider ID</th>`, `class="state error">not ok<`,
+		`class="state failed">failed<`, `title="before the first stage: 20 s"`, `title="switch-to-external: 80 s"`, "none 17.5 s, one 60 s", "To go back:",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
@@ -176,11 +192,11 @@ func TestTheFilterHidesRowsAndSections(t *testing.T) {
 		name, script string
 		shown        []string
 	}{
-		{"nothing", ``, []string{"subject-1", "subject-2", "subject-3", "subject-4"}},
+		{"nothing", ``, []string{"subject-1", "subject-2", "subject-3", "subject-4", "subject-5"}},
 		{"a text", `var i = document.getElementById("text"); i.value = "owners 30.0"; i.dispatchEvent(new Event("input"));`, []string{"subject-4"}},
 		{"a state", `var s = document.getElementById("state"); s.value = "error"; s.dispatchEvent(new Event("change"));`, []string{"subject-2", "subject-3"}},
-		{"a row", `document.querySelector("#subjects a").click(); document.title = location.hash;`, []string{"subject-1", "subject-2", "subject-3", "subject-4"}},
-		{"markup in a name", `if (document.images.length) { document.getElementById("top").remove(); }`, []string{"subject-1", "subject-2", "subject-3", "subject-4"}},
+		{"a row", `document.querySelector("#subjects a").click(); document.title = location.hash;`, []string{"subject-1", "subject-2", "subject-3", "subject-4", "subject-5"}},
+		{"markup in a name", `if (document.images.length) { document.getElementById("top").remove(); }`, []string{"subject-1", "subject-2", "subject-3", "subject-4", "subject-5"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var sections, rows []string

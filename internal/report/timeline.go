@@ -1,0 +1,168 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// Timeline is what happened in a run over one cluster, stage by stage, for a page.
+type Timeline struct {
+	Cluster string
+	spans   []span
+	end     *migrate.Outcome
+}
+
+// span is a time in which a run worked on one stage; "" is before the first one, or after the last.
+type span struct {
+	stage    string
+	title    string
+	from, to time.Time
+	events   []RunEvent // of what is waited for only what is new
+	owners   *migrate.Owned
+	waited   string
+}
+
+// Add adds an event.
+func (t *Timeline) Add(e RunEvent) {
+	last := len(t.spans) - 1
+	if last >= 0 {
+		t.spans[last].to = e.Time
+	}
+	if last < 0 || t.spans[last].stage != e.Stage {
+		title := e.Stage
+		switch {
+		case title == "" && last < 0:
+			title = "before the first stage"
+		case title == "":
+			title = "after the last stage"
+		}
+		t.spans = append(t.spans, span{stage: e.Stage, title: title, from: e.Time, to: e.Time})
+		last++
+	}
+	t.spans[last].add(e)
+	if e.End != nil {
+		t.end = e.End
+	}
+}
+
+func (s *span) add(e RunEvent) {
+	if e.Type == migrate.Awaited {
+		if e.Message == s.waited {
+			return
+		}
+		s.waited = e.Message
+		e.Machines = nil // of many looks
+	}
+	if e.Owners != nil {
+		s.owners = e.Owners
+	}
+	s.events = append(s.events, e)
+}
+
+// seconds is how long the stage took; whoever runs it again goes through it twice.
+func (s span) seconds() float64 { return math.Round(s.to.Sub(s.from).Seconds()*10) / 10 }
+
+// TimelineTable is the head of a summary of runs.
+var TimelineTable = Table{[]string{"Cluster", "Last stage", "Seconds", "No owner at the switch", "Findings"}}
+
+// Subject is the run as one of the results: its state, and why it failed or did not start.
+func (t *Timeline) Subject(state string, err error) Subject {
+	var found []transform.Finding
+	stage, seconds := "", 0.0
+	var atSwitch *migrate.Owned
+	for _, s := range t.spans {
+		for _, e := range s.events {
+			found = append(found, e.Findings...)
+		}
+		stage, seconds = otherwise(s.stage, stage), seconds+s.seconds()
+		if s.stage == stages.SwitchToExternal && s.owners != nil {
+			atSwitch = s.owners
+		}
+	}
+	out := Subject{Title: t.Cluster, State: state, Findings: once(found)}
+	out.Cells = []string{t.Cluster, otherwise(stage, "-"), fmt.Sprintf("%g", math.Round(seconds*10)/10), gap(atSwitch), counted(out.Findings)}
+	out.Content.Timeline, out.Content.Problem = t, err
+	return out
+}
+
+// timeline writes a run: its stages in proportion to their time, and what happened in each.
+func (m *elements) timeline(t Timeline, problem error) {
+	if len(t.spans) > 0 {
+		m.within("div", func() {
+			for _, s := range t.spans {
+				m.element("span", "", "class", "stage", "style", fmt.Sprintf("flex: %g 0 0", s.seconds()), "title", fmt.Sprintf("%s: %g s", s.title, s.seconds()))
+			}
+		}, "class", "timeline", "role", "img", "aria-label", "timeline of stages")
+		m.grid([]string{"Stage", "From", "Seconds", "Owners of the cloud controllers"}, func() {
+			for _, s := range t.spans {
+				m.within("tr", func() {
+					m.element("td", s.title)
+					m.element("td", s.from.UTC().Format(moment))
+					m.element("td", fmt.Sprintf("%g", s.seconds()))
+					m.element("td", owned(s.owners))
+				})
+			}
+		})
+	}
+	if problem != nil {
+		m.element("h3", "Error")
+		m.element("pre", problem.Error(), "class", "wrap")
+	}
+	for _, s := range t.spans {
+		m.span(s)
+	}
+	if t.end != nil {
+		m.element("h3", "End")
+		m.element("p", "Stages that are done: "+otherwise(list(t.end.Done), "none")+". "+t.end.Holds)
+		for _, c := range [][2]string{{"To continue:", t.end.Continue}, {"To go back:", t.end.Revert}} {
+			if c[1] != "" {
+				m.element("p", c[0])
+				m.element("pre", c[1], "class", "wrap")
+			}
+		}
+	}
+}
+
+// owned is for how long the cloud controllers had so many owners.
+func owned(o *migrate.Owned) string {
+	if o == nil {
+		return "-"
+	}
+	return fmt.Sprintf("none %g s, one %g s, two %g s, unknown %g s", o.None, o.One, o.Two, o.Unknown)
+}
+
+// span writes what happened in a stage.
+func (m *elements) span(s span) {
+	m.within("details", func() {
+		m.within("summary", func() { m.element("strong", s.title); m.text(fmt.Sprintf(" %g s", s.seconds())) })
+		staged := slices.IndexFunc(s.events, func(e RunEvent) bool { return e.Type == migrate.Staged })
+		if staged >= 0 {
+			e := s.events[staged]
+			m.element("p", e.Message)
+			if e.Diff != "" {
+				m.lines(e.Diff)
+			}
+		}
+		m.grid([]string{"Time", "Event", ""}, func() {
+			for i, e := range s.events {
+				if i == staged {
+					continue
+				}
+				m.within("tr", func() {
+					m.element("td", e.Time.UTC().Format(time.TimeOnly))
+					m.element("td", e.Type)
+					m.element("td", e.Message)
+				})
+			}
+		})
+	})
+}
