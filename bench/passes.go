@@ -91,7 +91,7 @@ func raw(path string) error {
 			if err != nil {
 				return err
 			}
-			// A marker may stand across two blocks.
+			// A marker may begin in one block and end in the next.
 			tail := min(kept+n, len(marker)-1)
 			copy(buffer, buffer[kept+n-tail:kept+n])
 			kept = tail

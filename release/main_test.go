@@ -65,7 +65,7 @@ func makeRelease(clone string, env ...string) error {
 	return nil
 }
 
-// tested are the platforms of the release: RELEASE_PLATFORMS=all stands for all, and takes minutes.
+// tested are the platforms of the release: RELEASE_PLATFORMS=all means all, and takes minutes.
 func tested() string {
 	if os.Getenv("RELEASE_PLATFORMS") == "all" {
 		return ""

@@ -23,7 +23,7 @@ type Choice struct {
 // names reports whether the choice is this very stage and no other.
 func (c Choice) names(stage string) bool { return c.Stage == stage && !c.Through && !c.Next }
 
-// ends reports whether the choice needs no step behind this one.
+// ends reports whether the choice needs no step after this one.
 func (c Choice) ends(s PlannedStage) bool {
 	return c.Next && s.Left() || !c.Next && s.Stage.Name == c.Stage
 }

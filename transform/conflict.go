@@ -10,7 +10,7 @@ import (
 
 // Conflict says that a document is fine, but not in the state that a command
 // starts from: it changed since it was planned, another stage comes first, or it
-// does not tell what stood there before.
+// does not show what was there before.
 type Conflict struct{ At *yamledit.Error }
 
 func (e *Conflict) Error() string { return e.At.Error() }

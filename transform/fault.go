@@ -27,7 +27,7 @@ func (f *Fault) Error() string {
 func (f *Fault) ExitCode() exitcode.Code { return exitcode.Input }
 
 // Guard calls work for one document, and returns a panic in it as a *Fault, so that
-// it does not end the work on other documents, nor leave a lock behind.
+// it does not end the work on other documents, nor keep a lock.
 func Guard(at string, work func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

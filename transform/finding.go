@@ -56,7 +56,7 @@ type Rule struct {
 	ID       string
 	Severity Severity
 	// Guards names the stages that an error stops; the rule judges the document
-	// as it stands after the stage.
+	// as it is after the stage.
 	Guards []string
 	// Acceptable says whether --accept may acknowledge an error.
 	Acceptable bool

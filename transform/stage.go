@@ -9,7 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Stage is one reviewable change of one cluster, as the cluster stands now.
+// Stage is one reviewable change of one cluster, in its current state.
 type Stage struct {
 	Name string
 	Why  string
@@ -36,9 +36,9 @@ type Stage struct {
 	// Check compares the cluster with its successor: what was promised changed,
 	// for every machine class, and nothing else. CheckBy makes one.
 	Check func(after Cluster) error
-	// Undo queues the reverse of Edit, as far as the document still tells what was
-	// there before; an empty edit says that nothing of the stage is in it. It fails
-	// with *Conflict where the document does not tell. nil stands for nothing.
+	// Undo queues the reverse of Edit, as far as the document still shows what was
+	// there before; an empty edit means that nothing of the stage is in it. It fails
+	// with *Conflict where the document does not show it. nil means nothing to undo.
 	Undo func() (*yamledit.Edit, error)
 	// Prepare is what has to be so in the cloud before the stage.
 	Prepare Preparation
@@ -57,8 +57,8 @@ type Stage struct {
 	// Withdrawn reports that the document does not go to the cluster once the stage
 	// is undone: what it describes has left the cluster before.
 	Withdrawn bool
-	// Files returns what a person needs beside the document, once the stage's edit
-	// is in it; what the actions of a stage without edit name. nil stands for none.
+	// Files returns what a person needs with the document, once the stage's edit
+	// is in it; what the actions of a stage without edit name. nil for none.
 	Files func() ([]File, error)
 }
 

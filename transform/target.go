@@ -48,12 +48,12 @@ const DefaultLease = "cloud-provider-extraction-migration"
 
 // Target is what the operator chose. The zero Target is a valid choice.
 type Target struct {
-	// EndState is one of the end states; "" stands for EndStateExternal, but only
+	// EndState is one of the end states; "" means EndStateExternal, but only
 	// a choice that was spelled out acknowledges that nodes may be renamed.
 	EndState string `json:"endState,omitempty"`
 	// Version is the Kubernetes release that the switch moves to; "" keeps it.
 	Version string `json:"targetVersion,omitempty"`
-	// AssumeVersion stands in for a version that a file does not state.
+	// AssumeVersion replaces a version that a file does not state.
 	AssumeVersion string `json:"assumeVersion,omitempty"`
 	// RancherVersion and RKEVersion say what will apply the result to an RKE
 	// cluster; "" where it is not known.
@@ -69,12 +69,12 @@ type Target struct {
 
 	// KeepLeaderMigration leaves the flag on the cloud-controller-manager.
 	KeepLeaderMigration bool `json:"keepLeaderMigration,omitempty"`
-	// NoLeaderMigration plans the short way with a gap or an overlap of owners.
+	// NoLeaderMigration plans a migration without leader migration, with a gap or an overlap of owners.
 	NoLeaderMigration bool `json:"noLeaderMigration,omitempty"`
 	// LeaderMigrationConfig is one of ConfigDefault (also "") and ConfigGenerate.
 	LeaderMigrationConfig string `json:"leaderMigrationConfig,omitempty"`
-	// LeaseName is the name of the migration lease; "" stands for DefaultLease. Only
-	// a configuration can tell the managers another one.
+	// LeaseName is the name of the migration lease; "" means DefaultLease. Only
+	// a configuration can set another one for the managers.
 	LeaseName string `json:"leaseName,omitempty"`
 	// RBAC is one of RBACRole (also "") and RBACPatch.
 	RBAC string `json:"rbac,omitempty"`

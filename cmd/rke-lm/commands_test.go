@@ -120,7 +120,7 @@ func holding(a transform.Action, field reflect.StructField, value string) transf
 
 // sameBut returns calls with a mark in the place of a value, in whatever language
 // the value is written in an argument: a file that begins with a dash has ./ before
-// it, JSON and sed have their own signs. Where names stand behind --, flags come
+// it, JSON and sed have their own signs. Where names are after --, flags come
 // before them.
 func sameBut(calls [][]string, is, value string) []string {
 	quoted, _ := json.Marshal(is)

@@ -138,7 +138,7 @@ func (c *connection) query() rancher.Query {
 	return rancher.Query{Name: c.cluster, Selector: c.selector}
 }
 
-// dial connects to one cluster: a cluster behind a Rancher, or the server itself.
+// dial connects to one cluster: a cluster of a Rancher, or the server itself.
 func (c *connection) dial(ctx context.Context, s streams, retryTime time.Duration) (*observe.Observer, error) {
 	observer, _, _, err := c.reach(ctx, s, retryTime)
 	return observer, err

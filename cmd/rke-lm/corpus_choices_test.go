@@ -34,7 +34,7 @@ var choices = []choice{
 	{"another chart", transform.Target{EndState: transform.EndStateExternal, ChartVersion: "0.0.7", ChartRepo: "https://charts.example.com", ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.5"}},
 }
 
-// behindGrafted is one minor behind graftedVersion.
+// olderThanGrafted is one minor older than graftedVersion.
 const behindGrafted = "v1.27.16+rke2r1"
 
 // cordonsAsChosen wants nodes cordoned only where that was asked for, or where

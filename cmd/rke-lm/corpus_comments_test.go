@@ -51,7 +51,7 @@ func linesOf(doc *yamledit.Document, way []any) []byte {
 	return bytes.Join(bytes.SplitAfter(doc.Bytes(), []byte("\n"))[from:to], nil)
 }
 
-// lineRange returns the 0-based line at which a node starts, and the one behind
+// lineRange returns the 0-based line at which a node starts, and the one after
 // its last descendant.
 func lineRange(n yamledit.Node) (from, to int) {
 	before := n.Document().Chunk().Line
@@ -66,7 +66,7 @@ func lastLine(n yamledit.Node) int {
 	return last
 }
 
-// commentsOf counts what follows a # at the start of a line or behind a blank,
+// commentsOf counts what follows a # at the start of a line or after a blank,
 // in text that is no comment too.
 func commentsOf(text []byte) map[string]int {
 	found := map[string]int{}

@@ -22,7 +22,7 @@ import (
 // cloudConfigArg names the file of the provider's configuration.
 const cloudConfigArg = "--cloud-config=/etc/aws-cloud-config/cloud.conf"
 
-// isInstall wants the chart that was chosen behind all other documents, or the
+// isInstall wants the chart that was chosen after all other documents, or the
 // one that is there to gain what it lacks.
 func isInstall(o *outcome, d difference) error {
 	if isElsewhere(d) || o.Target.Situation == transform.Broken && strings.HasSuffix(d.path, ".cloud-provider-config") && d.after == absent && chartHasConfig(o) {

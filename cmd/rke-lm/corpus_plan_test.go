@@ -35,7 +35,7 @@ func outcomeOf(plan *transform.Plan) (*outcome, error) {
 	return o, err
 }
 
-// last returns the document behind all stages.
+// last returns the document after all stages.
 func (o *outcome) last() *yamledit.Document { return o.Steps[len(o.Steps)-1].Documents[0].After }
 
 func checkPlan(plan *transform.Plan) error {

@@ -155,7 +155,7 @@ func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() er
 	}, err
 }
 
-// show shows or keeps findings, with the lines that the file has behind the
+// show prints or keeps findings, with the lines that the file has after the
 // fixes in front of them.
 func (l *lintOptions) show(title, file string, line int, findings []transform.Finding) {
 	for i := range findings {
@@ -185,7 +185,7 @@ func (l *lintOptions) keep(f clusters.Cluster, c transform.Cluster, made []strin
 	return nil
 }
 
-// counted lists rules, with how often they stand in the list.
+// counted lists rules, with how often each is in the list.
 func counted(rules []string) string {
 	times := map[string]int{}
 	for _, r := range rules {

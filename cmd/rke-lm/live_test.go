@@ -21,7 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
-// cluster is a live cluster behind install-ccm.
+// cluster is a live cluster after install-ccm.
 func cluster(t *testing.T) (*apitest.Server, string) {
 	t.Helper()
 	s := apitest.Start(t)

@@ -87,7 +87,7 @@ func makeTargets(t *testing.T) []string {
 	return targets
 }
 
-// sessionBlock is a block of commands behind "$ " with what they print.
+// sessionBlock is a block of commands after "$ " with what they print.
 var sessionBlock = regexp.MustCompile("(?s)(<!-- session -->\n```console\n)(.*?)(```\n<!-- /session -->)")
 
 // checkSessions runs the sessions of a document one after another in one folder

@@ -27,7 +27,7 @@ type secretKind struct {
 	name string // of the kind
 	key  string // under which people write it
 	make func(serial int) string
-	// bare says that the secret is known by its form, wherever it stands; the
+	// bare means that the secret is known by its form, wherever it is; the
 	// others are known by their key.
 	bare bool
 }

@@ -85,7 +85,7 @@ func (p *process) hear(t *testing.T, stage string) {
 	t.Fatalf("nothing was written for %s: %s", stage, &p.said)
 }
 
-// endedItself expects that a process came to its own end, with nothing left behind.
+// endedItself expects that a process came to its own end, with nothing left.
 func endedItself(t *testing.T, w *migratetest.World, p *process, why string) {
 	t.Helper()
 	p.Wait()

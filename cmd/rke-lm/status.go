@@ -150,8 +150,8 @@ func (s *statusOptions) targets() ([]target, error) {
 	return list, nil
 }
 
-// look returns the clusters behind one API server: itself, and those that it
-// provisions as a Rancher. What may not be seen of them hides none of the others.
+// look returns the clusters of one API server: itself, and those that it
+// provisions as a Rancher. One that cannot be read hides none of the others.
 func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, int) {
 	if t.err != nil {
 		return troubled(t.name, t.err)

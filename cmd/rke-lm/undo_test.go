@@ -144,8 +144,8 @@ func savedAndRead(t *testing.T, p *transform.Plan) transform.Saved {
 	return s
 }
 
-// endsInKeptComment reports whether a stage left a comment behind the content of a
-// document, where a neighbour's could stand as well.
+// endsInKeptComment reports whether a stage left a comment after the content of a
+// document, where a neighbour's could be as well.
 func endsInKeptComment(before, after *yamledit.Document) bool {
 	_, was := before.Content()
 	_, is := after.Content()
@@ -245,7 +245,7 @@ func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *transfor
 }
 
 // determined takes out of a cluster what its file does not tell after the switch:
-// where the flag of kube-controller-manager stood, how it was spelt, what was there
+// where the flag of kube-controller-manager was, how it was spelled, what was there
 // for its sake alone, and whether the stub was off before.
 func determined(cluster any) any {
 	config := inside(cluster, "spec", "rkeConfig")
@@ -259,8 +259,8 @@ func determined(cluster any) any {
 	return cluster
 }
 
-// withoutMigration takes out of a manifest what its file does not tell behind the
-// switch: where the flags of the migration stood, whether a configuration was
+// withoutMigration takes out of a manifest what its file does not show after the
+// switch: where the flags of the migration were, whether a configuration was
 // mounted, in lists that hold nothing else either, and whether a manager that kept
 // the flag was external already.
 func withoutMigration(v any) any {
@@ -296,7 +296,7 @@ func withoutMigration(v any) any {
 	return v
 }
 
-// withoutManagerFlag takes out of an RKE cluster what its file does not tell behind
+// withoutManagerFlag takes out of an RKE cluster what its file does not show after
 // the switch: how the flag was spelt, and which mappings were there for its sake.
 func withoutManagerFlag(path string, v any) any {
 	m, isMap := v.(map[string]any)

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// A call of a program as text: its name, and a word of its own command line behind.
+// A call of a program as text: its name, and a word of its own command line after it.
 var program = regexp.MustCompile(`\b(?:kubectl|helm|aws|rke-lm|kubeadm|rke|curl|install|sed|grep|systemctl)(?: --?[a-z-]+)* (?:-{1,2}[a-z]|annotate|apply|auth|cordon|create|delete|describe|get|iam|ec2|ecr|init|kustomize|label|logs|migrate|patch|plan|replace|rollback|rollout|history|status|taint|uncordon|uninstall|up|upgrade|verify|wait)\b`)
 
 // A value after it in a format.

@@ -21,11 +21,11 @@ import (
 // distros have one shape, so a few lines of wiring are the same.
 const copied = 7
 
-// TestDistrosShareNoCopiedCode: what two distros do alike stands in a package below
-// transform. Comments, imports, closing brackets and errors that are handed on do
-// not count.
+// TestDistrosShareNoCopiedCode: what two distros share is in a package below
+// transform. Comments, imports, closing brackets and errors that are returned
+// unchanged do not count.
 func TestDistrosShareNoCopiedCode(t *testing.T) {
-	seen := map[string]string{} // a run of lines: the place where it stands first
+	seen := map[string]string{} // a run of lines: the place where it is first
 	for _, distro := range distros {
 		own := map[string]string{}
 		for _, file := range sourcesOf(t, distro) {

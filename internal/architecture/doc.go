@@ -5,5 +5,5 @@
 // transform decides and does no I/O, internal does I/O and decides nothing, and cmd wires the two.
 //
 // So imports point one way, from cmd to internal to transform. The distros (rke2, rke1, manifest)
-// do not know each other and only cmd names them, and yamledit stands alone.
+// do not know each other and only cmd names them, and yamledit imports none of them.
 package architecture

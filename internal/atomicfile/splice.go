@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Part says what stands in the place of Length bytes at Offset.
+// Part replaces Length bytes at Offset with New.
 type Part struct {
 	Offset, Length int64
 	New            []byte

@@ -23,7 +23,7 @@ type Spool struct {
 	mu     sync.Mutex
 	held   []byte // the end
 	file   *os.File
-	inFile int64 // size of what stands before held
+	inFile int64 // size of what is before held
 }
 
 // Len returns how much was written.

@@ -14,7 +14,7 @@ import (
 // target is the file that is replaced.
 type target struct {
 	path string // as given, for messages
-	real string // behind all links
+	real string // after all links are followed
 	info fs.FileInfo
 }
 

@@ -34,8 +34,8 @@ type Setting struct {
 // runs or in one around it, up to the top of the repository.
 const Name = ".rke-lm.yaml"
 
-// Read returns the settings of a file, in its order. known are the flags that may
-// stand in it.
+// Read returns the settings of a file, in its order. known are the flags that it can
+// set.
 func Read(path string, known map[string]Kind) ([]Setting, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

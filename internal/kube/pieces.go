@@ -51,7 +51,7 @@ func fields(raw []byte, size int) (int, error) {
 	return at, nil
 }
 
-// continued returns the token of the next page, or "". In protobuf it stands before
+// continued returns the token of the next page, or "". In protobuf it is before
 // the objects.
 func continued[L any, P listMessage[L]](o content) (string, error) {
 	if !o.protobuf {

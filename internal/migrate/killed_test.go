@@ -103,7 +103,7 @@ func (w *world) killedRun(t *testing.T, log string, work work) bool {
 }
 
 // start lets a run work beside the test. One that was killed is never answered again,
-// so it ends behind the test.
+// so it ends after the test.
 func (w *world) start(t *testing.T, r migrate.Options, work work) <-chan error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

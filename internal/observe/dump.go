@@ -117,7 +117,7 @@ type document struct {
 	json  bool
 }
 
-// documents cuts a file: kubectl prints JSON one value behind the other, and YAML
+// documents cuts a file: kubectl prints JSON one value after the other, and YAML
 // with marks between.
 func documents(file string, text []byte) []document {
 	if list, is := values(text); is {

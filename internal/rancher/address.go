@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// pages are what stands behind the address of a Rancher where one is copied from a
+// pages are the paths below the address of a Rancher that is copied from a
 // browser, or from the settings of another client.
 var pages = []string{"dashboard", "v3", "v1", "k8s"}
 

@@ -26,7 +26,7 @@ func TestAnAddressIsTakenUpToTheRancher(t *testing.T) {
 	}
 }
 
-// A Rancher may stand below a path, beside others.
+// The URL of a Rancher may have a path, next to others.
 func TestARancherBelowAPathIsReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := open(t)

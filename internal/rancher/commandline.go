@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
-// CurrentServer stands for the server that Rancher's command line uses.
+// CurrentServer is the name of the server that Rancher's command line uses.
 const CurrentServer = "current"
 
 // folderVariable names another folder for the configuration of Rancher's command

@@ -43,7 +43,7 @@ type Class struct {
 	keys       []string
 }
 
-// Origin is where a value stands.
+// Origin is where a value is set.
 type Origin struct {
 	File string `json:"file"`
 	Line int    `json:"line"`

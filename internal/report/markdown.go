@@ -104,7 +104,7 @@ var markup = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_
 	"\r\n", " ", "\n", " ", "\r", " ")
 
 // links are the signs that GitHub and GitLab make links of, even where a backslash
-// stands before them; in a code span they do not.
+// is before them; in a code span they do not.
 var links = regexp.MustCompile(`(://)([^/\s])|(@|#\b|www\.)`)
 
 // code shows a name as it is.

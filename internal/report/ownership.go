@@ -52,7 +52,7 @@ type Handover struct {
 	Seconds   float64 `json:"seconds"`
 }
 
-// unknown stands where nothing could be told.
+// unknown is printed where nothing is known.
 const unknown = "unknown"
 
 // moments are written to the millisecond; no one looks more often.

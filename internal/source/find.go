@@ -107,7 +107,7 @@ func (f *finder) folder(root string) {
 	}
 }
 
-// skip leaves out an entry and what is below it, but not what stands beside it.
+// skip leaves out an entry and what is below it, but not what is next to it.
 func skip(e fs.DirEntry) error {
 	if e.IsDir() {
 		return filepath.SkipDir

@@ -47,7 +47,7 @@ func checkFound(t *testing.T, paths []string, want ...string) {
 }
 
 // checkRefused fails unless Find returns an error that holds the text, and
-// still finds the file named behind the bad path.
+// still finds the file named after the bad path.
 func checkRefused(t *testing.T, path string, holds ...string) {
 	t.Helper()
 	good := write(t, t.TempDir(), "good.yaml", "")

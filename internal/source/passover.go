@@ -21,7 +21,7 @@ func (sc *scanner) passOver() int {
 	var short []byte
 	switch n := sc.boundaryWith(line, " \n---\n---\n"); {
 	case line == 0: // the state is that of the start
-	case n <= line: // a document behind the blank line is another one
+	case n <= line: // a document after the blank line is another one
 		return n
 	case n == line+2: // its "---" ends this one, so this one has content
 		short = []byte("x\n")
@@ -37,7 +37,7 @@ func (sc *scanner) passOver() int {
 }
 
 // boundaryWith returns the length of the document if the stream ended with the
-// given text at off. It needs, and restores, what stands there.
+// given text at off. It overwrites, and restores, the bytes at off.
 func (sc *scanner) boundaryWith(off int, ending string) int {
 	text := sc.text.held[:off+len(ending)]
 	saved := string(text[off:])

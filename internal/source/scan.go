@@ -97,7 +97,7 @@ func (sc *scanner) cut() error {
 	return nil
 }
 
-// checkText looks at the start only: a stray NUL in a text file far behind is
+// checkText looks at the start only: a stray NUL after that in a text file is
 // the parser's to report, with its line.
 func (sc *scanner) checkText() error {
 	const start = 8 << 10

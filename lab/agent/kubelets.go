@@ -33,7 +33,7 @@ type Kubelets struct {
 
 	cluster *cluster.Cluster
 	client  kubernetes.Interface
-	host    string            // stands for the file systems of the machines
+	host    string            // the folder in place of the machines' file systems
 	nodes   map[string]string // machines by the names of their nodes
 
 	mu     sync.Mutex

@@ -25,7 +25,7 @@ var machineFlags = []string{
 }
 
 // FromManifests reads what the manifests of the two managers ask for: a static pod, a Deployment or a
-// DaemonSet each. ccm may be nil. host is the folder that stands for the file system of a machine: an
+// DaemonSet each. ccm may be nil. host is the folder in place of the file system of a machine: an
 // argument with a path is followed through the mounts of its pod to a file in there.
 func FromManifests(kcm, ccm *yamledit.Document, host string) (Wanted, error) {
 	list, err := podArgs(kcm, host)

@@ -44,12 +44,12 @@ const rkeFolder = "/etc/kubernetes/"
 
 // Beside is what a cluster.yml does not bring: what people install and apply by hand.
 type Beside struct {
-	Values  *yamledit.Document   // of the cloud-controller-manager's chart; nil stands for no chart
+	Values  *yamledit.Document   // of the cloud-controller-manager's chart; nil for no chart
 	Objects []*yamledit.Document // the chart mounts some of them
 }
 
 // FromRKE1 reads what a cluster.yml asks for on control planes, and what was installed beside it. host is
-// the folder that stands for the file system of a machine.
+// the folder in place of the file system of a machine.
 func FromRKE1(doc *yamledit.Document, beside Beside, host string) (Wanted, error) {
 	for _, names := range rke1Spellings {
 		root := doc.Root().Get(names.root...)

@@ -117,7 +117,7 @@ func (f *Fake) CloudConfig(caller string) string {
 	return fmt.Sprintf("[Global]\nZone = %s\nVPC = %s\nSubnetID = %s\nKubernetesClusterID = %s\n", Zone, VPC, Subnet, f.cluster) + f.Endpoints(caller)
 }
 
-// Endpoints returns the part of a provider's configuration that sends a caller here. It goes behind a
+// Endpoints returns the part of a provider's configuration that sends a caller here. It goes after a
 // configuration that has the rest. Every manager finds the services by the names that its SDK has for them: the
 // cloud-controller-manager of 1.34 by those of the second version, and ignores the others (cloud-provider-aws
 // pkg/providers/v1/config/config.go at v1.34.3).

@@ -203,7 +203,7 @@ func (f *Fake) deregister(form url.Values) (any, error) {
 	})
 }
 
-// members changes which instances are behind a load balancer.
+// members changes which instances a load balancer has.
 func (f *Fake) members(form url.Values, change func(*balancer, string)) (any, error) {
 	b, err := f.balancer(form.Get(nameKey))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// proxy stands before an API server and counts what passes. It speaks HTTP/2 as the server does, passes
+// proxy runs in front of an API server and counts what passes. It speaks HTTP/2 as the server does, passes
 // answers on compressed as they come, and holds nothing back.
 type proxy struct {
 	*httptest.Server

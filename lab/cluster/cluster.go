@@ -40,7 +40,7 @@ type Cluster struct {
 	Dir      string // logs, certificates, kubeconfigs; all that the cluster writes
 
 	binary string   // the control plane
-	flags  []string // of the API server, behind those that all have
+	flags  []string // of the API server, after those that all have
 	server string   // URL
 	store  string   // URL of etcd
 	etcd   *process.Process

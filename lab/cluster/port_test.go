@@ -37,7 +37,7 @@ func TestAPortThatSomebodyListensOnIsNotTaken(t *testing.T) {
 	}
 	defer listener.Close()
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	for range 2 { // a failure leaves no mark behind
+	for range 2 { // a failure leaves no trace
 		if mark, err := markPort(port); err == nil {
 			mark.Close()
 			t.Error("the port is taken:", port)

@@ -47,8 +47,8 @@ func (c *managed) killedAtStages(verb string) (kills int) {
 	return 0
 }
 
-// unharmed requires that the cluster stands as it does when nothing disturbs the way there, that no node
-// stayed cordoned, that no one shared the controllers, and that the audit log tells of every write.
+// unharmed requires that the cluster is as after an undisturbed run, that no node
+// stayed cordoned, that no one shared the controllers, and that the audit log has every write.
 func (c *managed) unharmed(want state) {
 	c.Helper()
 	c.is(want)

@@ -118,7 +118,7 @@ func (s *scenario) oneOwner() {
 	}
 }
 
-// handover returns how long it took from the last in-tree owner to the first external one. It comes behind the
+// handover returns how long it took from the last in-tree owner to the first external one. It comes after the
 // switch, or before where the leader lost its lease.
 func (s *scenario) handover() time.Duration {
 	s.Helper()

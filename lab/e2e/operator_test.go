@@ -30,7 +30,7 @@ type operator struct {
 // planFolder holds the files of a plan, by name.
 type planFolder map[string]string
 
-// host is the folder that stands for the file system of every control plane.
+// host is the folder in place of the file system of every control plane.
 func (s *scenario) host() string { return filepath.Join(s.cluster.Dir, "host") }
 
 // transitions are the stages of a plan that change what the managers get, as wanted reads it off a document.

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/rancher"
 )
 
-// ends are how a cluster stands at the two ends of its way when nothing disturbs it.
+// ends are the states of a cluster before and after an undisturbed migration.
 type ends struct{ inTree, external state }
 
 // rke2Cluster is the cluster of testdata, as a Rancher makes it.
@@ -68,8 +68,8 @@ func TestMigrateAndRollbackOfAnRKE1ClusterOfARancher(t *testing.T) {
 	c := rke1Cluster(t)
 	inTree := c.state()
 	c.helmless()
-	// The object does not tell that the settings of the provider stood in a block before; the text that they
-	// are in now says the same.
+	// The object does not show that the settings of the provider were in a block before; the text that they
+	// are in now has the same settings.
 	c.roundTrip("--canonical")
 	now := c.state()
 	now.Spec, now.Objects = inTree.Spec, inTree.Objects
@@ -130,7 +130,7 @@ func (c *managed) roundTrip(more ...string) ends {
 	return e
 }
 
-// is requires that the cluster stands exactly so.
+// is requires that the cluster is exactly in that state.
 func (c *managed) is(want state) {
 	c.Helper()
 	if diff := cmp.Diff(want, c.state()); diff != "" {

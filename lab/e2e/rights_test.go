@@ -60,7 +60,7 @@ func (c *managed) least(verbs ...string) {
 	c.token = c.rancher.TokenOf(leastUser)
 }
 
-// grant makes roles, in which placeholders stand for the cluster, and binds the user to them.
+// grant makes roles, with placeholders for the cluster, and binds the user to them.
 func (c *managed) grant(on *cluster.Cluster, roles string) {
 	c.Helper()
 	to, err := deploy.NewApplier(on.Config(cluster.Admin))

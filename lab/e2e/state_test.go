@@ -32,7 +32,7 @@ type state struct {
 	Cordoned []string            `json:",omitempty"` // nodes, also those that only carry the mark
 }
 
-// state returns how the cluster stands. What differs from one Rancher to the next is left out.
+// state returns the state of the cluster. What differs from one Rancher to the next is left out.
 func (c *managed) state() state {
 	c.Helper()
 	distro := rke2.Distro()

@@ -96,7 +96,7 @@ func (p *Process) Alive() bool {
 // Asked reports whether the process was told to end; else it ends by itself.
 func (p *Process) Asked() bool { return p.asked.Load() }
 
-// Err waits for the end and says how it came; nil stands for exit code 0.
+// Err waits for the end and returns its cause; nil is exit code 0.
 func (p *Process) Err() error {
 	<-p.ended
 	return p.result

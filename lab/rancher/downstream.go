@@ -38,7 +38,7 @@ type Machine struct {
 
 // Joined is how a machine came to its cluster, before anyone looks.
 type Joined struct {
-	Host string           // its host name; "" stands for the name of its instance
+	Host string           // its host name; "" for the name of its instance
 	With cluster.Provider // of its kubelet then
 }
 

@@ -29,7 +29,7 @@ const (
 )
 
 // render makes the plan of a machine: the effective configuration with what Rancher's planner adds, the
-// manifest on control planes, and the instruction to install, behind which more may come.
+// manifest on control planes, and the instruction to install, after which more may come.
 func (r *provisioning) render(m Machine, read *rke2.Cluster, extra []string) (plan.NodePlan, error) {
 	i := slices.IndexFunc(read.Classes, func(c rke2.Class) bool { return c.Name == m.Pool })
 	if i < 0 {

@@ -27,7 +27,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-// Version is what the stand-in says that it is: of the last line that can run in-tree clusters.
+// Version is what this Rancher reports: of the last minor that can run in-tree clusters.
 const Version = "v2.8.5"
 
 // User is who may do everything in every cluster.

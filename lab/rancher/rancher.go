@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rancher stands in for Rancher's server: the real API server with Rancher's definitions behind
+// Package rancher replaces Rancher's server: the real API server with Rancher's definitions below
 // Rancher's paths and tokens, and as much of its controllers as a change of a cluster goes through.
 //
 // Invariant: a cluster follows its object in the API and nothing else, one machine at a time, and the

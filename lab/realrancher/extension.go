@@ -18,7 +18,7 @@ const (
 )
 
 // startExtension lets kube-apiserver find that server. In a cluster Rancher is a pod, and the endpoint of the
-// Service; here it is a program, and the address stands for it.
+// Service; here it is a program, and the address replaces it.
 func (s *Server) startExtension(ctx context.Context) error {
 	s.egress.lead(system+"/"+extensionService, extension)
 	port, protocol, name, ready := int32(6666), corev1.ProtocolTCP, "", true

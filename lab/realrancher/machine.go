@@ -21,9 +21,9 @@ import (
 // Roles are those of a machine.
 type Roles struct{ ControlPlane, Etcd, Worker bool }
 
-// Machine is one of a cluster, with the agent that runs its plans. It stands for the system-agent and for RKE2: it takes
+// Machine is one of a cluster, with the agent that runs its plans. It replaces the system-agent and RKE2: it takes
 // its plan from the Secret that Rancher names, through Rancher and with the token that Rancher gives it, keeps
-// the files in it, and says that the plan is applied and its probes pass. It runs no instruction and
+// the files in it, and reports that the plan is applied and its probes pass. It runs no instruction and
 // registers no node: Rancher waits for the node of the first machine before it gives the others their plans.
 type Machine struct {
 	Roles

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// document is a cluster as people write it: an argument stands as a string.
+// document is a cluster as people write it: an argument is a string.
 const document = `apiVersion: provisioning.cattle.io/v1
 kind: Cluster
 metadata: {name: harbour, namespace: fleet-default}
@@ -35,7 +35,7 @@ func TestRancherItself(t *testing.T) {
 	l.within("is read and asked by rke-lm", (*lab).verbs)
 }
 
-// frontDoor asks for what the stand-in answers as well (lab/rancher, proxy_test.go).
+// frontDoor requests what lab/rancher answers as well (proxy_test.go).
 func (l *lab) frontDoor() {
 	nobody, err := l.AddUser(l.Context(), "carol")
 	if err != nil {

@@ -29,9 +29,9 @@ func identities(holds []hold, processes []Process, to time.Time) (map[string]int
 	return who, nil
 }
 
-// behind finds the process that has a hold: the one that said so; or else, of those that have not said how they
-// call themselves, the one that said it got the lease about when the lease changed hands; or else the only one
-// that ended before it could say anything.
+// ownerOf finds the process that has a hold: the one that logged it; or else, of those that have not logged their
+// identity, the one that logged the lease at about the time of the hold; or else the only one that ended before it
+// could log anything.
 func behind(h hold, processes []Process) (which int, found bool) {
 	best, mute := late, []int{}
 	for i, p := range processes {

@@ -89,7 +89,7 @@ func (p Process) mayHave(lease string) bool {
 	return p.elects && (lease == string(p.Component) || p.migrating && lease == leadermigration.Lease)
 }
 
-// lock returns the lease under which the process runs a controller; "" stands for none at all.
+// lock returns the lease under which the process runs a controller; "" for none.
 func (p Process) lock(controller string) string {
 	switch {
 	case !p.elects:

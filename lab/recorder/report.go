@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-// Seconds adds up the time with a number of owners; the last number stands for itself and more.
+// Seconds adds up the time with a number of owners; the last number counts itself and more.
 func Seconds(timeline []Interval) (none, one, two float64) {
 	for _, i := range timeline {
 		switch len(i.Owners) {

@@ -168,7 +168,7 @@ func dashesLike(list []Arg, a Arg) string {
 	return a.Text
 }
 
-// Appended returns how Update writes a flag behind the arguments of a list.
+// Appended returns how Update writes a flag after the arguments of a list.
 func Appended(list []Arg, a Arg) string { return dashesLike(list, a) }
 
 // Remove takes every occurrence of a flag out of a list of arguments.

@@ -9,7 +9,7 @@ import (
 )
 
 // Command returns the arguments in what a container runs, as the component reads
-// them: a value may stand after its flag as an item of its own, and an underscore
+// them: a value may be after its flag as an item of its own, and an underscore
 // in a name is a hyphen. Items that are no flags, such as the program, count by
 // their text.
 func Command(items []string) []Arg {

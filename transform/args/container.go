@@ -24,7 +24,7 @@ var switches = []string{"enable-leader-migration", "leader-elect", "configure-cl
 
 // ReadContainer reads command and args of a container whose program takes the
 // first items: so many of the command, or of args where there is no command. A
-// value may stand after its flag as an item of its own. It fails for items
+// value may be after its flag as an item of its own. It fails for items
 // whose meaning is not certain.
 func ReadContainer(container yamledit.Node, program int) (Container, error) {
 	c := Container{node: container}
@@ -74,7 +74,7 @@ func placed(items []yamledit.Node) (Placed, int, error) {
 func (c Container) List() []Placed { return c.list }
 
 // Apply queues a change of the arguments. Nothing is queued where it holds
-// already; new arguments go behind the others.
+// already; new arguments go after the others.
 func (c Container) Apply(e *yamledit.Edit, u Update) {
 	u.place(c.list, func(p Placed) {
 		e.Remove(p.Node)

@@ -9,7 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Placed is an argument and where it stands.
+// Placed is an argument and its place.
 type Placed struct {
 	Arg
 	Node yamledit.Node

@@ -25,7 +25,7 @@ func Added(there helmchart.Sources, docs []*yamledit.Document) (Chart, string, e
 	return Chart{r}, content, err
 }
 
-// FromValues returns a chart with values that stand alone.
+// FromValues returns a chart from values without a chart around them.
 func FromValues(root yamledit.Node) (Chart, error) {
 	r, err := helmchart.Alone(defaultValues, root)
 	return Chart{r}, err

@@ -72,7 +72,7 @@ func FindAll(s helmchart.Sources) ([]Chart, error) {
 // Args returns the manager's arguments.
 func (c Chart) Args() []args.Arg { return args.Of(c.list(argsKey)) }
 
-// Placed returns the arguments with the places where they stand.
+// Placed returns the arguments with their places.
 func (c Chart) Placed() []args.Placed {
 	l := c.Decider(argsKey)
 	if at := l.Root.Get(argsKey); at.IsList() {

@@ -29,7 +29,7 @@ var migrationMount = mount{
 }
 
 // MigrationConfigManifest returns the ConfigMap with the LeaderMigrationConfiguration
-// for an image with a tag, in a cluster of a release; at is to blame where none can
+// for an image with a tag, in a cluster of a release; an error is about at where none can
 // be made.
 func MigrationConfigManifest(at yamledit.Node, release, tag, lease string) (string, error) {
 	config, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.CloudManager, Kubernetes: release, CCM: tag, Lease: lease})
@@ -39,8 +39,8 @@ func MigrationConfigManifest(at yamledit.Node, release, tag, lease string) (stri
 	return holding("ConfigMap", MigrationConfigMap, "data", leadermigration.ConfigFile, config)
 }
 
-// FindMigrationConfig returns where among the documents the ConfigMap stands that
-// MigrationConfigManifest makes, whatever it holds, or -1.
+// FindMigrationConfig returns the index of the ConfigMap that MigrationConfigManifest
+// makes, whatever it holds, or -1.
 func FindMigrationConfig(docs []*yamledit.Document) int {
 	return slices.IndexFunc(docs, func(d *yamledit.Document) bool { return isConfigMap(d.Root(), MigrationConfigMap) })
 }

@@ -27,7 +27,7 @@ type place struct {
 // placer returns where the value at a path is written.
 type placer func(path ...string) (place, error)
 
-// in is the placer of values that stand alone.
+// in is the placer of values without a chart around them.
 func in(e *yamledit.Edit, root yamledit.Node) placer {
 	return func(...string) (place, error) { return place{edit: e, root: root}, nil }
 }

@@ -97,7 +97,7 @@ func migrates(list yamledit.Node) bool {
 }
 
 // StartMigrating queues the reverse of StopMigrating, but for the ConfigMap. The
-// arguments stand where the values for the cluster's minor have them, and last
+// arguments are put where the values for the cluster's minor have them, and last
 // among other arguments.
 func (c Chart) StartMigrating(ed Edits, o Options) error {
 	place := c.placer(ed)

@@ -38,7 +38,7 @@ func (b Bundle) Documents() ([]*yamledit.Document, error) {
 	return in.Documents(), nil
 }
 
-// Append adds manifests behind those that are there.
+// Append adds manifests after the existing ones.
 func (b Bundle) Append(e *yamledit.Edit, text string) error {
 	at := b.At()
 	// A new string ends in the last line, so that it is stripped (|-).
@@ -59,7 +59,7 @@ func (b Bundle) Append(e *yamledit.Edit, text string) error {
 }
 
 // Remove takes manifests out by their indexes, and the key with the last one.
-// Then usual is asked, for the file does not tell what stood there before.
+// Then it calls usual, because the file does not show what was there before.
 func (b Bundle) Remove(e *yamledit.Edit, which []int, usual Usual) error {
 	alone, err := b.At().Embedded()
 	if err != nil {
@@ -82,7 +82,7 @@ func (b Bundle) Remove(e *yamledit.Edit, which []int, usual Usual) error {
 	return nil
 }
 
-// Usual stands for a choice that the document does not determine; it returns an
+// Usual is called for a choice that the document does not determine; it returns an
 // error unless the operator asked for the usual form.
 type Usual func(at yamledit.Node, what string) error
 
@@ -102,8 +102,8 @@ func remove(in *yamledit.Embedded, which []int) {
 	}
 }
 
-// WhereIn returns where the documents of a text stand among others, and whether
-// all of them do.
+// WhereIn returns the indexes of the documents of a text among others, and whether
+// all of them are there.
 func WhereIn(docs []*yamledit.Document, text string) (at []int, all bool) {
 	wanted, err := yamledit.ParseStream(text)
 	if err != nil {

@@ -123,7 +123,7 @@ func (d *differ) change(op, path string, value json.RawMessage) error {
 	return err
 }
 
-// needed are the tests that no test of a mapping around them stands for.
+// needed are the tests that no test of a mapping around them replaces.
 func (d *differ) needed() Patch {
 	var list Patch
 	for i, o := range d.tests {

@@ -34,7 +34,7 @@ func Minor(version string) int {
 	return n
 }
 
-// AtLeast compares two releases without what a distro puts behind the patch, so
+// AtLeast compares two releases without what a distro adds after the patch, so
 // that v1.26.9-rancher1-1 is as late as v1.26.9.
 func AtLeast(version, least string) bool { return semver.Compare(plain(version), plain(least)) >= 0 }
 

@@ -16,7 +16,7 @@ type Statement struct {
 	Holder  yamledit.Node // would hold At
 	Key     string        // of At
 	Stated  string
-	Assumed string // stands in for a release that the file does not state
+	Assumed string // replaces a release that the file does not state
 	Distro  string // "an RKE2", as a message calls a release of it
 	Example string
 	Is      func(version string) bool // well formed for the distro

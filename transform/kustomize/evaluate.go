@@ -55,7 +55,7 @@ func (p patch) said() string {
 	return at + " changes " + p.path
 }
 
-// object is what patches call the object of a document: kustomize also goes by the
+// object is what patches call the object of a document: kustomize also uses the
 // names that it had before.
 type object struct {
 	kind              string
@@ -87,8 +87,8 @@ func (k *Kustomization) changing(doc *yamledit.Document, o object) (patch, bool)
 	return patch{}, false
 }
 
-// matches reports whether an expression stands for one of the words as a whole. One
-// that cannot be read may stand for any.
+// matches reports whether an expression matches one of the words as a whole. One
+// that cannot be read may match any.
 func matches(expression string, words ...string) bool {
 	if expression == "" {
 		return true

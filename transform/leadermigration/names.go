@@ -9,7 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
-// controller is one that may be migrated, by its names. A manager goes by the
+// controller is one that may be migrated, by its names. A manager matches the
 // names under which it registers its controllers, and these changed in 1.28; the
 // default configuration of later managers names two that none of them registers
 // (k8s.io/controller-manager, k8s.io/cloud-provider/names).
@@ -34,7 +34,7 @@ func (c controller) name(version string) string {
 }
 
 // is reports whether a manager of a version knows the controller by a name; ""
-// stands for any version.
+// means any version.
 func (c controller) is(name, version string) bool {
 	return name == c.name(version) || version == "" && name == c.new
 }

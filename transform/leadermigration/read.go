@@ -87,7 +87,7 @@ func first(docs []*yamledit.Document) yamledit.Node {
 var bareWildcard = regexp.MustCompile(`(?m)^([^#\n]*\bcomponent:[ \t]+)\*([ \t]*(?:[,}#\r].*)?)$`)
 
 // quoteWildcards puts quotes around bare wildcards, and returns the lines of the
-// file that hold them, where the text begins behind so many lines.
+// file that hold them, where the text begins after so many lines.
 func quoteWildcards(text string, before int) (string, []int) {
 	var lines []int
 	for _, at := range bareWildcard.FindAllStringIndex(text, -1) {

@@ -70,7 +70,7 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 	return m.heading(d, s, from) + text, err
 }
 
-// assumedMinor stands in for the release of an image without a tag: nothing in a
+// assumedMinor replaces the release of an image without a tag: nothing in a
 // Deployment depends on it.
 const assumedMinor = "1.26.0"
 

@@ -24,7 +24,7 @@ func static(flags ...string) string {
 	return object("v1", "Pod", "kube-controller-manager") + "spec:\n" + podSpec("  ", "registry.k8s.io/kube-controller-manager:v1.26.15", "kube-controller-manager", flags)
 }
 
-// deployed returns a Deployment of a kube-controller-manager; spec is what stands
+// deployed returns a Deployment of a kube-controller-manager; spec is what is
 // beside its template.
 func deployed(spec string, flags ...string) string {
 	return object("apps/v1", "Deployment", "kube-controller-manager") + "spec:\n" + spec + "  selector:\n    matchLabels: {component: kcm}\n  template:\n    metadata:\n      labels: {component: kcm}\n    spec:\n" +
@@ -89,7 +89,7 @@ func plan(t *testing.T, text string, target transform.Target) *transform.Plan {
 	return p
 }
 
-// after returns a document as it stands after a stage.
+// after returns a document as it is after a stage.
 func after(t *testing.T, p *transform.Plan, stage string) string {
 	t.Helper()
 	s, found := p.Step(stage)

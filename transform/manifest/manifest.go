@@ -38,7 +38,7 @@ type Manifest struct {
 // Open reads a manifest. It fails with a *transform.Refused for a release that
 // has no leader migration, and with a *yamledit.Error for what the API server
 // would refuse or what cannot be read off the document with certainty.
-// assumeVersion stands in for a version that the document does not state.
+// assumeVersion replaces a version that the document does not state.
 func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 	if !IsManifest(doc) {
 		return nil, doc.Root().Errorf("no manifest of a controller manager", "name a Pod, Deployment or DaemonSet that runs one, or a ClusterConfiguration of kubeadm")
@@ -133,7 +133,7 @@ func (m *Manifest) checkTypes() error {
 	return nil
 }
 
-// versionAt returns where the version stands, and how it is written. What registers
+// versionAt returns where the version is, and how it is written. What registers
 // a node states none.
 func (m *Manifest) versionAt() (at yamledit.Node, stated string) {
 	switch {
@@ -180,7 +180,7 @@ func (m *Manifest) on(name string) bool {
 	return found && a.True()
 }
 
-// provider returns the cloud provider among the arguments, and where it stands.
+// provider returns the cloud provider among the arguments, and where it is.
 func (m *Manifest) provider() (name string, at yamledit.Node) {
 	a, found := m.flag(providerFlag)
 	if !found {

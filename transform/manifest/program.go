@@ -103,7 +103,7 @@ func programIn(container yamledit.Node) (program, bool) {
 		switch name := path.Base(word); {
 		case component(name) != "":
 			return program{container: container, component: component(name), items: i + 1}, true
-		case name == "controller-manager" && i > 0: // behind hyperkube
+		case name == "controller-manager" && i > 0: // after hyperkube
 			return program{container: container, component: kubeManager, items: i + 1}, true
 		case slices.Contains(shells, name):
 			return inShell(container, words[i+1:])

@@ -176,7 +176,7 @@ func TestActionsOfTheStages(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, got string
-		in, out   []string // what stands in the commands, in this order, and what does not
+		in, out   []string // what is in the commands, in this order, and what does not
 	}{
 		{"the published patch", commands(static(onAWS), transform.Target{RBAC: transform.RBACPatch}, stages.GrantMigrationLease), []string{"system::leader-locking-kube-controller-manager", "system::leader-locking-cloud-controller-manager"}, []string{"apply"}},
 		{"kubelets come last", commands(static(onAWS), transform.Target{}, stages.SwitchToExternal), []string{"get leases", "kubeadm-config", "kube-apiserver.yaml", "restart kubelet"}, nil},

@@ -15,11 +15,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// The reverse of a stage takes away what the stage would have written, where it
-// stands as the stage writes it. transform.Undo proves that the stage would write
+// The reverse of a stage removes what the stage would have written, if it is
+// as the stage writes it. transform.Undo proves that the stage would write
 // it again; what is decided here is which of several predecessors is meant.
 
-// usual stands for a choice that the document does not determine: it fails unless
+// usual is for a choice that the document does not determine: it fails unless
 // the operator asked for the usual form.
 func (m *migration) usual(at yamledit.Node, what string) error {
 	return inlinemanifest.UsualOf(m.target)(at, what)
@@ -40,7 +40,7 @@ func (m *migration) joinUndo() (*yamledit.Edit, error) {
 	return e, m.emptied()
 }
 
-// isJoined reports whether the flags of the migration stand where join puts them.
+// isJoined reports whether the flags of the migration are where join puts them.
 func (m *migration) isJoined() bool {
 	list := m.arguments.List()
 	ours := []string{"--" + leaderFlag}

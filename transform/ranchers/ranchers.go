@@ -4,7 +4,7 @@
 // Package ranchers is the one table of what differs between the minors of Rancher, as far
 // as a migration depends on it.
 //
-// Invariant: a fact stands in the table with its source. A version that is not in the
+// Invariant: a fact is in the table with its source. A version that is not in the
 // table is treated as the strictest of those that are.
 package ranchers
 

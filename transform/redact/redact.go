@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Mark stands where a secret stood.
+// Mark replaces a secret.
 const Mark = "<redacted>"
 
 // Document returns the text of a document without its secrets.

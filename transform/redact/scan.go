@@ -11,7 +11,7 @@ import (
 type span struct{ start, end int }
 
 // scanner goes over a text once, from its start to its end, and finds secrets that
-// show by their own form. What it looks ahead is bounded, or is passed over.
+// show by their own form. It reads a bounded number of bytes further, or skips what it read.
 type scanner struct {
 	text  []byte
 	found []span
@@ -53,7 +53,7 @@ func (s *scanner) scan() {
 }
 
 // begins reports whether a word begins here. In the escapes of JSON a letter may
-// stand in front of it.
+// be in front of it.
 func (s *scanner) begins(i int) bool {
 	if i == 0 || classOf(s.text[i-1]) == other && s.text[i-1] < 0x80 {
 		return true
@@ -116,7 +116,7 @@ func skip(text []byte, i int, set string) int {
 	return i
 }
 
-// until returns where one of some bytes is, at most so far ahead.
+// until returns where one of some bytes is, at most lookahead bytes further.
 func until(text []byte, i int, set string) int {
 	end := min(len(text), i+lookahead)
 	if at := bytes.IndexAny(text[i:end], set); at >= 0 {

@@ -251,8 +251,8 @@ func (w *walker) folded(n yamledit.Node, text string) {
 	}
 }
 
-// within returns the secrets in the text of a string. Where the text stands in the
-// document as it is, shapes are looked for in the document.
+// within returns the secrets in the text of a string. Where the text is in the
+// document unchanged, shapes are looked for in the document.
 func (w *walker) within(n yamledit.Node, text string) []span {
 	start, end := n.Span()
 	raw := w.doc.Bytes()[start:end]

@@ -30,8 +30,8 @@ type Cluster struct {
 }
 
 // Open reads a cluster. It fails with a *yamledit.Error for what RKE would refuse
-// or what cannot be read off the document with certainty. assumeVersion stands in
-// for a version that the document does not state.
+// or what cannot be read off the document with certainty. assumeVersion
+// replaces a version that the document does not state.
 func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	c, err := load(doc)
 	if err != nil {
@@ -113,7 +113,7 @@ func isRelease(version string) bool {
 const exampleRelease = "v1.26.15-rancher1-1"
 
 // setVersion takes the release of the file. The tag of an own Kubernetes image
-// stands in for one that is not stated.
+// replaces one that is not stated.
 func (c *Cluster) setVersion(assumed string) (err error) {
 	stated := strings.TrimSpace(c.Read.Version)
 	if stated == "" && isRelease(c.imageTag()) {

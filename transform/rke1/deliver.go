@@ -47,8 +47,8 @@ func (a RKEUp) Command() string {
 	return shell.Line("rke up --config %s", shell.Path(a.Config))
 }
 
-// fileOf is the file of a cluster; a stream has none, and RKE's usual name stands
-// for it.
+// fileOf is the file of a cluster; a stream has none, and gets RKE's usual
+// name.
 func fileOf(doc *yamledit.Document) string {
 	if strings.HasPrefix(doc.File(), "<") {
 		return "cluster.yml"

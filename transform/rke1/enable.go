@@ -36,7 +36,7 @@ func (m *migration) enableEdit() (*yamledit.Edit, error) {
 }
 
 // setFlag switches the flag on, and names the configuration. Arguments that may be
-// repeated come last and win, so the flag is set there where it stands there.
+// repeated come last and win, so the flag is set in them where they have it.
 func (m *migration) setFlag(e *yamledit.Edit) {
 	set := m.leaderArgs()
 	if repeated := m.get(servicesKey, manager, argsArrayKey); repeated.Get(leaderFlag).Exists() {

@@ -22,7 +22,7 @@ const (
 		"  ---\n  apiVersion: rbac.authorization.k8s.io/v1\n  kind: ClusterRoleBinding\n  metadata: {name: own}\n  roleRef: {kind: ClusterRole, name: own}\n  subjects:\n  - {kind: User, name: 'system:kube-controller-manager'}\n"
 )
 
-// at puts a configuration behind a version.
+// at puts a configuration after a version.
 func at(version, config string) string { return "kubernetes_version: " + version + "\n" + config }
 
 func parse(t *testing.T, text string) *yamledit.Document {

@@ -22,7 +22,7 @@ const (
 )
 
 // components are the services with a flag --cloud-provider of their own; what
-// stands in their arguments wins over the cluster's provider.
+// is in their arguments wins over the cluster's provider.
 var components = []string{apiService, manager, kubelet}
 
 // provider returns the cloud provider that RKE takes: a block of settings chooses
@@ -110,7 +110,7 @@ func (c *Cluster) workers() bool {
 	})
 }
 
-// places returns where the arguments of a service may stand.
+// places returns where the arguments of a service may be.
 func (c *Cluster) places(service string) []yamledit.Node {
 	keys := []string{argsKey, argsArrayKey}
 	if service == kubelet {

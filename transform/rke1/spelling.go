@@ -68,8 +68,8 @@ func (s spelling) get(n yamledit.Node, keys ...string) yamledit.Node {
 	return n
 }
 
-// The keys below which Rancher's objects hold the configuration, and the ways to
-// where they stand: the root, the spec of an object, and a cluster template.
+// The keys below which Rancher's objects hold the configuration, and the paths to
+// these keys: the root, the spec of an object, and a cluster template.
 var (
 	wrappers = []string{"rancher_kubernetes_engine_config", "rancherKubernetesEngineConfig"}
 	ways     = [][]string{{}, {"spec"}, {"clusterConfig"}, {"spec", "clusterConfig"}}

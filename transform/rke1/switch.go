@@ -134,7 +134,7 @@ func (m *migration) removeBlock(e *yamledit.Edit) {
 	}
 }
 
-// insertProvider adds a key to cloud_provider, behind the name.
+// insertProvider adds a key to cloud_provider, after the name.
 func (m *migration) insertProvider(e *yamledit.Edit, key string, v any) {
 	if name := m.get(providerKey, nameKey); name.Exists() {
 		e.InsertAfter(name, key, v)

@@ -46,7 +46,7 @@ func IsCluster(doc *yamledit.Document) bool {
 
 // Open reads a cluster. It fails with a *transform.Refused for what is none of
 // RKE2, and with a *yamledit.Error for what Rancher would refuse or what cannot
-// be read off the document with certainty. assumeVersion stands in for a version
+// be read off the document with certainty. assumeVersion replaces a version
 // that the document does not state.
 func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	r := yamledit.Derive(doc, assumed(assumeVersion), func() reading {

@@ -6,6 +6,6 @@
 //
 // Invariant: what an edit means is decided by the effective configuration of
 // every machine class, computed as Rancher's planner computes it (rancher
-// pkg/capr/planner), never by where a key stands in the file. Every stage is
+// pkg/capr/planner), never by where a key is in the file. Every stage is
 // checked by recomputing all classes: what was promised changed, nothing else.
 package rke2

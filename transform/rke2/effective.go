@@ -87,7 +87,7 @@ func (c *Cluster) effectiveOf(class Class) Config {
 			config[key] = s
 		}
 	}
-	// Rancher sets this one behind the filter, which never lets it through.
+	// Rancher sets this one after the filter, which never lets it through.
 	if c.dataDir != "" {
 		s := merged[dataDirKey].overriddenBy(c.RKEConfig().Get("dataDirectories", "k8sDistro"))
 		s.Value = c.dataDir

@@ -18,7 +18,7 @@ func (m *migration) bundle() inlinemanifest.Bundle {
 	return inlinemanifest.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
 }
 
-// usual stands for a choice that the document does not determine.
+// usual is for a choice that the document does not determine.
 func (m *migration) usual(at yamledit.Node, what string) error {
 	return inlinemanifest.UsualOf(m.target)(at, what)
 }

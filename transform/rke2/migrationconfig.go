@@ -48,7 +48,7 @@ func (m *migration) missingArgs(list []args.Arg) []args.Arg {
 	return m.leaderArgs()
 }
 
-// appendedArgs are those that rke-lm has put behind others.
+// appendedArgs are those that rke-lm has added after others.
 func (m *migration) appendedArgs(list []args.Arg) []args.Arg {
 	if a, _ := args.Last(list, configFlag); a.Value == managerConfig {
 		return []args.Arg{args.On(leaderFlag), args.With(configFlag, managerConfig)}

@@ -23,7 +23,7 @@ func with(change func(*transform.Target)) transform.Target {
 	return t
 }
 
-// behind opens the cluster as it stands after a stage.
+// after opens the cluster as it is after a stage.
 func behind(t *testing.T, p *transform.Plan, stage string) *migration {
 	t.Helper()
 	c, err := open(transform.Only(step(t, p, stage).Documents[0].After), p.Target)

@@ -26,7 +26,7 @@ const (
 )
 
 // componentArgs are the arguments of the components that know a cloud provider
-// of their own; what stands there wins over cloud-provider-name.
+// of their own, which wins over cloud-provider-name.
 var componentArgs = []string{kubeletArgs, apiServerArgs, managerArgs}
 
 // provider returns the cloud provider of a component: RKE2 puts the cluster's

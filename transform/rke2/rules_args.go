@@ -70,8 +70,8 @@ func (m *migration) spellArgs() []correction {
 	return fixes
 }
 
-// moveStub makes the key of RKE2 of an argument that stands in the list of a
-// component. The key beside the list reaches the same machines.
+// moveStub makes an argument in the list of a component a key of
+// RKE2. The key next to the list reaches the same machines.
 func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) error {
 	list := s.Node
 	if s.Node.Parent().IsList() {
@@ -119,7 +119,7 @@ func (m *migration) slippedArgs() []slippedArg {
 	return list
 }
 
-// meant returns the argument that should stand in the place of one that its
+// meant returns the argument that should replace one that its
 // component does not know.
 func (m *migration) meant(component string, a args.Arg) (right string, slipped bool) {
 	flag, isKey := flagOf[a.Name]

@@ -116,7 +116,7 @@ func (c installed) unpinned() transform.Finding {
 	return c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion)
 }
 
-// ccmMinorSkew lets an image stay one minor behind for as long as it migrates:
+// ccmMinorSkew lets an image stay one minor older for as long as it migrates:
 // the switch may move the cluster, and the last stage moves the image.
 func (m *migration) ccmMinorSkew() []transform.Finding {
 	return m.eachJudged(rules.CCMMinorSkew.ID, func(c installed) []transform.Finding {

@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// withChart returns a manifest with a chart that has these values. Behind onAWS
+// withChart returns a manifest with a chart that has these values. After onAWS
 // it starts in line 9, and its values in line 19.
 func withChart(values ...string) string {
 	const head = `additionalManifest: |

@@ -36,7 +36,7 @@ type ruleCase struct {
 	want                  []string
 }
 
-// judge runs cases of one rule. No version stands for one of the minor 1.26.
+// check runs cases of one rule. No version means one of the minor 1.26.
 func judge(t *testing.T, rule string, cases []ruleCase) {
 	t.Helper()
 	for _, c := range cases {
@@ -76,7 +76,7 @@ func repairs(t *testing.T, cases []struct{ name, before, want string }) {
 	}
 }
 
-// jsonFields lists the names under which a type's fields stand in YAML.
+// jsonFields lists the names that a type's fields have in YAML.
 func jsonFields(v any) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {

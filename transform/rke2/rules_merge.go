@@ -77,7 +77,7 @@ func (m *migration) isList(key string) bool {
 	return t == ArgArray
 }
 
-// valueErased finds values that count as nothing and stand behind a good one.
+// valueErased finds values that count as empty and come after a valid one.
 func (m *migration) valueErased() []transform.Finding {
 	return m.overrides(func(key string, earlier, later yamledit.Node) (string, string) {
 		if m.isEmpty(key, earlier.Value()) || !m.isEmpty(key, later.Value()) {

@@ -89,7 +89,7 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	return e, m.move().Queue(e)
 }
 
-// switchProvider edits the locations that win, wherever they stand.
+// switchProvider edits the locations that win, wherever they are.
 func (m *migration) switchProvider(e *yamledit.Edit) {
 	for _, n := range m.winners(providerKey, func(Class) bool { return true }) {
 		if s, _ := n.String(); s != inTree {

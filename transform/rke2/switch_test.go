@@ -164,7 +164,7 @@ func TestSwitchRemovesTheFlag(t *testing.T) {
 	const entries = "machineSelectorConfig:\n"
 	const list = "  kube-controller-manager-arg: [v=2]\n"
 	const flag = "  kube-controller-manager-arg: [enable-leader-migration]\n"
-	// The provider stands last, so that nothing is written beside the flag.
+	// The provider is last, so that nothing is written next to the flag.
 	const args = "machineGlobalConfig:\n  kube-controller-manager-arg:"
 	const tail = "  cni: calico\n  cloud-provider-name: aws\n"
 	const done = "  cni: calico\n  " + isExternal + "  " + stubOff

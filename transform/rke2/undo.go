@@ -9,8 +9,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// The reverse of a stage takes away what the stage would have written, where it
-// stands as the stage writes it. transform.Undo proves that the stage would write
+// The reverse of a stage removes what the stage would have written, if it is
+// as the stage writes it. transform.Undo proves that the stage would write
 // it again; what is decided here is which of several predecessors is meant.
 
 // installUndo takes out the chart that installCCM would write.

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// enableUndo takes the flag off the manager wherever it stands. An external
+// enableUndo removes the flag of the manager wherever it is. An external
 // manager has none: there the switch is undone first.
 func (m *migration) enableUndo() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()
@@ -64,7 +64,7 @@ func isPlain(l Layer) bool {
 }
 
 // takeFlag removes the flag, and the configuration that came with it, from a list
-// in which they stand last, as they were appended.
+// in which they are last, as they were appended.
 func (m *migration) takeFlag(e *yamledit.Edit, l Layer) error {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())

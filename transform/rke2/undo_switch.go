@@ -78,8 +78,8 @@ func (m *migration) checkMoved(at yamledit.Node) error {
 	return nil
 }
 
-// enableStub takes away disable-cloud-controller where it stands as the switch
-// writes it: beside the provider's name.
+// enableStub removes disable-cloud-controller where it is as the switch
+// writes it: next to the provider's name.
 func (m *migration) enableStub(e *yamledit.Edit) {
 	for _, n := range m.winners(providerKey, Class.Server) {
 		stub := n.Parent().Get(disableStub)
@@ -89,7 +89,7 @@ func (m *migration) enableStub(e *yamledit.Edit) {
 	}
 }
 
-// placeBehind returns the index that an entry has when it is inserted behind
+// placeAfter returns the index that an entry has when it is inserted after
 // another one.
 func placeBehind(n, inserted yamledit.Node) int {
 	var keys []string
@@ -155,7 +155,7 @@ func (m *migration) componentBack(e *yamledit.Edit, key string) error {
 	return nil
 }
 
-// isAppended reports whether flags stand in a list as an edit appends them.
+// isAppended reports whether flags are in a list as an edit appends them.
 func isAppended(list []args.Arg, flags ...args.Arg) bool {
 	rest := list
 	for _, f := range flags {

@@ -15,7 +15,7 @@ import (
 // name, and Helm takes over no objects; so the stages change the workload's flag,
 // and leave all else about it to its author.
 
-// workload returns it, if it stands in the place of the chart.
+// workload returns it, if it is used instead of the chart.
 func (m *migration) workload() (ccm.Workload, bool) {
 	docs, err := m.manifest()
 	if err != nil {

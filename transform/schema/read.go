@@ -20,7 +20,7 @@ import (
 
 // Read decodes a document as an API server does: unknown fields are left out. A
 // value of another type fails the whole document; then Read returns the innermost
-// node that is to blame, and what should stand there, which is "" otherwise.
+// node that is the cause, and the type that it should have, which is "" otherwise.
 func Read[T any](root yamledit.Node) (v T, at yamledit.Node, what string) {
 	v, err := decode[T](root.Value())
 	if err == nil {
@@ -76,8 +76,8 @@ func alone(n yamledit.Node, v any) any {
 	return []any{v}
 }
 
-// expected says what should stand where decoding failed. The error's own text
-// would quote what does stand there.
+// expected returns the type that was expected where decoding failed. The error's own
+// text would quote the value.
 func expected(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {

@@ -19,7 +19,7 @@ type constant string
 
 // Line returns a command. In its format
 //
-//	%s   is a value as a word or a part of one; it never stands between quotes
+//	%s   is a value as a word or a part of one; it is never between quotes
 //	%--  is -- and a space where a value after it begins with a dash, and nothing
 //	     else: a name is never taken for a flag. Flags come before it.
 //	%%   is a percent sign
@@ -106,8 +106,8 @@ func dashed(format string, values []string) bool {
 	return false
 }
 
-// Arguments returns the arguments of a program that take names: behind the verb, as
-// people write them, or behind all flags where one would be taken for a flag.
+// Arguments returns the arguments of a program that take names: after the verb, as
+// people write them, or after all flags where one would be taken for a flag.
 func Arguments(verb, names, flags []string) []string {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "-") }) {
 		return slices.Concat(verb, flags, []string{"--"}, names)

@@ -47,7 +47,7 @@ func Hidden(r rune) bool {
 }
 
 // printed has printf write a value. The shell cuts line breaks off the end of what a
-// program prints, so these stand after it.
+// program prints, so these are written after it.
 func printed(value string) string {
 	body := strings.TrimRight(value, "\n")
 	var b strings.Builder

@@ -31,7 +31,7 @@ func findComments(d *Document) []comment {
 	return found
 }
 
-// innerComments returns the comments of the YAML in strings. Those behind an alias are
+// innerComments returns the comments of the YAML in strings. Those of an alias are
 // the anchor's.
 func (d *Document) innerComments(n *yaml.Node) []comment {
 	if n == nil {
@@ -108,7 +108,7 @@ func opensComment(src []byte, i int) bool {
 	return false
 }
 
-// scalars returns where the text of scalars with a # stands, in its order. No other has
+// scalars returns where the text of scalars with a # is, in its order. No other has
 // what could be taken for a comment.
 func (d *Document) scalars() []Splice {
 	var found []Splice
@@ -189,7 +189,7 @@ func (d *Document) above(start int) []comment {
 }
 
 // commentsAfter returns the comment on the line of an offset, if nothing but blanks and
-// a comma stand between the two.
+// a comma are between the two.
 func (d *Document) commentsAfter(end int) []comment {
 	lineEnd := d.lines().end(d.lines().of(end))
 	found := within(d.comments(), end, lineEnd)

@@ -11,7 +11,7 @@
 // anything, no bytes are returned.
 //
 // What a value means is read as Kubernetes clients read it: YAML 1.1 through
-// JSON (see [Node.Value]). Where a value stands is read from the positions that
+// JSON (see [Node.Value]). The place of a value is read from the positions that
 // go.yaml.in/yaml/v3 reports: lines count CR, LF, CRLF, NEL, LS and PS, columns
 // count runes, and a byte order mark at the start is not counted.
 package yamledit

@@ -78,7 +78,7 @@ func Parse(c Chunk) (*Document, error) {
 // comes near it.
 const mostNodes = 1 << 16
 
-// expanded counts the nodes behind the aliases of a tree, each as often as a
+// expanded counts the nodes of the aliases of a tree, each as often as a
 // reader meets it; seen holds the counts of anchored nodes.
 func expanded(n *yaml.Node, seen map[*yaml.Node]int) int {
 	if n == nil {

@@ -31,7 +31,7 @@ type change struct {
 	set     *promise         // the node's new value
 	spliced bool             // an embedded stream has written the new value
 	rename  *string          // the new key of a mapping's value
-	insert  map[int][]insert // new members, by the index in front of which they stand
+	insert  map[int][]insert // new members, by the index of the member that follows
 	remove  map[int]bool     // members that go
 	moved   map[int]bool     // members that a sibling adopts
 	adopted []Node           // siblings that become the node's entries

@@ -254,7 +254,7 @@ func (l literal) splice(sp Splice) Splice {
 
 func (l literal) startsLine(off int) bool { return off == l.inner.start(l.inner.of(off)) }
 
-// place returns where an offset of the value stands; the start of a line is in
+// place returns where an offset of the value is; the start of a line is in
 // front of its indentation.
 func (l literal) place(off int) int {
 	line := l.inner.of(off)
@@ -320,7 +320,7 @@ func unescape(b []byte) (r rune, size int, ok bool) {
 	return r, 2 + digits, utf8.ValidRune(r)
 }
 
-// escaped writes text as it stands between double quotes.
+// escaped writes text as it is between double quotes.
 func escaped(s string) string {
 	text := jsonText(s)
 	return text[1 : len(text)-1]

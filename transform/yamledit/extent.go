@@ -34,7 +34,7 @@ func (d *Document) contentStart(n *yaml.Node) int {
 	return end
 }
 
-// propertiesEnd returns the offset behind the tag and the anchor of n, or its start.
+// propertiesEnd returns the offset after the tag and the anchor of n, or its start.
 func (d *Document) propertiesEnd(n *yaml.Node) int {
 	src, i := d.Bytes(), d.start(n)
 	if n.Kind == yaml.AliasNode || n.Anchor == "" && n.Style&yaml.TaggedStyle == 0 {
@@ -91,7 +91,7 @@ func (d *Document) entryEnd(m *yaml.Node, i int) int {
 	return d.afterColon(m.Content[2*i])
 }
 
-// afterColon returns the offset behind the colon that follows key k, or behind
+// afterColon returns the offset after the colon that follows key k, or after
 // k in a flow mapping that omits it.
 func (d *Document) afterColon(k *yaml.Node) int {
 	end := d.end(k)
@@ -166,7 +166,7 @@ func plainEnd(src []byte, i int, value string) int {
 	return end
 }
 
-// blockText is where the content of a block scalar stands.
+// blockText is where the content of a block scalar is.
 type blockText struct {
 	header, first, last int // 0-based lines; last < first without content
 	indent              int // spaces in front of every content line
@@ -231,7 +231,7 @@ func (d *Document) blockIndent(n *yaml.Node, first int) int {
 	return 0
 }
 
-// flowEnd returns the offset behind the closing bracket of a flow collection.
+// flowEnd returns the offset after the closing bracket of a flow collection.
 func (d *Document) flowEnd(n *yaml.Node) int {
 	i := d.contentStart(n) + 1
 	if len(n.Content) > 0 {

@@ -63,7 +63,7 @@ func (c Chunk) ItemIndex() *int {
 	return &i
 }
 
-// itemBytes returns where item i of a list of objects stands: in a block list with
+// itemBytes returns where item i of a list of objects is: in a block list with
 // its dash, and up to the line of the next one.
 func (d *Document) itemBytes(list *yaml.Node, i int) (start, end int, ok bool) {
 	if d.isFlow(list) {

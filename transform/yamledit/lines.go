@@ -96,7 +96,7 @@ func (ix *lineIndex) firstByte(line int) int {
 }
 
 // count returns the number of lines; text after the last break is a line, and
-// so is the empty rest behind a final break.
+// so is the empty rest after a final break.
 func (ix *lineIndex) count() int { return len(ix.starts) }
 
 // start returns the offset of 0-based line l, or the end of the text.
@@ -146,7 +146,7 @@ func (ix *lineIndex) offset(line, column int) int {
 }
 
 // indent returns the number of leading spaces of line l and whether nothing but
-// blanks stands on it.
+// blanks is on it.
 func (ix *lineIndex) indent(l int) (spaces int, blank bool) {
 	t := ix.text(l)
 	if l == 0 {

@@ -30,7 +30,7 @@ type Entry struct {
 }
 
 // Exists reports whether the node is there. A null that is written out, or left
-// out behind a key, exists.
+// out after a key, exists.
 func (n Node) Exists() bool { return n.y != nil }
 
 // IsMap, IsList and IsScalar tell the kind.
@@ -195,7 +195,7 @@ func (n Node) Line() int {
 	return n.doc.fileLine(n.at)
 }
 
-// Text returns the bytes of the node as they stand in its document.
+// Text returns the bytes of the node as they are in its document.
 func (n Node) Text() string {
 	if !n.Exists() {
 		return ""

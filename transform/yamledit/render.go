@@ -72,14 +72,14 @@ func (d *Document) blockWriter(m *yaml.Node) *blockWriter {
 	return &blockWriter{style: d.style(), dash: d.dashFor(m)}
 }
 
-// entry writes "key: value" for a key that stands in column.
+// entry writes "key: value" for a key in column.
 func (w *blockWriter) entry(column int, p Pair) {
 	w.WriteString(w.scalar(p.Key))
 	w.WriteByte(':')
 	w.after(column, p.Value)
 }
 
-// after writes a value behind the colon of a key in column.
+// after writes a value after the colon of a key in column.
 func (w *blockWriter) after(column int, v any) {
 	switch v := v.(type) {
 	case Map:
@@ -105,7 +105,7 @@ func (w *blockWriter) after(column int, v any) {
 	w.inline(v)
 }
 
-// entries writes a mapping whose keys stand in column; with started the first
+// entries writes a mapping with its keys in column; with started the first
 // key's line is already indented.
 func (w *blockWriter) entries(column int, m Map, started bool) {
 	for i, p := range m {
@@ -148,7 +148,7 @@ func (w *blockWriter) item(column, width int, v any) {
 	w.inline(v)
 }
 
-// inline writes what fits behind a colon or dash: a scalar or a flow collection.
+// inline writes what fits after a colon or dash: a scalar or a flow collection.
 func (w *blockWriter) inline(v any) {
 	f := flowWriter{style: w.style}
 	f.value(v)
@@ -192,7 +192,7 @@ func indentLines(text, indent string) string {
 	return strings.Join(lines, "\n")
 }
 
-// printable reports whether every rune may stand in a plain or literal scalar
+// printable reports whether every rune is allowed in a plain or literal scalar
 // of every reader.
 func printable(s string) bool {
 	for _, r := range s {
@@ -289,8 +289,8 @@ func quoted(s string, quote byte) string {
 	return jsonText(s)
 }
 
-// plainSafe reports whether s can stand without quotes: no indicator in the
-// way, and no reader, YAML 1.1 or 1.2, that sees anything but a string.
+// plainSafe reports whether s can be written without quotes: it has no
+// indicator, and no reader, YAML 1.1 or 1.2, that sees anything but a string.
 func plainSafe(s string, flow bool) bool {
 	if s == "" || s != strings.TrimSpace(s) || !printable(s) || strings.ContainsAny(s, "\n\t") {
 		return false

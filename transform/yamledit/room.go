@@ -26,7 +26,7 @@ func sortedPlace(m Node, key string) (int, bool) {
 }
 
 // clearOfComments returns the last index up to i in front of which a literal
-// block can stand without swallowing what follows: a comment that is indented like
+// block can be written without taking in what follows: a comment that is indented like
 // its text, or a line of more blanks than that.
 func (d *Document) clearOfComments(m Node, i int) int {
 	if !m.IsMap() || m.written() == 0 || m.y.Style&yaml.FlowStyle != 0 {

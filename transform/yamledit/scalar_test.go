@@ -13,7 +13,7 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 )
 
-// asEntry is what a reader makes of a plain scalar behind a key; false says that
+// asEntry is what a reader makes of a plain scalar after a key; false says that
 // it is no plain scalar there.
 func asEntry(text string) (any, bool) {
 	d, err := ParseString("a.yaml", "key: "+text+"\n")

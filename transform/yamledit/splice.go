@@ -80,7 +80,7 @@ func order(splices []Splice) []Splice {
 	return out
 }
 
-// Origin returns where an offset of Apply(src, splices) stands in src. Text that
+// Origin returns where an offset of Apply(src, splices) is in src. Text that
 // a splice brought in stems from the last byte in front of it.
 func Origin(splices []Splice, off int) int {
 	shift := 0

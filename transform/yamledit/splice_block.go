@@ -46,7 +46,7 @@ func (s *splicer) dashWidth(list *yaml.Node) int {
 	return s.doc.style().width
 }
 
-// onDashLine reports whether nothing but blanks stands between a dash in the
+// onDashLine reports whether nothing but blanks is between a dash in the
 // list's column and item c.
 func (s *splicer) onDashLine(list, c *yaml.Node) bool {
 	ix := s.doc.lines()
@@ -126,7 +126,7 @@ func (b *blockList) render(in insert) string {
 	return w.String()
 }
 
-// insert puts a member in front of member i: behind the content of the one
+// insert puts a member in front of member i: after the content of the one
 // before, so that comments stay with what they are about.
 func (b *blockList) insert(i int, in insert) {
 	text, pad := b.render(in), strings.Repeat(" ", b.column)

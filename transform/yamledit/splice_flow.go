@@ -11,7 +11,7 @@ type flowList struct {
 	node    Node
 	n       int  // members
 	kept    int  // members up to the last one that stays
-	tall    bool // the first member stands on a line of its own
+	tall    bool // the first member is on a line of its own
 	column  int  // of the first member
 	closing int  // offset of the closing bracket
 
@@ -90,7 +90,7 @@ func (f *flowList) insert(i int, in insert) {
 	}
 }
 
-// appendLine adds a last member on a line of its own, behind a comment that
+// appendLine adds a last member on a line of its own, after a comment that
 // follows the member before. A comma after the last member stays the style.
 func (f *flowList) appendLine(text, pad string) {
 	ix, last := f.doc.lines(), f.end(f.kept-1)
@@ -134,7 +134,7 @@ func (f *flowList) removeAll(remove map[int]bool) {
 }
 
 // removeTail removes the members from i > 0 on. A comma after the last one
-// stays behind the new last one.
+// stays after the new last one.
 func (f *flowList) removeTail(i int) {
 	ix, end := f.doc.lines(), f.end(f.n-1)
 	comma, _ := f.commaAfter(f.end(i - 1))
@@ -158,7 +158,7 @@ func (f *flowList) removeTail(i int) {
 }
 
 // comments returns the comments of the text [from, to), each on a line of its own
-// behind a line break, and what leads to the column of the members.
+// after a line break, and what leads to the column of the members.
 func (f *flowList) comments(from, to int) string {
 	cut := f.doc.removed(from, to, f.column)
 	if cut.New == "" {

@@ -62,7 +62,7 @@ func (c *change) fresh() any {
 	return m
 }
 
-// inFlow reports whether the node stands inside of a flow collection.
+// inFlow reports whether the node is inside a flow collection.
 func (s *splicer) inFlow(n Node) bool {
 	if s.doc.json {
 		return true

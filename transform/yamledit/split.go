@@ -65,7 +65,7 @@ func Boundary(stream []byte, eof bool) int {
 			}
 			return -1
 		}
-		if s.isEnd(end) { // "...": the document ends behind this line
+		if s.isEnd(end) { // "...": the document ends after this line
 			s.pos = s.lineAfter(end)
 			return s.closeAt(s.pos, eof)
 		}
@@ -189,7 +189,7 @@ func (s *splitter) atLineStart(off int) bool {
 	return false
 }
 
-// lineAfter returns the start of the line behind the one that holds off.
+// lineAfter returns the start of the line after the one that holds off.
 func (s *splitter) lineAfter(off int) int {
 	for i := off; i < len(s.src); i++ {
 		if n := breakLen(s.src[i:]); n > 0 {

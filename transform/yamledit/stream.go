@@ -160,7 +160,7 @@ func keepEnding(old string, cut Splice) Splice {
 }
 
 // removable returns what of the document's text goes with it: from its marker to
-// its last line of content, and what stands around that unless it is a comment.
+// its last line of content, and what is around that unless it is a comment.
 // The comments in it stay in the first column.
 func (d *Document) removable() (start, end, column int) {
 	src := d.Bytes()
@@ -178,7 +178,7 @@ func (d *Document) removable() (start, end, column int) {
 	return start, len(src), 0
 }
 
-// marker returns where the marker stands that opens the document, if it has one.
+// marker returns the offset of the marker that opens the document, if it has one.
 func (d *Document) marker() (at int, marked bool) {
 	s := splitter{src: d.Bytes()}
 	s.skipPreamble()
@@ -186,7 +186,7 @@ func (d *Document) marker() (at int, marked bool) {
 }
 
 // Content returns the part of the document's text that is its own: without the
-// marker that opens it and what stands in front of that, and without what follows
+// marker that opens it and what is in front of that, and without what follows
 // its last line of content. The rest depends on the documents beside it, or is
 // comments.
 func (d *Document) Content() (start, end int) {

@@ -19,7 +19,7 @@ type style struct {
 	json  bool
 	blank string // JSON: what lines are indented with, a space or a tab
 	colon string // JSON and flow: what follows a key
-	comma string // JSON and flow: what stands between two members of a line
+	comma string // JSON and flow: what is between two members of a line
 }
 
 // tally counts how often each number of columns is used.

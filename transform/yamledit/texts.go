@@ -11,7 +11,7 @@ import (
 // texts keeps what was parsed of a document's strings, for the document and those
 // that edits make of it: most of a manifest stays as it is from one to the next.
 // What a text parses to depends on its bytes alone, and documents do not change,
-// so a proof may go by what is kept as well.
+// so a proof may use what is kept as well.
 type texts struct {
 	mu       sync.Mutex
 	known    map[string]*Document
@@ -37,7 +37,7 @@ func (t *texts) parse(c Chunk, flat bool) (*Document, error) {
 	return d.as(c, flat, t), nil
 }
 
-// as returns the document as it stands in another place, with the same bytes.
+// as returns the document as it is in another place, with the same bytes.
 func (d *Document) as(c Chunk, flat bool, t *texts) *Document {
 	own := &Document{chunk: c, root: d.root, outer: d.outer, json: d.json, flat: flat, lines: d.lines, style: d.style, aliases: d.aliases, texts: t}
 	own.comments = sync.OnceValue(func() []comment { return findComments(own) })

@@ -18,7 +18,7 @@ func NodeName(i int) string {
 	return fmt.Sprintf("ip-10-%d-%d-%d.eu-west-1.compute.internal", i/62500, i/250%250, i%250+1)
 }
 
-// Fill gives the server a cluster of so many nodes behind install-ccm: three
+// Fill gives the server a cluster of so many nodes after install-ccm: three
 // control planes with both managers, all of them alive.
 func (s *Server) Fill(nodes int) {
 	s.Nodes = nil

@@ -49,7 +49,7 @@ type Server struct {
 	Renews map[string]bool
 	// Denied are users that may not lock the migration lease.
 	Denied map[string]bool
-	// Fault says what goes wrong with a request; nil stands for nothing.
+	// Fault returns what goes wrong with a request; nil means nothing.
 	Fault func(*http.Request) Fault
 	// Reviews are the rights that were asked about.
 	Reviews []authorizationv1.SubjectAccessReviewSpec

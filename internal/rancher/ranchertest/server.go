@@ -35,17 +35,17 @@ type Server struct {
 	Gated bool
 	// Warning comes with every answer to a patch that fits.
 	Warning string
-	// Refuse says what is wrong with an object that a patch makes; "" for nothing.
+	// Refuse returns what is wrong with an object that a patch makes; "" for nothing.
 	Refuse func(object map[string]any) string
-	// Change is done to an object behind a patch, as a webhook does.
+	// Change is done to an object after a patch, as a webhook does.
 	Change func(object map[string]any)
 	// Webhook admits what patches make, except in a dry run; nil for none.
 	Webhook *Webhook
 	// Meanwhile is done once to an object, by someone else, just before a patch.
 	Meanwhile func(object map[string]any)
-	// Fault says what goes wrong with a request; nil stands for nothing.
+	// Fault returns what goes wrong with a request; nil means nothing.
 	Fault func(*http.Request) Fault
-	// Prefix is a path that the Rancher stands below.
+	// Prefix is the path of the Rancher's URL.
 	Prefix string
 	// Requests are those that came.
 	Requests []string

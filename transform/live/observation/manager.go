@@ -37,7 +37,7 @@ type Manager struct {
 	Mirror   bool `json:"mirror,omitempty"`
 	Restarts int  `json:"restarts"`
 	// RestartedAt is when the last container ended, by the node's clock, in
-	// seconds behind 1970; 0 for never.
+	// seconds after 1970; 0 for never.
 	RestartedAt int64  `json:"restartedAt,omitempty"`
 	Waiting     string `json:"waiting,omitempty"` // the reason for which it does not run
 	// Config is the LeaderMigrationConfiguration in a ConfigMap that it mounts;

@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
-// APIVersion and Kind stand at the top of a dump.
+// APIVersion and Kind are at the top of a dump.
 const (
 	APIVersion = "rke-lm/v1"
 	Kind       = "Observation"

@@ -5,7 +5,7 @@ package observation
 
 import "time"
 
-// SnapshotKind stands at the top of a snapshot.
+// SnapshotKind is at the top of a snapshot.
 const SnapshotKind = "Snapshot"
 
 // Snapshot is what must not change while a cluster is migrated.

@@ -13,7 +13,7 @@ type Watch struct {
 }
 
 // Blind is the longest time from the beginning of a look to the end of the next. A
-// change behind a longer one is no sign of life: it may be nearly as old.
+// change after a longer one is no sign of life: it may be nearly as old.
 const Blind = 5 * time.Second
 
 type sight struct {

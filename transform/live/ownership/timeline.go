@@ -13,7 +13,7 @@ import (
 
 // Look is what was seen at one moment, by the clock of who looked.
 type Look struct {
-	Asked    time.Time // when the answers were asked for; the zero time stands for At
+	Asked    time.Time // when the answers were requested; the zero time means At
 	At       time.Time // when all of them were there
 	Leases   []observation.Lease
 	Managers []observation.Manager

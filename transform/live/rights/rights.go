@@ -16,7 +16,7 @@ import (
 
 // Right is one verb on one resource.
 type Right struct {
-	Cluster   string // the ID of a cluster behind Rancher; "" for Rancher's own
+	Cluster   string // the ID of a cluster of Rancher; "" for Rancher's own
 	Namespace string // "" for all of them, or for a resource that has none
 	Group     string // "" for the core
 	Resource  string

@@ -129,7 +129,7 @@ func notTrue(conditions map[string]Condition, names ...string) string {
 	return ""
 }
 
-// said returns what a condition says for people, behind a colon.
+// said returns the message of a condition, after a colon.
 func said(c Condition) string {
 	if c.Message == "" {
 		return ""

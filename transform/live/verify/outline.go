@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
-// Outline is a cluster in a few words; "" stands for what cannot be told.
+// Outline is a cluster in a few words; "" means unknown.
 type Outline struct {
 	Distro   string // the name of a distro, or k3s
 	Provider string // aws or external
