@@ -41,8 +41,8 @@ type SavedSource struct {
 // Around is what was around a document's own content: markers, which depend on
 // the documents beside it, and comments. A plan does not depend on either.
 type Around struct {
-	Front  string `json:"front"`
-	Behind string `json:"behind"`
+	Before string `json:"before"`
+	After  string `json:"after"`
 }
 
 // SavedStage is a stage of a saved plan.
@@ -127,7 +127,7 @@ func (p *Plan) Save(paths ...string) Saved {
 func (p *Plan) around(i int) *Around {
 	text := p.Start[i].Bytes()
 	start, end := p.Start[i].Content()
-	a := &Around{Front: string(text[:start]), Behind: string(text[end:])}
+	a := &Around{Before: string(text[:start]), After: string(text[end:])}
 	for _, step := range p.Steps {
 		if !a.fits(step.Documents[i].After) {
 			return nil
@@ -141,20 +141,20 @@ func (p *Plan) around(i int) *Around {
 func (a *Around) fits(doc *yamledit.Document) bool {
 	text := doc.Bytes()
 	start, end := doc.Content()
-	return string(text[:start]) == a.Front && string(text[end:]) == a.Behind
+	return string(text[:start]) == a.Before && string(text[end:]) == a.After
 }
 
 // cut removes what is around a content.
 func (a *Around) cut(text []byte) ([]byte, bool) {
-	if len(text) < len(a.Front)+len(a.Behind) || !bytes.HasPrefix(text, []byte(a.Front)) || !bytes.HasSuffix(text, []byte(a.Behind)) {
+	if len(text) < len(a.Before)+len(a.After) || !bytes.HasPrefix(text, []byte(a.Before)) || !bytes.HasSuffix(text, []byte(a.After)) {
 		return nil, false
 	}
-	return text[len(a.Front) : len(text)-len(a.Behind)], true
+	return text[len(a.Before) : len(text)-len(a.After)], true
 }
 
 // put puts it there.
 func (a *Around) put(content []byte) []byte {
-	return slices.Concat([]byte(a.Front), content, []byte(a.Behind))
+	return slices.Concat([]byte(a.Before), content, []byte(a.After))
 }
 
 func sum(text []byte) string {

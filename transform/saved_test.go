@@ -81,7 +81,7 @@ func TestASavedPlanGoesForward(t *testing.T) {
 		{"the first stage", dark, Choice{Stage: "a"}, "a " + aIsOn},
 		{"the next one", aIsOn, Choice{Next: true}, "b " + abOn},
 		{"a later one with all before it", dark, Choice{Stage: "c", Through: true}, "a,b,c " + allOn},
-		{"nothing behind the last", allOn, Choice{Next: true}, " "},
+		{"nothing after the last", allOn, Choice{Next: true}, " "},
 		{"nothing for what is done", abOn, Choice{Stage: "a"}, " "},
 		{"nothing for a stage without an edit", dark, Choice{Stage: "wait"}, " "},
 		{"not past a stage", dark, Choice{Stage: "b"}, "conflict: l.yaml: a comes before b and is not done; apply it first, or add --through"},
@@ -117,15 +117,15 @@ func TestASavedPlanGoesBackToTheSameBytes(t *testing.T) {
 
 func TestWhatIsAroundADocumentIsNoPartOfThePlan(t *testing.T) {
 	s := savedLamps(t)
-	for _, around := range []struct{ front, behind string }{
+	for _, around := range []struct{ before, after string }{
 		{"---\n", ""}, {"# new\n---\n", "# next\n"}, {"--- # marked\n", ""}, {"\ufeff", ""}, {"%YAML 1.1\n---\n", "...\n"}, {"---  \n", "\n\n"},
 	} {
-		want := "a " + around.front + aIsOn + around.behind
-		if diff := cmp.Diff(want, told(s.Forward(Only(lampsAt(t, around.front+dark+around.behind)), Choice{Next: true}))); diff != "" {
+		want := "a " + around.before + aIsOn + around.after
+		if diff := cmp.Diff(want, told(s.Forward(Only(lampsAt(t, around.before+dark+around.after)), Choice{Next: true}))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		want = "a " + around.front + dark + around.behind
-		if diff := cmp.Diff(want, told(s.Back(Only(lampsAt(t, around.front+aIsOn+around.behind)), "a", false))); diff != "" {
+		want = "a " + around.before + dark + around.after
+		if diff := cmp.Diff(want, told(s.Back(Only(lampsAt(t, around.before+aIsOn+around.after)), "a", false))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
