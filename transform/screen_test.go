@@ -47,10 +47,10 @@ func TestTemplatesAreRefused(t *testing.T) {
 		{"as a line", "a: b\n{{- if .c }}\nd: e\n{{- end }}\n", 12},
 		{"as a block", "a:\n{{ toYaml .a | indent 2 }}\n", 12},
 		{"two in a row", "a: {{ .b }}-{{ .c }}\n", 11},
-		{"behind a quoted one", "a: '{{ .b }}'\nc: {{ .d }} e\n", 12},
-		{"behind text", "a: b\nc: prod-{{ .Values.c }}\n", 12},
+		{"after a quoted one", "a: '{{ .b }}'\nc: {{ .d }} e\n", 12},
+		{"after text", "a: b\nc: prod-{{ .Values.c }}\n", 12},
 		{"in the middle of text", "a: b {{ .c }} d\n", 11},
-		{"behind text in a list", "a:\n- b=x{{ .c }}\n", 12},
+		{"after text in a list", "a:\n- b=x{{ .c }}\n", 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if rule, line := screened(t, c.text); rule != "templated" || line != c.line {
@@ -67,7 +67,7 @@ func TestBracesAreNoTemplateWhereYAMLQuotesThem(t *testing.T) {
 		"quotes of several lines":     "a: \"x\n  {{ .b }}\"\n",
 		"a quoted key":                "'{{ .a }}': b\n",
 		"a comment":                   "# {{ .a }}\na: b\n",
-		"a comment behind a value":    "a: b # {{ .c }}\n",
+		"a comment after a value":     "a: b # {{ .c }}\n",
 		"a literal block":             "a: |\n  {{ .b }}\n",
 		"a folded block":              "a: >-\n  x {{ .b }}\n",
 		"a literal block in a list":   "a:\n- |\n  {{- range .b }}\n  {{- end }}\n",

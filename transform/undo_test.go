@@ -48,7 +48,7 @@ func TestUndoTakesOneStageBack(t *testing.T) {
 		{"the last one", "a: 'on'\nb: 'on'\n", "b", false, "b a: 'on'\nb: 'off'\n"},
 		{"nothing of what is not there", "a: 'on'\nb: 'off'\n", "b", false, ""},
 		{"nothing of a stage without an edit", "a: 'on'\nb: 'off'\n", "wait", false, ""},
-		{"with all behind it, the last first", "a: 'on'\nb: 'on'\n", "a", true, "b a: 'on'\nb: 'off'\na a: 'off'\nb: 'off'\n"},
+		{"with all stages after it, the last first", "a: 'on'\nb: 'on'\n", "a", true, "b a: 'on'\nb: 'off'\na a: 'off'\nb: 'off'\n"},
 	} {
 		if got, err := undone(t, distro(switchedLamps), c.text, c.stage, c.through); err != nil || got != c.want {
 			t.Errorf("%s: %v: %q", c.name, err, got)

@@ -25,17 +25,17 @@ var choices = []choice{
 	{"no choice", transform.Target{}},
 	{"override", transform.Target{EndState: transform.EndStateOverride}},
 	{"override, kept", transform.Target{EndState: transform.EndStateOverride, KeepLeaderMigration: true, Cordon: transform.CordonAlways}},
-	{"next minor", transform.Target{EndState: transform.EndStateExternal, Version: behindGrafted}},
-	{"next minor, override", transform.Target{EndState: transform.EndStateOverride, Version: behindGrafted, Cordon: transform.CordonAlways}},
+	{"next minor", transform.Target{EndState: transform.EndStateExternal, Version: olderThanGrafted}},
+	{"next minor, override", transform.Target{EndState: transform.EndStateOverride, Version: olderThanGrafted, Cordon: transform.CordonAlways}},
 	{"without leader migration", transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true}},
-	{"without leader migration, override", transform.Target{EndState: transform.EndStateOverride, NoLeaderMigration: true, Version: behindGrafted}},
+	{"without leader migration, override", transform.Target{EndState: transform.EndStateOverride, NoLeaderMigration: true, Version: olderThanGrafted}},
 	{"kept", transform.Target{EndState: transform.EndStateExternal, KeepLeaderMigration: true, Cordon: transform.CordonNever}},
 	{"cordoned", transform.Target{EndState: transform.EndStateExternal, Cordon: transform.CordonAlways}},
 	{"another chart", transform.Target{EndState: transform.EndStateExternal, ChartVersion: "0.0.7", ChartRepo: "https://charts.example.com", ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.5"}},
 }
 
 // olderThanGrafted is one minor older than graftedVersion.
-const behindGrafted = "v1.27.16+rke2r1"
+const olderThanGrafted = "v1.27.16+rke2r1"
 
 // cordonsAsChosen wants nodes cordoned only where that was asked for, or where
 // every control plane has no other work and no release changes.

@@ -69,7 +69,7 @@ func newEntriesOverrideNothing(o *outcome, i int) error {
 	case len(has) <= len(had):
 		return nil
 	case !isFlagEntry(has[0]):
-		return errors.New("the new entry does not stand in front of all others")
+		return errors.New("the new entry is not before all others")
 	case !slices.ContainsFunc(has, isForAllMachines):
 		return errors.New("every entry has a selector")
 	}

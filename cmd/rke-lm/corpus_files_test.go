@@ -163,7 +163,7 @@ var particulars = []struct {
 	{regexp.MustCompile(`"[^"]*"`), `"…"`},
 	{regexp.MustCompile(`of class \S+`), "of class …"},
 	{regexp.MustCompile(`line \d+`), "line …"},
-	{regexp.MustCompile(`\[\d+,\d+\) behind \d+ of \d+`), "[…) behind … of …"},
+	{regexp.MustCompile(`\[\d+,\d+\) after \d+ of \d+`), "[…) after … of …"},
 }
 
 func (r *refusals) count() int {

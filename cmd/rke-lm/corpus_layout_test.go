@@ -27,12 +27,12 @@ var layouts = []layout{
 	{"as written", rewritten(func(text []byte) []byte { return text })},
 	{"with CRLF", rewritten(withCRLF)},
 	{"without a final line break", rewritten(func(text []byte) []byte { return bytes.TrimRight(text, "\r\n") })},
-	{"behind a byte order mark", rewritten(func(text []byte) []byte { return append([]byte("\ufeff"), text...) })},
+	{"after a byte order mark", rewritten(func(text []byte) []byte { return append([]byte("\ufeff"), text...) })},
 	{"with a comment above each line", eachLine(func(i int, line string) string {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
 		return fmt.Sprintf("%s# above %d\n%s", indent, i, line)
 	})},
-	{"with a comment behind each line", eachLine(func(i int, line string) string { return fmt.Sprintf("%s # behind %d", line, i) })},
+	{"with a comment after each line", eachLine(func(i int, line string) string { return fmt.Sprintf("%s # after %d", line, i) })},
 	{"with blank lines", eachLine(func(_ int, line string) string { return "\n" + line })},
 	{"with braces around its configuration", inBraces("machineGlobalConfig", "machineSelectorConfig")},
 	{"as kubectl writes it", reencoded(func(v any) ([]byte, error) { return yaml.Marshal(v) })},

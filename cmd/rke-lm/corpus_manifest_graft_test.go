@@ -34,7 +34,7 @@ var manifestGrafts = []manifestGraft{
 		e.Append(arguments(c), "--cloud-provider=aws")
 		e.Append(arguments(c), "--enable-leader-migration=false")
 	}},
-	{"arguments behind the command", func(e *yamledit.Edit, _, c yamledit.Node) {
+	{"arguments after the command", func(e *yamledit.Edit, _, c yamledit.Node) {
 		putItem(e, c, "args", []string{"--cloud-provider=aws", "--v=2"})
 	}},
 	{"a list of controllers", func(e *yamledit.Edit, _, c yamledit.Node) {

@@ -48,7 +48,7 @@ func chunksMakeUp(t *testing.T, f corpusFile, chunks []yamledit.Chunk) {
 	var joined []byte
 	for i, c := range chunks {
 		if c.Index != i || c.Offset != len(joined) || c.Line != bytes.Count(joined, []byte("\n")) {
-			t.Errorf("%s: document %d says that it is number %d, at byte %d, behind line %d", f.name, i, c.Index, c.Offset, c.Line)
+			t.Errorf("%s: document %d says that it is number %d, at byte %d, after line %d", f.name, i, c.Index, c.Offset, c.Line)
 		}
 		joined = append(joined, c.Bytes...)
 	}

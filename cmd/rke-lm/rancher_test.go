@@ -336,9 +336,9 @@ func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, flags := managing(t)
-		behind := apitest.Start(t)
-		behind.Fill(5)
-		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = behind })
+		downstream := apitest.Start(t)
+		downstream.Fill(5)
+		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
 		t.Chdir(t.TempDir())
 		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external", "--out", "plans"); out.code != exitcode.Done {
 			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
@@ -366,9 +366,9 @@ func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, flags := managing(t)
-		behind := apitest.Start(t)
-		behind.Fill(5)
-		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = behind })
+		downstream := apitest.Start(t)
+		downstream.Fill(5)
+		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
 		if out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm"); out.code != exitcode.Done || !strings.Contains(out.stdout, "5 of 5") {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}

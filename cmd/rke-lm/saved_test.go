@@ -294,7 +294,7 @@ func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 		want       string
 	}{
 		{"as it was", wharf, exitcode.Done, "c.yaml: fleet-default/wharf: grant-migration-lease"},
-		{"behind a new document", "kind: Other\n---\n" + wharf, exitcode.Done, "grant-migration-lease"},
+		{"after a new document", "kind: Other\n---\n" + wharf, exitcode.Done, "grant-migration-lease"},
 		{"in front of a new cluster", wharf + "---\n" + strings.ReplaceAll(wharf, "wharf", "quay"), exitcode.Done, "c.yaml: fleet-default/quay: not in the plan"},
 		{"in front of a cluster that changed", wharf + "---\n" + strings.Replace(pier, "v=2", "v=3", 1), exitcode.Refused, "error: c.yaml:17: document 2 (fleet-default/pier) has changed since it was planned; plan it again with --out, and use that plan"},
 		{"in front of a cluster that cannot be read", wharf + "---\n" + strings.Replace(pier, "kind: Cluster", "kind: Cluster\nkind: Cluster", 1), exitcode.Input, "is duplicated in one mapping"},

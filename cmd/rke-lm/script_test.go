@@ -148,7 +148,7 @@ func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
 	var v any
 	ts.Check(dec.Decode(&v))
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		ts.Fatalf("text behind the JSON value")
+		ts.Fatalf("text after the JSON value")
 	}
 	v, found := stepThrough(v, strings.Split(args[1], "."))
 	matches := found && (len(args) == 2 || fmt.Sprint(v) == args[2])

@@ -64,7 +64,7 @@ var formsOfNames = []struct {
 	{"an assignment in a list", func(k, v string) string { return "x:\n  - " + strconv.Quote(k+"="+v) }},
 	{"a header", func(k, v string) string { return "x: " + strconv.Quote("curl -H '"+k+": "+v+"' https://example.com/") }},
 	{"a comment", func(k, v string) string { return "# " + k + ": " + v + "\nx: 1" }},
-	{"a comment behind a value", func(k, v string) string { return "x: 1 # " + k + "=" + v }},
+	{"a comment after a value", func(k, v string) string { return "x: 1 # " + k + "=" + v }},
 	{"a comment of several lines", func(k, v string) string { return "# " + k + ": |\n#   first\n#   " + v + "\nx: 1" }},
 	{"a variable in a comment", func(k, v string) string { return "# - name: " + k + "\n#   value: " + v + "\nx: 1" }},
 	{"JSON in a comment", func(k, v string) string { return "# {\"a\": 1, " + strconv.Quote(k) + ": \"" + v + "\"}\nx: 1" }},

@@ -25,7 +25,7 @@ var secretDocuments = []struct {
 	{"labels", "a pool's labels and a selector on them", func(k secretKind) bool { return labelValue.MatchString(k.make(0)) }},
 	{"nested", "Secrets that are not the root of their documents", func(k secretKind) bool { return !k.bare }},
 	{"chart", "what is at the level of the changes of the chart", func(secretKind) bool { return true }},
-	{"unnamed", "arguments without a name, or with a blank behind it, and commands in comments", func(k secretKind) bool { return !strings.ContainsAny(k.make(0), " \n") }},
+	{"unnamed", "arguments without a name, or with a blank after it, and commands in comments", func(k secretKind) bool { return !strings.ContainsAny(k.make(0), " \n") }},
 }
 
 // labelValue is what Kubernetes takes for the value of a label.

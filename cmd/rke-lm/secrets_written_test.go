@@ -67,7 +67,7 @@ func requireKept(t *testing.T, p *planter, file, text string) {
 		for n, place := range p.places {
 			for _, part := range strings.Split(p.kind.make(n), "\n") {
 				if had, has := strings.Count(text, part), strings.Count(out, part); had != has {
-					t.Errorf("%s from %s stands %d times in what was written, not %d times", p.kind.name, place, has, had)
+					t.Errorf("%s from %s is %d times in what was written, not %d times", p.kind.name, place, has, had)
 				}
 			}
 		}
@@ -88,7 +88,7 @@ func TestNoFileThatHoldsASecretIsLeft(t *testing.T) {
 	}
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && path != file {
-			err = errors.New(path + " was left behind")
+			err = errors.New(path + " was not removed")
 		}
 		return err
 	})

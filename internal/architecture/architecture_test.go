@@ -63,7 +63,7 @@ func TestDistrosDoNotImportEachOther(t *testing.T) {
 
 func TestYamleditImportsNoOtherPackageOfThisModule(t *testing.T) {
 	const yamledit = "transform/yamledit"
-	forbid(t, "yamledit stands alone",
+	forbid(t, "yamledit imports no other package",
 		func(f file) bool { return in(f.folder, yamledit) },
 		func(imported string) bool { return in(imported, module) && !ours(imported, yamledit) })
 }

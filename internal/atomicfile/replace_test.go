@@ -63,7 +63,7 @@ func checkAlone(t *testing.T, path string) {
 	}
 	for _, e := range entries {
 		if e.Name() != filepath.Base(path) {
-			t.Errorf("%s was left behind", e.Name())
+			t.Errorf("%s was not removed", e.Name())
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestPartsAreReplacedAndTheRestIsCopied(t *testing.T) {
 		{"one in the middle", []Part{{3, 2, []byte("abc")}}, "012abc56789"},
 		{"at the start", []Part{{0, 1, []byte("abc")}}, "abc123456789"},
 		{"at the end", []Part{{9, 1, []byte("abc")}}, "012345678abc"},
-		{"behind the end", []Part{{10, 0, []byte("abc")}}, src + "abc"},
+		{"after the end", []Part{{10, 0, []byte("abc")}}, src + "abc"},
 		{"an insertion", []Part{{5, 0, []byte("abc")}}, "01234abc56789"},
 		{"a removal", []Part{{5, 3, nil}}, "0123489"},
 		{"all of it", []Part{{0, 10, []byte("abc")}}, "abc"},

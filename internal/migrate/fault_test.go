@@ -214,7 +214,7 @@ func TestATokenThatExpiresStopsTheRun(t *testing.T) {
 		}
 		w.expire(false)
 		if len(w.Cordoned()) != 3 {
-			t.Error("the test does not leave cordoned nodes behind")
+			t.Error("the test does not leave nodes cordoned")
 		}
 		w.Rancher.Remove(w.Lock)
 		w.migrate(t, "two")

@@ -58,7 +58,7 @@ func list(items ...string) string {
 func TestWhatKubectlPrintsIsReadInAllItsForms(t *testing.T) {
 	for name, text := range map[string]string{
 		"a list of mixed kinds":                list(nodeJSON, leaseJSON),
-		"values of JSON behind each other":     list(nodeJSON) + "\n" + list(leaseJSON) + "\n",
+		"values of JSON one after the other":   list(nodeJSON) + "\n" + list(leaseJSON) + "\n",
 		"JSON with marks of YAML between":      nodeJSON + "\n---\n" + leaseJSON + "\n",
 		"objects that are there again":         list(nodeJSON, leaseJSON) + list(nodeJSON),
 		"a list in a list":                     list(list(nodeJSON), leaseJSON),

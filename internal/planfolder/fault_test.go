@@ -145,7 +145,7 @@ func writeWith(t *testing.T, d *faulty, old int, cut bool) {
 		return // no one is there to tidy up
 	}
 	if left := hiddenBeside(path); len(left) > 0 && err != nil {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("not removed: %v", left)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestALostRaceForTheFolderIsAnError(t *testing.T) {
 		t.Errorf("got %v, and %s is there", err, theirs(path))
 	}
 	if left := hiddenBeside(path); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("not removed: %v", left)
 	}
 }
 

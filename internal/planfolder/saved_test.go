@@ -253,7 +253,7 @@ func snapshot(t *testing.T, root string) map[string]string {
 
 // A run may be killed at any point: what it has left goes with the next one.
 func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
-	for name, placed := range map[string]bool{"between the two renames": false, "behind them": true} {
+	for name, placed := range map[string]bool{"between the two renames": false, "after them": true} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			path, err := Write(root, harbour(), files("runbook.md"))

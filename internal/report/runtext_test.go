@@ -46,7 +46,7 @@ func TestOnATerminalTheMachinesAreDrawnAgain(t *testing.T) {
 	err.Reset()
 	text.Write(waits()[0])
 	if strings.Contains(err.String(), "\x1b") || out.String() != "  ok it holds\n" {
-		t.Errorf("what stands above is not drawn over: %q %q", err.String(), out.String())
+		t.Errorf("the lines above are not overwritten: %q %q", err.String(), out.String())
 	}
 }
 

@@ -96,7 +96,7 @@ func TestALoadBalancerLives(t *testing.T) {
 	call(t, f, "/x/elb", "Action", "RegisterInstancesWithLoadBalancer", "LoadBalancerName", "web", "Instances.member.1.InstanceId", "i-1", "Instances.member.2.InstanceId", "i-2")
 	call(t, f, "/x/elb", "Action", "DeregisterInstancesFromLoadBalancer", "LoadBalancerName", "web", "Instances.member.1.InstanceId", "i-1")
 	if n := f.Balancers()["web"]; n != 1 {
-		t.Error(n, "instances behind it")
+		t.Error(n, "instances of the load balancer")
 	}
 	call(t, f, "/x/elb", "Action", "DeleteLoadBalancer", "LoadBalancerName", "web")
 	if len(f.Balancers()) != 0 {

@@ -146,7 +146,7 @@ func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
 // installed returns what Rancher hands to RKE2's Helm controller after a stage.
 func installed(t *testing.T, step transform.PlannedStage, minor string, s shape, c choice) rendering {
 	t.Helper()
-	g := rendering{name: strings.Join([]string{s.name, c.name, "behind " + step.Stage.Name}, ", "), minor: minor, nodes: onRKE2.Nodes(allRoles...), configMaps: map[string]corev1.ConfigMap{}}
+	g := rendering{name: strings.Join([]string{s.name, c.name, "after " + step.Stage.Name}, ", "), minor: minor, nodes: onRKE2.Nodes(allRoles...), configMaps: map[string]corev1.ConfigMap{}}
 	if c.rest != "" {
 		g.nodes = onRKE2.Nodes(s.roles...) // values of one's own are changed only where this cluster needs it
 	}

@@ -78,7 +78,7 @@ func TestLeasesLastLongerOnASlowMachineButNotForEver(t *testing.T) {
 	} {
 		got := Short.stretched(slowness(took))
 		if s := fmt.Sprint(got.Lease, " ", got.Renew, " ", got.Retry); s != want {
-			t.Errorf("behind a start of %s: %s, want %s", took, s, want)
+			t.Errorf("after a start of %s: %s, want %s", took, s, want)
 		}
 	}
 	if got := Defaults.stretched(7); got != Defaults {

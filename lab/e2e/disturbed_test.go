@@ -192,7 +192,7 @@ func (c *managed) conflict() {
 		c.Error(text)
 	}
 	if nodes := c.cordoned(); len(nodes) > 0 {
-		c.Errorf("%v stayed cordoned behind a run that was refused", nodes)
+		c.Errorf("%v stayed cordoned after a run that was refused", nodes)
 	}
 	c.patch(`[{"op":"remove","path":"` + list + `"}]`)
 	c.eventually("the change taken back on every machine", func(context.Context) bool {

@@ -126,7 +126,7 @@ func (c *managed) identified() {
 // balanced waits until every load balancer has so many instances.
 func (c *managed) balanced(instances int) {
 	c.Helper()
-	c.eventually("all instances behind the load balancers", func(context.Context) bool {
+	c.eventually("all instances of the load balancers", func(context.Context) bool {
 		for _, n := range c.cluster.AWS.Balancers() {
 			if n != instances {
 				return false

@@ -134,6 +134,6 @@ func (c *managed) roundTrip(more ...string) ends {
 func (c *managed) is(want state) {
 	c.Helper()
 	if diff := cmp.Diff(want, c.state()); diff != "" {
-		c.Errorf("the cluster stands otherwise (-want +got):\n%s", diff)
+		c.Errorf("the cluster differs (-want +got):\n%s", diff)
 	}
 }

@@ -44,7 +44,7 @@ func TestACutIsNoticedAndMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := look(); err != nil {
-		t.Error("behind a restart:", err)
+		t.Error("after a restart:", err)
 	}
 }
 

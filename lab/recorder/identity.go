@@ -20,7 +20,7 @@ func identities(holds []hold, processes []Process, to time.Time) (map[string]int
 		if _, known := who[h.holder]; known {
 			continue
 		}
-		if i, found := behind(h, processes); found {
+		if i, found := ownerOf(h, processes); found {
 			who[h.holder] = i
 		} else if to.Sub(h.from) > late {
 			return nil, fmt.Errorf("recorder: no manager says that it got lease %s at %s", h.lease, h.from.Format(time.StampMilli))
@@ -32,7 +32,7 @@ func identities(holds []hold, processes []Process, to time.Time) (map[string]int
 // ownerOf finds the process that has a hold: the one that logged it; or else, of those that have not logged their
 // identity, the one that logged the lease at about the time of the hold; or else the only one that ended before it
 // could log anything.
-func behind(h hold, processes []Process) (which int, found bool) {
+func ownerOf(h hold, processes []Process) (which int, found bool) {
 	best, mute := late, []int{}
 	for i, p := range processes {
 		switch {

@@ -15,12 +15,12 @@ func TestACommandIsReadAsTheComponentReadsIt(t *testing.T) {
 		items []string
 		want  map[string]string
 	}{
-		{"values behind an equals sign", []string{"kube-controller-manager", "--cloud-provider=aws", "--v=2"}, map[string]string{"kube-controller-manager": "true", "cloud-provider": "aws", "v": "2"}},
+		{"values after an equals sign", []string{"kube-controller-manager", "--cloud-provider=aws", "--v=2"}, map[string]string{"kube-controller-manager": "true", "cloud-provider": "aws", "v": "2"}},
 		{"values as items of their own", []string{"--cloud-provider", "aws", "--v", "2"}, map[string]string{"cloud-provider": "aws", "v": "2"}},
 		{"a switch takes no value", []string{"--enable-leader-migration", "--cloud-provider", "aws"}, map[string]string{"enable-leader-migration": "true", "cloud-provider": "aws"}},
 		{"a flag at the end", []string{"--profiling", "--cloud-provider"}, map[string]string{"profiling": "true", "cloud-provider": "true"}},
 		{"underscores", []string{"--cloud_provider=aws", "--enable_leader_migration"}, map[string]string{"cloud-provider": "aws", "enable-leader-migration": "true"}},
-		{"a program behind another one", []string{"tini", "--", "manager", "--v", "2"}, map[string]string{"tini": "true", "": "true", "manager": "true", "v": "2"}},
+		{"a program after another one", []string{"tini", "--", "manager", "--v", "2"}, map[string]string{"tini": "true", "": "true", "manager": "true", "v": "2"}},
 	} {
 		got := map[string]string{}
 		for _, a := range Command(c.items) {

@@ -42,7 +42,7 @@ func TestContainerArgumentsAreRead(t *testing.T) {
 	}{
 		{"items of the command", "command: [m, --a=1, --b=2]\n", 1, "a=1 b=2"},
 		{"args alone", "args: [--a=1]\n", 0, "a=1"},
-		{"args behind the command", "command: [m, --a=1]\nargs: [--a=2]\n", 1, "a=1 a=2"},
+		{"args after the command", "command: [m, --a=1]\nargs: [--a=2]\n", 1, "a=1 a=2"},
 		{"the program in args", "args: [m, --a=1]\n", 1, "a=1"},
 		{"a program of two items", "command: [/hyperkube, m, --a=1]\n", 2, "a=1"},
 		{"a value as an item of its own", "command: [m, --a, x, --b=2]\n", 1, "a=x b=2"},
@@ -78,7 +78,7 @@ func TestContainerArgumentsThatAreUnclearAreRefused(t *testing.T) {
 		{"a word that is no flag", "command: [m, start]\n", "in.yaml:1: command[1]: not a flag, nor the value of one"},
 		{"a number", "command: [m, 7]\n", "in.yaml:1: command[1]: not a flag"},
 		{"the end of the flags", "command: [m, --, --a=1]\n", "in.yaml:1: command[1]: not a flag"},
-		{"a value behind a switch", "command:\n- m\n- --enable-leader-migration\n- 'true'\n", "in.yaml:4: command[2]: a value apart from --enable-leader-migration, which takes none"},
+		{"a value after a switch", "command:\n- m\n- --enable-leader-migration\n- 'true'\n", "in.yaml:4: command[2]: a value apart from --enable-leader-migration, which takes none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, _, err := container(t, c.in, 1); err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -95,7 +95,7 @@ func TestContainerArgumentsChange(t *testing.T) {
 		name, in, want string
 		change         Update
 	}{
-		{"a flag goes behind the others", "command:\n- m\n- --a=1\n", "command:\n- m\n- --a=1\n- --f\n", on},
+		{"a flag goes after the others", "command:\n- m\n- --a=1\n", "command:\n- m\n- --a=1\n- --f\n", on},
 		{"it goes where the last one is", "command: [m]\nargs: [--a=1]\n", "command: [m]\nargs: [--a=1, --f]\n", on},
 		{"it stays with the command where args is empty", "command: [m, --a=1]\nargs: []\n", "command: [m, --a=1, --f]\nargs: []\n", on},
 		{"without any argument it goes to args", "command: [m]\nargs: []\n", "command: [m]\nargs:\n  - --f\n", on},

@@ -23,9 +23,9 @@ func TestTheFlagOfAChartThatIsThere(t *testing.T) {
 		name, before, want string
 		o                  Options
 	}{
-		{"is switched on where it stands", complete("- --enable-leader-migration=false # for now"), complete("- --enable-leader-migration=true # for now"), options},
+		{"is switched on where it is", complete("- --enable-leader-migration=false # for now"), complete("- --enable-leader-migration=true # for now"), options},
 		{"keeps its quotes", complete("- '--enable-leader-migration=false'"), complete("- '--enable-leader-migration=true'"), options},
-		{"is switched on wherever it stands", complete("- --enable-leader-migration", "- --enable-leader-migration=false"), complete("- --enable-leader-migration=true", "- --enable-leader-migration=true"), options},
+		{"is switched on wherever it is", complete("- --enable-leader-migration", "- --enable-leader-migration=false"), complete("- --enable-leader-migration=true", "- --enable-leader-migration=true"), options},
 		{"is kept where it is on", complete("- --enable-leader-migration"), "", options},
 		{"goes without leader migration", complete("- --v=2", "- --enable-leader-migration=true"), complete("- --v=2"), without},
 		{"needs not go where it is off", complete("- --enable-leader-migration=false"), "", without},

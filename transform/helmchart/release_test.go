@@ -34,7 +34,7 @@ func TestTheOrderOfValues(t *testing.T) {
 	for _, s := range steps {
 		manifests += s.source
 		if tag() != s.want {
-			t.Errorf("got %v behind\n%s", tag(), manifests)
+			t.Errorf("got %v after\n%s", tag(), manifests)
 		}
 	}
 	config := manifests[len(chartHead):]
@@ -48,8 +48,8 @@ func TestMergingIsHelms(t *testing.T) {
 	for _, c := range []struct{ name, early, late, want string }{
 		{"mappings are merged", "select: {b: x}", "select: {c: z}", "map[a: b:x c:z]"},
 		{"null takes a value of the chart away", "select: {a: null}", "{}", "map[]"},
-		{"a mapping behind null brings it back", "select: null", "select: {b: x}", "map[a: b:x]"},
-		{"null behind a mapping takes all away", "select: {b: x}", "select: null", "<nil>"},
+		{"a mapping after null restores it", "select: null", "select: {b: x}", "map[a: b:x]"},
+		{"null after a mapping removes it", "select: {b: x}", "select: null", "<nil>"},
 		{"what is no mapping replaces one", "select: {b: x}", "select: text", "text"},
 	} {
 		r := released(t, sources(t, chartHead+content(c.early)+configHead+content(c.late), ""))
@@ -72,7 +72,7 @@ func TestEntriesOfSet(t *testing.T) {
 		{"commas stay", `{n: 'a,b\,c'}`, []string{"n"}, "a,b,c"},
 		{"dots can be escaped", `{'select.x\.y/z': v}`, []string{"select", "x.y/z"}, "v"},
 		{"items of a list", "{'args[1]': b, 'args[0]': a}", []string{"args"}, []any{"a", "b"}},
-		{"strings come behind what is typed", "{args: '{a,b}', 'args[0]': 1}", []string{"args"}, []any{"a,b"}},
+		{"strings come after what is typed", "{args: '{a,b}', 'args[0]': 1}", []string{"args"}, []any{"a,b"}},
 	} {
 		s := sources(t, chartHead+"  set: "+c.set+"\n", "")
 		r, err := s.Read(Charts(s.Docs)[0], own)
@@ -132,8 +132,8 @@ func TestWhatASecretHoldsIsUnknown(t *testing.T) {
 		unknown         bool
 	}{
 		{"a list in front of it", chartHead + content("args: [a]") + secret, []string{"args"}, true},
-		{"a list behind it", chartHead + secret + configHead + content("args: [a]"), []string{"args"}, false},
-		{"a mapping behind it is merged", chartHead + secret + configHead + content("select: {b: x}"), []string{"select"}, true},
+		{"a list after it", chartHead + secret + configHead + content("args: [a]"), []string{"args"}, false},
+		{"a mapping after it is merged", chartHead + secret + configHead + content("select: {b: x}"), []string{"select"}, true},
 		{"an entry of spec.set", chartHead + secret + "  set: {image.tag: v1}\n", []string{"image", "tag"}, false},
 		{"one item of a list", chartHead + secret + "  set: {'args[0]': a}\n", []string{"args"}, true},
 		{"a whole list", chartHead + secret + "  set: {args: '{a}'}\n", []string{"args"}, false},

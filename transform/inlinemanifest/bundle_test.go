@@ -37,7 +37,7 @@ func edited(t *testing.T, b Bundle, queue func(*yamledit.Edit) error) (Bundle, e
 
 func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 	for name, text := range map[string]string{
-		"behind others": "manifests: |-\n  kind: A\n  ---\n  kind: B\nrest: 1\n",
+		"after others":  "manifests: |-\n  kind: A\n  ---\n  kind: B\nrest: 1\n",
 		"with comments": "manifests: |\n  # of A\n  kind: A # here\nrest: 1\n",
 	} {
 		b := bundleIn(t, text)

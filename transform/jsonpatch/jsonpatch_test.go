@@ -41,7 +41,7 @@ func TestAPatchTestsWhatItChangesAndTheUID(t *testing.T) {
 			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a","value":[1,2]},{"op":"replace","path":"/spec/a","value":[1,3,2]}]`},
 		{"keys with slashes and tildes", `{"a/b~c":1}`, `{"a/b~c":2}`,
 			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a~1b~0c","value":1},{"op":"replace","path":"/spec/a~1b~0c","value":2}]`},
-		{"a test of a mapping stands for those in it", `{"a":{"b":{"c":1}}}`, `{"a":{"b":{"c":2},"d":1,"e":2}}`,
+		{"a test of a mapping replaces those in it", `{"a":{"b":{"c":1}}}`, `{"a":{"b":{"c":2},"d":1,"e":2}}`,
 			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a","value":{"b":{"c":1}}},{"op":"replace","path":"/spec/a/b/c","value":2},{"op":"add","path":"/spec/a/d","value":1},{"op":"add","path":"/spec/a/e","value":2}]`},
 		{"texts stay as the server writes them", `{"a":"x \u003c y"}`, `{"a":"<"}`,
 			`[{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"test","path":"/spec/a","value":"x \u003c y"},{"op":"replace","path":"/spec/a","value":"<"}]`},
@@ -69,7 +69,7 @@ func check(t *testing.T, p Patch, before, after string) {
 		t.Errorf("fits: %t, holds: %t", p.Fits([]byte(before), nil), p.Holds([]byte(after), nil))
 	}
 	if p.Holds([]byte(before), nil) || p.Fits([]byte(after), nil) {
-		t.Errorf("the patch changes something, and holds before it or fits behind it:\n%s", p.Bytes())
+		t.Errorf("the patch changes something, and its tests hold before it or it applies after it:\n%s", p.Bytes())
 	}
 	if _, err := applied(t, p, after); err == nil {
 		t.Error("it can be applied twice")

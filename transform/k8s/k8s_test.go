@@ -19,7 +19,7 @@ func TestReleasesCompareByMinorAndPatch(t *testing.T) {
 		"not an earlier one":               !From("v1.26.15", "v1.27"),
 		"the number of a minor":            Minor("v1.26.15-rancher1-1") == 26,
 		"no number of what is no release":  Minor("latest") == 0,
-		"a patch, whatever stands behind":  AtLeast("v1.26.9-rancher1-1", "v1.26.9"),
+		"a patch, whatever follows":        AtLeast("v1.26.9-rancher1-1", "v1.26.9"),
 		"not an earlier patch":             !AtLeast("v1.26.8+rke2r9", "v1.26.9"),
 		"patched in an old minor":          AtLeastOf("1.4.15", "v1.4.15", "v1.5.0"),
 		"released with a new one":          AtLeastOf("v1.5.0", "v1.4.15", "v1.5.0"),

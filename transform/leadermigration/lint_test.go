@@ -132,7 +132,7 @@ func TestConfigurationsAreFoundWhereverTheyTravel(t *testing.T) {
 		line, n    int
 	}{
 		{"in a file of their own", good, 1, 1},
-		{"behind another document", "kind: Role\n---\n" + good, 3, 1},
+		{"after another document", "kind: Role\n---\n" + good, 3, 1},
 		{"in a ConfigMap", "kind: ConfigMap\ndata:\n  other: text\n  leadermigration.conf: |\n    " + indented, 5, 1},
 		{"in a Secret as it is written", "kind: Secret\nstringData:\n  leadermigration.conf: |\n    " + indented, 4, 1},
 		{"in a ConfigMap, with a bare star", "kind: ConfigMap\ndata:\n  leadermigration.conf: |\n    " + strings.Replace(indented, `"*"`, "*", 1), 4, 1},

@@ -22,7 +22,7 @@ func TestManifestsAreFoundAmongOthers(t *testing.T) {
 		{"by the program in args", pod("image: x\nargs: [kube-controller-manager, --v=2]"), kubeManager},
 		{"hyperkube with the old name", pod("command: [/hyperkube, controller-manager]"), kubeManager},
 		{"hyperkube with the full name", pod("command: [/hyperkube, kube-controller-manager]"), kubeManager},
-		{"behind a wrapper with flags", pod("command: [/go-runner, --log-file=/var/log/m, kube-controller-manager]"), kubeManager},
+		{"after a wrapper with flags", pod("command: [/go-runner, --log-file=/var/log/m, kube-controller-manager]"), kubeManager},
 		{"by the image where there is no command", pod("image: registry.k8s.io/kube-controller-manager:v1.26.15\nargs: [--v=2]"), kubeManager},
 		{"by the image for one processor", pod("image: registry.k8s.io/kube-controller-manager-arm64:v1.26.15"), kubeManager},
 		{"by the image of AWS", pod("image: registry.example.com:5000/aws-cloud-controller-manager:v1.26.6@sha256:0"), cloudManager},

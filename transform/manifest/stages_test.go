@@ -197,11 +197,11 @@ func TestActionsOfTheStages(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rest := c.got
 			for _, part := range c.in {
-				_, behind, found := strings.Cut(rest, part)
+				_, after, found := strings.Cut(rest, part)
 				if !found {
 					t.Fatalf("%q is not there, or not in its place:\n%s", part, c.got)
 				}
-				rest = behind
+				rest = after
 			}
 			for _, part := range c.out {
 				if strings.Contains(c.got, part) {

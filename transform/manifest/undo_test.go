@@ -48,14 +48,14 @@ func TestUndoSaysWhatTheFileDoesNotTell(t *testing.T) {
 		target                transform.Target
 	}{
 		{"the only mount and volume", static(onAWS, "--enable-leader-migration", "--leader-migration-config=/etc/leadermigration.conf") + mounts, stages.EnableLeaderMigration, "it contains nothing else, and was either absent or empty before", generated},
-		{"a flag that stands elsewhere", static("--enable-leader-migration", onAWS), stages.EnableLeaderMigration, "differs from what rke-lm writes, so it existed before", transform.Target{}},
+		{"a flag in another place", static("--enable-leader-migration", onAWS), stages.EnableLeaderMigration, "differs from what rke-lm writes, so it existed before", transform.Target{}},
 		{"a flag with a value", static(onAWS, "--enable-leader-migration=true"), stages.EnableLeaderMigration, "differs from what rke-lm writes, so it existed before", transform.Target{}},
 		{"a later stage", static("--cloud-provider=external"), stages.EnableLeaderMigration, "switch-to-external comes after enable-leader-migration", transform.Target{}},
 		{"a release without the in-tree provider", strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.1", 1), stages.SwitchToExternal, "Kubernetes 1.27 and later have no in-tree provider to roll back to", transform.Target{}},
 		{"a release that the switch may have moved", static("--cloud-provider=external"), stages.SwitchToExternal, "the release before the switch was this one or an older one", transform.Target{Version: "v1.26.15"}},
 		{"a list of controllers that was made", static("--cloud-provider=external", "'--controllers=*,-nodeipam'"), stages.SwitchToExternal, "it contains nothing else, and was absent or * before", transform.Target{NodeIPAM: true}},
 		{"an image that the last stage may have moved", cloudOf("v1.27.2", onAWS, "--enable-leader-migration"), stages.DisableLeaderMigration, "the image was this one or that of another release", transform.Target{Version: "v1.27.16", KeepLeaderMigration: true}},
-		{"where a cloud manager's flag stood", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag was at an unknown place among the arguments, and the image may have been a different one", transform.Target{}},
+		{"where a cloud manager's flag was", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag was at an unknown place among the arguments, and the image may have been a different one", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), c.target, c.stage, false)

@@ -33,7 +33,7 @@ func TestDocumentHidesSecretsAndKeepsTheRest(t *testing.T) {
 		{"a block of lines", "privateKey: |\n  one\n  two\nb: 1\n", "privateKey: |\n  <redacted>\n  <redacted>\nb: 1\n"},
 		{"an environment variable by its name", "env:\n  - name: MY_TOKEN\n    value: abc\n  - name: LEVEL\n    value: info\n", "env:\n  - name: MY_TOKEN\n    value: <redacted>\n  - name: LEVEL\n    value: info\n"},
 		{"an assignment in a list of arguments", "a: [LEVEL=info, AWS_SECRET_ACCESS_KEY=abc]\n", "a: [LEVEL=info, AWS_SECRET_ACCESS_KEY=<redacted>]\n"},
-		{"the value behind a flag", "a: [--token, abc, --v, '2']\n", "a: [--token, <redacted>, --v, '2']\n"},
+		{"the value after a flag", "a: [--token, abc, --v, '2']\n", "a: [--token, <redacted>, --v, '2']\n"},
 		{"an assignment in a comment", "a: 1 # old token: abcdef\n", "a: 1 # old token: <redacted>\n"},
 		{"an access key by its shape", "a: x=AKIAEXAMPLEEXAMPLE00\n", "a: x=<redacted>\n"},
 		{"the password of a URL", "a: https://u:pw@example.com/x\n", "a: https://u:<redacted>@example.com/x\n"},

@@ -23,7 +23,7 @@ var repeated = []struct {
 	{"headings in a comment", func(n int) string { return "a: 1 # " + strings.Repeat("name: a ", n) + "\n" }},
 	{"JSON in quotes", func(n int) string { return "a: '" + strings.Repeat(`{"x": {"y": "abcdef"}}, `, n) + "'\n" }},
 	{"comments", func(n int) string { return strings.Repeat("# a=b: c\n", n) + "a: 1\n" }},
-	{"comments behind values", func(n int) string { return "a:\n" + strings.Repeat("- b # x: y\n", n) }},
+	{"comments after values", func(n int) string { return "a:\n" + strings.Repeat("- b # x: y\n", n) }},
 	{"arguments", func(n int) string { return "a:\n" + strings.Repeat("- --v=2\n", n) }},
 	{"keys", func(n int) string {
 		var b strings.Builder

@@ -15,7 +15,7 @@ import (
 func TestTheSwitchGivesBackWhatSomeoneWroteBeforeTheStages(t *testing.T) {
 	for name, c := range map[string]struct{ services, want string }{
 		"a comment above":      {"services:\n  # the manager of our own\n  kube-controller: {}\n", ""},
-		"a comment behind":     {"services:\n  kube-controller: {} # keep: tuned by team A\n", ""},
+		"a comment after it":   {"services:\n  kube-controller: {} # keep: tuned by team A\n", ""},
 		"one on the arguments": {"services:\n  kube-controller:\n    extra_args: {} # none\n", ""},
 		"one of all services":  {"# ours\nservices:\n  kube-controller: {}\n", "# ours\nservices: {}\n"},
 	} {

@@ -107,7 +107,7 @@ func TestRulesOfTheProvider(t *testing.T) {
 		{name: "a file of the manager", config: isOut + "services: {kube-controller: {extra_args: {cloud-config: /a}}}\n", want: []string{"error 5"}},
 		{name: "settings of the block", config: onAWS + "  awsCloudProvider: {global: {zone: a}}\n", want: []string{"note 4"}},
 		{name: "an empty block", config: onAWS + "  awsCloudProvider: {}\n"},
-		{name: "a text behind the switch", config: isOut + "  customCloudProvider: a\n"},
+		{name: "a text after the switch", config: isOut + "  customCloudProvider: a\n"},
 	})
 	judge(t, "in-tree-gone", []ruleCase{
 		{name: "at 1.27", version: "v1.27.16-rancher1-1", config: onAWS, want: []string{"error 2"}},

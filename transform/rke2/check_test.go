@@ -105,7 +105,7 @@ func TestResultsMustFitRanchersSchema(t *testing.T) {
 		{"no unknown field", onAWS, onAWS, ""},
 		{"the unknown field was there", odd + onAWS, odd + onAWS, ""},
 		{"the unknown field goes", odd + onAWS, onAWS, ""},
-		{"any key may stand in a configuration", onAWS, onAWS + "  odd: 1\n", ""},
+		{"any key may be in a configuration", onAWS, onAWS + "  odd: 1\n", ""},
 		{"a new one in rkeConfig", onAWS, odd + onAWS, `.odd"`},
 		{"a second one", odd + onAWS, odd + "strange: 1\n" + onAWS, `.strange"`},
 		{"one in an entry", onAWS, onAWS + "machineSelectorConfig:\n- configs: {}\n", `.configs"`},

@@ -52,7 +52,7 @@ func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	const own = "  cloud-provider-name: aws\n  disable-cloud-controller: true"
 	const head, tail = "machineGlobalConfig:\n", "\n" + twoArgs + ownManifest
 	for name, comment := range map[string]string{
-		"behind it":      head + own + " # ours: no stub, ever" + tail,
+		"after it":       head + own + " # ours: no stub, ever" + tail,
 		"right above it": head + strings.Replace(own, "  disable", "  # ours: no stub, ever\n  disable", 1) + tail,
 	} {
 		_, _, err := back(t, comment, stages.SwitchToExternal, inTurn)

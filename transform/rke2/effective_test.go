@@ -127,7 +127,7 @@ func TestEffective(t *testing.T) {
 			want:   `{"cni":"last"}`,
 		},
 		{
-			name:   "the global configuration comes first wherever it stands",
+			name:   "the global configuration comes first wherever it is",
 			config: "machineSelectorConfig:\n- config: {cni: entry}\nmachineGlobalConfig: {cni: global}",
 			want:   `{"cni":"entry"}`,
 		},
@@ -148,7 +148,7 @@ func TestEffective(t *testing.T) {
 		{name: "a later empty list overrides", config: "machineGlobalConfig: {kubelet-arg: [v=2]}\nmachineSelectorConfig:\n- config: {kubelet-arg: []}", want: `{"kubelet-arg":[]}`},
 		{name: "a later empty string overrides", config: "machineGlobalConfig: {kubelet-arg: [v=2]}\nmachineSelectorConfig:\n- config: {kubelet-arg: ''}", want: `{"kubelet-arg":""}`},
 		{name: "a good value after a null counts", config: "machineGlobalConfig: {cni: null}\nmachineSelectorConfig:\n- config: {cni: calico}", want: `{"cni":"calico"}`},
-		{name: "a string may stand for a list", config: "machineGlobalConfig: {kube-controller-manager-arg: enable-leader-migration}", want: `{"kube-controller-manager-arg":"enable-leader-migration"}`},
+		{name: "a string may replace a list", config: "machineGlobalConfig: {kube-controller-manager-arg: enable-leader-migration}", want: `{"kube-controller-manager-arg":"enable-leader-migration"}`},
 		{name: "a null configuration sets nothing", config: "machineGlobalConfig: {cni: calico}\nmachineSelectorConfig:\n- config:\n  cni: canal", want: `{"cni":"calico"}`},
 		{name: "NotIn matches machines without the label", config: "machineSelectorConfig:\n- machineLabelSelector: {matchExpressions: [{key: rke.cattle.io/worker-role, operator: NotIn, values: ['true']}]}\n  config: {debug: true}", class: "etcd", want: `{"debug":true}`},
 		{name: "a misspelt selector widens", config: "machineSelectorConfig:\n- machineLabelSelectors: {matchLabels: {rke.cattle.io/etcd-role: 'true'}}\n  config: {debug: true}", class: "worker", want: `{"debug":true}`},

@@ -42,7 +42,7 @@ func TestEnableAddsTheFlagToEverySpelling(t *testing.T) {
 		{"a string in quotes", " 'v=2'", "\n- v=2\n- enable-leader-migration"},
 		{"an empty string", " ''", "\n- enable-leader-migration"},
 		{"null", " null", "\n- enable-leader-migration"},
-		{"nothing behind the key", "", "\n- enable-leader-migration"},
+		{"nothing after the key", "", "\n- enable-leader-migration"},
 		{"arguments with dashes", "\n- --v=2\n- --profiling=false", "\n- --v=2\n- --profiling=false\n- --enable-leader-migration"},
 		{"dashes on some", "\n- --v=2\n- profiling=false", "\n- --v=2\n- profiling=false\n- enable-leader-migration"},
 		{"a string with dashes", " --v=2", "\n- --v=2\n- --enable-leader-migration"},
@@ -117,7 +117,7 @@ func TestEnableReachesEveryControlPlane(t *testing.T) {
 	for _, c := range []struct{ name, before, want string }{
 		{"no entries", oneNode + onAWS, oneNode + onAWS + selectors + inserted + plain},
 		{"null", oneNode + onAWS + "machineSelectorConfig: null\n", oneNode + onAWS + selectors + inserted + plain},
-		{"nothing behind the key", oneNode + onAWS + "machineSelectorConfig:\n", oneNode + onAWS + selectors + inserted + plain},
+		{"nothing after the key", oneNode + onAWS + "machineSelectorConfig:\n", oneNode + onAWS + selectors + inserted + plain},
 		{"an empty list", oneNode + onAWS + "machineSelectorConfig: []\n", oneNode + onAWS + selectors + inserted + plain},
 		{
 			"an entry without selector",
@@ -165,7 +165,7 @@ func TestEnableReachesEveryControlPlane(t *testing.T) {
 			onAWS + "  kube-controller-manager-arg: [a=1, enable-leader-migration]\n" + selectors + "- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forControlPlanes + "\n",
 		},
 		{
-			"a null behind a list",
+			"a null after a list",
 			oneNode + onAWS + "  kube-controller-manager-arg: [a=1]\n" + selectors + "- config:\n    kube-controller-manager-arg: null\n",
 			oneNode + onAWS + "  kube-controller-manager-arg: [a=1, enable-leader-migration]\n" + selectors + "- config:\n    kube-controller-manager-arg:\n    - enable-leader-migration\n",
 		},

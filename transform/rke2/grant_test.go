@@ -54,7 +54,7 @@ func TestGrantAddsARoleAndABindingAfterWhatIsThere(t *testing.T) {
 	}{
 		{"absent", "", nil},
 		{"null", "additionalManifest: null\n", nil},
-		{"left out behind its key", "additionalManifest:\n", nil},
+		{"left out after its key", "additionalManifest:\n", nil},
 		{"empty", "additionalManifest: ''\n", nil},
 		{"empty in double quotes", "additionalManifest: \"\"\n", nil},
 		{"a comment alone", manifest("|", "# later\n"), nil},
@@ -98,7 +98,7 @@ func TestGrantIsDoneWhereTheLeaseCanBeLocked(t *testing.T) {
 	for name, text := range map[string]string{
 		"as rke-lm writes it":     leadermigration.Grant(leadermigration.Lease),
 		"written another way":     granted,
-		"behind other documents":  someMap + "---\n" + granted,
+		"after other documents":   someMap + "---\n" + granted,
 		"the binding first":       leaseBound + leaseToUser + "---\n" + leaseRole + leaseRules,
 		"for the whole cluster":   clusterWide.Replace(granted),
 		"by a rule with wildcard": leaseRole + "rules:\n- {apiGroups: ['*'], resources: ['*'], verbs: ['*']}\n---\n" + leaseBound + leaseToUser,

@@ -23,8 +23,8 @@ func with(change func(*transform.Target)) transform.Target {
 	return t
 }
 
-// after opens the cluster as it is after a stage.
-func behind(t *testing.T, p *transform.Plan, stage string) *migration {
+// openAfter opens the cluster as it is after a stage.
+func openAfter(t *testing.T, p *transform.Plan, stage string) *migration {
 	t.Helper()
 	c, err := open(transform.Only(step(t, p, stage).Documents[0].After), p.Target)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 					t.Errorf("%s is blocked: %+v", st.Stage.Name, st.Findings)
 				}
 			}
-			m := behind(t, p, stages.InstallCCM)
+			m := openAfter(t, p, stages.InstallCCM)
 			fits(t, m)
 			for _, c := range m.Classes {
 				a, _ := args.Last(args.Of(m.Effective(c)[managerArgs].Value), configFlag)
@@ -139,7 +139,7 @@ func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
 	if s := step(t, p, stages.EnableLeaderMigration); s.State != transform.Done {
 		t.Errorf("%s", s.State)
 	}
-	fits(t, behind(t, p, stages.InstallCCM))
+	fits(t, openAfter(t, p, stages.InstallCCM))
 }
 
 func TestAConfigurationOfOnesOwnStays(t *testing.T) {

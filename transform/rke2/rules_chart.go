@@ -123,14 +123,14 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 		minor := c.chart.ImageMinor()
 		last := func(name string) (args.Arg, bool) { return args.Last(c.chart.Args(), name) }
 		_, configured := last(configFlag)
-		behind := k8s.Minor(m.Version) - k8s.Minor(c.chart.ImageTag())
+		minorsOlder := k8s.Minor(m.Version) - k8s.Minor(c.chart.ImageTag())
 		var message string
 		switch {
-		case minor == "" || configured || behind == 1 && c.chart.Migrates() && m.isExternal():
+		case minor == "" || configured || minorsOlder == 1 && c.chart.Migrates() && m.isExternal():
 			return nil
 		case rules.CCMMinorSkew.Renamed(last, minor):
 			message = "image " + minor + " has other controller names than the default configuration of leader migration, so services and routes run in both managers"
-		case behind != 0:
+		case minorsOlder != 0:
 			message = "image " + minor + " does not belong to Kubernetes " + m.minor()
 		default:
 			return nil
@@ -143,7 +143,7 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 			fix += ", or add --leader-migration-config generate"
 		}
 		found := c.at(message, fix, "image", "tag")
-		if behind == 1 && m.isExternal() { // which kube-apiserver supports
+		if minorsOlder == 1 && m.isExternal() { // which kube-apiserver supports
 			found.Severity = transform.Warning
 			found.Fix += ", as " + stages.UpgradeCCM + " does with --target-version " + m.Version
 		}

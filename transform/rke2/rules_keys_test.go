@@ -116,7 +116,7 @@ func TestSlippedKeysAreRenamed(t *testing.T) {
 		{"a list for other machines is not in the way", split + onAWS + entry + "kubelet-arg+: [a=b]\n  " + forWorkers + "\n- config: {kubelet-arg: [v=2]}\n  " + forEtcd + "\n- config: {}\n",
 			split + onAWS + entry + "kubelet-arg: [a=b]\n  " + forWorkers + "\n- config: {kubelet-arg: [v=2]}\n  " + forEtcd + "\n- config: {}\n"},
 		{"the right one is there", onAWS + "  kubelet-arg: [v=2]\n  kubelet-args: [a=b]\n", onAWS + "  kubelet-arg: [v=2]\n  kubelet-args: [a=b]\n"},
-		{"what stands elsewhere", onAWS + "  data-dir: /d\n", onAWS + "  data-dir: /d\n"},
+		{"a key elsewhere", onAWS + "  data-dir: /d\n", onAWS + "  data-dir: /d\n"},
 	})
 }
 
@@ -143,7 +143,7 @@ func TestMisindentedConfigurationIsIndented(t *testing.T) {
 		{"a null that is written out", onAWS + strings.Replace(page, "config:\n", "config: null\n", 1) + forControlPlanes + plain, onAWS + right + forControlPlanes + plain},
 		{"and misspelt", onAWS + "machineSelectorConfig:\n- config:\n  kublet-arg: [v=2]\n  machineLabelSelectors: {matchLabels: {a: b}}" + plain, onAWS + "machineSelectorConfig:\n- config:\n    kubelet-arg: [v=2]\n  machineLabelSelector: {matchLabels: {a: b}}" + plain},
 		{"the global one", "machineGlobalConfig:\ncloud-provider-name: aws\ncni: calico\n", onAWS + "  cni: calico\n"},
-		{"not what stands apart", onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true" + plain, onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true" + plain},
+		{"not a key apart", onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true" + plain, onAWS + "machineSelectorConfig:\n- config:\n  " + forControlPlanes + "\n  debug: true" + plain},
 		{"not into a config with something in it", onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  selinux: true\n", onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  selinux: true\n"},
 	})
 }

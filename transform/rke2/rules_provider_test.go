@@ -119,7 +119,7 @@ func TestProviderThatWasRemoved(t *testing.T) {
 		{"Rancher's interface", "", "machineGlobalConfig:\n  cloud-provider-name: \"\"\n", chosen, []string{"warning 8"}},
 		{"set to nothing for control planes", "", split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: null}\n  " + forControlPlanes + "\n", chosen, []string{"warning 14"}},
 		{"set to nothing for workers", "", split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: null}\n  " + forWorkers + "\n", chosen, nil},
-		{"set to nothing behind a chart", "", "machineGlobalConfig:\n  cloud-provider-name: \"\"\n" + chart, chosen, []string{"error 8"}},
+		{"set to nothing after a chart", "", "machineGlobalConfig:\n  cloud-provider-name: \"\"\n" + chart, chosen, []string{"error 8"}},
 	})
 }
 

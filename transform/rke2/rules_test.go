@@ -128,7 +128,7 @@ func TestValuesThatAreErased(t *testing.T) {
 		want         []string
 	}{
 		{"by null", onAWS + kcm + entry + "kube-controller-manager-arg: null\n", []string{"error 12"}},
-		{"by nothing behind the key", onAWS + kcm + entry + "kube-controller-manager-arg:\n", []string{"error 12"}},
+		{"by nothing after the key", onAWS + kcm + entry + "kube-controller-manager-arg:\n", []string{"error 12"}},
 		{"by a number", onAWS + kcm + entry + "kube-controller-manager-arg: 2\n", []string{"error 12"}},
 		{"by a mapping", onAWS + kcm + entry + "kube-controller-manager-arg: {v: 2}\n", []string{"error 12"}},
 		{"by an empty list", onAWS + kcm + entry + "kube-controller-manager-arg: []\n", []string{"error 12"}},

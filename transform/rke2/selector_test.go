@@ -19,7 +19,7 @@ func TestSelectorMatches(t *testing.T) {
 	}{
 		{"no selector", `config: {debug: true}`, all, false},
 		{"null", `machineLabelSelector: null`, all, false},
-		{"left out behind its key", `machineLabelSelector:`, all, false},
+		{"left out after its key", `machineLabelSelector:`, all, false},
 		{"empty", `machineLabelSelector: {}`, all, false},
 		{"empty fields", `machineLabelSelector: {matchLabels: {}, matchExpressions: []}`, all, false},
 		{"one label", `machineLabelSelector: {matchLabels: {rke.cattle.io/worker-role: "true"}}`, []string{"w1", "w2"}, true},

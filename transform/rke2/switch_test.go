@@ -101,7 +101,7 @@ func TestSwitchTurnsTheStubOff(t *testing.T) {
 	}
 	const entries = "machineSelectorConfig:\n"
 	switches(t, []struct{ name, before, want string }{
-		{"left out behind its key", onAWS + "  disable-cloud-controller:\n", globalOff},
+		{"left out after its key", onAWS + "  disable-cloud-controller:\n", globalOff},
 		{
 			"two winners", split + onAWS + "  disable-cloud-controller: false\n" + entries + "- config: {disable-cloud-controller: false}\n  " + forControlPlanes + "\n",
 			split + globalOff + entries + "- config: {disable-cloud-controller: true}\n  " + forControlPlanes + "\n",
@@ -228,8 +228,8 @@ func TestSwitchRemovesTheFlagRightAfterTheProvider(t *testing.T) {
 		{"at the end", onAWS + "  " + flag, globalOff},
 		{"as a block", onAWS + "  kube-controller-manager-arg:\n  - enable-leader-migration\n", globalOff},
 		{"in the middle", onAWS + "  " + flag + "  cni: calico\n", globalOff + "  cni: calico\n"},
-		{"behind a comment, which keeps the list", onAWS + "  # until we are external\n  " + flag, globalOff + "  # until we are external\n  kube-controller-manager-arg: []\n"},
-		{"behind sorted keys", onAWS + "  cni: calico\n  " + flag, "machineGlobalConfig:\n  " + isExternal + "  cni: calico\n  " + stubOff},
+		{"after a comment, which keeps the list", onAWS + "  # until we are external\n  " + flag, globalOff + "  # until we are external\n  kube-controller-manager-arg: []\n"},
+		{"after sorted keys", onAWS + "  cni: calico\n  " + flag, "machineGlobalConfig:\n  " + isExternal + "  cni: calico\n  " + stubOff},
 		{
 			"in a flow mapping", "machineGlobalConfig: {cloud-provider-name: aws, kube-controller-manager-arg: [enable-leader-migration]}\n",
 			"machineGlobalConfig: {cloud-provider-name: external, disable-cloud-controller: true}\n",

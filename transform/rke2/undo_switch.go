@@ -83,7 +83,7 @@ func (m *migration) checkMoved(at yamledit.Node) error {
 func (m *migration) enableStub(e *yamledit.Edit) {
 	for _, n := range m.winners(providerKey, Class.Server) {
 		stub := n.Parent().Get(disableStub)
-		if stub.Exists() && stub.Text() == "true" && stub.Index() == placeBehind(n, stub) {
+		if stub.Exists() && stub.Text() == "true" && stub.Index() == placeAfter(n, stub) {
 			e.Remove(stub)
 		}
 	}
@@ -91,7 +91,7 @@ func (m *migration) enableStub(e *yamledit.Edit) {
 
 // placeAfter returns the index that an entry has when it is inserted after
 // another one.
-func placeBehind(n, inserted yamledit.Node) int {
+func placeAfter(n, inserted yamledit.Node) int {
 	var keys []string
 	for _, entry := range n.Parent().Entries() {
 		if !entry.Value.Same(inserted) {

@@ -76,9 +76,9 @@ func TestUndoGivesBackWhatTheFileStillTells(t *testing.T) {
 		{"an entry that was put in front of others", onAWS + ownManifest + entries + "- config: {debug: true}\n", []string{stages.EnableLeaderMigration, stages.SwitchToExternal}, inTurn},
 		{"a provider that an entry sets", ownManifest + entries + "- config:\n    cloud-provider-name: aws\n    cni: calico\n", []string{stages.EnableLeaderMigration, stages.SwitchToExternal}, inTurn},
 		{"the stub among sorted keys", onAWS + "  cni: calico\n  profile: cis\n" + ownManifest + entries + "- config: {debug: true}\n", []string{stages.SwitchToExternal}, inTurn},
-		{"a stub that stood elsewhere", "machineGlobalConfig:\n  disable-cloud-controller: true\n  cni: calico\n  cloud-provider-name: aws\n" + twoArgs + ownManifest, []string{stages.SwitchToExternal}, inTurn},
+		{"a stub that was elsewhere", "machineGlobalConfig:\n  disable-cloud-controller: true\n  cni: calico\n  cloud-provider-name: aws\n" + twoArgs + ownManifest, []string{stages.SwitchToExternal}, inTurn},
 		{"a component that was in-tree by its own argument, as is usual", onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, []string{stages.SwitchToExternal}, usual},
-		{"overrides behind other arguments", onAWS + twoArgs + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [--v=2, --profiling=false]\n" + ownManifest, []string{stages.SwitchToExternal, stages.DisableLeaderMigration}, override},
+		{"overrides after other arguments", onAWS + twoArgs + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [--v=2, --profiling=false]\n" + ownManifest, []string{stages.SwitchToExternal, stages.DisableLeaderMigration}, override},
 		{"an override in the place of an in-tree provider, as is usual", onAWS + twoArgs + "  kubelet-arg: [--cloud-provider=aws, v=2, v=3]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest, []string{stages.SwitchToExternal}, transform.Target{EndState: "aws-override", Canonical: true}},
 		{"a flag that takes turns with the override", oneNode + onAWS + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest + entries + "- config: {debug: true}\n", []string{stages.SwitchToExternal}, override},
 	} {
@@ -108,7 +108,7 @@ func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
 		{"whether a component had arguments", stages.SwitchToExternal, told, override, "machineGlobalConfig.kubelet-arg: it has no other argument, and was absent or empty before"},
 		{"what a component was by its own argument", stages.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, inTurn, "kubelet-arg: cloud-provider is set separately, and it was aws or already external before"},
 		{"what workers were", stages.SwitchToExternal, split + told + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", inTurn, "machineSelectorConfig[0].config.cloud-provider-name: no control plane reads it from here, and it was aws or already external before"},
-		{"where a configuration stood", stages.SwitchToExternal, told + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config was removed by the switch"},
+		{"where a configuration was", stages.SwitchToExternal, told + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config was removed by the switch"},
 	} {
 		_, _, err := back(t, c.config, c.stage, c.target)
 		refuses(t, c.name, err, c.want)

@@ -12,7 +12,7 @@ func TestAWordIsNamedOnlyWhenNoOtherIsMeant(t *testing.T) {
 		{"two letters swapped", "target-verison", "target-version"},
 		{"camel case", "endState", "end-state"},
 		{"underscores", "chart_repo", "chart-repo"},
-		{"a plus behind it", "kube-apiserver-arg+", "kube-apiserver-arg"},
+		{"a plus after it", "kube-apiserver-arg+", "kube-apiserver-arg"},
 		{"a part too few", "kube-arg", "kube-apiserver-arg"},
 		{"a short word is not guessed at", "cmi", ""},
 		{"two that are as near", "node-c-arg", ""},

@@ -20,7 +20,7 @@ func TestStagesHaveNamesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range Names() {
 		if seen[name] || name == "" {
-			t.Errorf("%q stands twice", name)
+			t.Errorf("%q is in the list twice", name)
 		}
 		seen[name] = true
 	}

@@ -97,7 +97,7 @@ func TestAnEditBesideAnchorsKeepsThem(t *testing.T) {
 	const shared = "a: &x\n  - v\nb: *x\n"
 	runEdits(t, []editCase{
 		{"a key beside them", shared + "c: 1\n", set("w", "c"), shared + "c: w\n"},
-		{"a key behind them", shared, add("c", "w"), shared + "c: w\n"},
+		{"a key after them", shared, add("c", "w"), shared + "c: w\n"},
 		{"an alias becomes a value of its own", shared, set([]string{"w"}, "b"), "a: &x\n  - v\nb:\n  - w\n"},
 		{"and a scalar", "a: &x v # why\nb: *x # b\n", set("w", "b"), "a: &x v # why\nb: w # b\n"},
 		{"in a flow mapping", "a: &x v\nm: {b: *x, c: 1}\n", set("w", "m", "b"), "a: &x v\nm: {b: w, c: 1}\n"},

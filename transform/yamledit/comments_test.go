@@ -15,11 +15,11 @@ import (
 func TestCommentsOfWhatGoesStayOnLinesOfTheirOwn(t *testing.T) {
 	runEdits(t, []editCase{
 		{"of an entry with all that is below it", "m:\n  a: 1\n  b: # b\n    # x\n    - x # of x\n  c: 1\n", drop("m", "b"), "m:\n  a: 1\n  # b\n  # x\n  # of x\n  c: 1\n"},
-		{"of a first entry behind a dash", "- a: 1 # one\n  b: 2\n", func(e *Edit, n Node) { e.Remove(n.Items()[0].Get("a")) }, "- # one\n  b: 2\n"},
-		{"of the only entry behind a dash", "- a: # one\n    x: 1 # two\n- c\n", func(e *Edit, n Node) { e.Remove(n.Items()[0].Get("a")) }, "- {}\n  # one\n  # two\n- c\n"},
+		{"of a first entry after a dash", "- a: 1 # one\n  b: 2\n", func(e *Edit, n Node) { e.Remove(n.Items()[0].Get("a")) }, "- # one\n  b: 2\n"},
+		{"of the only entry after a dash", "- a: # one\n    x: 1 # two\n- c\n", func(e *Edit, n Node) { e.Remove(n.Items()[0].Get("a")) }, "- {}\n  # one\n  # two\n- c\n"},
 		{"of the only entry", "m: # m\n  a: 1 # one\nz: 1\n", drop("m", "a"), "m: {} # m\n  # one\nz: 1\n"},
 		{"of the last line without a break", "a: 1\nb: 2 # two", drop("b"), "a: 1\n# two"},
-		{"behind a literal block", "a: |\n  x\nb: 2 # two\n", drop("b"), "a: |\n  x\n# two\n"},
+		{"after a literal block", "a: |\n  x\nb: 2 # two\n", drop("b"), "a: |\n  x\n# two\n"},
 		{"of an item in the middle of a flow list", "a: [\n  x,\n  y, # why\n  z\n]\n", dropItem(1, "a"), "a: [\n  x,\n  # why\n  z\n]\n"},
 		{"of the last item of a flow list", "a: [\n  x, # x\n  # of y\n  y # why\n]\n", dropItem(1, "a"), "a: [\n  x # x\n  # of y\n  # why\n]\n"},
 		{"of the last item of a flow list, in front of the bracket", "a: [\n  x,\n  # of y\n  y ]\n", dropItem(1, "a"), "a: [\n  x\n  # of y\n  ]\n"},

@@ -88,7 +88,7 @@ func TestSetReplacesOneValueAndNothingElse(t *testing.T) {
 		{"single quotes stay", "a: 'aws'   # why\n", set("external", "a"), "a: 'external'   # why\n"},
 		{"a word that YAML 1.1 reads as a boolean is quoted", "a: aws\n", set("yes", "a"), "a: \"yes\"\n"},
 		{"a boolean is not quoted", "a: false\n", set(true, "a"), "a: true\n"},
-		{"a null that is left out gets a value behind the colon", "a:\nb: 1\n", set("x", "a"), "a: x\nb: 1\n"},
+		{"a null that is left out gets a value after the colon", "a:\nb: 1\n", set("x", "a"), "a: x\nb: 1\n"},
 		{"a null that is left out keeps its comment", "a: # none yet\nb: 1\n", set("x", "a"), "a: x # none yet\nb: 1\n"},
 		{"columns are counted in runes, not in bytes", "{ü: \"é\", b: aws}\n", set("external", "b"), "{ü: \"é\", b: external}\n"},
 		{"a byte order mark is not counted", "\ufeffa: aws\nb: 1\n", set("external", "a"), "\ufeffa: external\nb: 1\n"},
@@ -98,7 +98,7 @@ func TestSetReplacesOneValueAndNothingElse(t *testing.T) {
 		{"the line separators of YAML 1.1 count as lines", "a: 1 # x\u2028b: 2\u0085c: aws\n", set("external", "c"), "a: 1 # x\u2028b: 2\u0085c: external\n"},
 		{"a tagged scalar loses its tag with its value", "a: !!str aws\n", set("external", "a"), "a: external\n"},
 		{"a value on the line below its key stays there", "a:\n  aws\nb: 1\n", set("external", "a"), "a:\n  external\nb: 1\n"},
-		{"a comment may stand between key and value", "a: # which\n  aws\n", set("external", "a"), "a: # which\n  external\n"},
+		{"a comment may be between key and value", "a: # which\n  aws\n", set("external", "a"), "a: # which\n  external\n"},
 		{"a plain scalar of several lines is one value", "a: one\n  two\n  three # c\nb: 1\n", set("x", "a"), "a: x # c\nb: 1\n"},
 		{"a plain scalar of several lines may hold blank lines", "a: one\n\n  two\nb: 1\n", set("x", "a"), "a: x\nb: 1\n"},
 		{"a literal block becomes a plain scalar", "a: |-\n  x\n  y\nb: 1\n", set("z", "a"), "a: z\nb: 1\n"},
@@ -116,29 +116,29 @@ func TestSetReplacesOneValueAndNothingElse(t *testing.T) {
 		{"an item of a list is replaced", "a:\n  - one # 1\n  - two\n", func(e *Edit, n Node) { e.Set(n.Get("a").Items()[0], "x=y") }, "a:\n  - x=y # 1\n  - two\n"},
 		{"JSON stays JSON", `{"a": "aws", "b": 1}`, set("external", "a"), `{"a": "external", "b": 1}`},
 		{"JSON on one line gets a list on one line", `{"a":"x","b":1}`, set([]string{"x", "y"}, "a"), `{"a":["x","y"],"b":1}`},
-		{"a document behind a marker and a comment", "# head\n--- # doc\na: aws\n...\n", set("external", "a"), "# head\n--- # doc\na: external\n...\n"},
+		{"a document after a marker and a comment", "# head\n--- # doc\na: aws\n...\n", set("external", "a"), "# head\n--- # doc\na: external\n...\n"},
 	})
 }
 
 func TestInsertAddsAKeyWhereItBelongs(t *testing.T) {
 	runEdits(t, []editCase{
 		{"at the end of a mapping", "m:\n  a: 1\n  b: 2\nz: 1\n", add("c", "x", "m"), "m:\n  a: 1\n  b: 2\n  c: x\nz: 1\n"},
-		{"behind the last content line, before trailing comments", "m:\n  a: 1\n  # tail\n\nz: 1\n", add("c", "x", "m"), "m:\n  a: 1\n  c: x\n  # tail\n\nz: 1\n"},
+		{"after the last content line, before trailing comments", "m:\n  a: 1\n  # tail\n\nz: 1\n", add("c", "x", "m"), "m:\n  a: 1\n  c: x\n  # tail\n\nz: 1\n"},
 		{"in its place among three sorted keys", "b: 1\nd: 1\nf: 1\n", add("c", "x"), "b: 1\nc: x\nd: 1\nf: 1\n"},
-		{"behind the comment of the key before, not before the comment of the next", "a: 1 # a\n# about c\nc: 1\nd: 1\n", add("b", "x"), "a: 1 # a\nb: x\n# about c\nc: 1\nd: 1\n"},
+		{"after the comment of the key before, not before the comment of the next", "a: 1 # a\n# about c\nc: 1\nd: 1\n", add("b", "x"), "a: 1 # a\nb: x\n# about c\nc: 1\nd: 1\n"},
 		{"without a final line break", "a: 1", add("b", "x"), "a: 1\nb: x"},
-		{"behind a literal block", "m:\n  a: |\n    x\n\n    y\n\nz: 1\n", add("b", "x", "m"), "m:\n  a: |\n    x\n\n    y\n  b: x\n\nz: 1\n"},
-		{"behind the blank lines that |+ keeps", "m:\n  a: |+\n    x\n\n\nz: 1\n", add("b", "x", "m"), "m:\n  a: |+\n    x\n\n\n  b: x\nz: 1\n"},
-		{"behind white space that is content of a literal block", "m:\n  a: |\n    x\n      \nz: 1\n", add("b", "x", "m"), "m:\n  a: |\n    x\n      \n  b: x\nz: 1\n"},
-		{"behind a folded block", "m:\n  a: >-\n    x\n    y\nz: 1\n", add("b", "x", "m"), "m:\n  a: >-\n    x\n    y\n  b: x\nz: 1\n"},
-		{"behind a clipped block at the end of a file without a break", "a: |\n  x", add("b", "v"), "a: |-\n  x\nb: v"},
+		{"after a literal block", "m:\n  a: |\n    x\n\n    y\n\nz: 1\n", add("b", "x", "m"), "m:\n  a: |\n    x\n\n    y\n  b: x\n\nz: 1\n"},
+		{"after the blank lines that |+ keeps", "m:\n  a: |+\n    x\n\n\nz: 1\n", add("b", "x", "m"), "m:\n  a: |+\n    x\n\n\n  b: x\nz: 1\n"},
+		{"after white space that is content of a literal block", "m:\n  a: |\n    x\n      \nz: 1\n", add("b", "x", "m"), "m:\n  a: |\n    x\n      \n  b: x\nz: 1\n"},
+		{"after a folded block", "m:\n  a: >-\n    x\n    y\nz: 1\n", add("b", "x", "m"), "m:\n  a: >-\n    x\n    y\n  b: x\nz: 1\n"},
+		{"after a clipped block at the end of a file without a break", "a: |\n  x", add("b", "v"), "a: |-\n  x\nb: v"},
 		{"a block that ends with a break, without a final break", "a: 1", add("b", "x\ny\n"), "a: 1\nb: |\n  x\n  y\n"},
-		{"behind a null that is left out", "m:\n  a: # none\nz: 1\n", add("b", "x", "m"), "m:\n  a: # none\n  b: x\nz: 1\n"},
-		{"behind a quoted scalar of several lines", "m:\n  a: \"x\n    y\" # c\nz: 1\n", add("b", "x", "m"), "m:\n  a: \"x\n    y\" # c\n  b: x\nz: 1\n"},
-		{"behind a flow collection of several lines", "m:\n  a: [x, # 1\n    y\n  ] # c\nz: 1\n", add("b", "x", "m"), "m:\n  a: [x, # 1\n    y\n  ] # c\n  b: x\nz: 1\n"},
-		{"behind a clipped block in the middle of a file without a break", "m:\n  a: |\n    x\nz: 1", add("b", "v", "m"), "m:\n  a: |\n    x\n  b: v\nz: 1"},
-		{"two keys behind a clipped block at the end of a file without a break", "a: |\n  x", func(e *Edit, n Node) { e.Insert(n, "b", "v"); e.Insert(n, "c", "w") }, "a: |-\n  x\nb: v\nc: w"},
-		{"behind an alias", "x: &x 1\nm:\n  a: *x # c\nz: 1\n", add("b", "v", "m"), "x: &x 1\nm:\n  a: *x # c\n  b: v\nz: 1\n"},
+		{"after a null that is left out", "m:\n  a: # none\nz: 1\n", add("b", "x", "m"), "m:\n  a: # none\n  b: x\nz: 1\n"},
+		{"after a quoted scalar of several lines", "m:\n  a: \"x\n    y\" # c\nz: 1\n", add("b", "x", "m"), "m:\n  a: \"x\n    y\" # c\n  b: x\nz: 1\n"},
+		{"after a flow collection of several lines", "m:\n  a: [x, # 1\n    y\n  ] # c\nz: 1\n", add("b", "x", "m"), "m:\n  a: [x, # 1\n    y\n  ] # c\n  b: x\nz: 1\n"},
+		{"after a clipped block in the middle of a file without a break", "m:\n  a: |\n    x\nz: 1", add("b", "v", "m"), "m:\n  a: |\n    x\n  b: v\nz: 1"},
+		{"two keys after a clipped block at the end of a file without a break", "a: |\n  x", func(e *Edit, n Node) { e.Insert(n, "b", "v"); e.Insert(n, "c", "w") }, "a: |-\n  x\nb: v\nc: w"},
+		{"after an alias", "x: &x 1\nm:\n  a: *x # c\nz: 1\n", add("b", "v", "m"), "x: &x 1\nm:\n  a: *x # c\n  b: v\nz: 1\n"},
 		{"in four-space style", "m:\n    a:\n        b: 1\n", add("c", Map{{"d", "x"}}, "m"), "m:\n    a:\n        b: 1\n    c:\n        d: x\n"},
 		{"a list in compact style", "m:\n  a:\n  - 1\n", add("c", []string{"x"}, "m"), "m:\n  a:\n  - 1\n  c:\n  - x\n"},
 		{"in an item that starts on the line of its dash", "- a: 1\n  b: 2\n- c: 1\n", func(e *Edit, n Node) { e.Insert(n.Items()[0], "z", "x") }, "- a: 1\n  b: 2\n  z: x\n- c: 1\n"},
@@ -146,16 +146,16 @@ func TestInsertAddsAKeyWhereItBelongs(t *testing.T) {
 		{"in a flow mapping", "m: {a: 1, b: 2} # c\n", add("c", "x", "m"), "m: {a: 1, b: 2, c: x} # c\n"},
 		{"in a flow mapping with blanks inside its braces", "m: { a: 1 }\n", add("b", true, "m"), "m: { a: 1, b: true }\n"},
 		{"in a flow mapping with a trailing comma", "m: {a: 1, }\n", add("b", "x", "m"), "m: {a: 1, b: x, }\n"},
-		{"in a flow mapping of several lines, behind a comment", "m: {\n  a: 1 # one\n}\n", add("b", "x", "m"), "m: {\n  a: 1, # one\n  b: x\n}\n"},
+		{"in a flow mapping of several lines, after a comment", "m: {\n  a: 1 # one\n}\n", add("b", "x", "m"), "m: {\n  a: 1, # one\n  b: x\n}\n"},
 		{"in a flow mapping of several lines with a trailing comma", "m: {\n  a: 1, # one\n}\n", add("b", "x", "m"), "m: {\n  a: 1, # one\n  b: x,\n}\n"},
 		{"in JSON of several lines", "{\n  \"m\": {\n    \"a\": [\n      \"x\"\n    ]\n  }\n}\n", add("b", []string{"v"}, "m"), "{\n  \"m\": {\n    \"a\": [\n      \"x\"\n    ],\n    \"b\": [\n      \"v\"\n    ]\n  }\n}\n"},
 		{"in JSON on one line", `{"m":{"a":1}}`, add("b", Map{{"c", "x"}}, "m"), `{"m":{"a":1,"b":{"c":"x"}}}`},
 		{"in an empty JSON object", "{\n  \"m\": {}\n}\n", add("a", "x", "m"), "{\n  \"m\": {\n    \"a\": \"x\"\n  }\n}\n"},
 		{"with the line breaks of the file", "m:\r\n  a: 1\r\nz: 1\r\n", add("b", []string{"x"}, "m"), "m:\r\n  a: 1\r\n  b:\r\n    - x\r\nz: 1\r\n"},
-		{"behind a given entry", "a: 1\nc: 3\n", func(e *Edit, n Node) { e.InsertAfter(n.Get("a"), "b", true) }, "a: 1\nb: true\nc: 3\n"},
+		{"after a given entry", "a: 1\nc: 3\n", func(e *Edit, n Node) { e.InsertAfter(n.Get("a"), "b", true) }, "a: 1\nb: true\nc: 3\n"},
 		{"a literal block in the middle", "m:\n  a: 1\nz: 1\n", add("b", "x: 1\ny: 2", "m"), "m:\n  a: 1\n  b: |-\n    x: 1\n    y: 2\nz: 1\n"},
 		{"two keys in the order of the calls", "a: 1\n", func(e *Edit, n Node) { e.Insert(n, "x", "1"); e.Insert(n, "v", true) }, "a: 1\nx: \"1\"\nv: true\n"},
-		{"behind a given entry, unless the keys are sorted", "a: 1\nc: 3\nd: 4\n", func(e *Edit, n Node) { e.InsertAfter(n.Get("d"), "b", true) }, "a: 1\nb: true\nc: 3\nd: 4\n"},
+		{"after a given entry, unless the keys are sorted", "a: 1\nc: 3\nd: 4\n", func(e *Edit, n Node) { e.InsertAfter(n.Get("d"), "b", true) }, "a: 1\nb: true\nc: 3\nd: 4\n"},
 		{"a literal block, where it swallows no comment", "m:\n  b: 1\n  a: 2\n    # deep\nz: 1\n", add("c", "x\ny", "m"), "m:\n  b: 1\n  c: |-\n    x\n    y\n  a: 2\n    # deep\nz: 1\n"},
 		{"in a mapping with a tag", "m: !!map\n  a: 1\nz: 1\n", add("b", "x", "m"), "m: !!map\n  a: 1\n  b: x\nz: 1\n"},
 	})
@@ -165,8 +165,8 @@ func TestALiteralBlockTakesNothingThatFollows(t *testing.T) {
 	runEdits(t, []editCase{
 		{"blanks at the end", "a: 1\nb: 2\n    \n", add("t", "x\ny"), "a: 1\nt: |-\n  x\n  y\nb: 2\n    \n"},
 		{"blanks that are no deeper than its text", "a: 1\n  \n", add("t", "x\ny"), "a: 1\nt: |-\n  x\n  y\n  \n"},
-		{"blanks behind what is set", "a: 1\nt: \"\"\n    \n", set("x\ny", "t"), "a: 1\nt: \"x\\ny\"\n    \n"},
-		{"a comment behind what is set", "t:\n  # of the end\n", set("x\ny", "t"), "t: \"x\\ny\"\n  # of the end\n"},
+		{"blanks after what is set", "a: 1\nt: \"\"\n    \n", set("x\ny", "t"), "a: 1\nt: \"x\\ny\"\n    \n"},
+		{"a comment after what is set", "t:\n  # of the end\n", set("x\ny", "t"), "t: \"x\\ny\"\n  # of the end\n"},
 	})
 }
 
@@ -192,7 +192,7 @@ func TestAppendAndInsertItemKeepTheListsStyle(t *testing.T) {
 		{"a first item in a flow list", "a: [x]\n", first("w", "a"), "a: [w, x]\n"},
 		{"a first item in JSON", "{\n  \"a\": [\n    {\n      \"x\": 1\n    }\n  ]\n}\n", first(Map{{"k", []string{"v"}}}, "a"), "{\n  \"a\": [\n    {\n      \"k\": [\n        \"v\"\n      ]\n    },\n    {\n      \"x\": 1\n    }\n  ]\n}\n"},
 		{"first and last at once", "a:\n  - x\n", func(e *Edit, n Node) { e.InsertItem(n.Get("a"), 0, "w"); e.Append(n.Get("a"), "z") }, "a:\n  - w\n  - x\n  - z\n"},
-		{"behind an item that ends with a literal block", "a:\n  - x: |\n      t\n\nb: 1\n", appendTo("v", "a"), "a:\n  - x: |\n      t\n  - v\n\nb: 1\n"},
+		{"after an item that ends with a literal block", "a:\n  - x: |\n      t\n\nb: 1\n", appendTo("v", "a"), "a:\n  - x: |\n      t\n  - v\n\nb: 1\n"},
 	})
 }
 
@@ -216,7 +216,7 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 		{"a key of JSON", "{\n  \"a\": 1,\n  \"b\": [\n    2\n  ]\n}\n", drop("b"), "{\n  \"a\": 1\n}\n"},
 		{"a first key of JSON", `{"a": 1, "b": 2}`, drop("a"), `{"b": 2}`},
 		{"two entries", "a: 1\nb: 2\nc: 3\n", func(e *Edit, n Node) { e.Remove(n.Get("a")); e.Remove(n.Get("c")) }, "b: 2\n"},
-		{"the last entry without a final break, behind a block that keeps its own", "a: |\n  x\nb: 2", drop("b"), "a: |\n  x\n"},
+		{"the last entry without a final break, after a block that keeps its own", "a: |\n  x\nb: 2", drop("b"), "a: |\n  x\n"},
 		{"the last two entries without a final break", "a: 1\nb: 2\nc: 3", func(e *Edit, n Node) { e.Remove(n.Get("b")); e.Remove(n.Get("c")) }, "a: 1"},
 		{"the ends of two collections without a final break", "m:\n  a: 1\n  b: 2\nn: 3", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Remove(n.Get("n")) }, "m:\n  a: 1"},
 		{"the same with the breaks of Windows", "m:\r\n  a: 1\r\n  b: 2\r\nn: 3", func(e *Edit, n Node) { e.Remove(n.Get("m", "b")); e.Remove(n.Get("n")) }, "m:\r\n  a: 1"},
@@ -273,7 +273,7 @@ func TestJSONKeepsItsTabs(t *testing.T) {
 
 func TestSeveralChangesOfOneEditAreSideBySide(t *testing.T) {
 	runEdits(t, []editCase{
-		{"a key behind a mapping, and an item at the end of its last list", "m:\n  l:\n    - x\nz: 1\n", func(e *Edit, n Node) {
+		{"a key after a mapping, and an item at the end of its last list", "m:\n  l:\n    - x\nz: 1\n", func(e *Edit, n Node) {
 			e.Insert(n.Get("m"), "k", true)
 			e.Append(n.Get("m", "l"), "w")
 		}, "m:\n  l:\n    - x\n    - w\n  k: true\nz: 1\n"},
@@ -301,7 +301,7 @@ func TestSeveralChangesOfOneEditAreSideBySide(t *testing.T) {
 			e.Remove(n.Get("m", "b"))
 			e.InsertAfter(n.Get("m", "a"), "k", true)
 		}, "m: {\n  a: 1, # one\n  k: true,\n  # two\n}\n"},
-		{"a value, a key behind it and its list", "a: aws # c\nl: [x]\n", func(e *Edit, n Node) {
+		{"a value, a key after it and its list", "a: aws # c\nl: [x]\n", func(e *Edit, n Node) {
 			e.Set(n.Get("a"), "external")
 			e.InsertAfter(n.Get("a"), "k", true)
 			e.Set(n.Get("l").Items()[0], "w")
@@ -330,7 +330,7 @@ func TestSeveralMembersAreAddedToTallJSON(t *testing.T) {
 func TestRenameAndAdopt(t *testing.T) {
 	runEdits(t, []editCase{
 		{"a key is renamed and keeps its quotes", "m:\n  \"kubeapi-server-arg\": # c\n    - x\n", func(e *Edit, n Node) { e.Rename(n.Get("m", "kubeapi-server-arg"), "kube-apiserver-arg") }, "m:\n  \"kube-apiserver-arg\": # c\n    - x\n"},
-		{"keys that stand beside their parent move below it", "l:\n  - config:\n    # args\n    a:\n      - x\n    b: 1\n    sel: {}\n", func(e *Edit, n Node) {
+		{"keys next to their parent move below it", "l:\n  - config:\n    # args\n    a:\n      - x\n    b: 1\n    sel: {}\n", func(e *Edit, n Node) {
 			i := n.Get("l").Items()[0]
 			e.Adopt(i.Get("config"), []Node{i.Get("a"), i.Get("b")})
 		}, "l:\n  - config:\n      # args\n      a:\n        - x\n      b: 1\n    sel: {}\n"},
@@ -360,7 +360,7 @@ func TestEmbeddedYAMLIsEditedToAnyDepth(t *testing.T) {
 		{"a document joins a clipped literal", "m: |\n  a: 1\n# tail\nz: 1\n", appendDoc("b: 2"), "m: |\n  a: 1\n  ---\n  b: 2\n# tail\nz: 1\n"},
 		{"a document joins a clipped literal at the end of a file without a break", "m: |\n  a: 1", appendDoc("b: 2"), "m: |\n  a: 1\n  ---\n  b: 2"},
 		{"a document joins a literal that keeps blank lines", "m: |+\n  a: 1\n\nz: 1\n", appendDoc("b: 2"), "m: |+\n  a: 1\n\n  ---\n  b: 2\nz: 1\n"},
-		{"a document fills the place behind a waiting marker", "m: |\n  a: 1\n  ---\nz: 1\n", appendDoc("b: 2"), "m: |\n  a: 1\n  ---\n  b: 2\nz: 1\n"},
+		{"a document fills the place after a waiting marker", "m: |\n  a: 1\n  ---\nz: 1\n", appendDoc("b: 2"), "m: |\n  a: 1\n  ---\n  b: 2\nz: 1\n"},
 		{"a document becomes the text of an empty string", "o:\n  m: \"\"\nz: 1\n", func(e *Edit, n Node) { in, _ := e.Embedded(n.Get("o", "m")); in.Append("b: 2\nc: 3") }, "o:\n  m: |-\n    b: 2\n    c: 3\nz: 1\n"},
 		{"a document joins a double-quoted line", `m: "a: 1\nb: \"x\"\n"` + "\n", appendDoc("c: \"3\""), `m: "a: 1\nb: \"x\"\n---\nc: \"3\"\n"` + "\n"},
 		{"a document joins a JSON string", `{"m": "a: 1\u000ab: 2"}`, appendDoc("c: 3"), `{"m": "a: 1\u000ab: 2\n---\nc: 3"}`},

@@ -40,10 +40,10 @@ func TestRemovingADocumentKeepsAllOthers(t *testing.T) {
 		{"two that are not neighbours", "m: |-\n  a: 1\n  ---\n  b: 2\n  ---\n  c: 3\n  ---\n  d: 4\n", without(0, 2), "m: |-\n  b: 2\n  ---\n  d: 4\n"},
 		{"all of them", "m: |-\n  a: 1\n  ---\n  b: 2\nz: 1\n", without(0, 1), "m: \"\"\nz: 1\n"},
 		{"but not its comments", "m: |\n  a: 1\n  ---\n  # about b\n  b: 2 # two\n  ---\n  c: 3\n", without(1), "m: |\n  a: 1\n  # about b\n  # two\n  ---\n  c: 3\n"},
-		{"but not the comment behind it", "m: |\n  a: 1\n  ---\n  b: 2\n  # about c\n  ---\n  c: 3\n", without(1), "m: |\n  a: 1\n  # about c\n  ---\n  c: 3\n"},
+		{"but not the comment after it", "m: |\n  a: 1\n  ---\n  b: 2\n  # about c\n  ---\n  c: 3\n", without(1), "m: |\n  a: 1\n  # about c\n  ---\n  c: 3\n"},
 		{"but not the comment that ends the stream", "m: |-\n  a: 1\n  ---\n  b: 2\n  # the end\n", without(1), "m: |-\n  a: 1\n  # the end\n"},
 		{"but not the comment in front of the first marker", "m: |\n  # ours\n  ---\n  a: 1\n  ---\n  b: 2\n", without(0), "m: |\n  # ours\n  ---\n  b: 2\n"},
-		{"behind an end marker", "m: |\n  a: 1\n  ...\n  ---\n  b: 2\n", without(1), "m: |\n  a: 1\n  ...\n"},
+		{"after an end marker", "m: |\n  a: 1\n  ...\n  ---\n  b: 2\n", without(1), "m: |\n  a: 1\n  ...\n"},
 		{"in front of an empty one", "m: |\n  a: 1\n  ---\n  ---\n  c: 3\n", without(0), "m: |\n  ---\n  c: 3\n"},
 		{"with blank lines around", "m: |\n  a: 1\n\n  ---\n\n  b: 2\n\n  ---\n  c: 3\n", without(1), "m: |\n  a: 1\n\n  ---\n  c: 3\n"},
 		{"of a quoted string", "m: \"a: 1\\n---\\nb: 2\\n\"\n", without(1), "m: \"a: 1\\n\"\n"},
@@ -95,7 +95,7 @@ func TestAppendingKeepsABlockThatEndsTheStream(t *testing.T) {
 		{"kept", "m: |-\n  a: |+\n    x\nz: 1\n", append, "m: |-\n  a: |-\n    x\n  ---\n  b: 2\nz: 1\n"},
 		{"folded", "m: |-\n  a: >\n    x\nz: 1\n", append, "m: |-\n  a: >-\n    x\n  ---\n  b: 2\nz: 1\n"},
 		{"stripped", "m: |-\n  a: |-\n    x\nz: 1\n", append, "m: |-\n  a: |-\n    x\n  ---\n  b: 2\nz: 1\n"},
-		{"with a line break behind it", "m: |\n  a: |\n    x\nz: 1\n", append, "m: |\n  a: |\n    x\n  ---\n  b: 2\nz: 1\n"},
+		{"with a line break after it", "m: |\n  a: |\n    x\nz: 1\n", append, "m: |\n  a: |\n    x\n  ---\n  b: 2\nz: 1\n"},
 	})
 }
 
@@ -118,13 +118,13 @@ func TestAppendingToADocumentThatIsEditedAsWell(t *testing.T) {
 		in.Edit(0).Insert(in.Documents()[0].Root(), "z", "2")
 	})
 	before := both(func(e *Edit, n Node) { e.Set(n.Get("a"), 22) })
-	behind := both(func(e *Edit, n Node) { e.Insert(n, "w", "2") })
+	after := both(func(e *Edit, n Node) { e.Insert(n, "w", "2") })
 	shorter := both(func(e *Edit, n Node) { e.Remove(n.Get("a")) })
 	const stripped = "m: |-\n  a: 1\n  v: |\n    x: 1\n"
 	runEdits(t, []editCase{
 		{"a clipped block that ends a stripped stream", stripped, before, "m: |-\n  a: 22\n  v: |-\n    x: 1\n  ---\n  b: 1\n"},
 		{"the same, changed inside", stripped, inside, "m: |-\n  a: 1\n  v: |-\n    x: 1\n    z: \"2\"\n  ---\n  b: 1\n"},
-		{"the same, with a key behind it", stripped, behind, "m: |-\n  a: 1\n  v: |-\n    x: 1\n  w: \"2\"\n  ---\n  b: 1\n"},
+		{"the same, with a key after it", stripped, after, "m: |-\n  a: 1\n  v: |-\n    x: 1\n  w: \"2\"\n  ---\n  b: 1\n"},
 		{"the same, moved to the front", stripped, shorter, "m: |-\n  v: |-\n    x: 1\n  ---\n  b: 1\n"},
 		{"a clipped block that ends a clipped stream", "m: |\n  a: 1\n  v: |\n    x: 1\n", before, "m: |\n  a: 22\n  v: |\n    x: 1\n  ---\n  b: 1\n"},
 	})
@@ -181,7 +181,7 @@ func TestEmptyTellsWhetherAnythingIsLeft(t *testing.T) {
 // made of odd pieces; the library alone judges.
 func TestRandomRemovalsKeepAllOtherDocuments(t *testing.T) {
 	pieces := []string{
-		"a: 1\n", "b:\n- 1\n- 2\n", "# c\nc: 3\n", "d: 4 # d\n# behind\n", "e: |\n  text\n", "f: |+\n  text\n\n", "g: >\n  one\n  two\n",
+		"a: 1\n", "b:\n- 1\n- 2\n", "# c\nc: 3\n", "d: 4 # d\n# after\n", "e: |\n  text\n", "f: |+\n  text\n\n", "g: >\n  one\n  two\n",
 		"{h: 5}\n", "\ni: 6\n\n", "# alone\n", "", "j: \"x\\ny\"\n", "k: {}\n", "- l\n", "m: |-\n  n: 1\n  ---\n  o: 2\n",
 	}
 	refused := 0

@@ -24,8 +24,8 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 		{"before its time is over nobody knows", []string{"a", "a", "a"}, 4 * time.Second, Unknown},
 		{"a lease that is made now is live", []string{"", "a"}, time.Second, Live},
 		{"a lease without a holder is not", []string{"a", "-"}, time.Second, Dead},
-		{"a change behind a long time without a look proves nothing", []string{"a", "b"}, 6 * time.Second, Unknown},
-		{"nor does a lease that is new behind it", []string{"", "a"}, 6 * time.Second, Unknown},
+		{"a change after a long time without a look proves nothing", []string{"a", "b"}, 6 * time.Second, Unknown},
+		{"nor does a lease that is new after it", []string{"", "a"}, 6 * time.Second, Unknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var w Watch
@@ -67,9 +67,9 @@ func TestASlowAnswerProvesNoMoreThanItsQuestion(t *testing.T) {
 		want  Life
 	}{
 		{"a slow answer may be from before the silence was over", []slowLook{{0, 0, "a"}, {1, 1, "b"}, {2, 20, "b"}}, Live},
-		{"one that was asked for behind it is not", []slowLook{{0, 0, "a"}, {1, 1, "b"}, {16, 17, "b"}}, Dead},
+		{"one that was asked for after it is not", []slowLook{{0, 0, "a"}, {1, 1, "b"}, {16, 17, "b"}}, Dead},
 		{"a change between two slow answers may be old", []slowLook{{0, 4, "a"}, {5, 9, "b"}}, Unknown},
-		{"one that came soon behind its question is not", []slowLook{{0, 1, "a"}, {2, 4, "b"}}, Live},
+		{"one that came soon after its question is not", []slowLook{{0, 1, "a"}, {2, 4, "b"}}, Live},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var w Watch

@@ -34,7 +34,7 @@ func TestOneLookTellsWhoOwns(t *testing.T) {
 		{"two workloads that elect a leader each", []observation.Manager{external, cloud, other}, []observation.Lease{main, alive("own", "c2_1")}, 2, false},
 		{"two workloads, of which one has no leader alive", []observation.Manager{external, cloud, other}, []observation.Lease{main, {Name: "own", Holder: "c2_1", DurationSeconds: 15, SilentSeconds: 90}}, 1, false},
 		{"a lease of its own name", []observation.Manager{external, other}, []observation.Lease{alive("own", "c2_1")}, 1, false},
-		{"a leader behind a shell", []observation.Manager{pod(observation.KubeManager, "k", "/bin/sh", "-c", "exec kcm"), cloud}, []observation.Lease{main}, 0, true},
+		{"a leader below a shell", []observation.Manager{pod(observation.KubeManager, "k", "/bin/sh", "-c", "exec kcm"), cloud}, []observation.Lease{main}, 0, true},
 		{"a lease that cannot be seen", []observation.Manager{pod(observation.KubeManager, "k", "--cloud-provider=aws", "--leader-elect-resource-namespace=other"), cloud}, []observation.Lease{main}, 0, true},
 		{"nothing at all", nil, nil, 0, false},
 	} {
