@@ -18,7 +18,7 @@ import (
 // smallest is the number of clusters that more of them are compared with.
 const smallest = 1000
 
-// growth measures ever more clusters: each shall cost what the first ones did.
+// growth measures ever more clusters: each must cost what the first ones did.
 func (b *bench) growth(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "clusters, one stage of a stream\tCPU per cluster\tin times of the first\tmemory")

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// user runs the program in a container: nobody that a machine knows.
+// user runs the program in a container: a user that no machine has.
 const user = "65532"
 
 // image returns the container image of the Linux binaries, as a layout of OCI in one file.

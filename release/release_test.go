@@ -14,7 +14,7 @@ import (
 )
 
 // TestTwoClonesGiveTheSameBytes makes the release again in a folder with a longer name, in
-// another time zone, by a user whose files nobody else may read. With all platforms, nothing
+// another time zone, by a user whose files no one else can read. With all platforms, nothing
 // that was compiled for the first one is used.
 func TestTwoClonesGiveTheSameBytes(t *testing.T) {
 	env := []string{"TZ=Asia/Tokyo", "LC_ALL=C", "GOFLAGS=-buildvcs=true", "GOAMD64=v3", "CGO_ENABLED=1"}

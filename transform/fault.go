@@ -16,7 +16,7 @@ import (
 type Fault struct {
 	At   string // the document
 	What string // the panic, without anything of the document
-	Code string // the line of rke-lm that was at work
+	Code string // the line of rke-lm that ran
 }
 
 func (f *Fault) Error() string {
@@ -46,7 +46,7 @@ func panicText(r any) string {
 	return fmt.Sprintf("%T", r)
 }
 
-// panickedAt returns the innermost line of this module on the way to a panic.
+// panickedAt returns the innermost line of this module in the stack of a panic.
 func panickedAt() string {
 	var calls [64]uintptr
 	frames := runtime.CallersFrames(calls[:runtime.Callers(1, calls[:])])

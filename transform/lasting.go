@@ -10,8 +10,8 @@ import (
 )
 
 // Lasting requires of the documents after steps that none of these is left to do: each
-// was proven on the way, and a later one may have taken its result away. The documents
-// are opened as the next run opens them, which decides on their situation anew.
+// was proven before, and a later one may have removed its result. The documents
+// are opened as the next run opens them, which decides on their situation again.
 func Lasting(d Distro, steps []PlannedStage, target Target) error {
 	if len(steps) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 type Refused struct {
 	Rule string
 	At   *yamledit.Error
-	Path string // of the node that is to blame, if it is one
+	Path string // of the node that is the cause, if it is one
 }
 
 func (e *Refused) Error() string { return e.At.Error() }

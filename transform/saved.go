@@ -137,7 +137,7 @@ func (p *Plan) around(i int) *Around {
 }
 
 // fits reports whether the same is around a document's content. A comment of
-// what was removed at its end is after the content.
+// what was removed from the end is after the content.
 func (a *Around) fits(doc *yamledit.Document) bool {
 	text := doc.Bytes()
 	start, end := doc.Content()

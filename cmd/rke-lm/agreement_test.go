@@ -160,7 +160,7 @@ func stagesOf(p *transform.Plan) []string {
 	return names
 }
 
-// onTheWay are the stages of a cluster with an in-tree provider.
+// migrationStages are the stages of a cluster with an in-tree provider.
 func onTheWay() []string {
 	return slices.DeleteFunc(stages.Names(), func(name string) bool {
 		return slices.Contains([]string{stages.SetProviderIDs, stages.UpgradeKubernetes, stages.UpgradeCCM}, name)

@@ -71,7 +71,7 @@ func arguments(c yamledit.Node) yamledit.Node {
 	return c.Get("command")
 }
 
-// behindProgram is the index of the first argument.
+// firstArgument is the index of the first argument.
 func behindProgram(c yamledit.Node) int {
 	if at := arguments(c); at.Key() == "command" && at.Len() > 1 {
 		if first, _ := at.Items()[1].String(); first != "" && first[0] != '-' {

@@ -147,7 +147,7 @@ func rke1ConfigOf(doc *yamledit.Document) yamledit.Node {
 	return doc.Root()
 }
 
-// queue puts the value, and the mappings that are missing on the way.
+// queue puts the value, and the mappings that are missing above it.
 func (p rke1Put) queue(e *yamledit.Edit, at yamledit.Node) {
 	for i, key := range p.way {
 		if old := strings.ReplaceAll(key, "-", "_"); at.Get(old).Exists() {

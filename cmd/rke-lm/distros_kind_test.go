@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// Rancher describes a cluster by an object of one kind, and rights go by it.
+// Rancher describes a cluster by an object of one kind, and permissions depend on it.
 func TestEveryKindOfObjectsIsThatOfOneDistro(t *testing.T) {
 	for _, kind := range []transform.ObjectKind{transform.Provisioning, transform.Management} {
 		of := slices.DeleteFunc(slices.Clone(distros()), func(d transform.Distro) bool { return d.Live.Kind != kind })

@@ -268,7 +268,7 @@ func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 	})
 }
 
-// A time that is over before the first look has shown nothing, and that is no
+// A time that ends before the first observation shows nothing, and that is no
 // success.
 func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 	t.Parallel()

@@ -94,8 +94,8 @@ func (w *ownersOptions) run(ctx context.Context) error {
 	return w.outage.Lost
 }
 
-// follow looks until its time is over, or it is refused. What may pass is tried
-// again; the timeline says unknown meanwhile.
+// follow observes until its time ends, or it is refused. Temporary errors are
+// retried; the timeline is unknown in the meantime.
 func (w *ownersOptions) follow(ctx context.Context) {
 	for {
 		err := w.look(ctx)

@@ -167,7 +167,7 @@ func (p *planRun) finish() error {
 	return p.summary.finish(p.alone)
 }
 
-// plans returns the plan of a cluster, and those that follow it on the way to a later release.
+// plans returns the plan of a cluster, and those that follow it up to a later release.
 func (p *planOptions) plans(f clusters.Cluster, t transform.Target) ([]*transform.Plan, error) {
 	if t.Version != "" {
 		return transform.Sequence(f.Distro, f.Docs, t)

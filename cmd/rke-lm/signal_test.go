@@ -57,8 +57,8 @@ func started(t *testing.T, args ...string) *process {
 	return p
 }
 
-// startedAnew starts a program that takes signals as on a terminal. It would ignore those that this process
-// was told to ignore, as nohup and shells tell what runs in the background.
+// startedAsOnATerminal starts a program that takes signals as on a terminal. It would inherit the signals that this
+// process ignores, as below nohup and in the background of a shell.
 func startedAnew(c *exec.Cmd) error {
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, os.Interrupt, syscall.SIGHUP)

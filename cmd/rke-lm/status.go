@@ -32,7 +32,7 @@ const (
 	// statusTime is for how long one cluster is looked at, whatever it waits for; a
 	// takeover fits into it.
 	statusTime = 90 * time.Second
-	// finalReport is for how long a look whose time is over may say what it waited for.
+	// finalReport is for how long an observation whose time ended may report what it waited for.
 	finalReport = time.Second
 )
 

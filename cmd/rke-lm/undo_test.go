@@ -99,7 +99,7 @@ func nextVersion(d transform.Distro, doc *yamledit.Document) string {
 	return next
 }
 
-// savedPlanGoesThereAndBack applies a plan through its saved form, one stage after
+// savedPlanGoesForwardAndBack applies a plan through its saved form, one stage after
 // the other and all at once, again, and back.
 func savedPlanGoesThereAndBack(t *testing.T, p *transform.Plan) {
 	s := savedAndRead(t, p)
@@ -210,7 +210,7 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 	}
 }
 
-// isClear requires that a refusal is a conflict that names a way out.
+// isClear requires that a refusal is a conflict that states what to do.
 func isClear(t *testing.T, stage string, err error) {
 	t.Helper()
 	var c *transform.Conflict

@@ -176,9 +176,9 @@ func (v *verifyOptions) retryTime() time.Duration {
 	return defaultRetryTime
 }
 
-// await looks until there are no errors, or the time is over. A cluster that
-// cannot be seen is looked at again as well; what was seen of it before is no
-// verdict.
+// await observes until there are no errors, or the time ends. A cluster that
+// cannot be observed is observed again as well; an earlier observation is no
+// result.
 func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer) (*observation.Observation, error) {
 	gone := v.outage()
 	for end, last := time.Now().Add(v.wait), 0; ; {

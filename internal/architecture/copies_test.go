@@ -87,7 +87,7 @@ func runs(t *testing.T, file string) map[string]string {
 
 var handedOn = []string{"if err != nil {", "return err", "return nil, err"}
 
-// linesOf prints a declaration anew and returns its lines.
+// linesOf prints a declaration again and returns its lines.
 func linesOf(t *testing.T, fset *token.FileSet, d ast.Decl) []string {
 	t.Helper()
 	var b bytes.Buffer

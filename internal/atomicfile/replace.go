@@ -93,8 +93,8 @@ func (w nameless) Write(p []byte) (int, error) {
 	return n, cause(err)
 }
 
-// syncFolder makes the rename last. There is no way back if that fails, and
-// some file systems cannot do it, so an error says nothing the user could use.
+// syncFolder makes the rename last. The rename cannot be undone if that fails, and
+// some file systems cannot do it, so an error has nothing the user could use.
 func syncFolder(folder string) {
 	if d, err := os.Open(folder); err == nil {
 		d.Sync()

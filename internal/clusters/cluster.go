@@ -65,7 +65,7 @@ type piece struct {
 
 func (p piece) size() int { return len(p.chunk.Bytes) }
 
-// file is the source, at its end.
+// file is the source, after its last document was read.
 func (p piece) file() File { return File{p.source, p.stats.Info} }
 
 // place names the document in messages.

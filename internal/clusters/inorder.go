@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// aheadPerCore is how many jobs may be in hand for each core: enough that
+	// queuedPerCore is how many jobs may be queued for each core: enough that
 	// none is idle while the oldest one takes longer than the others.
 	aheadPerCore = 8
 	// place is how many bytes of a job count as one more job.

@@ -72,7 +72,7 @@ func TestJobsRunOnAllCores(t *testing.T) {
 	})
 }
 
-// drawnAhead returns how many jobs are drawn while the first result is in use.
+// drawnBefore returns how many jobs are drawn while the first result is in use.
 func drawnAhead(t *testing.T, size int) (drawn int) {
 	synctest.Test(t, func(t *testing.T) {
 		jobs := func(yield func(int) bool) {

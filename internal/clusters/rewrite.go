@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Rewriter writes files anew, each with all of its changes or not at all: in place, or
+// Rewriter rewrites files, each with all of its changes or not at all: in place, or
 // to Out, or nowhere.
 type Rewriter struct {
 	DryRun bool      // write nothing

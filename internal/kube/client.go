@@ -20,7 +20,7 @@ import (
 type Client struct {
 	rest       *rest.RESTClient
 	retry      *retry
-	base       string // URL without a slash at its end
+	base       string // URL without a final slash
 	bounds     bounds
 	transport  http.RoundTripper
 	config     *rest.Config

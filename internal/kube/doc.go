@@ -6,6 +6,6 @@
 // with one idea (chain.go).
 //
 // Invariant: an answer that did not arrive whole is no answer. What may pass is
-// tried again until the time that the user allows is over; a refusal is returned at
+// tried again until the time that the user allows ends; a refusal is returned at
 // once. Nothing that a server answers is shown but its own message, redacted.
 package kube

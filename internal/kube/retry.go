@@ -15,7 +15,7 @@ const (
 	firstPause = 200 * time.Millisecond
 	longPause  = 5 * time.Second
 	// unexpectedTime is for how long something else than an API server may answer: a
-	// proxy whose server starts anew has a page for that, and so has a wrong address.
+	// proxy whose server restarts has a page for that, and so has a wrong address.
 	unexpectedTime = 5 * time.Second
 )
 

@@ -13,10 +13,10 @@ import (
 )
 
 // A helm that is killed leaves a record that keeps every other one from beginning,
-// and so does one that is still at work; a record does not tell which, nor whose it
-// is, and its age tells nothing: a helm that waits may take as long as it likes. So a
+// and so does one that still runs; a record does not show which, nor whose it
+// is, and its age shows nothing: a helm that waits may take as long as it likes. So a
 // run writes into its lock, before it starts helm, which record that helm will make.
-// Who takes the lock over from a run that died finds it there, and that record alone
+// The run that takes the lock over from one that died finds it there, and that record alone
 // is deleted: its helm ended with its run. Every other one stops the run.
 
 // helmAnnotation names, on the lock, the record of the helm that was started last

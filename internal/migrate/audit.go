@@ -23,7 +23,7 @@ type audit struct {
 }
 
 // openAudit opens a log, and returns the intents in it, of one cluster, that have no
-// result. Half a line at its end is of a run that was killed while it wrote: before
+// result. Half a last line is of a run that was killed while it wrote: before
 // the act, or after one whose intent is there; it is removed. turn keeps the runs of this
 // process with the same file apart; nil where there is one.
 func openAudit(name, uid string, turn *sync.Mutex) (*audit, []Entry, error) {
@@ -121,8 +121,8 @@ func (a *audit) add(e Entry) error {
 	return nil
 }
 
-// append brings a line to the disk. Half a line, as a full disk leaves it, is taken
-// back: the next one would follow it on the same line, and the log could not be read.
+// append brings a line to the disk. Half a line, as a full disk leaves it, is
+// removed: the next one would follow it on the same line, and the log could not be read.
 func (a *audit) append(line []byte) error {
 	before, err := a.file.Stat()
 	if err != nil {

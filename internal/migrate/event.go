@@ -22,7 +22,7 @@ const (
 	Checked  = "checked"  // the check after a stage passes
 	Watched  = "owners"   // who owned the cloud controllers during a stage
 	Stopped  = "stopped"  // the run ends before its end
-	Finished = "finished" // the run is at its end
+	Finished = "finished" // the run is complete
 )
 
 // Event is what happens in a run. It may hold secrets of the cluster's object: whoever

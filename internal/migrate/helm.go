@@ -59,7 +59,7 @@ func (h helm) uninstall(ctx context.Context, t route.Transition, a transform.Hel
 // helmCall is one call of helm.
 type helmCall struct {
 	release   Ref
-	record    string // the Secret in which helm says that it is at work
+	record    string // the Secret in which helm records that it runs
 	arguments []string
 	files     map[string]string // that the arguments name
 }

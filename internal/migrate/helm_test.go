@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// killedWithHelm leaves the lock of a run that died while its helm was at work.
+// killedWithHelm leaves the lock of a run that died while its helm ran.
 func (w *world) killedWithHelm(t *testing.T, record string) {
 	w.Rancher.Put(t, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"rke-lm-c-x7k2p","namespace":"c-x7k2p","uid":"u-lease",
  "annotations":{"rke-lm.io/helm":"kube-system/sh.helm.release.v1.aws-cloud-controller-manager.`+record+`"}},

@@ -128,8 +128,8 @@ func (r *run) review(ctx context.Context, p *transform.Plan) error {
 	return nil
 }
 
-// admit refuses a cluster whose object is not to be changed. A change that is still
-// on its way is waited for where it may be the run's own: some stage is in it.
+// admit refuses a cluster whose object is not to be changed. It waits for a
+// change in progress that may be the run's own: some stage is in it.
 func (r *run) admit(ctx context.Context, b *beginning) error {
 	around, err := r.cluster.server.Around(ctx, r.cluster.object)
 	if err != nil {

@@ -60,7 +60,7 @@ func nextRecord(release string, records []record) string {
 	return fmt.Sprintf("%s%s.v%d", recordPrefix, release, last+1)
 }
 
-// unfinished are the records of helms that are at work, or were killed: helm lets
+// unfinished are the records of helms that run, or were killed: helm lets
 // no other one begin while there is one.
 func unfinished(records []record) []record {
 	return slices.DeleteFunc(slices.Clone(records), func(k record) bool {
@@ -68,7 +68,7 @@ func unfinished(records []record) []record {
 	})
 }
 
-// Busy says that a helm that is not the run's is at work on a release, or was killed.
+// Busy reports that a helm that is not the run's changes a release, or was killed.
 type Busy struct{ Record record }
 
 func (b *Busy) Error() string {

@@ -5,7 +5,7 @@ package rancher
 
 import "errors"
 
-// tries is how often a change is made of an object that Rancher keeps writing anew.
+// tries is how often a change is made of an object that Rancher keeps rewriting.
 const tries = 5
 
 // Again makes a change. Where the object means what it meant, and Rancher has written it

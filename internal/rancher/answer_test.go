@@ -38,7 +38,7 @@ func TestADryRunIsNeverLost(t *testing.T) {
 	})
 }
 
-// A proxy whose server starts anew has a page for that.
+// A proxy whose server restarts has a page for that.
 func TestAPageInThePlaceOfAnAnswerIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)

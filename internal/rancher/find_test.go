@@ -54,7 +54,7 @@ func TestClustersAreListedOnceEach(t *testing.T) {
 	})
 }
 
-// A list comes in pages, and begins anew where it expires between two.
+// A list comes in pages, and begins again where it expires between two.
 func TestManyClustersAreAllFoundOnceEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)

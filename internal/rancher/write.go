@@ -23,8 +23,8 @@ const FieldManager = "rke-lm"
 type Stale struct {
 	Title string
 	What  string // "was changed meanwhile"
-	// Rewritten says that what the change is made of means what it meant, and that
-	// only its form is another one: Rancher writes objects anew by itself. Whoever reads
+	// Rewritten means that what the change is made of means what it meant, and that
+	// only its form is another one: Rancher rewrites objects by itself. A caller that reads
 	// it again can make the same change of it.
 	Rewritten bool
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // FleetText writes what happens to many clusters for people. On a terminal a table of the
-// clusters in progress is drawn anew in its place; elsewhere each event is a line.
+// clusters in progress is redrawn in its place; elsewhere each event is a line.
 type FleetText struct {
 	Err     io.Writer
 	Palette Palette
@@ -127,7 +127,7 @@ func (t *FleetText) draw() {
 	}
 }
 
-// row writes a line of the table. One that is broken could not be drawn anew.
+// row writes a line of the table. One that is wrapped could not be redrawn.
 func (t *FleetText) row(text string) {
 	if most := t.Width - 1; len([]rune(text)) > most {
 		text = string([]rune(text)[:max(most, 0)])

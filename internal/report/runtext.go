@@ -12,7 +12,7 @@ import (
 )
 
 // RunText writes the events of a run for people: what happens to Out, and what is
-// waited for to Err. On a terminal what is waited for is drawn anew in its place.
+// waited for to Err. On a terminal what is waited for is redrawn in its place.
 type RunText struct {
 	Out, Err io.Writer
 	Palette  Palette
@@ -65,7 +65,7 @@ func (t *RunText) stage(e RunEvent) {
 	}
 }
 
-// await draws how far things are; where nothing can be drawn anew, only what is new.
+// await draws how far things are; where nothing can be redrawn, only what is new.
 func (t *RunText) await(e RunEvent) {
 	if t.Width > 0 && t.drawn > 0 {
 		fmt.Fprint(t.Err, steer(fmt.Sprintf("%dA", t.drawn)), steer("J"))
@@ -89,7 +89,7 @@ func (t *RunText) line(of, text string) {
 		return
 	}
 	t.last[of] = text
-	if most := t.Width - 3; t.Width > 0 && len([]rune(text)) > most { // a line that is broken could not be drawn anew
+	if most := t.Width - 3; t.Width > 0 && len([]rune(text)) > most { // a line that is wrapped could not be redrawn
 		text = string([]rune(text)[:max(most, 0)])
 	}
 	fmt.Fprintf(t.Err, "  %s\n", text)

@@ -25,7 +25,7 @@ func Covers(paths []string, folder string) (path string, covered bool) {
 	return "", false
 }
 
-// entered reports whether a search enters a folder on its way down: it stays
+// entered reports whether a search enters a folder: it stays
 // below its start and meets nothing hidden.
 func entered(rel string) bool {
 	if rel == "." {

@@ -13,7 +13,7 @@ import (
 // passOver takes what is too much out of a document that has not ended within.
 // What stays in their place is short and leaves the splitter in the same state,
 // so that the end is found where it would have been. It returns -1, or the
-// length of the document if that turns out to have ended at an end marker, with
+// length of the document if an end marker turns out to end it, with
 // nothing but comments so far after it.
 func (sc *scanner) passOver() int {
 	text := sc.text.held[:sc.max+1] // a CR at the end of the largest document is whole

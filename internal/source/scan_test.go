@@ -91,7 +91,7 @@ func checkAllChunks(t *testing.T, stream string, seed uint64) {
 
 // checkSmallChunks fails unless a scan hands out what Split cuts, but for the
 // documents above the limit. Only in the place of a last document above it may
-// there be more: it is cut at its end markers.
+// there be more: it is cut where it has end markers.
 func checkSmallChunks(t *testing.T, stream string, seed uint64, limit int) {
 	t.Helper()
 	var want []yamledit.Chunk
@@ -189,7 +189,7 @@ func TestUnwantedDocumentsAreCountedAndNotHandedOut(t *testing.T) {
 
 func TestChunksMayBeKept(t *testing.T) {
 	var stream strings.Builder
-	for i := range 20_000 { // several times what is read ahead
+	for i := range 20_000 { // several times what is read at once
 		fmt.Fprintf(&stream, "---\nkey: %0200d\n", i)
 	}
 	text := stream.String()

@@ -5,7 +5,7 @@ package source
 
 import "io"
 
-// readAhead is large enough that system calls do not show.
+// readSize is large enough that system calls do not show.
 const readAhead = 1 << 20
 
 // window is the part of a stream that was read and is still needed.

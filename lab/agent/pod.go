@@ -121,7 +121,7 @@ func podReady(pod *corev1.Pod) bool {
 	})
 }
 
-// mirrors shows the static pods in the cluster: one mirror for what runs now, made anew when its arguments
+// mirrors shows the static pods in the cluster: one mirror for what runs now, made again when its arguments
 // change. The caller holds the lock.
 func (k *Kubelets) mirrors(ctx context.Context, pods []corev1.Pod) error {
 	var faults []error

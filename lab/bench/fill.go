@@ -26,7 +26,7 @@ const (
 )
 
 // fill gives the cluster its nodes, each with the lease and the drivers that a kubelet makes, and the
-// managers of a migration that is over. There are no other pods: describe would read all of them for
+// managers of a complete migration. There are no other pods: describe would read all of them for
 // every node.
 func (b *bench) fill(ctx context.Context, c *cluster.Cluster) error {
 	config := c.Config(cluster.Admin)

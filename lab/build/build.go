@@ -63,7 +63,7 @@ var (
 // Helm installs charts, as people and RKE2's own controller do.
 var Helm = Program{Name: "helm", Module: "helm", Package: "helm.sh/helm/v3/cmd/helm", Version: "v3.19.2"}
 
-// RancherVersion is what the server says that it is: it was made on the way to that release.
+// RancherVersion is what the server reports: its commit is one before that release.
 const RancherVersion = "v2.14.0"
 
 // RancherServer and RancherWebhook are Rancher itself. The webhook is a release; the server is the newest that

@@ -77,7 +77,7 @@ var shapes = []shape{
 		roles: []string{"control-plane+etcd", "worker"}, taint: reserved},
 }
 
-// edited are the stages after which a chart is installed anew, from the one on that adds it.
+// edited are the stages after which a chart is installed again, from the one on that adds it.
 var edited = []string{stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
 
 // onRKE2Clusters returns what rke-lm writes into RKE2 clusters of a minor for a

@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/process"
 )
 
-// Patience is how long a program may take to become ready, or to show something, on a machine that does much
+// ReadyTimeout is how long a program may take to become ready, or to show something, on a machine that does much
 // else. A scenario in which all goes well never waits so long.
 const Patience = 3 * time.Minute
 

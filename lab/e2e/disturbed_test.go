@@ -61,7 +61,7 @@ func announced(stage string) func(report.RunEvent) bool {
 	return func(e report.RunEvent) bool { return e.Type == migrate.Staged && e.Stage == stage }
 }
 
-// Whatever happens to a migration on its way, it comes to the same end.
+// Whatever happens during a migration, it comes to the same result.
 func TestWhatGoesWrongOnTheWayOfAClusterOfARancherIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	c := rke2Cluster(t)
@@ -80,7 +80,7 @@ func TestWhatGoesWrongOnTheWayOfAClusterOfARancherIsLeftBehind(t *testing.T) {
 	c.end("faults")
 }
 
-// crossed starts another run while one is at work, which a machine keeps from being done first.
+// crossed starts another run while one runs, which a machine keeps from being done first.
 func (c *managed) crossed() {
 	c.Helper()
 	c.during(written(stages.EnableLeaderMigration), func() {
@@ -131,8 +131,8 @@ func (c *managed) expired() {
 	c.token = c.rancher.Token()
 }
 
-// restarted restarts both API servers on the way to the switch. One that has just started knows no one's
-// rights yet, and a run may take that for a refusal.
+// restarted restarts both API servers before the switch. One that has just started knows no
+// permissions yet, and a run may take that for a refusal.
 func (c *managed) restarted() {
 	c.Helper()
 	ctx := context.WithoutCancel(c.Context())

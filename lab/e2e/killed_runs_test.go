@@ -28,7 +28,7 @@ func TestARunOverAClusterOfARancherThatIsKilledAtEveryStageIsResumed(t *testing.
 	c.end("killed-at-stages")
 }
 
-// killedAtStages runs a verb until it is at its end. Every stage that is announced kills the run, once.
+// killedAtStages runs a verb until it is complete. Every stage that is announced kills the run, once.
 func (c *managed) killedAtStages(verb string) (kills int) {
 	c.Helper()
 	at := map[string]bool{}
@@ -105,7 +105,7 @@ func TestRunsOverAnRKE1ClusterOfARancherThatAreKilledAreResumed(t *testing.T) {
 	c.end(fmt.Sprintf("killed-%d-times-rke1", kills))
 }
 
-// killedAtRandom runs a verb until it is at its end, and kills it up to a number of times.
+// killedAtRandom runs a verb until it is complete, and kills it up to a number of times.
 func (c *managed) killedAtRandom(dice *rand.Rand, most int, verb string, more ...string) (kills int) {
 	c.Helper()
 	for range 200 {

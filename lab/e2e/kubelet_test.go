@@ -80,7 +80,7 @@ func (k *kubelets) podOf(c agent.Container) string {
 	return string(c.Component) + "-" + c.Machine
 }
 
-// same reports whether it is still the same pod: one that changes is made anew.
+// same reports whether it is still the same pod: one that changes is made again.
 func (s shown) same(o shown) bool { return s.Minor == o.Minor && slices.Equal(s.Args, o.Args) }
 
 // write makes a pod that is not there, and its status where that has changed.

@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// newer is a cloud-controller-manager whose controllers go by other names.
+// newer is a cloud-controller-manager whose controllers have other names.
 func newer(w agent.Wanted) agent.Wanted {
 	chart := *w.CCM
 	chart.Minor = "v1.28"

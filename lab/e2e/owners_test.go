@@ -56,7 +56,7 @@ func (s *scenario) neverTwo() {
 
 // shortGaps requires that no one owned the controllers for no longer than it takes once managers have stopped
 // to end. Where a manager follows one of its kind, it first wins its main lease and then sees the other
-// expire; where the next machine is replaced meanwhile, all begins anew.
+// expire; where the next machine is replaced in the meantime, all begins again.
 func (s *scenario) shortGaps() {
 	s.Helper()
 	timeline := s.timeline(recorder.Service, s.began)

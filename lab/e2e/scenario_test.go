@@ -174,7 +174,7 @@ func (s *scenario) rollOut(w agent.Wanted) {
 	}
 }
 
-// eventually waits until something holds, for as long as the scenario has patience.
+// eventually waits until something holds, until the timeout of the scenario.
 func (s *scenario) eventually(what string, holds func(context.Context) bool) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)

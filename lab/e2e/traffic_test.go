@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-// service makes a Service of type LoadBalancer. An API server that is busy, or starts anew, is asked again.
+// service makes a Service of type LoadBalancer. The request to an API server that is busy or restarts is retried.
 func (s *scenario) service(ctx context.Context, name string) error {
 	for since := time.Now(); ; kube.Pause(ctx, 200*time.Millisecond) {
 		_, err := s.client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{

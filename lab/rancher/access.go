@@ -58,10 +58,10 @@ func (s *Server) Revoke(token string) {
 	delete(s.proxy.tokens, token)
 }
 
-// Cut breaks the connection of every request that comes from now on; Mend ends that.
+// Cut breaks the connection of every request that comes from now on; Restore ends that.
 func (s *Server) Cut() { s.proxy.setCut(true) }
 
-// Mend lets connections through again.
+// Restore lets connections through again.
 func (s *Server) Mend() { s.proxy.setCut(false) }
 
 func (p *proxy) setCut(cut bool) {

@@ -46,7 +46,7 @@ func (s *Server) startRancher(ctx context.Context) error {
 	}
 	password := "lab password of one run"
 	s.rancher, err = s.run(ctx, build.RancherServer, []string{
-		"CATTLE_DEV_MODE=1", // no jail for drivers, which nobody runs
+		"CATTLE_DEV_MODE=1", // no jail for drivers, which no one runs
 		"CATTLE_BOOTSTRAP_PASSWORD=" + password, "CATTLE_SERVER_URL=" + s.url, "CATTLE_SERVER_VERSION=" + build.RancherVersion, "CATTLE_NAMESPACE=" + system,
 		"CATTLE_RKE_METADATA_CONFIG=" + `{"refresh-interval-minutes":"1440","url":"` + s.metadata.URL + `/data.json"}`,
 		// The script that machines run to get their agent; theirs run nothing.

@@ -46,7 +46,7 @@ func Line(name string, timeline []Interval) string {
 }
 
 // Turns returns the components that wrote to AWS, in their order, each once for every time that the pen
-// came to it. Two loops that run at once show as a pen that goes back and forth.
+// came to it. Two loops that run at once show as components that alternate.
 func Turns(writes []aws.Call) []string {
 	var turns []string
 	for _, w := range writes {

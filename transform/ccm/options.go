@@ -38,8 +38,8 @@ func OptionsFor(t transform.Target, distro, version string, cloudConfig bool) Op
 // Tag returns the tag of the image, or "" where none is known.
 func (o Options) Tag() string { return or(o.ImageTag, DefaultTag(o.Distro, o.Minor)) }
 
-// CheckMounting fails where the chart of these options cannot mount what they ask
-// for; at is to blame.
+// CheckMounting fails where the chart of these options cannot mount what they
+// require; the error is about at.
 func (o Options) CheckMounting(at yamledit.Node) error {
 	if !o.CloudConfig && !o.MigrationConfig {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// uidPath is tested in every patch: an object that was made anew under the same
+// uidPath is tested in every patch: an object that was created again under the same
 // name is another one.
 const uidPath = "/metadata/uid"
 

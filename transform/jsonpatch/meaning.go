@@ -56,8 +56,8 @@ func (p Patch) agrees(object []byte, alike Alike, counts func(Operation) bool) b
 	return alike(is, as)
 }
 
-// on returns an object that says what the operation says, made of another one, and
-// whether there is one. A mapping that is missing on the way is made.
+// on returns an object with the result of the operation, made of another one, and
+// whether there is one. A mapping that is missing above the value is made.
 func (o Operation) on(object any) (any, bool) {
 	if o.Path == "" {
 		v, err := value(o.Value)

@@ -28,7 +28,7 @@ type Use struct {
 }
 
 // Evaluate refuses a document that overlays change: the plan would not be for what
-// reaches the cluster, and its edits may get lost on the way.
+// reaches the cluster, and overlays may overwrite its edits.
 func Evaluate(doc *yamledit.Document, use Use) error {
 	if k := use.PatchOf; k != nil {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", not a cluster", k.instead())

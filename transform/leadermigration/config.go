@@ -130,7 +130,7 @@ func (c Config) minor() (string, error) {
 	return minor, nil
 }
 
-// component returns who shall run the controllers, as YAML.
+// component returns which manager has to run the controllers, as YAML.
 func (c Config) component(version string) (string, error) {
 	form := c.Form
 	if form == "" {

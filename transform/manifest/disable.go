@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// markKey and markValue say on a cloud-controller-manager's manifest that its
-	// migration is over.
+	// markKey and markValue state on a cloud-controller-manager's manifest that its
+	// migration is complete.
 	markKey   = "rke-lm.io/leader-migration"
 	markValue = "finished"
 )
@@ -60,7 +60,7 @@ func (m *migration) disableEdit() (*yamledit.Edit, error) {
 	return e, nil
 }
 
-// finished reports whether the manifest says that its migration is over.
+// finished reports whether the manifest states that its migration is complete.
 func (m *Manifest) finished() bool {
 	return text(m.Root, "metadata", "annotations", markKey) == markValue
 }
@@ -81,7 +81,7 @@ func (m *Manifest) setMark(e *yamledit.Edit) {
 
 func isMark(n yamledit.Node) bool { return n.Key() == markKey }
 
-// moveImage gives the image the tag that it shall have at the end.
+// moveImage gives the image its final tag.
 func (m *migration) moveImage(e *yamledit.Edit) error {
 	tag := m.finalTag()
 	if tag == "" {

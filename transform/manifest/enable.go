@@ -43,7 +43,7 @@ func (m *migration) configures() bool {
 }
 
 // configured is the path of the configuration: that of the flag, or the one of the
-// published procedure. Both managers may run on one node, and where they go by
+// published procedure. Both managers may run on one node, and where they have
 // other names of the controllers each needs a file of its own.
 func (m *migration) configured() string {
 	if a, found := m.flag(configFlag); found && path.IsAbs(a.Value) {

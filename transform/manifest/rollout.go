@@ -19,7 +19,7 @@ func (m *Manifest) namespace() string {
 	return m.Namespace
 }
 
-// rollOut brings a changed manifest to where it is at work.
+// rollOut brings a changed manifest to where it is used.
 func (m *migration) rollOut() []transform.Action {
 	switch m.Kind {
 	case kindConfiguration:

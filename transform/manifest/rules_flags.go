@@ -19,7 +19,7 @@ import (
 // backupForm is what editors, packages and people append to the name of a file.
 var backupForm = regexp.MustCompile(`(?i)(^|[-._])(bak|backup|copy|old|orig|original|save|saved|dpkg-dist|rpmsave)([-._]|\d|$)|~$`)
 
-// backup goes by the name of the file: its folder is not looked at.
+// backup uses the name of the file: its folder is not read.
 func (m *migration) backup() []transform.Finding {
 	name := path.Base(strings.ReplaceAll(m.Doc.File(), `\`, "/"))
 	if m.Kind != kindPod || strings.HasPrefix(name, ".") || !backupForm.MatchString(name) {
@@ -134,7 +134,7 @@ func (m *migration) routesUnsafe() []transform.Finding {
 	return []transform.Finding{transform.FindingAt(m.argumentsAt(), message, fix)}
 }
 
-// skewed finds a manager that goes by the wrong names of its controllers.
+// skewed finds a manager that uses the wrong names of its controllers.
 func (m *migration) skewed() []transform.Finding {
 	if m.Component != cloudManager || !rules.CCMMinorSkew.Renamed(m.last, m.Version) {
 		return nil

@@ -63,7 +63,7 @@ func (m *migration) node(i int, key string) yamledit.Node {
 	return items[i]
 }
 
-// nodeAddressMissing goes by how RKE finds a node under external-aws (rancher/rke
+// nodeAddressMissing depends on how RKE finds a node under external-aws (rancher/rke
 // #3445): by its name, or by its internal address, which is its address where it
 // has none.
 func (m *migration) nodeAddressMissing() []transform.Finding {

@@ -48,7 +48,7 @@ func (m *migration) credentials() transform.Preparation {
 	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
 }
 
-// switchWhy tells what the switch mends in a file that RKE refuses.
+// switchWhy states what the switch repairs in a file that RKE refuses.
 func (m *migration) switchWhy() string {
 	if m.target.Situation == transform.Broken {
 		return brokenWhy

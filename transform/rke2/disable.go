@@ -59,7 +59,7 @@ func (m *migration) disableEdit() (*yamledit.Edit, error) {
 	return e, chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
 }
 
-// finalTag returns the image tag that the chart shall have at the end, or "" to
+// finalTag returns the image tag that the chart has to have at the end, or "" to
 // keep the one it has: a tag of the cluster's minor, whatever its patch, or one
 // that the operator chose and that names no minor.
 func (m *migration) finalTag(chart ccm.Chart) string {

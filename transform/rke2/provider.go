@@ -64,7 +64,7 @@ func (m *migration) isOverridden() bool {
 	})
 }
 
-// endState is the operator's choice, or else what the file is on its way to. From 1.27 on
+// endState is the operator's choice, or else what the file is migrated to. From 1.27 on
 // nothing is known of nodes but that aws named them, so the names are kept: with an external
 // provider where the machines can take them from the metadata, else with the override.
 func (m *migration) endState() string {

@@ -189,7 +189,7 @@ func (m *migration) runsInTree() bool {
 	})
 }
 
-// addressFlapping goes by the in-tree kubelets (kubernetes #109793).
+// addressFlapping is about the in-tree kubelets (kubernetes #109793).
 func (m *migration) addressFlapping() []transform.Finding {
 	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.Classes, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
 		return nil

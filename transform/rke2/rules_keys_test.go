@@ -26,7 +26,7 @@ func TestUnknownKeys(t *testing.T) {
 }
 
 // Newer metadata lists keys that the tables do not: the release alone does not
-// tell, and no one is told to remove what may be at work.
+// show it, and no message says to remove what may be in use.
 func TestKeysOfNewerMetadata(t *testing.T) {
 	const key = "  node-name-from-cloud-provider-metadata: true\n"
 	judge(t, "unknown-config-key", []ruleCase{

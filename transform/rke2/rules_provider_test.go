@@ -24,8 +24,8 @@ func moveTo(version string) transform.Target {
 	return transform.Target{EndState: transform.EndStateExternal, Version: version}
 }
 
-// Before the switch the rename is ahead, after it the document says nothing
-// about the past. The switch itself is judged by its plan.
+// Before the switch the rename is still to come, after it the document states nothing
+// about the past. The switch itself is checked by its plan.
 func TestNodeRenameInTheDocumentAsItIs(t *testing.T) {
 	judge(t, "node-rename", []ruleCase{
 		{"in-tree", "", onAWS, transform.Target{}, []string{"warning 8"}},

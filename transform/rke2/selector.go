@@ -77,7 +77,7 @@ func selector(s *metav1.LabelSelector) (matches labels.Selector, selective bool,
 	return matches, len(s.MatchLabels)+len(s.MatchExpressions) > 0, err
 }
 
-// invalidPart returns the part of an invalid selector that is to blame. A key that
+// invalidPart returns the part of an invalid selector that is the cause. A key that
 // is no label is not named: it could be anything.
 func invalidPart(at yamledit.Node, s metav1.LabelSelector) yamledit.Node {
 	for i, part := range s.MatchExpressions {

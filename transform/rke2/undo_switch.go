@@ -40,7 +40,7 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 	return e, nil
 }
 
-// checkWayBack refuses where there is none, or where the document does not hold
+// checkRollback refuses where there is none, or where the document does not hold
 // what is needed for it.
 func (m *migration) checkWayBack() error {
 	version := m.Root.Get("spec", "kubernetesVersion")

@@ -87,7 +87,7 @@ func slip(word string) int {
 }
 
 // Distance counts the letters to add, drop, change or swap with their neighbour
-// on the way from one word to another (optimal string alignment).
+// from one word to another (optimal string alignment).
 func Distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

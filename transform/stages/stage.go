@@ -39,12 +39,12 @@ type Stage struct {
 	undoGap string
 	// after is what has to hold after it, undone what has to hold once it was undone.
 	after, undone func(transform.Target) Check
-	// byPods says that only the arguments of the managers' pods show its result.
+	// byPods means that only the arguments of the managers' pods show its result.
 	byPods bool
 	// shown reports whether managers show its result; nil where none ever does.
 	shown func(Managers) bool
 	// past reports whether a cluster shows that it was done, and undo whether there is
-	// anything to take back. They are for a stage of actions alone: no document tells.
+	// anything to undo. They are for a stage of actions alone: no document shows it.
 	// nil is for never, and for always.
 	past, undo func(Seen) bool
 }
@@ -123,7 +123,7 @@ const inTreeAlone = "kube-controller-manager runs the cloud controllers, as befo
 // cloudRuns is how it is while Nodes may have no provider ID of AWS yet.
 const cloudRuns = "the cloud-controller-manager runs the cloud controllers"
 
-// nobodyRuns is how a cluster of 1.27 or later is before all stages.
+// noManagerRuns is how a cluster of 1.27 or later is before all stages.
 const nobodyRuns = "no manager runs the cloud controllers"
 
 // Holds says who runs the cloud controllers after a stage; "" for before all.
@@ -152,8 +152,8 @@ func holdsAlone(stage string, s transform.Situation) string {
 	return atTheEnd
 }
 
-// UndoGap says for how long no one runs the cloud controllers while a stage is taken
-// back; "" where there is no such time, or where leader migration, of which it is, is not
+// UndoGap states for how long no one runs the cloud controllers while a stage is
+// undone; "" where there is no such time, or where leader migration, of which it is, is not
 // used.
 func UndoGap(t transform.Target, stage string) string {
 	if t.NoLeaderMigration {

@@ -47,7 +47,7 @@ type insert struct {
 	value any
 }
 
-// promise is the value that a node shall have.
+// promise is the value that a node has to have.
 type promise struct{ value any }
 
 // Edit starts a change of the document.

@@ -9,7 +9,7 @@ import "strconv"
 // and what to do. It never quotes a value of the document.
 type Error struct {
 	File string // as given to Parse
-	Line int    // 1-based line in the file; 0 when no line is to blame
+	Line int    // 1-based line in the file; 0 when no line is the cause
 	What string
 	Do   string
 

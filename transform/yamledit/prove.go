@@ -99,7 +99,7 @@ func adoptedMembers(entries []Node) []expected {
 	return out
 }
 
-// members lists what collection b shall hold after change c.
+// members lists what collection b has to hold after change c.
 func (e *Edit) members(b *yaml.Node, c *change) []expected {
 	step := 1
 	if b.Kind == yaml.MappingNode {

@@ -44,7 +44,7 @@ func (e *Embedded) apply() (string, []Splice, error) {
 }
 
 // changed returns the splices of the documents that stay, and what all of them
-// and the appended ones shall be.
+// and the appended ones have to be.
 func (e *Embedded) changed() (splices []Splice, want []*yaml.Node, err error) {
 	for i, d := range e.docs {
 		if e.removed[i] {

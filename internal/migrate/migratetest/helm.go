@@ -46,7 +46,7 @@ func (w *World) PutHelm(t testing.TB, script string) {
 }
 
 // PutFailingHelm puts a helm on the PATH that leaves the record v1 of an install that
-// is not at its end, prints a message, and fails.
+// is not complete, prints a message, and fails.
 func (w *World) PutFailingHelm(t testing.TB, message string) {
 	t.Helper()
 	left := w.Helm + leftSuffix
@@ -70,7 +70,7 @@ const RecordName = "sh.helm.release.v1.aws-cloud-controller-manager."
 // there is the status.
 const recordPath = "/api/v1/namespaces/kube-system/secrets/" + RecordName
 
-// PutRecord puts the record of a helm that is at work, or was killed.
+// PutRecord puts the record of a helm that runs, or was killed.
 func (w *World) PutRecord(revision, status string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

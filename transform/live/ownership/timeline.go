@@ -111,7 +111,7 @@ func (t *Timeline) End(at time.Time) []Interval {
 	return all
 }
 
-// close ends the last moment. After a time without looks everything begins anew.
+// close ends the last moment. After a time without observations everything begins again.
 func (t *Timeline) close(at time.Time) {
 	m := *t.last
 	m.to, t.last = at, nil

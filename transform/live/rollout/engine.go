@@ -8,7 +8,7 @@ import "maps"
 // engineKey holds RKE's configuration.
 const engineKey = "rancherKubernetesEngineConfig"
 
-// judge goes by the configuration that RKE applied last. It has more than the
+// evaluate uses the configuration that RKE applied last. It has more than the
 // object, such as the machines, and the conditions of the change before are still
 // True when a change is new.
 func (e *Engine) judge(wanted Wanted) Progress {

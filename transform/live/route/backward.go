@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// RollbackOrder lists the stages to take back, the last one first, down to the one
+// RollbackOrder lists the stages to undo, the last one first, down to the one
 // after which the rollback ends; "" for before all.
 func RollbackOrder(p *transform.Plan, to string) ([]string, error) {
 	if to != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
-// ecrCredentials goes by the images that the nodes have.
+// ecrCredentials depends on the images that the nodes have.
 func (j *evaluation) ecrCredentials() []transform.Finding {
 	if !k8s.From(j.Choice.Version, k8s.FirstWithout) {
 		return nil

@@ -44,7 +44,7 @@ func Unsettled(o *observation.Observation, c Choice) bool {
 }
 
 // matter returns the leases that the verdict depends on: none where no migration
-// is on its way and only one manager runs cloud loops.
+// is in progress and only one manager runs cloud controllers.
 func (j *evaluation) matter() []string {
 	migration := j.lease()
 	mains := slices.Concat(ownership.Mains(observation.KubeManager, j.processes), ownership.Mains(observation.CloudManager, j.processes))

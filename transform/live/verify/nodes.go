@@ -31,7 +31,7 @@ func (j *evaluation) nodeUninitialized() []transform.Finding {
 	}))
 }
 
-// initialise has a cloud-controller-manager look at a node anew.
+// initialise has a cloud-controller-manager initialise a node again.
 func initialise(n observation.Node) string {
 	return shell.Line("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observation.Uninitialized)
 }

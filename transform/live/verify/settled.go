@@ -9,7 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// clusterNotSettled goes by Rancher's own objects; the conditions of a Cluster are
+// clusterNotSettled uses Rancher's own objects; the conditions of a Cluster are
 // copies of theirs, and lag.
 func (j *evaluation) clusterNotSettled() []transform.Finding {
 	const fix = "wait; if it does not settle, Rancher's UI shows the machine that is stuck"

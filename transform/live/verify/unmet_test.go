@@ -70,7 +70,7 @@ func TestNodesAloneAreUnmetWhereAControlPlaneIsNotReady(t *testing.T) {
 	}
 	seen := &observation.Observation{
 		Nodes: []observation.Node{node("a", "True", "node-role.kubernetes.io/control-plane"), node("b", "Unknown", "node-role.kubernetes.io/controlplane"), node("w", "False")},
-		// The worker was ready before: it stops a migration, and never a way back.
+		// The worker was ready before: it stops a migration, and never a rollback.
 		Before: &observation.Snapshot{Nodes: []observation.NodeIdentity{{Name: "w", Ready: true}}},
 	}
 	for _, accept := range []string{"", NodeNotReady} {
