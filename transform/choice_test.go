@@ -54,14 +54,14 @@ func TestAChoiceNeedsTheStagesUpToItsOwn(t *testing.T) {
 
 func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
 	for name, c := range map[string]struct {
-		mended string // the lamp that lets the last stage continue
-		want   bool
-	}{"it stays stuck": {"c", false}, "an earlier stage mends it": {"b", true}} {
+		repaired string // the lamp that lets the last stage continue
+		want     bool
+	}{"it stays stuck": {"c", false}, "an earlier stage repairs it": {"b", true}} {
 		t.Run(name, func(t *testing.T) {
 			stages := func(doc *yamledit.Document) []Stage {
 				stuck := lit("c")(doc)
 				stuck.Edit = func() (*yamledit.Edit, error) {
-					if doc.Root().Get(c.mended).Value() != "on" {
+					if doc.Root().Get(c.repaired).Value() != "on" {
 						return nil, errors.New("c is stuck")
 					}
 					return doc.Edit(), nil

@@ -59,7 +59,7 @@ func warning(stages func(*yamledit.Document) []Stage, findings func(*yamledit.Do
 	return Distro{Name: "lamps", IsObject: NoObject, Kept: AllKept, Open: func(docs []*yamledit.Document, _ Target) (Cluster, error) {
 		doc := docs[0]
 		if doc.Root().Get("broken").Value() == "on" {
-			return nil, doc.Root().Errorf("broken", "mend it")
+			return nil, doc.Root().Errorf("broken", "repair it")
 		}
 		return lamps{doc, stages, findings}, nil
 	}}
@@ -205,8 +205,8 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 		stages     func(*yamledit.Document) []Stage
 		want       string
 	}{
-		{"a cluster that does not open", "broken: 'on'\n", twoLamps, "l.yaml:1: broken; mend it"},
-		{"a result that does not open", "broken: 'off'\n", func(doc *yamledit.Document) []Stage { return []Stage{light(doc, "broken")} }, "l.yaml:1: broken; mend it"},
+		{"a cluster that does not open", "broken: 'on'\n", twoLamps, "l.yaml:1: broken; repair it"},
+		{"a result that does not open", "broken: 'off'\n", func(doc *yamledit.Document) []Stage { return []Stage{light(doc, "broken")} }, "l.yaml:1: broken; repair it"},
 		{"an edit that cannot be queued", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *Stage) {
 			s.Edit = func() (*yamledit.Edit, error) { return nil, fail }
 		}), "no edit"},

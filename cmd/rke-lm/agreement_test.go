@@ -161,7 +161,7 @@ func stagesOf(p *transform.Plan) []string {
 }
 
 // migrationStages are the stages of a cluster with an in-tree provider.
-func onTheWay() []string {
+func migrationStages() []string {
 	return slices.DeleteFunc(stages.Names(), func(name string) bool {
 		return slices.Contains([]string{stages.SetProviderIDs, stages.UpgradeKubernetes, stages.UpgradeCCM}, name)
 	})
@@ -224,7 +224,7 @@ func TestAClusterIsInOrderForTheStagesThatItShows(t *testing.T) {
 		{"switched", world{"external", "aws+flag", "cloud", true}, []string{grant, enable, install, cordon, change, uncordon, end}},
 		{"at the end", world{"external", "aws", "", true}, []string{grant, disable, end}},
 		{"the flag is left", world{"external+flag", "aws+flag", "kube", true}, []string{grant}},
-		{"nobody holds the lease", world{"aws+flag", "aws+flag", "dead", true}, []string{grant}},
+		{"no one holds the lease", world{"aws+flag", "aws+flag", "dead", true}, []string{grant}},
 		{"a stranger holds it", world{"aws+flag", "aws+flag", "a stranger", true}, []string{grant}},
 		{"two owners", world{"aws", "aws", "", true}, nil},
 		{"RKE, installed", world{"", "aws+flag", "kube", true}, []string{grant, enable, install, cordon}},
@@ -232,7 +232,7 @@ func TestAClusterIsInOrderForTheStagesThatItShows(t *testing.T) {
 		{"RKE, at the end", world{"", "aws", "dead", true}, []string{grant, disable, end}},
 	} {
 		var got []string
-		for _, stage := range onTheWay() {
+		for _, stage := range migrationStages() {
 			if verify.Evaluate(c.w.observed(), verify.Choice{Check: stages.After(stage, transform.Target{})}).OK() {
 				got = append(got, stage)
 			}

@@ -20,7 +20,7 @@ const managerImage = "registry.k8s.io/kube-controller-manager:v1.26.15"
 var manifestGrafts = []manifestGraft{
 	{"provider at the end", func(e *yamledit.Edit, _, c yamledit.Node) { e.Append(arguments(c), "--cloud-provider=aws") }},
 	{"provider in front", func(e *yamledit.Edit, _, c yamledit.Node) {
-		e.InsertItem(arguments(c), behindProgram(c), "--cloud-provider=aws")
+		e.InsertItem(arguments(c), firstArgument(c), "--cloud-provider=aws")
 	}},
 	{"provider as an item of its own", func(e *yamledit.Edit, _, c yamledit.Node) {
 		e.Append(arguments(c), "--cloud-provider")
@@ -54,7 +54,7 @@ var manifestGrafts = []manifestGraft{
 		e.Remove(pod.Get("volumes"))
 	}},
 	{"the cloud manager", func(e *yamledit.Edit, _, c yamledit.Node) {
-		e.Set(arguments(c).Items()[behindProgram(c)-1], "/bin/cloud-controller-manager")
+		e.Set(arguments(c).Items()[firstArgument(c)-1], "/bin/cloud-controller-manager")
 		e.Append(arguments(c), "--cloud-provider=aws")
 	}},
 	{"external with the flag left", func(e *yamledit.Edit, _, c yamledit.Node) {
@@ -72,7 +72,7 @@ func arguments(c yamledit.Node) yamledit.Node {
 }
 
 // firstArgument is the index of the first argument.
-func behindProgram(c yamledit.Node) int {
+func firstArgument(c yamledit.Node) int {
 	if at := arguments(c); at.Key() == "command" && at.Len() > 1 {
 		if first, _ := at.Items()[1].String(); first != "" && first[0] != '-' {
 			return 2

@@ -90,7 +90,7 @@ func undoingAllRestores(o *outcome) error {
 
 func splicesGoBothWays(o *outcome, i int) error {
 	s := o.Steps[i]
-	forth, err := yamledit.Apply(s.Before()[0].Bytes(), s.Documents[0].Splices)
+	applied, err := yamledit.Apply(s.Before()[0].Bytes(), s.Documents[0].Splices)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func splicesGoBothWays(o *outcome, i int) error {
 	switch {
 	case err != nil:
 		return err
-	case !bytes.Equal(forth, s.After()[0].Bytes()):
+	case !bytes.Equal(applied, s.After()[0].Bytes()):
 		return errors.New("the splices do not lead to the document after the stage")
 	case !bytes.Equal(back, s.Before()[0].Bytes()):
 		return errors.New("the reverse does not lead to the document before the stage")
@@ -144,8 +144,8 @@ func theSavedPlanGoesBothWays(o *outcome) error {
 		return nil
 	}
 	first, last := edits[0].Stage.Name, edits[len(edits)-1].Stage.Name
-	forth, err := saved.Forward(o.Start, transform.Choice{Stage: last, Through: true})
-	if err != nil || !bytes.Equal(forth[len(forth)-1].After[0], o.last().Bytes()) {
+	applied, err := saved.Forward(o.Start, transform.Choice{Stage: last, Through: true})
+	if err != nil || !bytes.Equal(applied[len(applied)-1].After[0], o.last().Bytes()) {
 		return fmt.Errorf("the saved plan ends in other bytes (%v)", err)
 	}
 	end, err := transform.Parse(o.last().Chunk())

@@ -26,7 +26,7 @@ var pastInEachDistro = map[string]string{"rke2": "rke2-past-126-broken-pools-ove
 func TestAllDistrosHaveTheSameStages(t *testing.T) {
 	for _, d := range distros() {
 		c := openGolden(t, d, inEachDistro[d.Name], transform.Target{EndState: transform.EndStateExternal})
-		if got := stageNames(c); !slices.Equal(got, onTheWay()) {
+		if got := stageNames(c); !slices.Equal(got, migrationStages()) {
 			t.Errorf("%s: %s", d.Name, strings.Join(got, ", "))
 		}
 		short := openGolden(t, d, inEachDistro[d.Name], transform.Target{NoLeaderMigration: true})

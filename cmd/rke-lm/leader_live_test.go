@@ -50,8 +50,8 @@ func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
 	}{
 		"one that leads":          {0, func(*apitest.Server) {}, exitcode.Done, "ok\n", 0},
 		"a takeover":              {17 * time.Second, dies, exitcode.Done, "ok\n", 17 * time.Second},
-		"nobody takes over":       {0, dies, exitcode.Found, "error leader-missing", 30 * time.Second},
-		"nobody ever led":         {0, neverLed, exitcode.Found, "error leader-missing", 30 * time.Second},
+		"no one takes over":       {0, dies, exitcode.Found, "error leader-missing", 30 * time.Second},
+		"no one ever led":         {0, neverLed, exitcode.Found, "error leader-missing", 30 * time.Second},
 		"it may not lock its own": {0, func(s *apitest.Server) { s.Denied["system:serviceaccount:kube-system:"+ownLease] = true }, exitcode.Found, "error lease-rbac-missing", 0},
 		"no manager at all":       {0, func(s *apitest.Server) { s.DaemonSets = nil; onlyExternal(s) }, exitcode.Found, "error leader-missing", 0},
 	} {

@@ -48,7 +48,7 @@ func started(t *testing.T, args ...string) *process {
 	p := &process{Cmd: c}
 	c.Stderr = &p.said
 	if p.out, err = c.StdoutPipe(); err == nil {
-		err = startedAnew(c)
+		err = startedAsOnATerminal(c)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func started(t *testing.T, args ...string) *process {
 
 // startedAsOnATerminal starts a program that takes signals as on a terminal. It would inherit the signals that this
 // process ignores, as below nohup and in the background of a shell.
-func startedAnew(c *exec.Cmd) error {
+func startedAsOnATerminal(c *exec.Cmd) error {
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, os.Interrupt, syscall.SIGHUP)
 	defer signal.Stop(heard)

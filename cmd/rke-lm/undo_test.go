@@ -54,7 +54,7 @@ func TestEveryStageCanBeUndone(t *testing.T) {
 				t.Parallel()
 				for _, c := range chunksOf(file) {
 					if d, p := goldenPlan(c, target); p != nil {
-						savedPlanGoesThereAndBack(t, p)
+						savedPlanGoesForwardAndBack(t, p)
 						undoGivesBackTheTreeOrRefuses(t, d, p)
 						whatIsUndoneCanBeAppliedAgain(t, d, p)
 					}
@@ -101,7 +101,7 @@ func nextVersion(d transform.Distro, doc *yamledit.Document) string {
 
 // savedPlanGoesForwardAndBack applies a plan through its saved form, one stage after
 // the other and all at once, again, and back.
-func savedPlanGoesThereAndBack(t *testing.T, p *transform.Plan) {
+func savedPlanGoesForwardAndBack(t *testing.T, p *transform.Plan) {
 	s := savedAndRead(t, p)
 	doc, made := p.Start[0], 0
 	for _, step := range p.Steps {

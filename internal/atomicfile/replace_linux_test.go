@@ -86,11 +86,11 @@ func TestAFullDiskIsAnErrorEvenIfWriteDoesNotSayIt(t *testing.T) {
 // group::---, mask::rw-, other::---. With it the file's mode reads 0660.
 func acl() []byte {
 	b := binary.LittleEndian.AppendUint32(nil, 2) // version
-	const nobody = 0xFFFFFFFF
+	const noUser = 0xFFFFFFFF
 	for _, e := range []struct {
 		tag, perm uint16
 		id        uint32
-	}{{1, 6, nobody}, {2, 6, 1234}, {4, 0, nobody}, {0x10, 6, nobody}, {0x20, 0, nobody}} {
+	}{{1, 6, noUser}, {2, 6, 1234}, {4, 0, noUser}, {0x10, 6, noUser}, {0x20, 0, noUser}} {
 		b = binary.LittleEndian.AppendUint16(b, e.tag)
 		b = binary.LittleEndian.AppendUint16(b, e.perm)
 		b = binary.LittleEndian.AppendUint32(b, e.id)

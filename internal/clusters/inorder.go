@@ -12,7 +12,7 @@ import (
 const (
 	// queuedPerCore is how many jobs may be queued for each core: enough that
 	// none is idle while the oldest one takes longer than the others.
-	aheadPerCore = 8
+	queuedPerCore = 8
 	// place is how many bytes of a job count as one more job.
 	place = 64 << 10
 )
@@ -35,7 +35,7 @@ func InOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, 
 	return func(yield func(R) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		h := newPool[J, R](aheadPerCore * runtime.GOMAXPROCS(0))
+		h := newPool[J, R](queuedPerCore * runtime.GOMAXPROCS(0))
 		for range runtime.GOMAXPROCS(0) {
 			go h.work(work)
 		}

@@ -73,7 +73,7 @@ func TestJobsRunOnAllCores(t *testing.T) {
 }
 
 // drawnBefore returns how many jobs are drawn while the first result is in use.
-func drawnAhead(t *testing.T, size int) (drawn int) {
+func drawnBefore(t *testing.T, size int) (drawn int) {
 	synctest.Test(t, func(t *testing.T) {
 		jobs := func(yield func(int) bool) {
 			for yield(0) {
@@ -89,14 +89,14 @@ func drawnAhead(t *testing.T, size int) (drawn int) {
 }
 
 func TestJobsAreDrawnOnlyAFewInAdvance(t *testing.T) {
-	most := aheadPerCore * runtime.GOMAXPROCS(0)
-	if n := drawnAhead(t, 0); n != most {
+	most := queuedPerCore * runtime.GOMAXPROCS(0)
+	if n := drawnBefore(t, 0); n != most {
 		t.Errorf("%d small jobs were drawn, not %d", n, most)
 	}
-	if n := drawnAhead(t, 3*place); n != most/4 {
+	if n := drawnBefore(t, 3*place); n != most/4 {
 		t.Errorf("%d jobs of four places were drawn, not %d", n, most/4)
 	}
-	if n := drawnAhead(t, 1000*place); n != 1 {
+	if n := drawnBefore(t, 1000*place); n != 1 {
 		t.Errorf("%d huge jobs were drawn, not 1", n)
 	}
 }

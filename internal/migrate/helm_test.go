@@ -50,7 +50,7 @@ func TestTheRecordOfSomeoneElsesHelmStopsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, status := range []string{"pending-install", "pending-upgrade", "pending-rollback", "uninstalling"} {
 			for name, lock := range map[string]func(*world){
-				"nobody ran":     func(*world) {},
+				"no one ran":     func(*world) {},
 				"a run died":     func(w *world) { w.killedWithHelm(t, "v1") },
 				"without a helm": func(w *world) { w.killedWithHelm(t, "") },
 			} {

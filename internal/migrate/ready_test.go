@@ -71,8 +71,8 @@ func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) 
 			if now := w.Patches(); now != before {
 				t.Errorf("%d patches while it waits", now-before)
 			}
-			if wayBack := strings.Contains(t.Name(), "rollback"); wayBack && !told {
-				t.Error("it was not said how to go back without the node")
+			if isRollback := strings.Contains(t.Name(), "rollback"); isRollback && !told {
+				t.Error("the message does not state how to roll back without the node")
 			}
 			w.ready(node, corev1.ConditionTrue)
 		}

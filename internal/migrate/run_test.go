@@ -218,7 +218,7 @@ func TestTheLastStageIsDoneWhenSomeoneLeads(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !w.Led.Load() {
-			t.Error("the run ended while nobody led")
+			t.Error("the run ended while no one led")
 		}
 		w.finished(t, want)
 	})

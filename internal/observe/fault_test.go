@@ -46,7 +46,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 		{"a page that comes late", often(1, "continue=500", apitest.Fault{Hang: 300 * time.Millisecond})},
 		{"a page that stops in the middle", often(1, "continue=500", apitest.Fault{Stall: time.Minute})},
 		{"a server that says nothing at all", often(1, "/leases", apitest.Fault{Hang: time.Minute})},
-		{"the page of a proxy that starts anew", often(2, "continue=500", apitest.Fault{Status: 200, Body: "<html>one moment</html>"})},
+		{"the page of a proxy that restarts", often(2, "continue=500", apitest.Fault{Status: 200, Body: "<html>one moment</html>"})},
 		{"the page of a proxy after a long storm", afterStorm(6*time.Second, often(2, "", apitest.Fault{Status: 200, Body: "<html>one moment</html>"}))},
 		{"a proxy that does not know the server for now", often(2, "/leases", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
 	} {

@@ -53,7 +53,7 @@ func TestADenialOfWhatWasAllowedMayPassForSomeTime(t *testing.T) {
 		}
 		o.Over()
 		if !o.Retryable(&kube.Denied{}) {
-			t.Error("the time begins anew with each outage")
+			t.Error("the time begins again with each outage")
 		}
 	})
 }

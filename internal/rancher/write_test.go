@@ -90,7 +90,7 @@ func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
 			r.Edit(orchard, func(o map[string]any) { delete(spec(o, "rkeConfig"), "machineGlobalConfig") })
 		}, "has changed in the meantime"},
 		{"it is gone", func(r *ranchertest.Server, _ *testing.T) { r.Remove(orchard) }, "is gone"},
-		{"it was made anew", func(r *ranchertest.Server, t *testing.T) {
+		{"it was created again", func(r *ranchertest.Server, t *testing.T) {
 			r.Put(t, strings.Replace(orchardText, "u-orchard", "u-other", 1))
 		}, "another cluster has its name"},
 	} {

@@ -44,12 +44,12 @@ func (s Source) Scan(want func(text []byte) bool, each func(yamledit.Chunk) erro
 		return Stats{}, err
 	}
 	defer r.Close() // nothing was written
-	size := int64(readAhead)
+	size := int64(readSize)
 	if info != nil {
 		size = info.Size()
 	}
 	sc := scanner{
-		text: window{r: r, first: int(min(size, readAhead)) + 1},
+		text: window{r: r, first: int(min(size, readSize)) + 1},
 		max:  MaxDocument,
 		look: firstLook,
 		next: yamledit.Chunk{File: s.Name},

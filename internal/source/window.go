@@ -6,7 +6,7 @@ package source
 import "io"
 
 // readSize is large enough that system calls do not show.
-const readAhead = 1 << 20
+const readSize = 1 << 20
 
 // window is the part of a stream that was read and is still needed.
 type window struct {
@@ -39,7 +39,7 @@ func (w *window) fill(n int) error {
 // be. A buffer doubles, so that growing costs no more than reading.
 func (w *window) makeRoom(n int) {
 	if n > cap(w.buf) {
-		w.buf = make([]byte, max(n, w.first, min(2*cap(w.buf), n+readAhead)))
+		w.buf = make([]byte, max(n, w.first, min(2*cap(w.buf), n+readSize)))
 	}
 	w.held = w.buf[:copy(w.buf, w.held)]
 }

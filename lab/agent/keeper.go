@@ -98,11 +98,11 @@ func (k *keeper) end(manager func(*cluster.Manager)) {
 
 // awaitHealth waits until the manager answers. One that only waits for its lease is healthy too.
 func (k *keeper) awaitHealth(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, cluster.Patience)
+	ctx, cancel := context.WithTimeout(ctx, cluster.ReadyTimeout)
 	defer cancel()
 	for !k.current().Healthy(ctx) {
 		if !kube.Pause(ctx, 100*time.Millisecond) {
-			return fmt.Errorf("agent: %s is not healthy; it said: %s", k.current().Caller(), k.current().LogTail())
+			return fmt.Errorf("agent: %s is not healthy; its log: %s", k.current().Caller(), k.current().LogTail())
 		}
 	}
 	return nil

@@ -87,7 +87,7 @@ func CloudControllerManager(minor string) (Program, error) {
 	if p, ok := managers[minor]; ok {
 		return p, nil
 	}
-	return Program{}, fmt.Errorf("lab: no aws-cloud-controller-manager of minor %q; add a module for it beside lab/ccm-1.26", minor)
+	return Program{}, fmt.Errorf("lab: no aws-cloud-controller-manager of minor %q; add a module for it next to lab/ccm-1.26", minor)
 }
 
 // Programs returns all programs, the largest first.

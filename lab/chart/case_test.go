@@ -111,7 +111,7 @@ func (g rendering) files(t *testing.T, r Rendered) []string {
 		case !mounted:
 			wrong = append(wrong, a.Value+" is not mounted")
 		case volume.Secret != nil && !slices.Contains(g.secrets, volume.Secret.SecretName):
-			wrong = append(wrong, "nobody makes the Secret "+volume.Secret.SecretName)
+			wrong = append(wrong, "nothing makes the Secret "+volume.Secret.SecretName)
 		case volume.ConfigMap != nil:
 			text, there := g.configMaps[volume.ConfigMap.Name].Data[key]
 			if !there {

@@ -89,7 +89,7 @@ func TestWhatIsWrongWithOtherValues(t *testing.T) {
 			wrong: []string{"/etc/leader-migration/leadermigration.conf is not mounted"},
 		},
 		{
-			name: "a configuration that nobody makes", values: "args: [--leader-migration-config=/c/leadermigration.conf]\nextraVolumes: [{name: c, configMap: {name: c}}]\nextraVolumeMounts: [{name: c, mountPath: /c, readOnly: true}]\n",
+			name: "a configuration that nothing makes", values: "args: [--leader-migration-config=/c/leadermigration.conf]\nextraVolumes: [{name: c, configMap: {name: c}}]\nextraVolumeMounts: [{name: c, mountPath: /c, readOnly: true}]\n",
 			wrong: []string{"no ConfigMap c holds leadermigration.conf"},
 		},
 	} {
@@ -102,7 +102,7 @@ func TestWhatIsWrongWithOtherValues(t *testing.T) {
 				}
 				for _, part := range c.wrong {
 					if !has(part) {
-						t.Errorf("chart %s: nobody says %s in\n%s", p.Chart, part, strings.Join(got, "\n"))
+						t.Errorf("chart %s: nothing has %s in\n%s", p.Chart, part, strings.Join(got, "\n"))
 					}
 				}
 				for _, part := range c.not {

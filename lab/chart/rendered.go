@@ -81,7 +81,7 @@ func (r *Rendered) add(text []byte) error {
 	case "":
 		return nil // separators only
 	}
-	return fmt.Errorf("an object of kind %s that nobody expects", kind.Kind)
+	return fmt.Errorf("an unexpected object of kind %s", kind.Kind)
 }
 
 // complete requires that all objects are there and belong together.
@@ -96,9 +96,9 @@ func (r *Rendered) complete() error {
 	case pod.ServiceAccountName != r.Account.Name || r.Account.Namespace != r.DaemonSet.Namespace:
 		return fmt.Errorf("the pod runs as %s, not as %s/%s", pod.ServiceAccountName, r.Account.Namespace, r.Account.Name)
 	case r.RoleBinding.RoleRef.Name != r.Role.Name || !slices.Contains(r.RoleBinding.Subjects, account):
-		return fmt.Errorf("the rights are not those of %s", r.Account.Name)
+		return fmt.Errorf("the permissions are not those of %s", r.Account.Name)
 	case r.Reader.RoleRef.Name != "extension-apiserver-authentication-reader" || !slices.Contains(r.Reader.Subjects, account):
-		return fmt.Errorf("%s may not read the configuration of extension API servers", r.Account.Name)
+		return fmt.Errorf("%s cannot read the configuration of extension API servers", r.Account.Name)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func started(t *testing.T) (*cluster.Cluster, *kubernetes.Clientset) {
 // eventually waits until what is asked for is there.
 func eventually(t *testing.T, what string, ok func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), cluster.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), cluster.ReadyTimeout)
 	defer cancel()
 	for !ok(ctx) {
 		select {
@@ -178,7 +178,7 @@ func TestWhenAManagerEndedIsKnownAtOnce(t *testing.T) {
 		}
 		end(m)
 		if _, over := m.EndedAt(); !over || m.Alive() || !m.Asked() {
-			t.Error("it has ended, and nobody knows")
+			t.Error("it has ended, and that is not reported")
 		}
 	}
 }

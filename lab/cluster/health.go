@@ -29,7 +29,7 @@ func healthy(ctx context.Context, url string) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s says %s", url, answer.Status)
+		return fmt.Errorf("%s responds %s", url, answer.Status)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func TestAPartThatEndsBeforeItIsReadyTellsWhy(t *testing.T) {
 	never := func(context.Context) error { return errors.New("not yet") }
 	p := shell(t, "etcd", "echo no such folder; exit 1")
 	err := (&Cluster{}).await(t.Context(), "etcd", p.process, never)
-	if err == nil || errors.Is(err, errTaken) || !strings.Contains(err.Error(), "etcd ended: exit status 1; it said: no such folder") {
+	if err == nil || errors.Is(err, errTaken) || !strings.Contains(err.Error(), "etcd ended: exit status 1; its log: no such folder") {
 		t.Error(err)
 	}
 }
@@ -72,7 +72,7 @@ func TestAPartWhosePortWasTakenIsStartedOnAnother(t *testing.T) {
 	}
 }
 
-func TestLeasesLastLongerOnASlowMachineButNotForEver(t *testing.T) {
+func TestLeasesLastLongerOnASlowMachineUpToALimit(t *testing.T) {
 	for took, want := range map[time.Duration]string{
 		3 * time.Second: "3s 2s 500ms", 17 * time.Second: "9s 6s 1.5s", 2 * time.Minute: "15s 10s 2.5s",
 	} {

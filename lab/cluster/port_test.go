@@ -30,7 +30,7 @@ func TestAPortIsTakenUntilItIsGivenBack(t *testing.T) {
 	again.Close()
 }
 
-func TestAPortThatSomebodyListensOnIsNotTaken(t *testing.T) {
+func TestAPortInUseIsNotTaken(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 
 // ReadyTimeout is how long a program may take to become ready, or to show something, on a machine that does much
 // else. A scenario in which all goes well never waits so long.
-const Patience = 3 * time.Minute
+const ReadyTimeout = 3 * time.Minute
 
 // errTaken says that another program listens on the port that was to be a component's.
 var errTaken = errors.New("its port was taken by another program")
@@ -35,7 +35,7 @@ func listening(start func() error) (err error) {
 // await waits until a part of the control plane is ready. When it ends or takes too long, the error tells its
 // last message, since its log is gone with the test.
 func (c *Cluster) await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
 	defer cancel()
 	for {
 		err := ready(ctx)
@@ -44,13 +44,13 @@ func (c *Cluster) await(ctx context.Context, name string, p *process.Process, re
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("lab: %s is not ready: %w; it said: %s", name, err, p.LogTail())
+			return fmt.Errorf("lab: %s is not ready: %w; its log: %s", name, err, p.LogTail())
 		case <-p.Ended():
 			err, said := p.Err(), p.LogTail()
 			if strings.Contains(said, "address already in use") {
 				err = errTaken
 			}
-			return fmt.Errorf("lab: %s ended: %w; it said: %s", name, err, said)
+			return fmt.Errorf("lab: %s ended: %w; its log: %s", name, err, said)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -65,7 +65,7 @@ func (h *Helm) Run(ctx context.Context, args ...string) error {
 	if err := p.Err(); err != nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.fault = fmt.Errorf("deploy: helm %s: %w; it said: %s", args[0], err, p.LogTail())
+		h.fault = fmt.Errorf("deploy: helm %s: %w; its log: %s", args[0], err, p.LogTail())
 		return h.fault
 	}
 	return nil

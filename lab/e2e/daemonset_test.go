@@ -25,7 +25,7 @@ import (
 
 // The chart's own node selector, and values without tolerations, match no control plane of RKE2. A rollout
 // of no pods counts as done, and the switch leaves the Services to no one.
-func TestADaemonSetThatWantsNoPodsLeavesTheServicesToNobody(t *testing.T) {
+func TestADaemonSetThatWantsNoPodsLeavesTheServicesToNoOne(t *testing.T) {
 	s := mistake(t)
 	s.controlPlane(s.join())
 	if err := s.cluster.StartScheduler(t.Context()); err != nil {

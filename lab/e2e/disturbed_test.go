@@ -62,7 +62,7 @@ func announced(stage string) func(report.RunEvent) bool {
 }
 
 // Whatever happens during a migration, it comes to the same result.
-func TestWhatGoesWrongOnTheWayOfAClusterOfARancherIsLeftBehind(t *testing.T) {
+func TestAMigrationOfAClusterOfARancherSurvivesDisturbances(t *testing.T) {
 	t.Parallel()
 	c := rke2Cluster(t)
 	stop := c.busy()
@@ -110,13 +110,13 @@ func (c *managed) hold() (release func()) {
 // cutOff breaks the network for some seconds while machines are waited for.
 func (c *managed) cutOff() {
 	c.Helper()
-	mended := make(chan struct{})
+	restored := make(chan struct{})
 	c.during(written(stages.InstallCCM), func() {
 		c.rancher.Cut()
-		time.AfterFunc(5*time.Second, func() { c.rancher.Mend(); close(mended) })
+		time.AfterFunc(5*time.Second, func() { c.rancher.Restore(); close(restored) })
 	}, []int{0, 3}, "--until", stages.InstallCCM)
 	if !c.Failed() {
-		<-mended
+		<-restored
 	}
 	c.rke("migrate", "--until", stages.InstallCCM)
 }

@@ -32,7 +32,7 @@ func TestManagersAreKilledAtRandom(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			s := begin(t, "cp-1", "cp-2", "cp-3")
 			s.agent.Pause = s.cluster.Timing.Takeover() + time.Second
-			s.patience *= 3 // whoever takes over may be the next
+			s.timeout *= 3 // whoever takes over may be the next
 			along, kills := w.along(s), s.killer(rand.New(rand.NewPCG(start, uint64(n))))
 			s.underLoad(along.start, func() {
 				stop := kills.begin()

@@ -33,7 +33,7 @@ func (s *scenario) meanwhile(every time.Duration, do func(context.Context) error
 			if err == nil {
 				good = time.Now()
 			}
-			if time.Since(good) > s.patience && ctx.Err() == nil {
+			if time.Since(good) > s.timeout && ctx.Err() == nil {
 				s.Error(err)
 				return
 			}
@@ -57,7 +57,7 @@ func (s *scenario) watch() (*observe.Observer, *watched) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	client, err := kube.Connect(kube.Connection{Kubeconfig: config, RetryFor: cluster.Patience})
+	client, err := kube.Connect(kube.Connection{Kubeconfig: config, RetryFor: cluster.ReadyTimeout})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestTheLeadersMachineIsLostBeforeTheSwitch(t *testing.T) {
 	s.served()
 	s.pen(cluster.KCM, cluster.CCM)
 	if gap := recorder.LongestGap(s.timeline(recorder.Service, lost)); gap > 2*(s.cluster.Timing.Takeover()+s.slack()) {
-		s.Errorf("nobody owned the controllers for %s", gap)
+		s.Errorf("no manager owned the controllers for %s", gap)
 	}
 	s.end("leader-lost")
 }

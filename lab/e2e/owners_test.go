@@ -65,7 +65,7 @@ func (s *scenario) shortGaps() {
 			continue
 		}
 		if quiet := s.quiet(gap); quiet > 2*(s.cluster.Timing.Takeover()+s.slack()) {
-			s.Errorf("%.1f  nobody owned the controllers, and for %s no manager had ended", gap.From.Sub(s.began).Seconds(), quiet)
+			s.Errorf("%.1f  no manager owned the controllers, and for %s no manager had ended", gap.From.Sub(s.began).Seconds(), quiet)
 		}
 	}
 }

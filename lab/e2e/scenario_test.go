@@ -39,7 +39,7 @@ type scenario struct {
 	external bool          // what kubelets are told now
 	machines int           // launched so far
 	left     int           // of them, those that a cloud-controller-manager has to initialise
-	patience time.Duration // with what is to come: two takeovers, and then some for a busy machine
+	timeout  time.Duration // of what is to come: two takeovers, and more on a busy machine
 	pulse    pulse
 	space    string                 // the namespace of the cloud-controller-manager's pods; "" means kube-system
 	docker   bool                   // runs kube-controller-manager, outside of pods
@@ -89,7 +89,7 @@ func (s *scenario) owes() {
 func (s *scenario) record() {
 	s.Helper()
 	s.owes()
-	s.patience = 2*s.cluster.Timing.Takeover() + cluster.Patience
+	s.timeout = 2*s.cluster.Timing.Takeover() + cluster.ReadyTimeout
 	var err error
 	if s.client, err = s.cluster.Client(cluster.Admin); err != nil {
 		s.Fatal(err)
@@ -177,7 +177,7 @@ func (s *scenario) rollOut(w agent.Wanted) {
 // eventually waits until something holds, until the timeout of the scenario.
 func (s *scenario) eventually(what string, holds func(context.Context) bool) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
+	ctx, cancel := context.WithTimeout(s.Context(), s.timeout)
 	defer cancel()
 	for !holds(ctx) {
 		select {

@@ -28,7 +28,7 @@ func (s *scenario) service(ctx context.Context, name string) error {
 		switch {
 		case err == nil || apierrors.IsAlreadyExists(err):
 			return nil
-		case ctx.Err() != nil || apierrors.IsInvalid(err) || time.Since(since) > s.patience:
+		case ctx.Err() != nil || apierrors.IsInvalid(err) || time.Since(since) > s.timeout:
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func TestTheLogTailIsTheEndOfTheLogWithoutSecrets(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if p.Asked() {
-		t.Error("nobody asked it to end")
+		t.Error("it was not asked to end")
 	}
 }
 

@@ -62,7 +62,7 @@ func (s *Server) Revoke(token string) {
 func (s *Server) Cut() { s.proxy.setCut(true) }
 
 // Restore lets connections through again.
-func (s *Server) Mend() { s.proxy.setCut(false) }
+func (s *Server) Restore() { s.proxy.setCut(false) }
 
 func (p *proxy) setCut(cut bool) {
 	p.mu.Lock()

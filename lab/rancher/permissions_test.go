@@ -288,10 +288,10 @@ func (l *roles) noneCanGo(a action) {
 		}
 		l.bind(rest)
 		l.gone(rule)
-		mend := l.condition(a, rule)
+		restore := l.condition(a, rule)
 		before := len(l.Requests())
 		out, err := l.run(path, args...)
-		mend()
+		restore()
 		if (err == nil || !strings.Contains(out, "missing permissions:")) && !strings.Contains(out, "The rules that depend on it are not checked.") && !l.missed(rule, before) {
 			l.Errorf("%s does without %s: %v\n%s", a.verb, rule, err, out)
 		}

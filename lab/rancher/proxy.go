@@ -38,12 +38,12 @@ const prefix = "/k8s/clusters/"
 
 // proxy is the way in: it asks for a token and hands on, in the name of the token's user.
 type proxy struct {
-	server *http.Server
-	url    string
-	ca     string // file
-	pem    []byte
-	gate   *gate
-	nobody http.Handler // hands a token on to Rancher's own API server, which does not know it
+	server    *http.Server
+	url       string
+	ca        string // file
+	pem       []byte
+	gate      *gate
+	anonymous http.Handler // passes a token on to Rancher's own API server, which does not know it
 
 	mu       sync.Mutex
 	tokens   map[string]string // users by token
@@ -77,7 +77,7 @@ func (s *Server) startProxy(dir string) (*proxy, error) {
 		return nil, err
 	}
 	p.gate = &gate{reviews: s.client.AuthorizationV1().SubjectAccessReviews(), memory: 10 * time.Second, answered: map[string]remembered{}}
-	if p.nobody, err = handing(localName, rest.AnonymousClientConfig(s.Local.Config(cluster.Admin))); err != nil {
+	if p.anonymous, err = handing(localName, rest.AnonymousClientConfig(s.Local.Config(cluster.Admin))); err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,7 +116,7 @@ func (p *proxy) unknown(w http.ResponseWriter, r *http.Request) {
 	case local && guards(path):
 		refuse(w)
 	case local && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "):
-		p.nobody.ServeHTTP(w, r)
+		p.anonymous.ServeHTTP(w, r)
 	default:
 		answer(w, http.StatusUnauthorized, map[string]string{"type": "error", "status": "401", "message": "must authenticate"})
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-func TestACutIsNoticedAndMended(t *testing.T) {
+func TestACutIsNoticedAndRestored(t *testing.T) {
 	s := started(t)
 	client, err := kubernetes.NewForConfig(through(s, s.Token(), "local"))
 	if err != nil {
@@ -36,7 +36,7 @@ func TestACutIsNoticedAndMended(t *testing.T) {
 	if look() == nil {
 		t.Error("the cut was not noticed")
 	}
-	s.Mend()
+	s.Restore()
 	if err := look(); err != nil {
 		t.Error(err)
 	}

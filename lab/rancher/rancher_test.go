@@ -78,7 +78,7 @@ func document(t *testing.T, text string) *yamledit.Document {
 // eventually waits until what is asked for holds.
 func eventually(t *testing.T, what string, holds func(context.Context) (bool, string)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*cluster.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*cluster.ReadyTimeout)
 	defer cancel()
 	for {
 		ok, seen := holds(ctx)

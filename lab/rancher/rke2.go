@@ -218,7 +218,7 @@ func (s *Server) writePlanSecret(ctx context.Context, d *Downstream, m Machine, 
 
 // settled waits until a cluster has followed its object.
 func (s *Server) settled(ctx context.Context, id string, is func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*cluster.Patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*cluster.ReadyTimeout)
 	defer cancel()
 	for {
 		done, err := is()

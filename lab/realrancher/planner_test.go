@@ -129,7 +129,7 @@ func (l *lab) compare(name string, s subject) (done int, err error) {
 		}
 		want := read.Effective(class).Values()
 		manifest, _ := read.RKEConfig().Get("additionalManifest").String()
-		deadline := time.Now().Add(cluster.Patience)
+		deadline := time.Now().Add(cluster.ReadyTimeout)
 		for {
 			err = matches(m, want, manifest, class.ControlPlane())
 			if err == nil || time.Now().After(deadline) {

@@ -103,7 +103,7 @@ func (c *Cluster) Update(ctx context.Context, spec map[string]any) error {
 
 // await waits for something of the cluster.
 func (c *Cluster) await(ctx context.Context, what string, is func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, cluster.Patience)
+	ctx, cancel := context.WithTimeout(ctx, cluster.ReadyTimeout)
 	defer cancel()
 	for {
 		done, err := is(ctx)

@@ -37,7 +37,7 @@ func TestRancherItself(t *testing.T) {
 
 // frontDoor requests what lab/rancher answers as well (proxy_test.go).
 func (l *lab) frontDoor() {
-	nobody, err := l.AddUser(l.Context(), "carol")
+	user, err := l.AddUser(l.Context(), "carol")
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -55,17 +55,17 @@ func (l *lab) frontDoor() {
 		{"the administrator", "/v3/clusters", l.Token(), 200, `"type":"collection"`},
 		{"the administrator", "/k8s/clusters/c-none/version", l.Token(), 404, `clusters.management.cattle.io \"c-none\" not found`},
 		// The gate on the group: no reason is given. Discovery and some kinds pass.
-		{"a user", local + group + "/clusters", nobody, 403, "-"},
-		{"a user", local + group + "/clusters/local", nobody, 403, "-"},
-		{"a user", local + group + "/settings", nobody, 403, "-"},
-		{"a user", local + group, nobody, 200, "APIResourceList"},
-		{"a user", local + group + "/projects", nobody, 403, "cannot list resource"},
-		{"a user", local + "provisioning.cattle.io/v1/clusters", nobody, 403, "cannot list resource"},
-		{"a user", "/k8s/clusters/c-none/version", nobody, 403, "cannot get resource"},
-		{"nobody", local + "provisioning.cattle.io/v1/clusters", "token-xxxxx:wrong", 401, "Unauthorized"},
-		{"nobody", local + group + "/clusters", "token-xxxxx:wrong", 403, "-"},
-		{"nobody", "/k8s/clusters/c-none/version", "token-xxxxx:wrong", 403, "system:unauthenticated"},
-		{"nobody", "/v3/clusters", "token-xxxxx:wrong", 401, "must authenticate"},
+		{"a user", local + group + "/clusters", user, 403, "-"},
+		{"a user", local + group + "/clusters/local", user, 403, "-"},
+		{"a user", local + group + "/settings", user, 403, "-"},
+		{"a user", local + group, user, 200, "APIResourceList"},
+		{"a user", local + group + "/projects", user, 403, "cannot list resource"},
+		{"a user", local + "provisioning.cattle.io/v1/clusters", user, 403, "cannot list resource"},
+		{"a user", "/k8s/clusters/c-none/version", user, 403, "cannot get resource"},
+		{"an unknown token", local + "provisioning.cattle.io/v1/clusters", "token-xxxxx:wrong", 401, "Unauthorized"},
+		{"an unknown token", local + group + "/clusters", "token-xxxxx:wrong", 403, "-"},
+		{"an unknown token", "/k8s/clusters/c-none/version", "token-xxxxx:wrong", 403, "system:unauthenticated"},
+		{"an unknown token", "/v3/clusters", "token-xxxxx:wrong", 401, "must authenticate"},
 	} {
 		code, body := l.get(c.path, c.token)
 		if code != c.code || c.body == "-" && body != "" || c.body != "-" && !strings.Contains(body, c.body) {
@@ -94,7 +94,7 @@ func (l *lab) webhook() {
 		l.Errorf("a string becomes %s", got)
 	}
 	if made.GetAnnotations()["field.cattle.io/creatorId"] == "" {
-		l.Error("nobody made the cluster")
+		l.Error("the cluster has no creator")
 	}
 	psa := []byte(`[{"op":"add","path":"/spec/defaultPodSecurityAdmissionConfigurationTemplateName","value":"rancher-restricted"},
 		{"op":"replace","path":"/spec/rkeConfig/machineGlobalConfig/kube-apiserver-arg","value":["v=2","audit-log-maxage=30","profiling=false"]}]`)

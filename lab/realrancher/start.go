@@ -141,7 +141,7 @@ func (s *Server) startWebhook(ctx context.Context) error {
 
 // await waits until one of Rancher's programs is ready.
 func (s *Server) await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*cluster.Patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*cluster.ReadyTimeout)
 	defer cancel()
 	for {
 		err := ready(ctx)
@@ -149,7 +149,7 @@ func (s *Server) await(ctx context.Context, name string, p *process.Process, rea
 			return nil
 		}
 		if !p.Alive() || !kube.Pause(ctx, 500*time.Millisecond) {
-			return fmt.Errorf("realrancher: %s is not ready: %w; it said: %s", name, err, p.LogTail())
+			return fmt.Errorf("realrancher: %s is not ready: %w; its log: %s", name, err, p.LogTail())
 		}
 	}
 }
@@ -180,4 +180,4 @@ func (s *Server) Through(token, id string) *rest.Config {
 }
 
 // trusting trusts every certificate: Rancher makes its own when it starts, and listens on loopback.
-var trusting = &http.Client{Timeout: cluster.Patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+var trusting = &http.Client{Timeout: cluster.ReadyTimeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}

@@ -23,7 +23,7 @@ func identities(holds []hold, processes []Process, to time.Time) (map[string]int
 		if i, found := ownerOf(h, processes); found {
 			who[h.holder] = i
 		} else if to.Sub(h.from) > late {
-			return nil, fmt.Errorf("recorder: no manager says that it got lease %s at %s", h.lease, h.from.Format(time.StampMilli))
+			return nil, fmt.Errorf("recorder: no manager logged that it acquired lease %s at %s", h.lease, h.from.Format(time.StampMilli))
 		}
 	}
 	return who, nil

@@ -101,7 +101,7 @@ func (r *Recorder) follow(ctx context.Context, version string) {
 // back lists again as soon as there is an answer.
 func (r *Recorder) back(ctx context.Context) (version string, err error) {
 	const again = 20 * time.Millisecond
-	for since := time.Now(); time.Since(since) < cluster.Patience; time.Sleep(again) {
+	for since := time.Now(); time.Since(since) < cluster.ReadyTimeout; time.Sleep(again) {
 		if version, err = r.list(ctx); err == nil || ctx.Err() != nil {
 			return version, err
 		}

@@ -79,7 +79,7 @@ func String(timeline []Interval) string {
 	var b strings.Builder
 	for _, i := range timeline {
 		since := timeline[0].From
-		fmt.Fprintf(&b, "%7.1f – %6.1f  %s\n", i.From.Sub(since).Seconds(), i.To.Sub(since).Seconds(), or(strings.Join(i.Owners, ", "), "nobody"))
+		fmt.Fprintf(&b, "%7.1f – %6.1f  %s\n", i.From.Sub(since).Seconds(), i.To.Sub(since).Seconds(), or(strings.Join(i.Owners, ", "), "no one"))
 	}
 	return b.String()
 }

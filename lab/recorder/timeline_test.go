@@ -76,7 +76,7 @@ func TestOwnersFollowFromLeasesAndArguments(t *testing.T) {
 			process(t, cluster.KCM, "", got(0, mainKCM, migration), inTree, flag), process(t, cluster.CCM, "v1.28", got(0, mainCCM), flag), "0.0 0.0 10.0"},
 		{"without election a manager owns as long as it lives", renewals(mainCCM, "c", 0, 10),
 			process(t, cluster.KCM, "", nil, inTree, flag, "--leader-elect=false"), process(t, cluster.CCM, "v1.26", got(0, mainCCM)), "0.0 0.0 10.0"},
-		{"nobody holds the lease", both,
+		{"no one holds the lease", both,
 			process(t, cluster.KCM, "", got(0, mainKCM), inTree, flag), process(t, cluster.CCM, "v1.26", got(0, mainCCM), flag), "10.0 0.0 0.0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestAReleasedLeaseHasNoHolder(t *testing.T) {
 	}
 }
 
-func TestAHolderThatNobodyKnowsIsAnError(t *testing.T) {
+func TestAnUnknownHolderIsAnError(t *testing.T) {
 	_, err := Timeline(renewals(mainKCM, "k", 0, 2), []Process{process(t, cluster.KCM, "", got(12, mainKCM), "--cloud-provider=aws")}, Service, zero, second(14))
 	if err == nil || !strings.Contains(err.Error(), mainKCM) {
 		t.Error(err)

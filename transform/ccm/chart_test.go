@@ -111,7 +111,7 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 		}
 	}
 	if _, ok := Manifest(Options{Distro: "rke2", Minor: "v1.40"}, nil); ok {
-		t.Error("values for a minor that nobody tested")
+		t.Error("values for a minor that was not tested")
 	}
 }
 

@@ -200,9 +200,9 @@ func TestRandomObjectsArePatchedOrRefused(t *testing.T) {
 		} else if err != nil {
 			refused++
 		}
-		anew := strings.Replace(before, "u-1", "u-2", 1)
-		if _, err := applied(t, p, anew); err == nil {
-			t.Fatalf("seed %d: an object made anew is patched", seed)
+		recreated := strings.Replace(before, "u-1", "u-2", 1)
+		if _, err := applied(t, p, recreated); err == nil {
+			t.Fatalf("seed %d: an object that was created again is patched", seed)
 		}
 	}
 	if changed < 1000 || refused < 500 {

@@ -54,7 +54,7 @@ func TestAPatchHoldsWhereWhatTheServerMadeOfItMeansTheSame(t *testing.T) {
 	}
 	other := []byte(`{"metadata":{"uid":"u-2"},"spec":` + after + `}`)
 	if p.Holds(other, withoutEmpty) || p.Fits(other, withoutEmpty) {
-		t.Error("an object made anew is taken for the one that was patched")
+		t.Error("an object that was created again is taken for the one that was patched")
 	}
 }
 

@@ -72,7 +72,7 @@ func TestRulesOfOneConfiguration(t *testing.T) {
 		{"the names of both", good + "  - {name: node-route-controller, component: '*'}\n  - {name: service-lb-controller, component: '*'}\n  - {name: cloud-node-lifecycle-controller, component: '*'}\n", ccm, ""},
 		{"a controller twice", good + "  - name: route\n    component: cloud-controller-manager\n", Reader{}, "duplicate-controller:11"},
 		{"no lease", change("leaderName: cloud-provider-extraction-migration\n", ""), kcm, "lease-name-differs:1"},
-		{"a lease that nobody may lock", good, Reader{Lease: "harbour-migration"}, "lease-name-differs:3"},
+		{"a lease that no one can acquire", good, Reader{Lease: "harbour-migration"}, "lease-name-differs:3"},
 		{"controllers of the other manager", change(`"*"`, CloudManager), kcm, "component-mirrored:6 component-mirrored:8 component-mirrored:10"},
 		{"one's own controllers", change(`"*"`, Manager), kcm, ""},
 		{"the reverse", change(`"*"`, Manager), Reader{Component: CloudManager}, "component-mirrored:6 component-mirrored:8 component-mirrored:10"},

@@ -59,7 +59,7 @@ func TestABackupIsTheOneOfRanchersButton(t *testing.T) {
 
 func TestAnEtcdBackupSaysHowFarItIs(t *testing.T) {
 	for _, c := range []struct{ name, conditions, want, failed string }{
-		{"nobody looked", ``, "Rancher has not observed the EtcdBackup yet", ""},
+		{"not observed", ``, "Rancher has not observed the EtcdBackup yet", ""},
 		{"queued", `{"type":"Created","status":"Unknown"}`, "has queued", ""},
 		{"another one may be running", `{"type":"Created","status":"True"},{"type":"Completed","status":"Unknown"}`, "RKE takes", ""},
 		{"taken", `{"type":"Created","status":"True"},{"type":"Completed","status":"True"}`, "", ""},

@@ -73,8 +73,8 @@ func TestConfigurationsGoWithTheSwitchAndComeBack(t *testing.T) {
 		{"other arguments", onAWS + otherArgs, generated},
 		{"another lease", onAWS + otherArgs, with(func(t *transform.Target) { t.LeaseName = "demo-migration" })},
 		{"one of its own", onAWS + ownConfig, generated},
-		{"one of its own that nobody asked for", onAWS + ownConfig, transform.Target{}},
-		{"a usual one that nobody asked for", onAWS + strings.Replace(bothFlags, "      enable-leader-migration: \"true\"\n", "", 1), transform.Target{}},
+		{"one of its own that was not requested", onAWS + ownConfig, transform.Target{}},
+		{"a usual one that was not requested", onAWS + strings.Replace(bothFlags, "      enable-leader-migration: \"true\"\n", "", 1), transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			target := c.target
@@ -171,7 +171,7 @@ func TestChecksNoticeAWrongConfiguration(t *testing.T) {
 	}{
 		{"it is missing", stages.EnableLeaderMigration, onAWS, onAWS + flagged, generated, "would not get leader-migration-config"},
 		{"it is another one", stages.EnableLeaderMigration, onAWS, onAWS + strings.Replace(bothFlags, "/leadermigration", "/other", 1), generated, "leader-migration-config would change"},
-		{"nobody asked for it", stages.EnableLeaderMigration, onAWS, onAWS + bothFlags, transform.Target{}, "leader-migration-config would change"},
+		{"it was not requested", stages.EnableLeaderMigration, onAWS, onAWS + bothFlags, transform.Target{}, "leader-migration-config would change"},
 		{"it stayed", stages.SwitchToExternal, onAWS + bothFlags, isOut + config, generated, "would keep leader-migration-config"},
 		{"it went although no undo could tell", stages.SwitchToExternal, onAWS + bothFlags, isOut, transform.Target{}, "would change"},
 	} {

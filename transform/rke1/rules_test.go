@@ -124,7 +124,7 @@ func TestRulesOfTheProvider(t *testing.T) {
 		{name: "in-tree by the block", config: isOut + "  awsCloudProvider: {}\n" + flagged},
 	})
 	judge(t, "rke-too-old", []ruleCase{
-		{name: "nobody says", config: onAWS, want: []string{"note 3"}},
+		{name: "no version is stated", config: onAWS, want: []string{"note 3"}},
 		{name: "RKE 1.4.14", config: onAWS, target: transform.Target{RKEVersion: "v1.4.14"}, want: []string{"error 3"}},
 		{name: "RKE 1.4.15", config: onAWS, target: transform.Target{RKEVersion: "1.4.15"}},
 		{name: "RKE 1.5.0", config: onAWS, target: transform.Target{RKEVersion: "v1.5.0"}},
@@ -132,7 +132,7 @@ func TestRulesOfTheProvider(t *testing.T) {
 		{name: "Rancher 2.7.10", config: onAWS, target: transform.Target{RancherVersion: "2.7.10"}, want: []string{"error 3"}},
 		{name: "Rancher 2.8.0", config: onAWS, target: transform.Target{RancherVersion: "v2.8.0"}},
 		{name: "Rancher 2.12.0 has no RKE", config: onAWS, target: transform.Target{RancherVersion: "v2.12.0"}, want: []string{"error 3"}},
-		{name: "a Rancher that nobody knows", config: onAWS, target: transform.Target{RancherVersion: "v2.99.0"}, want: []string{"error 3"}},
+		{name: "an unknown Rancher", config: onAWS, target: transform.Target{RancherVersion: "v2.99.0"}, want: []string{"error 3"}},
 		{name: "a new RKE and an old Rancher", config: onAWS, target: transform.Target{RKEVersion: "1.5.0", RancherVersion: "2.6.9"}, want: []string{"error 3"}},
 	})
 }

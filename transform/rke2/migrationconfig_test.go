@@ -216,7 +216,7 @@ func TestResultsThatAreNotThePromisedOnes(t *testing.T) {
 	withConfig := withChart(good[0], chartNamed, good[2], good[3])
 	for _, c := range []struct{ name, stage, before, after, want string }{
 		{"no configuration", stages.EnableLeaderMigration, onAWS, onAWS + flag, "would not get the file"},
-		{"a configuration that nobody writes", stages.EnableLeaderMigration, onAWS, onAWS + named, "would not get the file"},
+		{"a configuration that nothing writes", stages.EnableLeaderMigration, onAWS, onAWS + named, "would not get the file"},
 		{"a configuration that no argument names", stages.EnableLeaderMigration, onAWS + files, onAWS + flag + files, "would not get kube-controller-manager-arg with"},
 		{"another argument", stages.EnableLeaderMigration, onAWS, onAWS + strings.Replace(named, "]", ", v=2]", 1), "kube-controller-manager-arg would change"},
 		{"a chart without its mount", stages.InstallCCM, onAWS, onAWS + withConfig, "would not mount the manager's configuration"},

@@ -140,7 +140,7 @@ func TestAddressesThatFlap(t *testing.T) {
 		{"in-tree kubelets", "v1.24.17+rke2r1", onAWS + withChart(good...), chosen, []string{"warning 15"}},
 		{"external", "v1.24.17+rke2r1", globalOff + withChart(good...), chosen, nil},
 		{"external but for the kubelets", "v1.24.17+rke2r1", globalOff + kubelet + "[cloud-provider=aws]\n" + withChart(good...), chosen, []string{"warning 17"}},
-		{"mended", "v1.25.16+rke2r1", onAWS + withChart(good...), chosen, nil},
+		{"repaired", "v1.25.16+rke2r1", onAWS + withChart(good...), chosen, nil},
 	})
 }
 

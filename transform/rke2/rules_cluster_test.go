@@ -74,7 +74,7 @@ func TestArgumentsThatTheWebhookDrops(t *testing.T) {
 		{"in an entry", onAWS + "machineSelectorConfig:\n- config: {kube-apiserver-arg: [profiling]}\n", old, nil},
 		{"a Rancher that keeps them", api + "  - profiling\n", transform.Target{RancherVersion: "2.12.3"}, nil},
 		{"one before", api + "  - profiling\n", transform.Target{RancherVersion: "2.12.2"}, []string{"webhook-drops-args warning 11"}},
-		{"nobody says which", api + "  - profiling\n", transform.Target{}, []string{"webhook-drops-args warning 11"}},
+		{"no version is stated", api + "  - profiling\n", transform.Target{}, []string{"webhook-drops-args warning 11"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := found(about(withPodSecurity(t, c.config, c.target).Findings(""), "webhook-drops-args"))

@@ -26,7 +26,7 @@ func TestTheLeaseOfAConfigurationIsOneThatTheManagersMayLock(t *testing.T) {
 		{"both managers are told, and may", installed, chosen, false},
 		{"kube-controller-manager is not told", untold, chosen, true},
 		{"kube-controller-manager is external", switched, chosen, false},
-		{"nobody may", ungranted, chosen, true},
+		{"no one can", ungranted, chosen, true},
 	} {
 		found := about(judged(t, release, c.config, c.target).Findings(""), "lease-name-differs")
 		if (len(found) > 0) != c.found {
@@ -63,7 +63,7 @@ func TestConfigurationsThatNoOnePutsThere(t *testing.T) {
 		{"for others", "", split + files("  "+forEtcd+"\n") + named, chosen, []string{"error 17"}},
 		{"another file", "", named + strings.Replace(files(""), "own.conf", "other.conf", 1), chosen, []string{"error 9"}},
 		{"no files", "", named, chosen, []string{"error 9"}},
-		{"a file that nobody reads", "", onAWS + "  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf]\n", chosen, nil},
+		{"a file that nothing reads", "", onAWS + "  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf]\n", chosen, nil},
 		{"a selector that Kubernetes refuses", "", named + files("  machineLabelSelector: {matchExpressions: [{key: a, operator: Sometimes}]}\n"), chosen, []string{"error 9"}},
 		{"mounted by the chart", "", mounted("{name: own, mountPath: /etc/own}"), chosen, nil},
 		{"mounted as one file", "", mounted("{name: own, mountPath: /etc/own/c.conf, subPath: c}"), chosen, nil},

@@ -20,8 +20,8 @@ func TestUnknownKeys(t *testing.T) {
 		{"a key that adds", "", onAWS + "machineSelectorConfig:\n- config:\n    kubelet-arg+: [v=2]\n", chosen, []string{"warning 11"}},
 		{"what Rancher sets itself", "", onAWS + "  node-name: a\n  token: s3cr3t\n", chosen, []string{"warning 10", "warning 9"}},
 		{"what a later release knows", "v1.22.9+rke2r2", onAWS + "  egress-selector-mode: pod\n", chosen, []string{"warning 9"}},
-		{"a release that nobody lists", "v1.26.99+rke2r1", onAWS, chosen, []string{"note 5"}},
-		{"an assumed release that nobody lists", "null", snapshots + onAWS, transform.Target{AssumeVersion: "v1.26.99+rke2r1"}, nil},
+		{"a release that no table lists", "v1.26.99+rke2r1", onAWS, chosen, []string{"note 5"}},
+		{"an assumed release that no table lists", "null", snapshots + onAWS, transform.Target{AssumeVersion: "v1.26.99+rke2r1"}, nil},
 	}[:6])
 }
 

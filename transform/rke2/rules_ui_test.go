@@ -19,7 +19,7 @@ func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
 		{"an empty selector", "", entry + "machineLabelSelector: {}\n", chosen, []string{"warning 9"}},
 		{"one entry without", "", entry + forControlPlanes + "\n- config: {}\n", chosen, nil},
 		{"a later Rancher", "", onAWS + "machineSelectorConfig: []\n", transform.Target{RancherVersion: "2.10.0"}, nil},
-		{"a Rancher that nobody knows", "", onAWS + "machineSelectorConfig: []\n", transform.Target{RancherVersion: "v2.99.0"}, []string{"warning 9"}},
+		{"an unknown Rancher", "", onAWS + "machineSelectorConfig: []\n", transform.Target{RancherVersion: "v2.99.0"}, []string{"warning 9"}},
 		{"a selector of null", "", entry + "machineLabelSelector: null\n", chosen, nil},
 	})
 	repairs(t, []struct{ name, before, want string }{

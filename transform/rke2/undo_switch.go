@@ -19,7 +19,7 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 	if !m.isExternal() {
 		return e, nil
 	}
-	if err := m.checkWayBack(); err != nil {
+	if err := m.checkRollback(); err != nil {
 		return nil, err
 	}
 	m.enableStub(e)
@@ -42,7 +42,7 @@ func (m *migration) switchUndo() (*yamledit.Edit, error) {
 
 // checkRollback refuses where there is none, or where the document does not hold
 // what is needed for it.
-func (m *migration) checkWayBack() error {
+func (m *migration) checkRollback() error {
 	version := m.Root.Get("spec", "kubernetesVersion")
 	if err := k8s.CheckRollback(m.Version, version); err != nil {
 		return err

@@ -153,7 +153,7 @@ func TestAFindingSaysWhatElseToDo(t *testing.T) {
 	at := parsed(t, "provider: external\n").Get("provider")
 	for got, want := range map[string]string{
 		said(CCMNotInFile.At(at, "or add the chart")):                                                                    "--accept " + CCMNotInFile.ID + "; or add the chart",
-		said(CloudConfigLost.Lost(at, ", and nobody can")):                                                               "then --accept " + CloudConfigLost.ID,
+		said(CloudConfigLost.Lost(at, ", and no one can")):                                                               "then --accept " + CloudConfigLost.ID,
 		said(CloudConfigLost.Carried(at)):                                                                                "note an external provider",
 		said(InTreeGone.At(at, k8s.Upgrade{From: "v1.26.5"})):                                                            "migrate on 1.26",
 		said(InTreeGone.At(at, k8s.Upgrade{From: "v1.28.5"})):                                                            "apply the stages that rke-lm plan shows",

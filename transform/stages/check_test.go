@@ -117,11 +117,11 @@ func TestWithoutAManagerToMigrateFromItIsSaidWhenTheMigrationIsComplete(t *testi
 		stage string
 		want  string
 	}{
-		{transform.NamesOnly, "", nobodyRuns},
+		{transform.NamesOnly, "", noManagerRuns},
 		{transform.NamesOnly, InstallCCM, cloudRuns},
 		{transform.NamesOnly, SwitchToExternal, cloudRuns},
 		{transform.NamesOnly, SetProviderIDs, atTheEnd},
-		{transform.Broken, SwitchToExternal, nobodyRuns},
+		{transform.Broken, SwitchToExternal, noManagerRuns},
 		{transform.Broken, InstallCCM, cloudRuns},
 		{transform.Broken, VerifyProviderIDs, atTheEnd},
 	} {

@@ -124,7 +124,7 @@ const inTreeAlone = "kube-controller-manager runs the cloud controllers, as befo
 const cloudRuns = "the cloud-controller-manager runs the cloud controllers"
 
 // noManagerRuns is how a cluster of 1.27 or later is before all stages.
-const nobodyRuns = "no manager runs the cloud controllers"
+const noManagerRuns = "no manager runs the cloud controllers"
 
 // Holds says who runs the cloud controllers after a stage; "" for before all.
 func Holds(stage string, t transform.Target) string {
@@ -145,7 +145,7 @@ func Holds(stage string, t transform.Target) string {
 func holdsAlone(stage string, s transform.Situation) string {
 	switch {
 	case stage == "" || stage == SwitchToExternal && s == transform.Broken:
-		return nobodyRuns
+		return noManagerRuns
 	case stage == InstallCCM || stage == SwitchToExternal:
 		return cloudRuns
 	}

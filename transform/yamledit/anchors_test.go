@@ -103,7 +103,7 @@ func TestAnEditBesideAnchorsKeepsThem(t *testing.T) {
 		{"in a flow mapping", "a: &x v\nm: {b: *x, c: 1}\n", set("w", "m", "b"), "a: &x v\nm: {b: w, c: 1}\n"},
 		{"an item of a list", "a: &x v\nl:\n  - *x\n  - u\n", func(e *Edit, n Node) { e.Set(n.Get("l").Items()[0], "w") }, "a: &x v\nl:\n  - w\n  - u\n"},
 		{"an alias goes", shared, drop("b"), "a: &x\n  - v\n"},
-		{"an anchor that nobody uses stays with its list", "a: &x\n  - v # why\nb: 1\n", appendTo("w", "a"), "a: &x\n  - v # why\n  - w\nb: 1\n"},
+		{"an anchor that nothing uses stays with its list", "a: &x\n  - v # why\nb: 1\n", appendTo("w", "a"), "a: &x\n  - v # why\n  - w\nb: 1\n"},
 		{"and with a list on one line", "a: &x [v]\n", appendTo("w", "a"), "a: &x [v, w]\n"},
 		{"and with an empty one", "a: &x []\nb: 1\n", appendTo("w", "a"), "a: &x\n  - w\nb: 1\n"},
 		{"and with one that gets empty", "a: &x\n  - v\nb: 1\n", dropItem(0, "a"), "a: &x []\nb: 1\n"},

@@ -21,7 +21,7 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 		{"for as long as the lease lasts", []string{"a", "b", "b", "b", "b"}, 4 * time.Second, Live},
 		{"and no longer", []string{"a", "b", "b", "b", "b", "b"}, 4 * time.Second, Dead},
 		{"a record that never changes is of somebody dead", []string{"a", "a", "a", "a", "a"}, 4 * time.Second, Dead},
-		{"before its time is over nobody knows", []string{"a", "a", "a"}, 4 * time.Second, Unknown},
+		{"before its time ends it is unknown", []string{"a", "a", "a"}, 4 * time.Second, Unknown},
 		{"a lease that is made now is live", []string{"", "a"}, time.Second, Live},
 		{"a lease without a holder is not", []string{"a", "-"}, time.Second, Dead},
 		{"a change after a long time without a look proves nothing", []string{"a", "b"}, 6 * time.Second, Unknown},

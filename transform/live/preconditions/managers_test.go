@@ -10,7 +10,7 @@ import (
 
 func TestManagersAreToldByTheirMarks(t *testing.T) {
 	for _, c := range []struct{ name, metadata, want string }{
-		{"nobody", `{}`, "[]"},
+		{"no one", `{}`, "[]"},
 		{"a person", `{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"},"managedFields":[{"manager":"kubectl-edit","fieldsV1":{"f:spec":{}}}]}`, "[]"},
 		{"Rancher's interface", `{"managedFields":[{"manager":"rancher","fieldsV1":{"f:spec":{}}},{"manager":"Mozilla","fieldsV1":{"f:spec":{}}}]}`, "[]"},
 		{"Rancher itself", `{"annotations":{"objectset.rio.cattle.io/id":"provisioning-cluster-create","objectset.rio.cattle.io/owner-gvk":"management.cattle.io/v3, Kind=Cluster"}}`, "[]"},

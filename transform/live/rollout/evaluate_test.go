@@ -63,7 +63,7 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 		{"no control plane yet", func(s *Seen, _ *Wanted) { s.ControlPlane = nil }, "Rancher has not created the RKEControlPlane yet"},
 		{"a manifest that is not copied", func(s *Seen, _ *Wanted) { s.ControlPlane.Spec["additionalManifest"] = "a: c\n" }, "has not copied the change"},
 		{"a release that is not copied", func(s *Seen, _ *Wanted) { s.ControlPlane.Spec["kubernetesVersion"] = "v1.27.1+rke2r1" }, "has not copied the change"},
-		{"a generation that nobody looked at", func(s *Seen, _ *Wanted) { s.ControlPlane.Generation = 5 }, "Rancher has not observed the last change of the RKEControlPlane yet"},
+		{"a generation that no controller observed", func(s *Seen, _ *Wanted) { s.ControlPlane.Generation = 5 }, "Rancher has not observed the last change of the RKEControlPlane yet"},
 		{"a specification that is not applied", func(s *Seen, _ *Wanted) { s.ControlPlane.Applied["additionalManifest"] = "old" }, "has not applied the whole change"},
 		{"a condition", func(s *Seen, _ *Wanted) {
 			s.ControlPlane.Conditions["Ready"] = Condition{Status: "Unknown", Message: "waiting, password=hunter2"}

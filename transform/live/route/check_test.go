@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-func TestANodeUnderAnotherNameAndANewOneAreHopeless(t *testing.T) {
+func TestANodeUnderAnotherNameAndANewOneArePermanent(t *testing.T) {
 	if Permanent([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error, Accepted: true}, {Rule: "x", Severity: transform.Error}}) {
 		t.Error("what is accepted stops nothing")
 	}

@@ -100,7 +100,7 @@ func TestWhatWasNotSeenOutsideKubeSystemIsNotJudged(t *testing.T) {
 	}
 	o.Leases = nil
 	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
-		t.Errorf("nobody has the lease: %+v", v.Findings)
+		t.Errorf("no one has the lease: %+v", v.Findings)
 	}
 }
 

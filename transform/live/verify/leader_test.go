@@ -78,7 +78,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"one observation does not show whether the holder of the migration lease is alive", scene(external, quiet, kubeLease(true), term(month, false, 0)), "", nil, true},
 		{"the pods are ready, and the lease was never there", followed(scene(external, quiet, kubeLease(true)), 30), "", []string{"leader-missing error"}, false},
 		{"it may come yet", scene(external, quiet, kubeLease(true)), "", nil, true},
-		{"nobody renews it for 29 seconds", scene(external, quiet, kubeLease(true), term(month, false, 29)), "", nil, true},
+		{"no one renews it for 29 seconds", scene(external, quiet, kubeLease(true), term(month, false, 29)), "", nil, true},
 		{"nor for 40", scene(external, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error"}, false},
 		{"nor after the last edit", scene(external, quiet, kubeLease(true), term(month, false, 40)), stages.DisableLeaderMigration, []string{"leader-missing error"}, false},
 		{"nor while the flag is on", scene(external, waits, kubeLease(true), term(month, false, 40), migration("c_1", true, 1)), "", []string{"leader-missing error"}, false},
@@ -91,7 +91,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"no manager at all", followed(scene(external, nil, kubeLease(true)), 0), "", []string{"leader-missing error"}, false},
 		{"and the lease of one that was there", scene(external, nil, kubeLease(true), term(month, false, 15)), "", []string{"leader-missing error"}, false},
 		{"a lease that is held without a pod", scene(external, nil, kubeLease(true), term(month, true, 1)), "", nil, false},
-		{"nobody asks a cluster without a provider", scene([]string{"--v=2"}, nil, kubeLease(true)), "", nil, false},
+		{"nothing is required of a cluster without a provider", scene([]string{"--v=2"}, nil, kubeLease(true)), "", nil, false},
 		{"a lease of another name", scene(external, named, kubeLease(true), held("own", "c_1", true, 1)), "", nil, false},
 		{"which is not the usual one", scene(external, named, kubeLease(true), term(month, true, 1), held("own", "c_1", false, 40)), "", []string{"leader-missing error"}, false},
 		{"one that a shell starts is followed by the usual lease", scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, false, 0)), "", []string{"two-owners note"}, true},
@@ -172,7 +172,7 @@ func TestTheManagersHaveToLockTheirOwnLeases(t *testing.T) {
 	}
 	for _, verb := range []string{"get", "update"} {
 		if !asked[verb+" "+observation.CloudManager+" "+leadermigration.ServiceAccount(leadermigration.Namespace, "ccm")] {
-			t.Errorf("nobody asked whether it may %s: %v", verb, asked)
+			t.Errorf("it did not check whether it can %s: %v", verb, asked)
 		}
 	}
 	v := Evaluate(o, Choice{})

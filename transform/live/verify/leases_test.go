@@ -69,7 +69,7 @@ func TestLeasesAreJudgedByWhoLives(t *testing.T) {
 		want  []string
 	}{
 		{"nothing is asked of a cluster before the first stage", scene(inTree, nil, kubeLease(true)), "", nil},
-		{"a lease that nobody needs may be dead", scene(external, quiet, kubeLease(true), cloudLease(true), migration("c_0", false, 900)), "", nil},
+		{"a lease that no one needs may be dead", scene(external, quiet, kubeLease(true), cloudLease(true), migration("c_0", false, 900)), "", nil},
 		{"the flag without a lease", scene(flagged, nil, kubeLease(true)), "", []string{"lease-ownerless error"}},
 		{"a takeover may take 30 seconds", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 29)), "", []string{"lease-ownerless warning"}},
 		{"and no longer", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 30)), "", []string{"lease-ownerless error"}},
@@ -83,7 +83,7 @@ func TestLeasesAreJudgedByWhoLives(t *testing.T) {
 		{"two that do not know each other", scene(inTree, quiet, kubeLease(true), cloudLease(true)), "", []string{"two-owners error"}},
 		{"one look at them is evidence enough", scene(inTree, quiet, kubeLease(false), cloudLease(false)), "", []string{"two-owners error"}},
 		{"one of them that is dead is none", scene(inTree, quiet, kubeLease(true), held(observation.CloudManager, "c_1", true, 16)), "", nil},
-		{"a manager that nobody sees", scene(nil, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", []string{"two-owners note"}},
+		{"a manager that cannot be seen", scene(nil, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", []string{"two-owners note"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := rulesFound(c.o, c.stage); !slices.Equal(got, c.want) {

@@ -46,7 +46,7 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 	elsewhere, deleting := waiting(time.Hour, "m"), waiting(time.Hour, "m")
 	elsewhere.Elsewhere, deleting.Deleting = true, true
 	early := waiting(0, "")
-	early.Asked = clock.Add(time.Hour) // a server whose clock is ahead
+	early.Asked = clock.Add(time.Hour) // a server whose clock is fast
 	for _, c := range []struct {
 		name    string
 		service observation.Service
@@ -59,7 +59,7 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"with a load balancer", had, ""},
 		{"of another controller", elsewhere, ""},
 		{"that is being deleted", deleting, ""},
-		{"made by a server whose clock is ahead", early, ""},
+		{"made by a server whose clock is fast", early, ""},
 	} {
 		found := pendingIn(observation.Observation{Services: []observation.Service{c.service}}, Choice{})
 		switch {
@@ -99,7 +99,7 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 		{"external, pending before, for the last stage", external, was, stages.VerifyProviderIDs, transform.Warning},
 		{"external, with a load balancer before", external, had, "", transform.Error},
 		{"external, and another was pending before", external, other, "", transform.Error},
-		{"a manager that is no pod, and nobody to switch to", nil, nil, "", transform.Warning},
+		{"a manager that is no pod, and none to switch to", nil, nil, "", transform.Warning},
 		{"a manager that is no pod, and one to switch to", []observation.Manager{manager(observation.CloudManager, "--cloud-provider=aws")}, nil, "", transform.Error},
 	} {
 		found := pendingIn(observation.Observation{Managers: c.managers, Before: c.before, Services: []observation.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
