@@ -35,7 +35,6 @@ func main() {
 		printCounts(os.Stdout, found)
 		return
 	}
-	found = slices.DeleteFunc(found, finding.later)
 	for _, f := range found {
 		fmt.Println(f)
 	}
