@@ -13,9 +13,9 @@ import (
 )
 
 // spoolMemory is what a Spool holds in memory.
-const spoolMemory = 4 << 20
+const spoolMemory = 1 << 20
 
-// Spool keeps what is written to it until it can be used: a few megabytes in
+// Spool keeps what is written to it until it can be used: a megabyte in
 // memory, more in a temporary file that only the user can read and that has no
 // name where the system allows that. The zero Spool is empty. It may be closed while
 // someone writes: a reader of standard input cannot be stopped.

@@ -4,6 +4,7 @@
 package args
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -24,17 +25,37 @@ func (p Placed) Holds(n yamledit.Node) bool {
 
 // Place returns the arguments in a string or a list of arguments.
 func Place(at yamledit.Node) []Placed {
-	nodes := at.Items()
-	if at.IsScalar() {
-		nodes = []yamledit.Node{at}
+	list := make([]Placed, 0, at.Len())
+	for p := range backward(at) {
+		list = append(list, p)
 	}
-	list := make([]Placed, 0, len(nodes))
-	for _, n := range nodes {
-		if text, ok := n.String(); ok && text != "" {
-			list = append(list, Placed{Arg: Parse(text), Node: n})
+	slices.Reverse(list)
+	return list
+}
+
+// LastAt returns the occurrence of a flag that counts in a string or a list of arguments.
+func LastAt(at yamledit.Node, name string) (Placed, bool) {
+	for p := range backward(at) {
+		if p.Name == name {
+			return p, true
 		}
 	}
-	return list
+	return Placed{}, false
+}
+
+// backward yields the arguments in a string or a list, the last one first.
+func backward(at yamledit.Node) iter.Seq[Placed] {
+	return func(yield func(Placed) bool) {
+		each := at.Backward()
+		if at.IsScalar() {
+			each = func(yield func(yamledit.Node) bool) { yield(at) }
+		}
+		for n := range each {
+			if text, ok := n.String(); ok && text != "" && !yield(Placed{Arg: Parse(text), Node: n}) {
+				return
+			}
+		}
+	}
 }
 
 // place says what the change means for arguments with places: which occurrence

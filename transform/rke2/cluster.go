@@ -173,7 +173,7 @@ func objectIn(c provv1.Cluster) (o object) {
 // read decodes the document as Rancher's API does: unknown fields are left out,
 // and a value of another type fails the whole cluster.
 func read(root yamledit.Node) (object, schema.Strictness, error) {
-	whole, strict := schema.DecodeParts[provv1.Cluster](root, "a Cluster of provisioning.cattle.io/v1", "spec", "rkeConfig")
+	whole, strict := schema.DecodeStrict[provv1.Cluster](root, "a Cluster of provisioning.cattle.io/v1")
 	if strict.Fits() {
 		return objectIn(whole), strict, nil
 	}

@@ -131,7 +131,7 @@ func (c *Cluster) checkComponents() error {
 	for _, class := range c.Classes {
 		config := c.Effective(class)
 		for _, key := range componentArgs {
-			a, set := args.LastPlaced(args.Place(config[key].Origin), componentFlag)
+			a, set := args.LastAt(config[key].Origin, componentFlag)
 			if set && a.Value != inTree && a.Value != external && (a.Value != "" || key == managerArgs) {
 				return rules.NotMigratable.UnknownProvider(a, key)
 			}

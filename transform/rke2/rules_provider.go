@@ -133,10 +133,8 @@ func (m *migration) nameStopsStub() bool {
 
 // providerOrigin returns what decides on the provider of a component.
 func (c Config) providerOrigin(component string) yamledit.Node {
-	for _, a := range slices.Backward(args.Place(c[component].Origin)) {
-		if a.Name == componentFlag {
-			return a.Node
-		}
+	if a, found := args.LastAt(c[component].Origin, componentFlag); found {
+		return a.Node
 	}
 	return c[providerKey].Origin
 }

@@ -22,11 +22,15 @@ type Strictness struct {
 }
 
 // DecodeStrict decodes a document. what names the type.
-func DecodeStrict[T any](root yamledit.Node, what string) (T, Strictness) {
-	return decodeStrict[T](root.JSON(), what)
+func DecodeStrict[T any](root yamledit.Node, what string) (v T, s Strictness) {
+	if fits(root, &v) {
+		return v, Strictness{what: what}
+	}
+	return decodeText[T](root.JSON(), what)
 }
 
-func decodeStrict[T any](text []byte, what string) (v T, s Strictness) {
+// decodeText decodes JSON with the library of Kubernetes.
+func decodeText[T any](text []byte, what string) (v T, s Strictness) {
 	s = Strictness{what: what, fields: transform.StrictErrors{}}
 	fields, err := sjson.UnmarshalStrict(text, &v)
 	s.err = err

@@ -22,14 +22,15 @@ type Set struct {
 
 // InOrder returns the stages of a cluster, by their names and in their order.
 func (c Cluster) InOrder(set Set) []transform.Stage {
-	var list []transform.Stage
-	for _, s := range order(c.Target) {
-		made := c.verify()
+	planned := order(c.Target)
+	list := make([]transform.Stage, len(planned))
+	for i, s := range planned {
+		of := c.verify
 		if s.of != nil {
-			made = s.of(set)()
+			of = s.of(set)
 		}
-		made.Name, made.Gap = s.Name, c.gap(s)
-		list = append(list, made)
+		list[i] = of()
+		list[i].Name, list[i].Gap = s.Name, c.gap(s)
 	}
 	return list
 }

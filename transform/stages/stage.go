@@ -5,6 +5,7 @@ package stages
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -49,10 +50,10 @@ type Stage struct {
 	past, undo func(Seen) bool
 }
 
-// ordered returns all stages. This list is the architecture.
-func ordered() []Stage {
+// ordered returns all stages, which no one may change. This list is the architecture.
+var ordered = sync.OnceValue(func() []Stage {
 	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, identifyNodes, verification, upgradeKubernetes, upgradeManager}
-}
+})
 
 // order returns the stages of a choice, in the situation of a cluster.
 func order(t transform.Target) []Stage {
@@ -65,7 +66,7 @@ func order(t transform.Target) []Stage {
 // control planes that still run the in-tree controllers, and they do not share a lease with
 // anyone: the cloud-controller-manager starts once all of them are external.
 func all(t transform.Target) []Stage {
-	list := ordered()
+	list := slices.Clone(ordered())
 	if t.Situation == transform.Broken {
 		install, external := indexOf(list, InstallCCM), indexOf(list, SwitchToExternal)
 		list[install], list[external] = list[external], list[install]

@@ -5,7 +5,6 @@ package yamledit
 
 import (
 	"encoding/json"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -17,46 +16,6 @@ func (n Node) JSON() []byte {
 		return []byte("null")
 	}
 	return appendJSON(make([]byte, 0, len(n.doc.chunk.Bytes)), n.y)
-}
-
-// JSONParts returns the node as JSON in parts: without the entries of the mapping at a
-// path, and with each of these alone. It is one part where that is no mapping.
-func (n Node) JSONParts(path ...string) [][]byte {
-	inner := n.Get(path...)
-	if !inner.IsMap() {
-		return [][]byte{n.JSON()}
-	}
-	text := make([]byte, 0, len(n.doc.chunk.Bytes)+len(n.doc.chunk.Bytes)/4)
-	text = appendAround(text, n.y, path)
-	parts := [][]byte{text}
-	for _, p := range pairs(inner.y) {
-		from := len(text)
-		for _, key := range path {
-			text = append(appendText(append(text, '{'), key), ':')
-		}
-		text = append(appendText(append(text, '{'), keyText(p.key)), ':')
-		text = append(appendJSON(text, p.value), strings.Repeat("}", 1+len(path))...)
-		parts = append(parts, text[from:len(text):len(text)])
-	}
-	return parts
-}
-
-// appendAround writes a mapping without the entries of the one at a path.
-func appendAround(b []byte, n *yaml.Node, path []string) []byte {
-	b = append(b, '{')
-	if len(path) == 0 {
-		return append(b, '}')
-	}
-	for i, p := range pairs(n) {
-		key := keyText(p.key)
-		b = append(appendText(appendComma(b, i), key), ':')
-		if key == path[0] {
-			b = appendAround(b, resolved(p.value), path[1:])
-		} else {
-			b = appendJSON(b, p.value)
-		}
-	}
-	return append(b, '}')
 }
 
 func appendJSON(b []byte, n *yaml.Node) []byte {

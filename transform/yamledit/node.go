@@ -4,6 +4,7 @@
 package yamledit
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,6 +160,20 @@ func (n Node) Items() []Node {
 		return nil
 	}
 	return n.children()
+}
+
+// Backward yields a list's items, the last one first.
+func (n Node) Backward() iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		if !n.IsList() {
+			return
+		}
+		for i := n.written() - 1; i >= 0; i-- {
+			if !yield(n.take(i)) {
+				return
+			}
+		}
+	}
 }
 
 // Parent returns the collection that holds the node.
