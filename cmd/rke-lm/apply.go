@@ -206,44 +206,44 @@ func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() e
 	}, err
 }
 
-// turn is one stage that a document takes, forward or back.
-type turn struct {
+// fileStep is one stage that is applied to a document or undone.
+type fileStep struct {
 	stage    string
 	blocked  bool
 	findings []transform.Finding
 	after    []*yamledit.Document
 }
 
-// turns returns what is to be done to a cluster, and what someone does by hand
-// around it; nothing is left to do where it returns none.
-func (a *applyOptions) turns(f clusters.Cluster, t transform.Target) ([]turn, []transform.Manual, error) {
+// fileSteps returns what is to be done to a cluster, and the manual steps before and
+// after it; nothing is left to do where it returns none.
+func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]fileStep, []transform.Manual, error) {
 	if err := stages.CheckUndone(f.Docs[0].File(), a.undo); err != nil {
 		return nil, nil, err
 	}
 	switch {
 	case a.saved.given():
-		return a.savedTurns(f)
+		return a.savedFileSteps(f)
 	case a.undo != "":
-		turns, err := undoTurns(f, t, a.undo, a.choice.Through)
-		return turns, nil, err
+		fileSteps, err := undoFileSteps(f, t, a.undo, a.choice.Through)
+		return fileSteps, nil, err
 	}
 	p, err := transform.BuildFor(f.Distro, f.Docs, t, a.choice)
 	if err != nil {
 		return nil, nil, err
 	}
 	steps, err := p.Choose(a.choice)
-	var turns []turn
+	var fileSteps []fileStep
 	for _, s := range steps {
-		turns = append(turns, turn{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
+		fileSteps = append(fileSteps, fileStep{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
 	}
 	// What errors block is not written.
-	if err == nil && !slices.ContainsFunc(turns, func(s turn) bool { return s.blocked }) {
+	if err == nil && !slices.ContainsFunc(fileSteps, func(s fileStep) bool { return s.blocked }) {
 		if p.Target.Upgrades() {
 			t = p.Target // a plan of the result would be that of the next minor
 		}
 		err = transform.Lasting(f.Distro, steps, t)
 	}
-	return turns, p.Passed(steps, a.choice), err
+	return fileSteps, p.Passed(steps, a.choice), err
 }
 
 // revision is a document that changes.
@@ -254,20 +254,20 @@ type revision struct {
 
 // changed returns the documents that change, and what to say of them.
 func (a *applyOptions) changed(f clusters.Cluster, t transform.Target, said, diff io.Writer) ([]revision, string, error) {
-	turns, note, err := a.next(f, t, said)
-	if len(turns) == 0 || err != nil {
+	fileSteps, note, err := a.next(f, t, said)
+	if len(fileSteps) == 0 || err != nil {
 		return nil, "", err
 	}
 	var changes []revision
 	for i, before := range f.Docs {
-		after := turns[len(turns)-1].after[i]
+		after := fileSteps[len(fileSteps)-1].after[i]
 		if after == before {
 			continue
 		}
 		if a.files.DryRun {
 			outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(before, after))
 		}
-		first := slices.IndexFunc(turns, func(s turn) bool { return s.after[i] != before })
+		first := slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != before })
 		changes = append(changes, revision{before, after, first})
 	}
 	return changes, note, nil
@@ -275,8 +275,8 @@ func (a *applyOptions) changed(f clusters.Cluster, t transform.Target, said, dif
 
 // next returns the stages that a cluster takes, and what to say of them; none where
 // nothing is to be done.
-func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writer) ([]turn, string, error) {
-	turns, manual, err := a.turns(f, t)
+func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writer) ([]fileStep, string, error) {
+	fileSteps, manual, err := a.fileSteps(f, t)
 	name := f.Docs[0].File() + ": " + f.Distro.Identify(f.Docs[0]).Title() + ": "
 	if f.Live != nil {
 		name = f.Docs[0].File() + ": "
@@ -291,12 +291,12 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 		return nil, "", nil
 	case err != nil:
 		return nil, "", err
-	case len(turns) == 0:
+	case len(fileSteps) == 0:
 		fmt.Fprintln(said, name+"nothing to do")
 		return nil, "", nil
 	}
 	var stages []string
-	for _, s := range turns {
+	for _, s := range fileSteps {
 		outputs.WriteFindings(said, a.palette(a.err), s.findings, "")
 		if s.blocked {
 			return nil, "", &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules))}
@@ -306,7 +306,7 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 	for _, m := range manual {
 		outputs.WriteManual(said, a.palette(a.err), m)
 	}
-	return turns, name + strings.Join(stages, ", ") + a.direction(), nil
+	return fileSteps, name + strings.Join(stages, ", ") + a.direction(), nil
 }
 
 // direction is said of stages that are undone.

@@ -26,16 +26,16 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 	}
 	code, err := a.eachCluster(ctx, nil, func(f clusters.Cluster, t transform.Target) (func() error, error) {
 		var said bytes.Buffer
-		turns, note, err := a.next(f, t, &said)
+		fileSteps, note, err := a.next(f, t, &said)
 		var changes []revision
-		if len(turns) > 0 && !a.files.DryRun {
-			changes = []revision{{before: f.Docs[0], after: turns[len(turns)-1].after[0]}}
+		if len(fileSteps) > 0 && !a.files.DryRun {
+			changes = []revision{{before: f.Docs[0], after: fileSteps[len(fileSteps)-1].after[0]}}
 		}
 		return func() error {
 			a.err.Write(said.Bytes())
 			failed := err
-			if len(turns) > 0 {
-				failed = a.patch(ctx, f, t, turns[len(turns)-1].after[0], note)
+			if len(fileSteps) > 0 {
+				failed = a.patch(ctx, f, t, fileSteps[len(fileSteps)-1].after[0], note)
 			}
 			a.takes(f, t, changes, failed)
 			a.states.know(failed != nil)
@@ -122,9 +122,9 @@ func (a *applyOptions) now(ctx context.Context, f clusters.Cluster, t transform.
 	}
 	f.Docs = transform.Only(doc)
 	c = change{Cluster: f}
-	turns, _, err := a.next(f, t, io.Discard)
-	if len(turns) > 0 {
-		c.after = turns[len(turns)-1].after[0]
+	fileSteps, _, err := a.next(f, t, io.Discard)
+	if len(fileSteps) > 0 {
+		c.after = fileSteps[len(fileSteps)-1].after[0]
 	}
 	return c, err
 }

@@ -27,7 +27,7 @@ func TestNoStageAndNoUndoLosesAComment(t *testing.T) {
 			for _, c := range chunksOf(file) {
 				commented := c
 				commented.Bytes = withComments(c)
-				for i, target := range commentedWays {
+				for i, target := range commentedTargets {
 					if testing.Short() && i > 0 {
 						continue
 					}
@@ -40,7 +40,7 @@ func TestNoStageAndNoUndoLosesAComment(t *testing.T) {
 	}
 }
 
-var commentedWays = []transform.Target{
+var commentedTargets = []transform.Target{
 	{EndState: transform.EndStateExternal},
 	{EndState: transform.EndStateOverride, LeaderMigrationConfig: transform.ConfigGenerate},
 }

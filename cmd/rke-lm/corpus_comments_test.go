@@ -37,9 +37,9 @@ func addTo(sum, more map[string]int) {
 }
 
 // linesOf returns the lines that hold a node.
-func linesOf(doc *yamledit.Document, way []any) []byte {
+func linesOf(doc *yamledit.Document, path []any) []byte {
 	n := doc.Root()
-	for _, next := range way {
+	for _, next := range path {
 		switch next := next.(type) {
 		case string:
 			n = n.Get(next)

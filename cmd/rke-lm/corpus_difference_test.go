@@ -15,7 +15,7 @@ import (
 // value absent.
 type difference struct {
 	path          string // spec.list[].key
-	was, is       []any  // the way to it in either value: keys and indexes
+	was, is       []any  // the path to it in either value: keys and indexes
 	before, after any
 }
 
@@ -45,10 +45,10 @@ func differ(at difference, before, after any) []difference {
 	return []difference{at}
 }
 
-// spot names a place by the way to it: spec.list[2].key.
-func spot(way []any) string {
+// spot names a place by the path to it: spec.list[2].key.
+func spot(path []any) string {
 	var b strings.Builder
-	for _, next := range way {
+	for _, next := range path {
 		switch next := next.(type) {
 		case int:
 			fmt.Fprintf(&b, "[%d]", next)
@@ -71,7 +71,7 @@ func (at difference) item(i, j int) difference {
 	return difference{path: at.path + "[]", was: step(at.was, i), is: step(at.is, j)}
 }
 
-func step(way []any, next any) []any { return append(slices.Clip(way), next) }
+func step(path []any, next any) []any { return append(slices.Clip(path), next) }
 
 func (at difference) ofMaps(before, after map[string]any) []difference {
 	keys := maps.Clone(before)
@@ -99,7 +99,7 @@ func (at difference) ofLists(before, after []any) []difference {
 	return p.from(skip, skip)
 }
 
-// pairing finds the cheapest way from one list to another.
+// pairing finds the cheapest path from one list to another.
 type pairing struct {
 	at            difference
 	before, after []any
@@ -114,18 +114,18 @@ func (p *pairing) from(i, j int) []difference {
 	if known, ok := p.best[[2]int{i, j}]; ok {
 		return known
 	}
-	var ways [][]difference
+	var options [][]difference
 	if i < len(p.before) && j < len(p.after) {
 		same := differ(p.at.item(i, j), p.before[i], p.after[j])
-		ways = append(ways, slices.Concat(same, p.from(i+1, j+1)))
+		options = append(options, slices.Concat(same, p.from(i+1, j+1)))
 	}
 	if i < len(p.before) {
-		ways = append(ways, slices.Concat(differ(p.at.item(i, j), p.before[i], absent), p.from(i+1, j)))
+		options = append(options, slices.Concat(differ(p.at.item(i, j), p.before[i], absent), p.from(i+1, j)))
 	}
 	if j < len(p.after) {
-		ways = append(ways, slices.Concat(differ(p.at.item(i, j), absent, p.after[j]), p.from(i, j+1)))
+		options = append(options, slices.Concat(differ(p.at.item(i, j), absent, p.after[j]), p.from(i, j+1)))
 	}
-	cheapest := slices.MinFunc(ways, func(a, b []difference) int { return costOf(a) - costOf(b) })
+	cheapest := slices.MinFunc(options, func(a, b []difference) int { return costOf(a) - costOf(b) })
 	p.best[[2]int{i, j}] = cheapest
 	return cheapest
 }

@@ -99,7 +99,7 @@ func (e selectorEntry) matches(machine labels.Set) (bool, error) {
 }
 
 // eachMachine compares what every machine gets in two clusters.
-func eachMachine(before, after any, judge func(machine labels.Set, before, after map[string]any) error) error {
+func eachMachine(before, after any, check func(machine labels.Set, before, after map[string]any) error) error {
 	b, err := machineConfigsOf(before)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func eachMachine(before, after any, judge func(machine labels.Set, before, after
 		if err != nil {
 			return err
 		}
-		if err := judge(machine, had, has); err != nil {
+		if err := check(machine, had, has); err != nil {
 			return fmt.Errorf("machines %s: %w", machine, err)
 		}
 	}

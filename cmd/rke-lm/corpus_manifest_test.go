@@ -70,7 +70,7 @@ func (r *manifestRun) check(plan *transform.Plan) error {
 		if !s.Changes() {
 			continue
 		}
-		for _, property := range []func(*outcome, int) error{splicesGoBothWays, othersCommentsAreKept, onlyManagersPartsDiffer, r.applyingAgain} {
+		for _, property := range []func(*outcome, int) error{splicesGoForwardAndBack, othersCommentsAreKept, onlyManagersPartsDiffer, r.applyingAgain} {
 			if err := property(o, i); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", s.Stage.Name, err))
 			}
@@ -162,10 +162,10 @@ func TestCorpusManifestsAsTheyAre(t *testing.T) {
 
 func TestCorpusManifestsGraftedOntoAWS(t *testing.T) {
 	found, grafted := readManifests(t), map[string]bool{}
-	for turn, name := range slices.Sorted(maps.Keys(manifestTargets)) {
+	for number, name := range slices.Sorted(maps.Keys(manifestTargets)) {
 		run := manifestRun{propertyRun: propertyRun{t: t}, target: manifestTargets[name]}
 		for _, doc := range found {
-			i := turn
+			i := number
 			for v := range manifestVariants(doc) {
 				if i++; i%manifestsSampled == 0 && run.plan(v.doc, v.name+" "+name) {
 					grafted[placeOf(doc)] = true

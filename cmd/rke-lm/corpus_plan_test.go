@@ -43,13 +43,13 @@ func checkPlan(plan *transform.Plan) error {
 	if err != nil {
 		return err
 	}
-	errs := []error{stepsFollowEachOther(o), undoingAllRestores(o), theSavedPlanGoesBothWays(o), cordonsAsChosen(o), machinesEndExternal(o)}
+	errs := []error{stepsFollowEachOther(o), undoingAllRestores(o), theSavedPlanGoesForwardAndBack(o), cordonsAsChosen(o), machinesEndExternal(o)}
 	for i, s := range o.Steps {
 		if !s.Changes() {
 			continue
 		}
 		for _, property := range []func(*outcome, int) error{
-			splicesGoBothWays, applyingAgainChangesNothing, onlyPromisedValuesDiffer, commentsAreKept,
+			splicesGoForwardAndBack, applyingAgainChangesNothing, onlyPromisedValuesDiffer, commentsAreKept,
 			controlPlanesGainTheFlag, flagStaysOffOtherMachines, newEntriesOverrideNothing,
 		} {
 			if err := property(o, i); err != nil {
@@ -88,7 +88,7 @@ func undoingAllRestores(o *outcome) error {
 	return nil
 }
 
-func splicesGoBothWays(o *outcome, i int) error {
+func splicesGoForwardAndBack(o *outcome, i int) error {
 	s := o.Steps[i]
 	applied, err := yamledit.Apply(s.Before()[0].Bytes(), s.Documents[0].Splices)
 	if err != nil {
@@ -128,9 +128,9 @@ func applyingAgainChangesNothing(o *outcome, i int) error {
 	return nil
 }
 
-// theSavedPlanGoesBothWays applies all stages as the plan was saved, and takes
+// theSavedPlanGoesForwardAndBack applies all stages as the plan was saved, and takes
 // them back.
-func theSavedPlanGoesBothWays(o *outcome) error {
+func theSavedPlanGoesForwardAndBack(o *outcome) error {
 	text, err := json.Marshal(o.Save(""))
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 
 const graftedRKE1Version = "v1.26.15-rancher1-1"
 
-// rke1Graft is a way to be on AWS: values that are put at ways from the
+// rke1Graft is a path to be on AWS: values that are put at ways from the
 // configuration on.
 type rke1Graft struct {
 	name string
@@ -26,10 +26,10 @@ type rke1Graft struct {
 
 type rke1Put struct {
 	value any
-	way   []string
+	path  []string
 }
 
-func putAt(value any, way ...string) rke1Put { return rke1Put{value, way} }
+func putAt(value any, path ...string) rke1Put { return rke1Put{value, path} }
 
 var (
 	awsName  = putAt("aws", "cloud_provider", "name")
@@ -75,7 +75,7 @@ func rke1Variants(doc *yamledit.Document) iter.Seq2[variant, error] {
 				}
 				continue
 			}
-			for _, v := range writtenInWays(grown) {
+			for _, v := range writtenDifferently(grown) {
 				v.name = g.name + ", " + v.name
 				if seen[string(v.doc.Bytes())] {
 					continue
@@ -89,9 +89,9 @@ func rke1Variants(doc *yamledit.Document) iter.Seq2[variant, error] {
 	}
 }
 
-// writtenInWays returns a document in all layouts that it can have. They write
+// writtenDifferently returns a document in all layouts that it can have. They write
 // whole lines, so all but the first start from one kind of break.
-func writtenInWays(doc *yamledit.Document) []variant {
+func writtenDifferently(doc *yamledit.Document) []variant {
 	all := []variant{{"as it is", doc}}
 	chunk := doc.Chunk()
 	chunk.Bytes = bytes.ReplaceAll(chunk.Bytes, []byte("\r\n"), []byte("\n"))
@@ -149,18 +149,18 @@ func rke1ConfigOf(doc *yamledit.Document) yamledit.Node {
 
 // queue puts the value, and the mappings that are missing above it.
 func (p rke1Put) queue(e *yamledit.Edit, at yamledit.Node) {
-	for i, key := range p.way {
+	for i, key := range p.path {
 		if old := strings.ReplaceAll(key, "-", "_"); at.Get(old).Exists() {
 			key = old
 		}
 		next := at.Get(key)
-		if next.IsMap() && i < len(p.way)-1 {
+		if next.IsMap() && i < len(p.path)-1 {
 			at = next
 			continue
 		}
 		value := p.value
-		for j := len(p.way) - 1; j > i; j-- {
-			value = yamledit.Map{{Key: p.way[j], Value: value}}
+		for j := len(p.path) - 1; j > i; j-- {
+			value = yamledit.Map{{Key: p.path[j], Value: value}}
 		}
 		put(e, at, key, value)
 		return

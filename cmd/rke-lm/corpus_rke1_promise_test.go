@@ -42,7 +42,7 @@ var rke1Promises = map[string]func(difference) bool{
 	stages.SwitchToExternal:      isRKE1Switch,
 }
 
-// asInClusterYML spells the way to a value as a cluster.yml does.
+// asInClusterYML spells the path to a value as a cluster.yml does.
 func asInClusterYML(path string) string {
 	for _, wrapper := range []string{"rancher_kubernetes_engine_config.", "rancherKubernetesEngineConfig."} {
 		path = strings.TrimPrefix(path, wrapper)
@@ -87,8 +87,8 @@ func isManagerFlagSet(d difference) bool {
 	if !set || value != "true" || len(after) != 1 {
 		return false
 	}
-	for way, old := range before {
-		if way != managerFlag && way != managerFlags || fmt.Sprint(old) != "false" {
+	for path, old := range before {
+		if path != managerFlag && path != managerFlags || fmt.Sprint(old) != "false" {
 			return false
 		}
 	}

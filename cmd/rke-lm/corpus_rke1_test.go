@@ -63,8 +63,8 @@ func TestCorpusRKE1GraftedOntoAWS(t *testing.T) {
 	run, grafted := rke1Run{propertyRun{t: t}}, 0
 	var ungraftable refusals
 	all := append(clusters, parts...)
-	for turn, doc := range all {
-		before, i := run.planned, turn
+	for number, doc := range all {
+		before, i := run.planned, number
 		for v, err := range rke1Variants(doc) {
 			if err != nil {
 				ungraftable.add(err, v.name)
@@ -143,7 +143,7 @@ func checkRKE1Plan(plan *transform.Plan) error {
 		if !s.Changes() {
 			continue
 		}
-		for _, property := range []func(*outcome, int) error{splicesGoBothWays, againChangesNothing, onlyRKE1Differs, commentsAreKept} {
+		for _, property := range []func(*outcome, int) error{splicesGoForwardAndBack, againChangesNothing, onlyRKE1Differs, commentsAreKept} {
 			if err := property(o, i); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", s.Stage.Name, err))
 			}

@@ -75,7 +75,7 @@ func (m *configOptions) run(ctx context.Context, paths []string) error {
 		}
 	}
 	if m.lint {
-		return m.judge(ctx, paths)
+		return m.lintFiles(ctx, paths)
 	}
 	switch {
 	case len(paths) > 0:
@@ -94,8 +94,8 @@ func (m *configOptions) run(ctx context.Context, paths []string) error {
 	return err
 }
 
-// judge lints the configurations in files, and in the files of folders.
-func (m *configOptions) judge(ctx context.Context, paths []string) error {
+// lintFiles lints the configurations in files, and in the files of folders.
+func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return errors.New("no path; use a file, a folder, or - for standard input")
 	}

@@ -31,7 +31,7 @@ func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		var right func(*apitest.Server)
 		said := &notes{}
-		b := befall(t, c, said.judged, func(s *apitest.Server) { right(s) }, 4*time.Second)
+		b := befall(t, c, said.evaluated, func(s *apitest.Server) { right(s) }, 4*time.Second)
 		b.Do(func() { right = wrong(b.Server, 510) })
 		r := said.verify(b.config, "5m")
 		b.end()
@@ -47,7 +47,7 @@ func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
 	t.Parallel()
 	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		said := &notes{}
-		b := befall(t, c, said.judged, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
+		b := befall(t, c, said.evaluated, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
 		b.Do(func() { wrong(b.Server, 7) })
 		r := said.verify(b.config, "45s")
 		b.end()
@@ -61,7 +61,7 @@ func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
 	t.Parallel()
 	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		said := &notes{}
-		b := befall(t, c, said.judged, func(*apitest.Server) {}, 0)
+		b := befall(t, c, said.evaluated, func(*apitest.Server) {}, 0)
 		b.Do(func() { wrong(b.Server, 510) })
 		r := said.verify(b.config, "25s", "-o", "json")
 		b.end()

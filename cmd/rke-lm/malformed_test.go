@@ -68,7 +68,7 @@ data: {leadermigration.conf: "kind: LeaderMigrationConfiguration"}
 // holds manifests.
 var samples = map[string]struct {
 	text      string
-	manifests []string // way to the text
+	manifests []string // path to the text
 	inner     string   // manifests in it
 }{
 	"rke2": {text: `
@@ -163,11 +163,11 @@ var misfits = []any{nil, "x", "", 7, true, []any{}, map[string]any{}, []any{nil}
 // eachWrong calls use with every variant of a value in which one part is missing or
 // of another type, and what was done.
 func eachWrong(root any, use func(variant any, what string)) {
-	var walk func(at any, way string, set func(any))
-	walk = func(at any, way string, set func(any)) {
+	var walk func(at any, path string, set func(any))
+	walk = func(at any, path string, set func(any)) {
 		for _, w := range misfits {
 			set(w)
-			use(root, fmt.Sprintf("%s: %#v", way, w))
+			use(root, fmt.Sprintf("%s: %#v", path, w))
 		}
 		set(at)
 		switch at := at.(type) {
@@ -175,13 +175,13 @@ func eachWrong(root any, use func(variant any, what string)) {
 			for _, k := range slices.Sorted(maps.Keys(at)) {
 				was := at[k]
 				delete(at, k)
-				use(root, way+"."+k+" is missing")
+				use(root, path+"."+k+" is missing")
 				at[k] = was
-				walk(was, way+"."+k, func(v any) { at[k] = v })
+				walk(was, path+"."+k, func(v any) { at[k] = v })
 			}
 		case []any:
 			for i, was := range at {
-				walk(was, fmt.Sprintf("%s[%d]", way, i), func(v any) { at[i] = v })
+				walk(was, fmt.Sprintf("%s[%d]", path, i), func(v any) { at[i] = v })
 			}
 		}
 	}
@@ -216,12 +216,12 @@ func marshalled(t *testing.T, v any) string {
 	return string(text)
 }
 
-// putBelow sets a value below a way of keys.
-func putBelow(in map[string]any, way []string, v any) {
-	for _, k := range way[:len(way)-1] {
+// putBelow sets a value below a path of keys.
+func putBelow(in map[string]any, path []string, v any) {
+	for _, k := range path[:len(path)-1] {
 		in = in[k].(map[string]any)
 	}
-	in[way[len(way)-1]] = v
+	in[path[len(path)-1]] = v
 }
 
 // Documents whose parts are missing, null or of another type are refused with their

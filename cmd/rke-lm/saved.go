@@ -60,8 +60,8 @@ func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
 	return err
 }
 
-// savedTurns takes the document of a cluster as far as its saved plan says.
-func (a *applyOptions) savedTurns(f clusters.Cluster) ([]turn, []transform.Manual, error) {
+// savedFileSteps takes the document of a cluster as far as its saved plan says.
+func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transform.Manual, error) {
 	plan, ok := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs, a.undo != "")
 	if !ok {
 		return nil, nil, errNotPlanned
@@ -71,21 +71,21 @@ func (a *applyOptions) savedTurns(f clusters.Cluster) ([]turn, []transform.Manua
 	if err != nil {
 		return nil, nil, err
 	}
-	var turns []turn
+	var fileSteps []fileStep
 	for _, s := range steps {
-		t := turn{stage: s.Stage.Name}
+		t := fileStep{stage: s.Stage.Name}
 		if t.after, err = revised(f.Docs, s.After); err != nil {
 			return nil, nil, err
 		}
 		if a.undo == "" {
 			t.blocked, t.findings = s.Stage.State == transform.Blocked, s.Stage.Findings
 		}
-		turns = append(turns, t)
+		fileSteps = append(fileSteps, t)
 	}
 	if a.undo != "" {
-		return turns, nil, nil
+		return fileSteps, nil, nil
 	}
-	return turns, plan.Passed(steps, a.choice), nil
+	return fileSteps, plan.Passed(steps, a.choice), nil
 }
 
 func (a *applyOptions) savedSteps(plan transform.Saved, docs []*yamledit.Document) ([]transform.SavedStep, error) {

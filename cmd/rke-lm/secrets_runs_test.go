@@ -19,7 +19,7 @@ var fewRuns = [][]string{
 // everyRun returns every verb with every format, stage and choice, without the
 // path, as far as it writes nothing. Single stages and choices take turns, so
 // that each has its kinds of secrets.
-func everyRun(turn int) [][]string {
+func everyRun(round int) [][]string {
 	all := [][]string{
 		{"plan"}, {"plan", "-o", "json"}, {"plan", "-o", "yaml"}, {"plan", "-o", "markdown"}, {"plan", "-o", "html"}, {"lint", "-o", "html"}, {"plan", "-o", "none"}, {"plan", "--stage", "none"},
 		with(unblocking(), "plan", "--exit-code", "--distro", "rke2"),
@@ -28,11 +28,11 @@ func everyRun(turn int) [][]string {
 		{"explain", "--key", "kube-controller-manager-arg"}, {"explain", "--key", "agent-token", "-o", "json"}, {"explain", "--key", "none"},
 		{"lint"}, {"lint", "-o", "json"}, {"lint", "-o", "yaml"}, {"lint", "--fix", "--dry-run"},
 		{"apply", "--next", "--dry-run"},
-		{"apply", "--stage", stages.SwitchToExternal},              // refused: it is not its turn
+		{"apply", "--stage", stages.SwitchToExternal},              // refused: another stage comes first
 		{"apply", "--stage", stages.SwitchToExternal, "--through"}, // blocked
 	}
 	for i, stage := range stages.Names() {
-		if i%2 != turn%2 {
+		if i%2 != round%2 {
 			continue
 		}
 		all = append(all,
@@ -49,7 +49,7 @@ func everyRun(turn int) [][]string {
 		)
 	}
 	for i, choice := range everyChoice {
-		if i%(len(everyChoice)/2) != turn%(len(everyChoice)/2) {
+		if i%(len(everyChoice)/2) != round%(len(everyChoice)/2) {
 			continue
 		}
 		all = append(all,

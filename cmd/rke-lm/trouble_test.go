@@ -96,8 +96,8 @@ func (n *notes) String() string {
 	return n.text.String()
 }
 
-// judged is when verify has told of the error that it is to wait for the end of.
-func (n *notes) judged(*apitest.Server) bool { return strings.Contains(n.String(), "errors: 1\n") }
+// evaluated is when verify has told of the error that it is to wait for the end of.
+func (n *notes) evaluated(*apitest.Server) bool { return strings.Contains(n.String(), "errors: 1\n") }
 
 // verify runs the verb on a cluster that has an error, for some time.
 func (n *notes) verify(config, wait string, more ...string) ran {

@@ -8,12 +8,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// undoTurns takes a stage back from what the document alone tells.
-func undoTurns(f clusters.Cluster, t transform.Target, stage string, through bool) ([]turn, error) {
+// undoFileSteps takes a stage back from what the document alone tells.
+func undoFileSteps(f clusters.Cluster, t transform.Target, stage string, through bool) ([]fileStep, error) {
 	steps, err := transform.Undo(f.Distro, f.Docs, t, stage, through)
-	var turns []turn
+	var fileSteps []fileStep
 	for _, s := range steps {
-		turns = append(turns, turn{stage: s.Stage.Name, after: s.After()})
+		fileSteps = append(fileSteps, fileStep{stage: s.Stage.Name, after: s.After()})
 	}
-	return turns, err
+	return fileSteps, err
 }

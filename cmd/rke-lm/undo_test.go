@@ -23,8 +23,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// ways are sets of choices that lead to different edits.
-var ways = map[string]transform.Target{
+// undoTargets are sets of choices that lead to different edits.
+var undoTargets = map[string]transform.Target{
 	"external":                      {EndState: transform.EndStateExternal},
 	"aws-override":                  {EndState: transform.EndStateOverride, Cordon: transform.CordonAlways},
 	"external, upgraded":            {EndState: transform.EndStateExternal, Version: "next"},
@@ -45,7 +45,7 @@ var nextMinor = map[string]string{
 // and undoes the plans.
 func TestEveryStageCanBeUndone(t *testing.T) {
 	for _, file := range goldenFiles(t) {
-		for name, target := range ways {
+		for name, target := range undoTargets {
 			rule := strings.HasPrefix(file.Name, "rule-") // one rule in a file that is like all others
 			if name != "external" && (testing.Short() || rule && name != "flag kept, upgraded") {
 				continue
@@ -214,8 +214,8 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 func isClear(t *testing.T, stage string, err error) {
 	t.Helper()
 	var c *transform.Conflict
-	ways := []string{"undo it with its plan folder (--plan), or restore the file from git", "undo it first, or add --through", "keep the external provider", "restore a snapshot of etcd together with the release of that time"}
-	if !errors.As(err, &c) || !slices.ContainsFunc(ways, func(w string) bool { return strings.Contains(err.Error(), w) }) {
+	hints := []string{"undo it with its plan folder (--plan), or restore the file from git", "undo it first, or add --through", "keep the external provider", "restore a snapshot of etcd together with the release of that time"}
+	if !errors.As(err, &c) || !slices.ContainsFunc(hints, func(w string) bool { return strings.Contains(err.Error(), w) }) {
 		t.Errorf("%s: %v", stage, err)
 	}
 }
@@ -305,11 +305,11 @@ func withoutManagerFlag(path string, v any) any {
 	}
 	rest := map[string]any{}
 	for key, inner := range m {
-		way := strings.TrimPrefix(asInClusterYML(path+"."+key), ".")
-		if way == managerFlag || way == managerFlags {
+		path := strings.TrimPrefix(asInClusterYML(path+"."+key), ".")
+		if path == managerFlag || path == managerFlags {
 			continue
 		}
-		inner = withoutManagerFlag(way, inner)
+		inner = withoutManagerFlag(path, inner)
 		if below, isMap := inner.(map[string]any); isMap && len(below) == 0 || inner == nil {
 			continue
 		}

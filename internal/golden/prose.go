@@ -24,7 +24,7 @@ func (g group) String() string { return g.of + "/" + g.kind }
 var (
 	stageLine   = regexp.MustCompile(`^([a-z]+(?:-[a-z]+)+)  \S`)
 	findingLine = regexp.MustCompile(`^( *)(?:error|warning|note) ([a-z0-9-]+)(?:, accepted)?(?:  .*)?\n$`)
-	notJudged   = regexp.MustCompile(`^(not checked, because )(?:(.*)(: ([a-z-]+).*))?`)
+	notChecked  = regexp.MustCompile(`^(not checked, because )(?:(.*)(: ([a-z-]+).*))?`)
 	// An error says where, what, and what to do.
 	errorText = regexp.MustCompile(`^((?:error: )?(?:\S+:(?:\d+:)? )?(?:[a-z][A-Za-z0-9_.\[\]]*: )?)(.*?)(?:(; )(.*))?$`)
 )
@@ -80,9 +80,9 @@ func paragraphs(text string, known func(string) bool) []paragraph {
 			if p.before, p.group = "", (group{rule, kindMessage}); strings.HasPrefix(p.text, arrow) {
 				p.before, p.text, p.group = arrow, p.text[len(arrow):], group{rule, kindFix}
 			}
-		case notJudged.MatchString(line):
+		case notChecked.MatchString(line):
 			p = joined(lines[i:], indent, known)
-			if m := notJudged.FindStringSubmatch(p.text); m != nil && m[4] != "" {
+			if m := notChecked.FindStringSubmatch(p.text); m != nil && m[4] != "" {
 				p.before, p.text, p.after, p.group = m[1], m[2], m[3], group{m[4], kindWhy}
 			}
 		case indent == "":

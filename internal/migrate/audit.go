@@ -18,23 +18,23 @@ import (
 // audit appends entries to a file, each on the disk before it returns. A nil file
 // keeps nothing.
 type audit struct {
-	turn *sync.Mutex // of all runs of this process with the same file
+	lock *sync.Mutex // of all runs of this process with the same file
 	file *os.File
 }
 
 // openAudit opens a log, and returns the intents in it, of one cluster, that have no
 // result. Half a last line is of a run that was killed while it wrote: before
-// the act, or after one whose intent is there; it is removed. turn keeps the runs of this
+// the act, or after one whose intent is there; it is removed. lock keeps the runs of this
 // process with the same file apart; nil where there is one.
-func openAudit(name, uid string, turn *sync.Mutex) (*audit, []Entry, error) {
+func openAudit(name, uid string, lock *sync.Mutex) (*audit, []Entry, error) {
 	if name == "" {
 		return &audit{}, nil, nil
 	}
-	if turn == nil {
-		turn = &sync.Mutex{}
+	if lock == nil {
+		lock = &sync.Mutex{}
 	}
-	turn.Lock()
-	defer turn.Unlock()
+	lock.Lock()
+	defer lock.Unlock()
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the audit log cannot be opened: %w; name another file with --audit-log", err)
@@ -48,7 +48,7 @@ func openAudit(name, uid string, turn *sync.Mutex) (*audit, []Entry, error) {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s: %w; use another file with --audit-log", name, err)
 	}
-	return &audit{turn: turn, file: f}, open, nil
+	return &audit{lock: lock, file: f}, open, nil
 }
 
 // lineStart begins every line of a log.
@@ -113,8 +113,8 @@ func (a *audit) add(e Entry) error {
 	if err != nil {
 		return err
 	}
-	a.turn.Lock()
-	defer a.turn.Unlock()
+	a.lock.Lock()
+	defer a.lock.Unlock()
 	if err := a.append(append(line, '\n')); err != nil {
 		return fmt.Errorf("the audit log cannot be written: %w; free disk space or use another file with --audit-log, and run the command again", err)
 	}

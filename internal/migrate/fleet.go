@@ -51,7 +51,7 @@ type fleet struct {
 	members []*Member
 	agreed  map[int]bool // waves
 	news    chan news
-	turn    sync.Mutex // of the audit log
+	audit   sync.Mutex // of the audit log
 	err     error
 }
 
@@ -121,7 +121,7 @@ func (r *fleet) run(ctx context.Context, cluster string) {
 		if err != nil {
 			return err
 		}
-		o.auditTurn = &r.turn
+		o.auditLock = &r.audit
 		o.CanaryService = o.CanaryService && r.first(cluster)
 		o.OnEvent = func(e Event) { r.news <- news{cluster: cluster, event: e} }
 		return Forward(ctx, o)

@@ -45,7 +45,7 @@ type Options struct {
 	// stages back.
 	Continue, Revert string
 
-	auditTurn *sync.Mutex // of runs over several clusters, which have the same audit log
+	auditLock *sync.Mutex // of runs over several clusters, which have the same audit log
 }
 
 // User is who runs the tool, and where.

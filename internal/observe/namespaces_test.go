@@ -137,7 +137,7 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 				t.Errorf("%v: %t, %+v", denied, o.KubeSystemOnly, o.Managers)
 			}
 			v := verify.Evaluate(o, verify.Choice{})
-			if !v.OK() || !slices.ContainsFunc(v.NotJudged, func(n verify.NotJudged) bool {
+			if !v.OK() || !slices.ContainsFunc(v.NotChecked, func(n verify.NotChecked) bool {
 				return n.Rule == "two-owners" && !n.Needed && strings.Contains(n.Why, "outside kube-system")
 			}) {
 				t.Errorf("%v: %+v", denied, v)

@@ -305,7 +305,7 @@ func (m *elements) verification(v Verification) {
 			}
 		})
 	}
-	for _, n := range v.NotJudged {
+	for _, n := range v.NotChecked {
 		m.element("p", "not checked: "+n.Rule+", because "+n.Why, "class", "quiet")
 	}
 }

@@ -43,7 +43,7 @@ func hostileResults(t *testing.T) *Results {
 	reviewed := ReviewedCluster{Name: hostile, Distro: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []ReviewedStage{{Name: hostile, Why: hostile, Before: []Action{{hostile, hostile}}}},
 		Classes: []ReviewedClass{{Name: hostile, Change: "changed", Keys: []ReviewedKey{{hostile, hostile, hostile + "2"}}}}, Edits: []ReviewedEdit{{hostile, 1, hostile, "changed"}}}
 	r.Keep(reviewed.Subject())
-	r.Keep(Verification{Nodes: []NodeVerdict{{hostile, hostile, false}}, NotJudged: []Unjudged{{hostile, hostile, true}}, Lease: LeaseVerdict{Holder: hostile, Owner: hostile}}.Subject(hostile))
+	r.Keep(Verification{Nodes: []NodeVerdict{{hostile, hostile, false}}, NotChecked: []Unchecked{{hostile, hostile, true}}, Lease: LeaseVerdict{Holder: hostile, Owner: hostile}}.Subject(hostile))
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	r.Keep(NewOwnership([]ownership.Interval{
 		{From: start, To: start.Add(30 * time.Second), State: ownership.State{Count: 1, Owners: []string{hostile}}},

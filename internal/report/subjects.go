@@ -87,7 +87,7 @@ func (v Verification) Subject(title string) Subject {
 		return s
 	}
 	var needed []string
-	for _, n := range v.NotJudged {
+	for _, n := range v.NotChecked {
 		if n.Needed {
 			needed = append(needed, n.Rule)
 		}

@@ -24,11 +24,11 @@ type Verification struct {
 	Nodes      []NodeVerdict       `json:"nodes"`
 	Lease      LeaseVerdict        `json:"lease"`
 	Findings   []transform.Finding `json:"findings"`
-	NotJudged  []Unjudged          `json:"notJudged"`
+	NotChecked []Unchecked         `json:"notJudged"`
 }
 
-// Unjudged is a rule that had nothing to judge.
-type Unjudged struct {
+// Unchecked is a rule that had nothing to check.
+type Unchecked struct {
 	Rule   string `json:"rule"`
 	Why    string `json:"why"`
 	Needed bool   `json:"needed"`
@@ -53,14 +53,14 @@ type LeaseVerdict struct {
 func NewVerification(o *observation.Observation, c verify.Choice, v verify.Verdict) Verification {
 	out := Verification{
 		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Check.Stage, Reached: v.Reached,
-		Nodes: []NodeVerdict{}, Findings: Findings(v.Findings), NotJudged: []Unjudged{},
+		Nodes: []NodeVerdict{}, Findings: Findings(v.Findings), NotChecked: []Unchecked{},
 		Lease: LeaseVerdict{v.Lease.Name, v.Lease.Holder, v.Lease.Owner, string(v.Lease.Life)},
 	}
 	if out.Lease.Owner == "" || v.Lease.Life == observation.Dead {
 		out.Lease.Owner = "none"
 	}
-	for _, n := range v.NotJudged {
-		out.NotJudged = append(out.NotJudged, Unjudged(n))
+	for _, n := range v.NotChecked {
+		out.NotChecked = append(out.NotChecked, Unchecked(n))
 	}
 	for _, n := range v.Nodes {
 		out.Nodes = append(out.Nodes, NodeVerdict{n.Name, n.ProviderID, n.OK})
@@ -83,7 +83,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 	}
 	fmt.Fprintf(w, "nodes             %d of %d ok\n\n", good, len(v.Nodes))
 	WriteFindings(w, p, v.Findings, "")
-	needed := writeNotJudged(w, p, v.NotJudged)
+	needed := writeNotChecked(w, p, v.NotChecked)
 	switch {
 	case v.OK:
 		fmt.Fprintln(w, p.paint(green, "ok"))
@@ -98,9 +98,9 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 	}
 }
 
-// writeNotJudged lists the rules that had nothing to judge by the reason, and returns
+// writeNotChecked lists the rules that had nothing to check by the reason, and returns
 // those that are needed.
-func writeNotJudged(w io.Writer, p Palette, list []Unjudged) (needed []string) {
+func writeNotChecked(w io.Writer, p Palette, list []Unchecked) (needed []string) {
 	var whys []string
 	rules := map[string][]string{}
 	for _, n := range list {

@@ -50,8 +50,8 @@ func pastInTree(minor string) bool { return minor > "v1.26" }
 
 const repository = "registry.k8s.io/provider-aws/cloud-controller-manager"
 
-// judge renders values and lists what is wrong with the result.
-func (g rendering) judge(t *testing.T, c *helmchart.Chart) []string {
+// check renders values and lists what is wrong with the result.
+func (g rendering) check(t *testing.T, c *helmchart.Chart) []string {
 	t.Helper()
 	r, err := Render(c, g.values, g.minor)
 	if err != nil {

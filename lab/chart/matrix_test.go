@@ -40,7 +40,7 @@ func TestValuesWorkWithThePublishedCharts(t *testing.T) {
 				for minor := range tags {
 					t.Run(strings.Join([]string{distro, version, minor}, " "), func(t *testing.T) {
 						t.Parallel()
-						n := judgeAll(t, c, source(t, minor, version))
+						n := checkAll(t, c, source(t, minor, version))
 						lock.Lock()
 						defer lock.Unlock()
 						counts[distro+version+minor] = n
@@ -52,12 +52,12 @@ func TestValuesWorkWithThePublishedCharts(t *testing.T) {
 	t.Log("\n" + table(counts))
 }
 
-// judgeAll renders a chart with all of these values.
-func judgeAll(t *testing.T, c *helmchart.Chart, all []rendering) count {
+// checkAll renders a chart with all of these values.
+func checkAll(t *testing.T, c *helmchart.Chart, all []rendering) count {
 	t.Helper()
 	var n count
 	for _, g := range all {
-		wrong := g.judge(t, c)
+		wrong := g.check(t, c)
 		if len(wrong) == 0 {
 			n.passed++
 			continue

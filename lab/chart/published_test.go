@@ -96,7 +96,7 @@ func TestWhatIsWrongWithOtherValues(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, p := range All {
 				g := rendering{minor: "v1.26", values: c.values, nodes: c.nodes, needed: []string{"--enable-leader-migration=true"}, image: repository + ":" + tags["v1.26"]}
-				got := g.judge(t, loaded(t, p))
+				got := g.check(t, loaded(t, p))
 				has := func(part string) bool {
 					return slices.ContainsFunc(got, func(what string) bool { return strings.Contains(what, part) })
 				}

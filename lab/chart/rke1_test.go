@@ -77,7 +77,7 @@ func plannedRKE1(t *testing.T, minor string, c choice) *transform.Plan {
 		if configured := c.target.LeaderMigrationConfig != ""; err != nil || configured != (i >= 0) {
 			t.Errorf("%s: the plan has a configuration for kube-controller-manager: %v, %v", c.name, i >= 0, err)
 		} else if configured {
-			judgeManagerFile(t, files[i].Content, minor, c)
+			checkManagerFile(t, files[i].Content, minor, c)
 		}
 	}
 	return p

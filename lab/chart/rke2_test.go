@@ -139,7 +139,7 @@ func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}
-	judgeManager(t, p, minor, c)
+	checkManager(t, p, minor, c)
 	return p
 }
 
@@ -242,9 +242,9 @@ func namesOf(image string) []string {
 	return []string{"route", "service", "cloud-node-lifecycle"}
 }
 
-// judgeManager reads the configuration of kube-controller-manager, where there is
+// checkManager reads the configuration of kube-controller-manager, where there is
 // one, as it does.
-func judgeManager(t *testing.T, p *transform.Plan, minor string, c choice) {
+func checkManager(t *testing.T, p *transform.Plan, minor string, c choice) {
 	t.Helper()
 	if c.target.LeaderMigrationConfig == "" {
 		return
@@ -259,10 +259,10 @@ func judgeManager(t *testing.T, p *transform.Plan, minor string, c choice) {
 	if err := yaml.UnmarshalStrict([]byte(files[i].Content), &m); err != nil {
 		t.Fatal(err)
 	}
-	judgeManagerFile(t, m.Data["leadermigration.conf"], minor, c)
+	checkManagerFile(t, m.Data["leadermigration.conf"], minor, c)
 }
 
-func judgeManagerFile(t *testing.T, text, minor string, c choice) {
+func checkManagerFile(t *testing.T, text, minor string, c choice) {
 	t.Helper()
 	for _, what := range unmigrated(t, text, "kube-controller-manager", []string{"route", "service", "cloud-node-lifecycle"}) {
 		t.Errorf("Kubernetes %s, %s: %s", minor, c.name, what)

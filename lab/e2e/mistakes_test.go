@@ -164,7 +164,7 @@ func (s *scenario) twoOwners() {
 	if err := s.service(s.Context(), "web"); err != nil {
 		s.Fatal(err)
 	}
-	s.eventually("writes of both managers", func(context.Context) bool { return len(recorder.Turns(s.cluster.AWS.Writes())) > 1 })
+	s.eventually("writes of both managers", func(context.Context) bool { return len(recorder.Writers(s.cluster.AWS.Writes())) > 1 })
 	if _, _, two := recorder.Seconds(s.timeline(recorder.Service, s.began)); two == 0 {
 		s.Error("the timeline shows no two owners\n" + s.story())
 	}

@@ -36,8 +36,8 @@ func (s *scenario) pen(order ...cluster.Component) {
 	for _, c := range order {
 		want = append(want, string(c))
 	}
-	if turns := recorder.Turns(s.cluster.AWS.Writes()); !slices.Equal(turns, want) {
-		s.Errorf("AWS was written to by %v, want %v", turns, want)
+	if writers := recorder.Writers(s.cluster.AWS.Writes()); !slices.Equal(writers, want) {
+		s.Errorf("AWS was written to by %v, want %v", writers, want)
 	}
 }
 

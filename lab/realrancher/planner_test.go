@@ -80,12 +80,12 @@ func subjects(t *testing.T) (list []subject, releases []string) {
 func TestThePlannerRendersTheEffectiveConfiguration(t *testing.T) {
 	list, releases := subjects(t)
 	l := started(t, releases...)
-	var turns sync.WaitGroup
+	var plans sync.WaitGroup
 	free := make(chan struct{}, 6)
 	var mu sync.Mutex
 	compared, wrong := 0, 0
 	for n, s := range list {
-		turns.Go(func() {
+		plans.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
 			done, err := l.compare(fmt.Sprintf("golden-%d", n), s)
@@ -98,7 +98,7 @@ func TestThePlannerRendersTheEffectiveConfiguration(t *testing.T) {
 			}
 		})
 	}
-	turns.Wait()
+	plans.Wait()
 	l.Logf("%d classes of golden clusters, %d plans of Rancher's planner compared, %d classes differ", len(list), compared, wrong)
 	if compared < len(list) {
 		l.Error("fewer plans than classes")

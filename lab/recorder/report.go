@@ -45,17 +45,17 @@ func Line(name string, timeline []Interval) string {
 	return fmt.Sprintf("e2e %s ok owners0=%.1f owners1=%.1f owners2=%.1f", name, none, one, two)
 }
 
-// Turns returns the components that wrote to AWS, in their order, each once for every time that the pen
-// came to it. Two loops that run at once show as components that alternate.
-func Turns(writes []aws.Call) []string {
-	var turns []string
+// Writers returns the components that wrote to AWS, in their order, each once for every time that it became
+// the writer. Two loops that run at once show as components that alternate.
+func Writers(writes []aws.Call) []string {
+	var writers []string
 	for _, w := range writes {
 		component := string(ComponentOf(w.Caller))
-		if len(turns) == 0 || turns[len(turns)-1] != component {
-			turns = append(turns, component)
+		if len(writers) == 0 || writers[len(writers)-1] != component {
+			writers = append(writers, component)
 		}
 	}
-	return turns
+	return writers
 }
 
 // ComponentOf returns the component of an owner or a caller.

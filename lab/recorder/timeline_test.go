@@ -196,7 +196,7 @@ func TestWritesTellWhoseTurnItWas(t *testing.T) {
 		return aws.Call{Time: second(s), Caller: caller, Action: "CreateLoadBalancer", Write: true}
 	}
 	writes := []aws.Call{write(1, "k@a"), write(2, "k@b"), write(6, "c@a"), write(7, "k@a")}
-	if got := strings.Join(Turns(writes), " "); got != "k c k" {
+	if got := strings.Join(Writers(writes), " "); got != "k c k" {
 		t.Error(got)
 	}
 	timeline := []Interval{{zero, second(3), []string{"k@a"}}, {second(3), second(10), []string{"c@a"}}}

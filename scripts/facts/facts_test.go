@@ -15,9 +15,9 @@ import (
 
 const tablesFolder = "../../transform/rke2"
 
-func read(t *testing.T, way ...string) string {
+func read(t *testing.T, path ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(way...))
+	text, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
 		t.Fatal(err)
 	}

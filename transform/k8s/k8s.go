@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package k8s compares Kubernetes releases and guards the way from one to
+// Package k8s compares Kubernetes releases and guards the path from one to
 // the next.
 //
 // Invariant: a cluster moves at most one minor up and never down, whatever its

@@ -17,8 +17,8 @@ func (m Upgrade) Minors() int {
 	return Minor(m.To) - Minor(m.From)
 }
 
-// Way is what a distro knows of the way to a release.
-type Way struct {
+// UpgradePath is what a distro knows of the path to a release.
+type UpgradePath struct {
 	Migrated func() bool               // no edit of the migration is left to do
 	OldImage func() bool               // the cloud-controller-manager has not reached the cluster's minor yet
 	Newest   func(minor string) string // the newest known release of a minor, or ""
@@ -27,18 +27,18 @@ type Way struct {
 
 // Decide makes the chosen release the next step towards it. A cluster that is not migrated
 // takes one minor in the switch, and is migrated first towards a later one.
-func (m Upgrade) Decide(t transform.Target, way Way) (transform.Target, error) {
+func (m Upgrade) Decide(t transform.Target, path UpgradePath) (transform.Target, error) {
 	if t.Upgrade != "" || t.Version == "" {
 		return t, nil
 	}
 	t.Upgrade = transform.UpgradeInSwitch
-	done := way.Migrated()
+	done := path.Migrated()
 	if !done && m.Minors() <= 1 {
 		return t, nil
 	}
-	step, err := m.step(way.Newest)
+	step, err := m.step(path.Newest)
 	if err == nil {
-		err = way.Check()
+		err = path.Check()
 	}
 	switch {
 	case err != nil:
@@ -46,7 +46,7 @@ func (m Upgrade) Decide(t transform.Target, way Way) (transform.Target, error) {
 	case !done:
 		t.Version = ""
 		return t, nil
-	case way.OldImage():
+	case path.OldImage():
 		step = m.From
 	case m.To == m.From:
 		return t, nil

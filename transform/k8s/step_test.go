@@ -35,7 +35,7 @@ func TestAnUpgradeTakesOneMinorAfterTheOther(t *testing.T) {
 		{"one that the distro refuses", "v1.27.2", yes, no, "not this one"},
 	} {
 		m, _ := move(t, "v1.26.5", c.to)
-		got, err := m.Decide(transform.Target{Version: c.to}, Way{Migrated: c.migrated, OldImage: c.old, Newest: func(minor string) string { return known[minor] }, Check: func() error {
+		got, err := m.Decide(transform.Target{Version: c.to}, UpgradePath{Migrated: c.migrated, OldImage: c.old, Newest: func(minor string) string { return known[minor] }, Check: func() error {
 			if c.to == "v1.27.2" {
 				return errors.New("not this one")
 			}
@@ -48,7 +48,7 @@ func TestAnUpgradeTakesOneMinorAfterTheOther(t *testing.T) {
 		if !strings.Contains(text, c.want) || err == nil && text != c.want {
 			t.Errorf("%s: %s", c.name, text)
 		}
-		if again, err := m.Decide(got, Way{}); err == nil && got.Upgrade != "" && again.Version != got.Version {
+		if again, err := m.Decide(got, UpgradePath{}); err == nil && got.Upgrade != "" && again.Version != got.Version {
 			t.Errorf("%s: decided twice", c.name)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Upgrade is the way of a cluster to the release that the operator chose.
+// Upgrade is the path of a cluster to the release that the operator chose.
 type Upgrade struct {
 	From    string        // the release of the cluster
 	To      string        // the chosen one; "" for none

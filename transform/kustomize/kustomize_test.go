@@ -32,8 +32,8 @@ func layer(t *testing.T, text string, beside map[string]string) *Kustomization {
 	return k
 }
 
-// judged returns what is said of a document below some layers.
-func judged(t *testing.T, text string, layers ...*Kustomization) string {
+// evaluated returns what is said of a document below some layers.
+func evaluated(t *testing.T, text string, layers ...*Kustomization) string {
 	t.Helper()
 	doc, err := yamledit.ParseString("base/cluster.yaml", text)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestAnOverlayThatChangesTheSpecIsNamed(t *testing.T) {
 		{"a transformer that is not there", "transformers: [t.yaml]\n", "may change it", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := judged(t, cluster, layer(t, c.in, c.beside))
+			got := evaluated(t, cluster, layer(t, c.in, c.beside))
 			if !strings.HasPrefix(got, "base/cluster.yaml:1: ") || !strings.Contains(got, c.want) || !strings.Contains(got, "kubectl kustomize eu | rke-lm plan -") {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -110,7 +110,7 @@ func TestAnOverlayThatLeavesTheSpecAloneDoesNotBlock(t *testing.T) {
 		{"an image of others", "images: [{name: nginx, newTag: '1'}]\nreplicas: [{name: web, count: 2}]\n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := judged(t, cluster, layer(t, c.in, c.beside)); got != "" {
+			if got := evaluated(t, cluster, layer(t, c.in, c.beside)); got != "" {
 				t.Error(got)
 			}
 		})
@@ -124,7 +124,7 @@ func TestImagesAndReplicasOfWorkloadsCount(t *testing.T) {
 		"replicas: [{name: kcm, count: 3}]\n":                                                      "changes spec.replicas",
 		"replicas: [{name: other, count: 3}]\n":                                                    "",
 	} {
-		if got := judged(t, workload, layer(t, in, nil)); want == "" && got != "" || !strings.Contains(got, want) {
+		if got := evaluated(t, workload, layer(t, in, nil)); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", in, got, want)
 		}
 	}
@@ -134,7 +134,7 @@ func TestImagesAndReplicasOfWorkloadsCount(t *testing.T) {
 func TestLayersBuildOnEachOther(t *testing.T) {
 	first := layer(t, "resources: [../base]\nnameSuffix: -eu\n", nil)
 	second := layer(t, "patches:\n  - target: {name: harbour-eu}\n    patch: |\n      - {op: remove, path: /spec/x}\n", nil)
-	if got := judged(t, cluster, first, second); !strings.Contains(got, "changes spec.x") {
+	if got := evaluated(t, cluster, first, second); !strings.Contains(got, "changes spec.x") {
 		t.Error(got)
 	}
 }
@@ -171,11 +171,11 @@ func TestOverlaysOfFleet(t *testing.T) {
 	}
 	const patch = "kind: Cluster\nmetadata: {name: harbour}\nspec: {x: 1}\n"
 	for file, want := range map[string]string{"overlays/eu/a.yaml": "overlays/eu/a.yaml:1 replaces or deletes it", "overlays/eu/a_patch.yaml": "overlays/eu/a_patch.yaml:3 changes spec.x"} {
-		if got := judged(t, cluster, FleetOverlay(file, []byte(patch))); !strings.Contains(got, want) || !strings.Contains(got, "each Fleet target") {
+		if got := evaluated(t, cluster, FleetOverlay(file, []byte(patch))); !strings.Contains(got, want) || !strings.Contains(got, "each Fleet target") {
 			t.Errorf("%s: %s", file, got)
 		}
 	}
-	if got := judged(t, cluster, FleetOverlay("overlays/eu/a_patch.yaml", []byte("kind: Cluster\nmetadata: {name: harbour, labels: {a: b}}\n"))); got != "" {
+	if got := evaluated(t, cluster, FleetOverlay("overlays/eu/a_patch.yaml", []byte("kind: Cluster\nmetadata: {name: harbour, labels: {a: b}}\n"))); got != "" {
 		t.Error(got)
 	}
 }

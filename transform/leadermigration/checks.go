@@ -29,13 +29,13 @@ func (r reading) at(key, message, fix string) []transform.Finding {
 	return []transform.Finding{transform.FindingAt(n, message, fix)}
 }
 
-// each collects what judge says about a key of the entries, or about the entry
+// each collects what check says about a key of the entries, or about the entry
 // where the key is not there; an empty message is nothing.
-func (r reading) each(key string, judge func(value string) (message, fix string)) []transform.Finding {
+func (r reading) each(key string, check func(value string) (message, fix string)) []transform.Finding {
 	var found []transform.Finding
 	for _, entry := range leaders(r.root) {
 		n := entry.Get(key)
-		if message, fix := judge(text(entry, key)); message != "" {
+		if message, fix := check(text(entry, key)); message != "" {
 			if !n.Exists() {
 				n = entry
 			}

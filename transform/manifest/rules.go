@@ -114,7 +114,7 @@ func workloadRules() []transform.Checked[*migration] {
 
 // Findings implements transform.Cluster.
 func (m *migration) Findings(stage string) []transform.Finding {
-	judged := *m
-	judged.stage = stage
-	return transform.FindingsOf(ruleTable(), &judged, stage, m.target.Accept)
+	checked := *m
+	checked.stage = stage
+	return transform.FindingsOf(ruleTable(), &checked, stage, m.target.Accept)
 }

@@ -105,7 +105,7 @@ func (o *outline) assigned(start, at, end int) {
 			named = secretKey(strings.Trim(a.shown, `"'\,`)) || named && i > at+8
 			o.named = named
 		case !o.isSecret(a.name, named):
-			if judged(a.name, a.shown) {
+			if looksSecret(a.name, a.shown) {
 				o.hide(a.start, a.start+len(a.shown))
 				i = max(i, a.start+len(a.shown)-1)
 			}
@@ -201,8 +201,8 @@ func (o *outline) isSecret(name string, named bool) bool {
 		named && (name == "value" || name == "values" || name == "Value")
 }
 
-// judged looks at the value of a name that is not that of a secret.
-func judged(name, value string) bool {
+// looksSecret checks the value of a name that is not that of a secret.
+func looksSecret(name, value string) bool {
 	switch {
 	case len(value) < 8 || len(value) > 256:
 		return false

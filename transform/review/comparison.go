@@ -33,7 +33,7 @@ func (c *comparison) evaluate() Change {
 	out.Stages, out.Undone, out.Next = c.stages(), c.undone, c.next()
 	out.Classes = c.classes()
 	out.Edits = c.edits()
-	c.judge(out)
+	c.check(out)
 	out.Kind = Unchanged
 	if out.Version != "" || len(out.Stages)+len(out.Undone)+len(out.Classes)+len(out.Edits)+len(c.findings) > 0 {
 		out.Kind = Changed

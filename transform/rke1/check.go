@@ -12,9 +12,9 @@ import (
 )
 
 // promised says whether a value that RKE reads may go from one to the other. The
-// way to it is spelt as in Rancher's API, in every document; an absent value is
+// path to it is spelt as in Rancher's API, in every document; an absent value is
 // nil.
-type promised func(way string, before, after any) bool
+type promised func(path string, before, after any) bool
 
 // check compares what RKE reads before and after a stage. What does not change
 // needs no promise.
@@ -27,11 +27,11 @@ func (m *migration) check(after *migration, ok promised) error {
 	if err != nil {
 		return err
 	}
-	ways := maps.Clone(before)
-	maps.Copy(ways, now)
-	for _, way := range slices.Sorted(maps.Keys(ways)) {
-		if !reflect.DeepEqual(before[way], now[way]) && !ok(way, before[way], now[way]) {
-			return fmt.Errorf("%s would change", way)
+	paths := maps.Clone(before)
+	maps.Copy(paths, now)
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if !reflect.DeepEqual(before[path], now[path]) && !ok(path, before[path], now[path]) {
+			return fmt.Errorf("%s would change", path)
 		}
 	}
 	old, err := m.strictErrors()
@@ -45,7 +45,7 @@ func (m *migration) check(after *migration, ok promised) error {
 	return found.Worse(old)
 }
 
-// values returns every value that RKE reads by the way to it.
+// values returns every value that RKE reads by the path to it.
 func (c *Cluster) values() (map[string]any, error) {
 	text, err := json.Marshal(c.Read)
 	if err != nil {
@@ -60,15 +60,15 @@ func (c *Cluster) values() (map[string]any, error) {
 	return found, nil
 }
 
-func flatten(way string, v any, into map[string]any) {
+func flatten(path string, v any, into map[string]any) {
 	m, isMap := v.(map[string]any)
 	if !isMap {
-		into[way] = v
+		into[path] = v
 		return
 	}
 	for key, inner := range m {
-		if way != "" {
-			key = way + "." + key
+		if path != "" {
+			key = path + "." + key
 		}
 		flatten(key, inner, into)
 	}

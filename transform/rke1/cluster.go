@@ -73,17 +73,17 @@ func identify(doc *yamledit.Document) transform.Identity {
 // get follows keys of RKE from the configuration on.
 func (c *Cluster) get(keys ...string) yamledit.Node { return c.spelling.get(c.Config, keys...) }
 
-// put writes a value at the end of a way of keys, with the mappings that are
+// put writes a value at the end of a path of keys, with the mappings that are
 // missing on it.
-func (c *Cluster) put(e *yamledit.Edit, value any, way ...string) {
+func (c *Cluster) put(e *yamledit.Edit, value any, path ...string) {
 	at := c.Config
-	for i, key := range way {
+	for i, key := range path {
 		next := c.spelling.get(at, key)
 		if next.IsMap() {
 			at = next
 			continue
 		}
-		for _, inner := range reversed(way[i+1:]) {
+		for _, inner := range reversed(path[i+1:]) {
 			value = yamledit.Map{{Key: c.spelling.of(inner), Value: value}}
 		}
 		if next.Exists() {

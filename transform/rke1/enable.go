@@ -56,15 +56,15 @@ func (m *migration) setFlag(e *yamledit.Edit) {
 
 // The ways to the manager's flags in what RKE reads.
 const (
-	flagWay    = "services.kubeController.extraArgs." + leaderFlag
-	flagsWay   = "services.kubeController.extraArgsArray." + leaderFlag
-	configWay  = "services.kubeController.extraArgs." + configFlag
-	configsWay = "services.kubeController.extraArgsArray." + configFlag
+	flagPath    = "services.kubeController.extraArgs." + leaderFlag
+	flagsPath   = "services.kubeController.extraArgsArray." + leaderFlag
+	configPath  = "services.kubeController.extraArgs." + configFlag
+	configsPath = "services.kubeController.extraArgsArray." + configFlag
 )
 
 func (m *migration) checkEnable(after *migration) error {
-	err := m.check(after, func(way string, before, now any) bool {
-		return way == flagWay || way == flagsWay || way == configWay && m.configured() && before == nil && now == managerConfig
+	err := m.check(after, func(path string, before, now any) bool {
+		return path == flagPath || path == flagsPath || path == configPath && m.configured() && before == nil && now == managerConfig
 	})
 	switch {
 	case err != nil:

@@ -49,7 +49,7 @@ func (m *migration) grantUndo() (*yamledit.Edit, error) {
 
 // checkGrant requires that only addons changed, and that the lease can be locked.
 func (m *migration) checkGrant(after *migration) error {
-	if err := m.check(after, func(way string, _, _ any) bool { return way == "addons" }); err != nil {
+	if err := m.check(after, func(path string, _, _ any) bool { return path == "addons" }); err != nil {
 		return err
 	}
 	return after.bundle().CheckGrant()

@@ -101,12 +101,12 @@ func (m *migration) flagOnExternalGate() []transform.Finding {
 	})
 }
 
-// eachComponent calls judge for the arguments of each component that reads feature
+// eachComponent calls check for the arguments of each component that reads feature
 // gates.
-func (m *migration) eachComponent(judge func([]args.Placed) []transform.Finding) []transform.Finding {
+func (m *migration) eachComponent(check func([]args.Placed) []transform.Finding) []transform.Finding {
 	var found []transform.Finding
 	for _, service := range gateServices {
-		found = append(found, judge(m.argsOf(service))...)
+		found = append(found, check(m.argsOf(service))...)
 	}
 	return found
 }

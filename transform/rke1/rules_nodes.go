@@ -88,8 +88,8 @@ func (m *migration) notMigratable() []transform.Finding {
 
 func (m *migration) windowsCluster() []transform.Finding {
 	for _, key := range []string{"windows_prefered_cluster", "windowsPreferedCluster"} {
-		for _, way := range ways {
-			if n := m.Doc.Root().Get(slices.Concat(way, []string{key})...); n.Value() == true {
+		for _, path := range parents {
+			if n := m.Doc.Root().Get(slices.Concat(path, []string{key})...); n.Value() == true {
 				return rules.NotMigratable.Warning(n, "the cluster is for Windows machines", "plan for their restart, and verify them manually")
 			}
 		}

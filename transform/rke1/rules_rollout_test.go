@@ -14,7 +14,7 @@ func TestControlPlanesThatRKETakesAtOnce(t *testing.T) {
 		return "upgrade_strategy:\n  max_unavailable_controlplane: " + unavailable + "\n" + onAWS + list
 	}
 	at := []string{"warning 3"}
-	judge(t, "control-planes-at-once", []ruleCase{
+	checkRule(t, "control-planes-at-once", []ruleCase{
 		{name: "nothing is set", config: onAWS + "nodes:\n" + three},
 		{name: "one", config: strategy(`"1"`, "nodes:\n"+three)},
 		{name: "two, with etcd as well", config: strategy(`"2"`, "nodes:\n"+three), want: at},

@@ -72,15 +72,15 @@ func (s spelling) get(n yamledit.Node, keys ...string) yamledit.Node {
 // these keys: the root, the spec of an object, and a cluster template.
 var (
 	wrappers = []string{"rancher_kubernetes_engine_config", "rancherKubernetesEngineConfig"}
-	ways     = [][]string{{}, {"spec"}, {"clusterConfig"}, {"spec", "clusterConfig"}}
+	parents  = [][]string{{}, {"spec"}, {"clusterConfig"}, {"spec", "clusterConfig"}}
 )
 
 // configOf returns RKE's configuration in a document. wrapped tells one that an
 // object of Rancher holds.
 func configOf(root yamledit.Node) (config yamledit.Node, s spelling, wrapped bool) {
-	for _, way := range ways {
+	for _, path := range parents {
 		for i, key := range wrappers {
-			if n := root.Get(way...).Get(key); n.Exists() {
+			if n := root.Get(path...).Get(key); n.Exists() {
 				return n, spelling(i == 1), true
 			}
 		}

@@ -169,32 +169,32 @@ func (m *migration) checkSwitch(after *migration) error {
 }
 
 // switched is the promise of the stage.
-func (m *migration) switched(way string, before, now any) bool {
+func (m *migration) switched(path string, before, now any) bool {
 	switch {
-	case way == "cloudProvider.name":
+	case path == "cloudProvider.name":
 		return now == externalName && (before == inTree || before == nil)
-	case way == "cloudProvider."+metadataKey:
+	case path == "cloudProvider."+metadataKey:
 		return now == true && m.wantsMetadata()
-	case strings.HasPrefix(way, "cloudProvider."+awsKey):
+	case strings.HasPrefix(path, "cloudProvider."+awsKey):
 		return now == nil
-	case way == "cloudProvider."+customKey:
+	case path == "cloudProvider."+customKey:
 		return before == nil && now != nil
-	case way == flagWay || way == flagsWay:
+	case path == flagPath || path == flagsPath:
 		return now == nil
-	case way == configWay || way == configsWay:
+	case path == configPath || path == configsPath:
 		return now == nil && slices.Contains(m.leaving(), configFlag)
-	case way == "kubernetesVersion":
+	case path == "kubernetesVersion":
 		return m.move().Planned() && now == m.move().To
 	}
-	return isComponentWay(way) && isSwitched(before, now)
+	return isComponentPath(path) && isSwitched(before, now)
 }
 
-// componentWays are where services carry a provider of their own, in what RKE
+// componentPaths are where services carry a provider of their own, in what RKE
 // reads.
-var componentWays = []string{"services.kubeApi.", "services.kubeController.", "services.kubelet."}
+var componentPaths = []string{"services.kubeApi.", "services.kubeController.", "services.kubelet."}
 
-func isComponentWay(way string) bool {
-	return strings.HasSuffix(way, "."+componentFlag) && slices.ContainsFunc(componentWays, func(p string) bool { return strings.HasPrefix(way, p) })
+func isComponentPath(path string) bool {
+	return strings.HasSuffix(path, "."+componentFlag) && slices.ContainsFunc(componentPaths, func(p string) bool { return strings.HasPrefix(path, p) })
 }
 
 // isSwitched allows aws to become external, as a string or as a list.

@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// move is the way to the target version.
+// move is the path to the target version.
 func (m *migration) move() k8s.Upgrade {
 	return k8s.Upgrade{
 		From: m.Version, To: m.target.Version,
@@ -27,7 +27,7 @@ func (m *migration) move() k8s.Upgrade {
 // decide decides how the plan moves the release. The file shows no image of the
 // cloud-controller-manager.
 func (m *migration) decide() (err error) {
-	m.target, err = m.move().Decide(m.target, k8s.Way{
+	m.target, err = m.move().Decide(m.target, k8s.UpgradePath{
 		Migrated: m.migrated, OldImage: func() bool { return false }, Newest: newestOf, Check: m.checkTarget,
 	})
 	return err
@@ -81,8 +81,8 @@ func (m *migration) checkUpgrade(after *migration) error {
 	if after.Version != m.move().Reached() {
 		return fmt.Errorf("the release would not be %s", m.move().Reached())
 	}
-	return m.check(after, func(way string, _, now any) bool {
-		return way == "kubernetesVersion" && now == m.move().To
+	return m.check(after, func(path string, _, now any) bool {
+		return path == "kubernetesVersion" && now == m.move().To
 	})
 }
 

@@ -34,14 +34,14 @@ var forms = map[string]string{
 
 func TestASecondOwnerIsFoundInEveryFormOfTheChart(t *testing.T) {
 	for name, spec := range forms {
-		c := judged(t, release, chartAs(spec), chosen)
+		c := linted(t, release, chartAs(spec), chosen)
 		if got := about(c.Findings(""), "ccm-flag-missing"); len(got) != 1 {
 			t.Errorf("%s: %v", name, found(c.Findings("")))
 		}
 	}
 	other := "chart: https://charts.example.com/aws-ebs-csi-driver-2.20.0.tgz"
 	noArgs := strings.Replace(chartAs(other), "      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", "", 1)
-	if got := about(judged(t, release, noArgs, chosen).Findings(""), "ccm-flag-missing"); len(got) != 0 {
+	if got := about(linted(t, release, noArgs, chosen).Findings(""), "ccm-flag-missing"); len(got) != 0 {
 		t.Error("another chart of AWS is taken for it", found(got))
 	}
 }
@@ -60,7 +60,7 @@ func TestNoFormOfTheChartGetsASecondOne(t *testing.T) {
 }
 
 func TestVersionsOfCharts(t *testing.T) {
-	judge(t, "chart-unpinned", []ruleCase{
+	checkRule(t, "chart-unpinned", []ruleCase{
 		{"in a registry's tag", "", chartAs(forms["a registry with a tag"]), chosen, nil},
 		{"in an archive's name", "", chartAs(forms["an archive"]), chosen, nil},
 		{"not in an archive's name", "", chartAs(forms["an archive without a version"] + "\nversion: 0.0.8"), chosen, []string{"error 14"}},
@@ -73,14 +73,14 @@ func TestChartsThatAreNotJudged(t *testing.T) {
 		return strings.Replace(chartAs(spec), "cloud-provider-name: aws", "cloud-provider-name: external", 1)
 	}
 	const secret = "chart: aws-cloud-controller-manager\nversion: 0.0.8\nvaluesSecrets: [{name: s, keys: [k]}]"
-	judge(t, "chart-not-judged", []ruleCase{
+	checkRule(t, "chart-not-judged", []ruleCase{
 		{"the published one", "", chartAs(forms["an archive"]), chosen, nil},
 		{"content that is damaged", "", chartAs(forms["content that is damaged"]), chosen, []string{"note 14"}},
 		{"a chart of another name", "", chartAs(forms["a chart of another name"]), chosen, []string{"note 14"}},
 		{"values in a Secret", "v1.32.4+rke2r1", external(secret), chosen, []string{"note 16"}},
 		{"a Secret that the release does not know", "v1.32.3+rke2r1", external(secret), chosen, nil},
 	})
-	judge(t, "chart-field-ignored", []ruleCase{
+	checkRule(t, "chart-field-ignored", []ruleCase{
 		{"known", "v1.32.4+rke2r1", external(secret), chosen, nil},
 		{"not known", "v1.32.3+rke2r1", external(secret), chosen, []string{"warning 16"}},
 		{"values before 1.33.11", "v1.33.10+rke2r1", external("chart: aws-cloud-controller-manager\nvalues: {a: b}"), chosen, []string{"warning 15"}},
@@ -107,7 +107,7 @@ func config(name, content string) string {
 func TestRulesJudgeTheMerge(t *testing.T) {
 	whole := onAWS + withChart(good...)
 	const noFlag = "args: [--cloud-provider=aws, --configure-cloud-routes=false]"
-	judge(t, "ccm-flag-missing", []ruleCase{
+	checkRule(t, "ccm-flag-missing", []ruleCase{
 		{"a HelmChartConfig", "", whole + config("aws-cloud-controller-manager", noFlag), chosen, []string{"error 29"}},
 		{"of another name", "", whole + config("other", noFlag), chosen, nil},
 		{"chartValues", "", whole + "chartValues:\n  aws-cloud-controller-manager:\n    " + noFlag + "\n", chosen, []string{"error 25"}},
@@ -115,16 +115,16 @@ func TestRulesJudgeTheMerge(t *testing.T) {
 		{"an entry of spec.set", "", strings.Replace(whole, "    valuesContent", "    set: {'args[2]': --enable-leader-migration=false}\n    valuesContent", 1), chosen, []string{"error 18"}},
 		{"an entry of spec.set beside it", "", strings.Replace(whole, "    valuesContent", "    set: {'args[3]': --v=4}\n    valuesContent", 1), chosen, nil},
 	})
-	judge(t, "ccm-minor-skew", []ruleCase{
+	checkRule(t, "ccm-minor-skew", []ruleCase{
 		{"chartValues", "", whole + "chartValues:\n  aws-cloud-controller-manager:\n    image: {tag: v1.25.3}\n", chosen, []string{"error 25"}},
 	})
-	judge(t, "ccm-unschedulable", []ruleCase{
+	checkRule(t, "ccm-unschedulable", []ruleCase{
 		{"a HelmChartConfig", "", whole + config("aws-cloud-controller-manager", "nodeSelector: {site: nowhere}"), chosen, []string{"error 29"}},
 	})
-	judge(t, "helm-reinstall", []ruleCase{
+	checkRule(t, "helm-reinstall", []ruleCase{
 		{"the policy of a HelmChartConfig", "", whole + strings.Replace(config("aws-cloud-controller-manager", "a: b"), "valuesContent", "failurePolicy: reinstall\n    valuesContent", 1), chosen, []string{"warning 28"}},
 	})
-	judge(t, "manifest-overwritten", []ruleCase{
+	checkRule(t, "manifest-overwritten", []ruleCase{
 		{"two charts", "", whole + "  ---\n" + strings.TrimPrefix(strings.Replace(withChart(good...), "name: aws-cloud-controller-manager", "name: second", 1), "additionalManifest: |\n"), chosen, []string{"error 27"}},
 		{"a HelmChartConfig with chartValues", "", whole + config("aws-cloud-controller-manager", "a: b") + "chartValues: {aws-cloud-controller-manager: {}}\n", chosen, []string{"error 24"}},
 	})

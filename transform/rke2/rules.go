@@ -121,7 +121,7 @@ func chartRules() []rule {
 		{Rule: transform.Rule{
 			ID: "chart-not-judged", Severity: transform.Note, Guards: theChart, Acceptable: true,
 			Doc: "Something that determines what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not checked.",
-		}, Check: (*migration).chartNotJudged},
+		}, Check: (*migration).chartNotChecked},
 		{Rule: transform.Rule{
 			ID: "chart-unpinned", Severity: transform.Error, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a new release changes the cluster.",
@@ -192,9 +192,9 @@ func machineConfigRules() []rule {
 
 // Findings implements transform.Cluster.
 func (m *migration) Findings(stage string) []transform.Finding {
-	judged := *m
-	judged.stage = stage
-	return transform.FindingsOf(ruleTable(), &judged, stage, m.target.Accept)
+	checked := *m
+	checked.stage = stage
+	return transform.FindingsOf(ruleTable(), &checked, stage, m.target.Accept)
 }
 
 // Fixes implements transform.Fixer.

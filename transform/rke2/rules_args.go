@@ -166,7 +166,7 @@ func (m *migration) leaderElectionOff() []transform.Finding {
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
 		found = append(found, rules.LeaderElectionOff.Check(args.Place(at), "kube-controller-manager", m.target, transform.FindingAt)...)
 	}
-	return append(found, m.eachJudged(rules.LeaderElectionOff.ID, func(c installed) []transform.Finding {
+	return append(found, m.eachChecked(rules.LeaderElectionOff.ID, func(c installed) []transform.Finding {
 		return rules.LeaderElectionOff.Check(c.chart.Placed(), "cloud-controller-manager", m.target, c.inArgs)
 	})...)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestArgumentsThatAreKeys(t *testing.T) {
-	judge(t, "wrong-arg-spelling", []ruleCase{
+	checkRule(t, "wrong-arg-spelling", []ruleCase{
 		{"flags", "", onAWS + kubelet + toOwn + kcm + "[enable-leader-migration, enable_leader_migration=true, cloud-config=/c]\n", chosen, nil},
 		{"the provider's name", "", onAWS + kubelet + "[v=2, cloud-provider-name=external]\n", chosen, []string{"error 9"}},
 		{"with dashes, as a string", "", onAWS + kcm + "--cloud-provider-name=external\n", chosen, []string{"error 9"}},
@@ -48,7 +48,7 @@ func TestArgumentsThatAreKeysAreRewritten(t *testing.T) {
 
 func TestFeatureGatesThatAreStale(t *testing.T) {
 	const off, on = "[feature-gates=CSIMigrationAWS=false]\n", "['feature-gates=A=true,CSIMigrationAWS=true']\n"
-	judge(t, "csi-gate-stale", []ruleCase{
+	checkRule(t, "csi-gate-stale", []ruleCase{
 		{"may be off, and not for long", "v1.24.17+rke2r1", onAWS + kcm + off, chosen, []string{"note 9"}},
 		{"may be off at 1.23", "v1.23.17+rke2r1", onAWS + kcm + off, chosen, []string{"note 9"}},
 		{"is off by default at 1.22", "v1.22.17+rke2r1", onAWS + kcm + off, chosen, nil},
@@ -62,7 +62,7 @@ func TestFeatureGatesThatAreStale(t *testing.T) {
 		{"that reaches no machine", "", onAWS + kcm + off + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [v=2]}\n", chosen, nil},
 		{"where the component does not run", "", split + onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [feature-gates=CSIMigrationAWS=false]}\n  " + forWorkers + "\n", chosen, nil},
 	})
-	judge(t, "flag-on-external-gate", []ruleCase{
+	checkRule(t, "flag-on-external-gate", []ruleCase{
 		{"named", "", onAWS + kcm + "[feature-gates=ControllerManagerLeaderMigration=true]\n", chosen, nil},
 		{"off", "v1.22.17+rke2r1", onAWS + kcm + "[feature-gates=ControllerManagerLeaderMigration=false]\n", chosen, []string{"error 9"}},
 		{"gone", "v1.27.16+rke2r1", onAWS + kcm + "[feature-gates=ControllerManagerLeaderMigration=true]\n", chosen, []string{"error 9"}},
@@ -74,7 +74,7 @@ func TestFeatureGatesThatAreStale(t *testing.T) {
 
 func TestLeaderElection(t *testing.T) {
 	const flags = kcm + "[leader-elect-"
-	judge(t, "leader-election-off", []ruleCase{
+	checkRule(t, "leader-election-off", []ruleCase{
 		{"on", "", onAWS + kcm + "[leader-elect=true]\n", chosen, nil},
 		{"off", "", onAWS + kcm + "[v=2, leader-elect=false]\n", chosen, []string{"error 9"}},
 		{"off without leader migration", "", onAWS + kcm + "[leader-elect=false]\n", transform.Target{NoLeaderMigration: true}, nil},

@@ -27,15 +27,15 @@ type installed struct {
 	chart ccm.Chart
 }
 
-// eachChart calls judge for every such chart, if they can be read.
-func (m *migration) eachChart(judge func(installed) []transform.Finding) []transform.Finding {
+// eachChart calls check for every such chart, if they can be read.
+func (m *migration) eachChart(check func(installed) []transform.Finding) []transform.Finding {
 	charts, err := m.charts()
 	if err != nil {
 		return nil
 	}
 	var found []transform.Finding
 	for _, chart := range charts {
-		found = append(found, judge(installed{m, chart})...)
+		found = append(found, check(installed{m, chart})...)
 	}
 	return found
 }
@@ -91,7 +91,7 @@ func (c installed) inArgs(n yamledit.Node, message, fix string) transform.Findin
 }
 
 func (m *migration) chartUnpinned() []transform.Finding {
-	return m.eachJudged("chart-unpinned", func(c installed) []transform.Finding {
+	return m.eachChecked("chart-unpinned", func(c installed) []transform.Finding {
 		var found []transform.Finding
 		if !c.chart.Pinned() {
 			found = append(found, c.unpinned())
@@ -119,7 +119,7 @@ func (c installed) unpinned() transform.Finding {
 // ccmMinorSkew lets an image stay one minor older for as long as it migrates:
 // the switch may move the cluster, and the last stage moves the image.
 func (m *migration) ccmMinorSkew() []transform.Finding {
-	return m.eachJudged(rules.CCMMinorSkew.ID, func(c installed) []transform.Finding {
+	return m.eachChecked(rules.CCMMinorSkew.ID, func(c installed) []transform.Finding {
 		minor := c.chart.ImageMinor()
 		last := func(name string) (args.Arg, bool) { return args.Last(c.chart.Args(), name) }
 		_, configured := last(configFlag)
@@ -153,14 +153,14 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 
 // ccmArgsUnsafe judges the chart, and a workload of its own.
 func (m *migration) ccmArgsUnsafe() []transform.Finding {
-	inChart := m.eachJudged(rules.CCMArgsUnsafe.ID, func(c installed) []transform.Finding {
+	inChart := m.eachChecked(rules.CCMArgsUnsafe.ID, func(c installed) []transform.Finding {
 		return rules.CCMArgsUnsafe.Chart(c.chart, c.ofArgs)
 	})
 	return append(inChart, rules.CCMArgsUnsafe.Workload(m.bundle())...)
 }
 
 func (m *migration) ccmUnschedulable() []transform.Finding {
-	return m.eachJudged("ccm-unschedulable", func(c installed) []transform.Finding {
+	return m.eachChecked("ccm-unschedulable", func(c installed) []transform.Finding {
 		for _, class := range m.controlPlaneNodes() {
 			if why := c.chart.Refuses(class); why != "" {
 				return []transform.Finding{c.at("no pod of the manager runs on machines of class "+class.Name+": "+why,
@@ -176,7 +176,7 @@ func (m *migration) ccmFlagMissing() []transform.Finding {
 	if !m.runsInTree() {
 		return nil
 	}
-	found := m.eachJudged(rules.CCMFlagMissing.ID, func(c installed) []transform.Finding {
+	found := m.eachChecked(rules.CCMFlagMissing.ID, func(c installed) []transform.Finding {
 		return rules.CCMFlagMissing.Chart(c.chart, m.target, c.ofArgs)
 	})
 	return append(found, rules.CCMFlagMissing.Workload(m.bundle(), m.target)...)

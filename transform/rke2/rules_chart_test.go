@@ -45,14 +45,14 @@ func but(i int, value string) string {
 var withoutMigration = transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true}
 
 func TestAGoodChartHasNoFindings(t *testing.T) {
-	for _, f := range judged(t, release, snapshots+onAWS+withChart(good...), chosen).Findings("") {
+	for _, f := range linted(t, release, snapshots+onAWS+withChart(good...), chosen).Findings("") {
 		t.Errorf("%+v", f)
 	}
 }
 
 func TestChartsThatAreNotPinned(t *testing.T) {
 	whole := onAWS + withChart(good...)
-	judge(t, "chart-unpinned", []ruleCase{
+	checkRule(t, "chart-unpinned", []ruleCase{
 		{"pinned", "", whole, chosen, nil},
 		{"no version", "", strings.Replace(whole, "    version: 0.0.8\n", "", 1), chosen, []string{"error 13"}},
 		{"a range of versions", "", strings.Replace(whole, "0.0.8", "'>=0.0.8'", 1), chosen, []string{"error 17"}},
@@ -65,7 +65,7 @@ func TestChartsThatAreNotPinned(t *testing.T) {
 }
 
 func TestImagesOfAnotherMinor(t *testing.T) {
-	judge(t, "ccm-minor-skew", []ruleCase{
+	checkRule(t, "ccm-minor-skew", []ruleCase{
 		{"the cluster's", "", onAWS + withChart(good...), chosen, nil},
 		{"another", "", but(0, "image: {tag: v1.25.3}"), chosen, []string{"error 19"}},
 		{"other names for its controllers", "", but(0, "image: {tag: v1.28.1}"), chosen, []string{"error 19"}},
@@ -80,7 +80,7 @@ func TestImagesOfAnotherMinor(t *testing.T) {
 }
 
 func TestArgumentsThatEndTheManager(t *testing.T) {
-	judge(t, "ccm-args-unsafe", []ruleCase{
+	checkRule(t, "ccm-args-unsafe", []ruleCase{
 		{"safe", "", onAWS + withChart(good...), chosen, nil},
 		{"routes", "", but(1, "args: [--cloud-provider=aws]"), chosen, []string{"error 20"}},
 		{"routes with a range", "", but(1, "args: [--cloud-provider=aws, --cluster-cidr=10.42.0.0/16]"), chosen, nil},
@@ -96,7 +96,7 @@ const workload = "additionalManifest: |\n  apiVersion: v1\n  kind: ConfigMap\n  
 
 func TestArgumentsThatEndAManagerWithoutTheChart(t *testing.T) {
 	with := func(list string) string { return onAWS + workload + "          args: [" + list + "]\n" }
-	judge(t, "ccm-args-unsafe", []ruleCase{
+	checkRule(t, "ccm-args-unsafe", []ruleCase{
 		{"safe", "", with("--cloud-provider=aws, --configure-cloud-routes=false"), chosen, nil},
 		{"aws by default", "", with("--configure-cloud-routes=false"), chosen, nil},
 		{"routes", "", with("--cloud-provider=aws"), chosen, []string{"error 18"}},
@@ -110,7 +110,7 @@ func TestArgumentsThatEndAManagerWithoutTheChart(t *testing.T) {
 
 func TestPodsThatNoControlPlaneTakes(t *testing.T) {
 	pools := func(config string) string { return split + config }
-	judge(t, "ccm-unschedulable", []ruleCase{
+	checkRule(t, "ccm-unschedulable", []ruleCase{
 		{"taken", "", onAWS + withChart(good...), chosen, nil},
 		{"the chart's selector", "", but(2, ""), chosen, []string{"error 18"}},
 		{"another selector", "", onAWS + withChart(good[0], good[1], "nodeSelector: {node-role.kubernetes.io/control-plane: ''}"), chosen, []string{"error 21"}},
@@ -122,7 +122,7 @@ func TestPodsThatNoControlPlaneTakes(t *testing.T) {
 }
 
 func TestASecondOwner(t *testing.T) {
-	judge(t, "ccm-flag-missing", []ruleCase{
+	checkRule(t, "ccm-flag-missing", []ruleCase{
 		{"it waits", "", onAWS + withChart(good...), chosen, nil},
 		{"it does not", "", but(1, "args: [--cloud-provider=aws]"), chosen, []string{"error 20"}},
 		{"by default", "", but(1, ""), chosen, []string{"error 18"}},
@@ -135,7 +135,7 @@ func TestASecondOwner(t *testing.T) {
 }
 
 func TestAddressesThatFlap(t *testing.T) {
-	judge(t, "address-flapping", []ruleCase{
+	checkRule(t, "address-flapping", []ruleCase{
 		{"without a chart", "v1.24.17+rke2r1", onAWS, chosen, nil},
 		{"in-tree kubelets", "v1.24.17+rke2r1", onAWS + withChart(good...), chosen, []string{"warning 15"}},
 		{"external", "v1.24.17+rke2r1", globalOff + withChart(good...), chosen, nil},
@@ -146,7 +146,7 @@ func TestAddressesThatFlap(t *testing.T) {
 
 func TestChartsThatAreInstalledAgain(t *testing.T) {
 	whole := onAWS + withChart(good...)
-	judge(t, "helm-reinstall", []ruleCase{
+	checkRule(t, "helm-reinstall", []ruleCase{
 		{"never", "", whole, chosen, nil},
 		{"by default", "", strings.Replace(whole, "    failurePolicy: abort\n", "", 1), chosen, []string{"warning 13"}},
 		{"on purpose", "", strings.Replace(whole, "abort", "reinstall", 1), chosen, []string{"warning 16"}},
@@ -154,11 +154,11 @@ func TestChartsThatAreInstalledAgain(t *testing.T) {
 }
 
 func TestFindingsInsideOfTheManifestTellTheWay(t *testing.T) {
-	list := about(judged(t, release, but(0, "image: {tag: latest}"), chosen).Findings(""), "chart-unpinned")
+	list := about(linted(t, release, but(0, "image: {tag: latest}"), chosen).Findings(""), "chart-unpinned")
 	if len(list) != 1 || list[0].Path != "spec.rkeConfig.additionalManifest[0].spec.valuesContent.image.tag" {
 		t.Errorf("%+v", list)
 	}
-	list = about(judged(t, release, but(0, ""), chosen).Findings(""), "chart-unpinned")
+	list = about(linted(t, release, but(0, ""), chosen).Findings(""), "chart-unpinned")
 	if len(list) != 1 || list[0].Path != "spec.rkeConfig.additionalManifest[0].spec.valuesContent" {
 		t.Errorf("%+v", list)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestSnapshotsThatAreMissing(t *testing.T) {
-	judge(t, "snapshot-missing", []ruleCase{
+	checkRule(t, "snapshot-missing", []ruleCase{
 		{"configured", "", snapshots + onAWS, chosen, nil},
 		{"nothing", "", onAWS, chosen, []string{"warning 6"}},
 		{"null", "", "etcd:\n" + onAWS, chosen, []string{"warning 7"}},
@@ -26,7 +26,7 @@ func TestSnapshotsThatAreMissing(t *testing.T) {
 func TestDocumentsThatAreOneObject(t *testing.T) {
 	const head = onAWS + "additionalManifest: |\n"
 	a := "  apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a, namespace: kube-system}\n"
-	judge(t, "manifest-overwritten", []ruleCase{
+	checkRule(t, "manifest-overwritten", []ruleCase{
 		{"different ones", "", head + a + "  ---\n" + strings.Replace(a, "name: a", "name: b", 1), chosen, nil},
 		{"in two namespaces", "", head + a + "  ---\n" + strings.Replace(a, "kube-system", "default", 1), chosen, nil},
 		{"of two kinds", "", head + a + "  ---\n" + strings.Replace(a, "ConfigMap", "Secret", 1), chosen, nil},
@@ -50,7 +50,7 @@ func TestAStageThatWouldOverwriteADocumentIsBlocked(t *testing.T) {
 // admission.
 func withPodSecurity(t *testing.T, config string, target transform.Target) transform.Cluster {
 	t.Helper()
-	c := judged(t, release, config, target).(*migration)
+	c := linted(t, release, config, target).(*migration)
 	text := strings.Replace(string(c.Doc.Bytes()), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
 	lint, err := Distro().Lint(transform.Only(parse(t, text)), target)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestArgumentsThatTheWebhookDrops(t *testing.T) {
 			}
 		})
 	}
-	judge(t, "webhook-drops-args", []ruleCase{{"no template", "", api + "  - profiling\n", old, nil}})
+	checkRule(t, "webhook-drops-args", []ruleCase{{"no template", "", api + "  - profiling\n", old, nil}})
 }
 
 func TestPodSecurityThatIsDropped(t *testing.T) {
@@ -91,7 +91,7 @@ func TestPodSecurityThatIsDropped(t *testing.T) {
 	psact := func(config string) string {
 		return strings.Join(found(about(withPodSecurity(t, config, chosen).Findings(""), "psact-dropped")), ", ")
 	}
-	judge(t, "psact-dropped", []ruleCase{{"no template", "", entry + forControlPlanes + "\n", chosen, nil}})
+	checkRule(t, "psact-dropped", []ruleCase{{"no template", "", entry + forControlPlanes + "\n", chosen, nil}})
 	for config, want := range map[string]string{
 		onAWS:                             "",
 		onAWS + api + "[v=2]\n":           "",
@@ -106,7 +106,7 @@ func TestPodSecurityThatIsDropped(t *testing.T) {
 }
 
 func TestValuesThatAreDropped(t *testing.T) {
-	judge(t, "value-dropped", []ruleCase{
+	checkRule(t, "value-dropped", []ruleCase{
 		{"of the right kind", "", onAWS + kubelet + "[1]\n  debug: true\n  cni: calico\n", chosen, nil},
 		{"a number", "", onAWS + "  service-node-port-range: 30000\n", chosen, []string{"error 9"}},
 		{"a mapping", "", onAWS + kubelet + "{v: 2}\n", chosen, []string{"error 9"}},
@@ -133,7 +133,7 @@ func TestListsThatTheOverrideEditsAreErrors(t *testing.T) {
 	override := transform.Target{EndState: transform.EndStateOverride}
 	for _, rule := range []string{"args-overwritten", "value-erased"} {
 		for target, want := range map[string]transform.Severity{transform.EndStateExternal: transform.Warning, override.EndState: transform.Error} {
-			list := about(judged(t, release, config, transform.Target{EndState: target}).Findings(""), rule)
+			list := about(linted(t, release, config, transform.Target{EndState: target}).Findings(""), rule)
 			if len(list) != 1 || list[0].Severity != want {
 				t.Errorf("%s, %s: %v", rule, target, found(list))
 			}
@@ -143,7 +143,7 @@ func TestListsThatTheOverrideEditsAreErrors(t *testing.T) {
 
 // lint says of other providers what every other verb refuses, and nothing else.
 func TestClustersOfOtherProvidersAreLinted(t *testing.T) {
-	c := judged(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: harvester, cloud-provider-config: secret://a:b}\n", transform.Target{})
+	c := linted(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: harvester, cloud-provider-config: secret://a:b}\n", transform.Target{})
 	if list := c.Findings(""); len(list) != 1 || list[0].Rule != transform.RuleNotMigratable || list[0].Severity != transform.Error {
 		t.Error(found(list))
 	}
@@ -153,7 +153,7 @@ func TestNoFindingQuotesAValue(t *testing.T) {
 	config := "machineGlobalConfig:\n  cloud-provider-config: s3cr3t\n  cloud-provider-name: external\n  kubelet-arg: [cloud-provider-name=s3cr3t, 'feature-gates=s3cr3t=true,CSIMigrationAWS=false']\n" +
 		"  kube-controller-manager-arg: [leader-elect-resource-name=s3cr3t, leader-elect=s3cr3t]\n  resolv-conf: 15\n  node-name: s3cr3t\n" +
 		"machineSelectorConfig:\n- config: {kubelet-arg: [s3cr3t=s3cr3t]}\n  labelSelector: {matchLabels: {a: s3cr3t}}\n" + withChart("image: {tag: s3cr3t}", "args: [--cloud-provider=s3cr3t]", "clusterName: s3cr3t")
-	list := judged(t, release, config, chosen).Findings("")
+	list := linted(t, release, config, chosen).Findings("")
 	for _, f := range list {
 		if strings.Contains(f.Message+f.Fix+f.Path, "s3cr3t") {
 			t.Errorf("%+v", f)

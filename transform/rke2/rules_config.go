@@ -21,7 +21,7 @@ func (m *migration) configWithoutFlag() []transform.Finding {
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
 		found = append(found, rules.ConfigWithoutFlag.Check(args.Place(at), m.isExternal(), transform.FindingAt)...)
 	}
-	return append(found, m.eachJudged(rules.ConfigWithoutFlag.ID, func(c installed) []transform.Finding {
+	return append(found, m.eachChecked(rules.ConfigWithoutFlag.ID, func(c installed) []transform.Finding {
 		return rules.ConfigWithoutFlag.Check(c.chart.Placed(), false, c.inArgs)
 	})...)
 }
@@ -29,7 +29,7 @@ func (m *migration) configWithoutFlag() []transform.Finding {
 // configNotMounted finds a configuration that is not where its manager looks.
 func (m *migration) configNotMounted() []transform.Finding {
 	found := append(m.undelivered(), m.emptyFiles()...)
-	return append(found, m.eachJudged(rules.ConfigNotMounted.ID, func(c installed) []transform.Finding {
+	return append(found, m.eachChecked(rules.ConfigNotMounted.ID, func(c installed) []transform.Finding {
 		if c.chart.ConfigFile() == "" || c.chart.ConfigMounted() {
 			return nil
 		}

@@ -28,7 +28,7 @@ func TestTheLeaseOfAConfigurationIsOneThatTheManagersMayLock(t *testing.T) {
 		{"kube-controller-manager is external", switched, chosen, false},
 		{"no one can", ungranted, chosen, true},
 	} {
-		found := about(judged(t, release, c.config, c.target).Findings(""), "lease-name-differs")
+		found := about(linted(t, release, c.config, c.target).Findings(""), "lease-name-differs")
 		if (len(found) > 0) != c.found {
 			t.Errorf("%s: %+v in\n%s", c.name, found, c.config)
 		}
@@ -37,7 +37,7 @@ func TestTheLeaseOfAConfigurationIsOneThatTheManagersMayLock(t *testing.T) {
 
 func TestConfigurationsAreNoUseWithoutTheirFlag(t *testing.T) {
 	const named = "leader-migration-config=/etc/own.conf"
-	judge(t, "config-without-flag", []ruleCase{
+	checkRule(t, "config-without-flag", []ruleCase{
 		{"with the flag", "", onAWS + "  kube-controller-manager-arg: [enable-leader-migration, " + named + "]\n", chosen, nil},
 		{"without", "", onAWS + "  kube-controller-manager-arg:\n  - " + named + "\n", chosen, []string{"error 10"}},
 		{"with a flag that is off", "", onAWS + "  kube-controller-manager-arg: [enable-leader-migration=false, " + named + "]\n", chosen, []string{"error 9"}},
@@ -57,7 +57,7 @@ func TestConfigurationsThatNoOnePutsThere(t *testing.T) {
 	mounted := func(mount string) string {
 		return onAWS + withChart(append([]string{"extraVolumes: [{name: own, secret: {secretName: own}}]", "extraVolumeMounts: [" + mount + "]", chartArgs}, good[2:]...)...)
 	}
-	judge(t, "config-not-mounted", []ruleCase{
+	checkRule(t, "config-not-mounted", []ruleCase{
 		{"for all machines", "", split + files("") + named, chosen, nil},
 		{"for control planes", "", split + files("  "+forControlPlanes+"\n") + named, chosen, nil},
 		{"for others", "", split + files("  "+forEtcd+"\n") + named, chosen, []string{"error 17"}},

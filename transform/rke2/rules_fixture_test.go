@@ -18,8 +18,8 @@ import (
 // snapshots is the configuration that every cluster should have.
 const snapshots = "etcd: {snapshotScheduleCron: 0 */5 * * *, snapshotRetention: 5}\n"
 
-// judged opens a configuration as lint does.
-func judged(t *testing.T, version, config string, target transform.Target) transform.Cluster {
+// linted opens a configuration as lint does.
+func linted(t *testing.T, version, config string, target transform.Target) transform.Cluster {
 	t.Helper()
 	c, err := Distro().Lint(transform.Only(parse(t, document(version, config))), target)
 	if err != nil {
@@ -28,7 +28,7 @@ func judged(t *testing.T, version, config string, target transform.Target) trans
 	return c
 }
 
-// ruleCase is a configuration and what one rule says about it, as severity and
+// ruleCase is a configuration and what one rule finds in it, as severity and
 // line. The first line of a configuration is line 7.
 type ruleCase struct {
 	name, version, config string
@@ -36,8 +36,8 @@ type ruleCase struct {
 	want                  []string
 }
 
-// check runs cases of one rule. No version means one of the minor 1.26.
-func judge(t *testing.T, rule string, cases []ruleCase) {
+// checkRule runs cases of one rule. No version means one of the minor 1.26.
+func checkRule(t *testing.T, rule string, cases []ruleCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func judge(t *testing.T, rule string, cases []ruleCase) {
 				c.version = release
 			}
 			var got []string
-			for _, f := range about(judged(t, c.version, c.config, c.target).Findings(""), rule) {
+			for _, f := range about(linted(t, c.version, c.config, c.target).Findings(""), rule) {
 				got = append(got, fmt.Sprintf("%s %d", f.Severity, f.Line))
 				if f.Message == "" || f.Fix == "" || f.File != "c.yaml" || !strings.HasPrefix(f.Path, "spec") {
 					t.Errorf("%+v", f)
@@ -65,7 +65,7 @@ func repairs(t *testing.T, cases []struct{ name, before, want string }) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			fixed, made := transform.Repair(Distro(), judged(t, release, c.before, chosen), chosen)
+			fixed, made := transform.Repair(Distro(), linted(t, release, c.before, chosen), chosen)
 			if diff := cmp.Diff(c.want, configOf(fixed.Documents()[0])); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -25,7 +25,7 @@ func (m *migration) flagOnExternalGate() []transform.Finding {
 	found := m.eachComponent(func(list []args.Placed) []transform.Finding {
 		return rules.FlagOnExternalGate.Check(list, m.move().Reached(), transform.FindingAt)
 	})
-	return append(found, m.eachJudged(rules.FlagOnExternalGate.ID, func(c installed) []transform.Finding {
+	return append(found, m.eachChecked(rules.FlagOnExternalGate.ID, func(c installed) []transform.Finding {
 		version := c.chart.ImageTag() // the manager that reads these gates
 		if !semver.IsValid(version) {
 			version = m.move().Reached()
@@ -34,14 +34,14 @@ func (m *migration) flagOnExternalGate() []transform.Finding {
 	})...)
 }
 
-// eachComponent calls judge for the arguments of each component that reads feature
+// eachComponent calls check for the arguments of each component that reads feature
 // gates, on any machine.
-func (m *migration) eachComponent(judge func([]args.Placed) []transform.Finding) []transform.Finding {
+func (m *migration) eachComponent(check func([]args.Placed) []transform.Finding) []transform.Finding {
 	var found []transform.Finding
 	for _, key := range gateKeys {
 		runs := func(c Class) bool { return key == "kube-proxy-arg" || m.needs(c, key) }
 		for _, at := range m.winners(key, runs) {
-			found = append(found, judge(args.Place(at))...)
+			found = append(found, check(args.Place(at))...)
 		}
 	}
 	return found

@@ -14,7 +14,7 @@ import (
 )
 
 func TestUnknownKeys(t *testing.T) {
-	judge(t, "unknown-config-key", []ruleCase{
+	checkRule(t, "unknown-config-key", []ruleCase{
 		{"known keys", "", onAWS + "  kubelet-arg: [v=2]\n", chosen, nil},
 		{"a misspelt component", "", onAWS + "  kubeapi-server-arg: [v=2]\n", chosen, []string{"warning 9"}},
 		{"a key that adds", "", onAWS + "machineSelectorConfig:\n- config:\n    kubelet-arg+: [v=2]\n", chosen, []string{"warning 11"}},
@@ -29,7 +29,7 @@ func TestUnknownKeys(t *testing.T) {
 // show it, and no message says to remove what may be in use.
 func TestKeysOfNewerMetadata(t *testing.T) {
 	const key = "  node-name-from-cloud-provider-metadata: true\n"
-	judge(t, "unknown-config-key", []ruleCase{
+	checkRule(t, "unknown-config-key", []ruleCase{
 		{"listed later for the release", "v1.34.1+rke2r1", onAWS + key, chosen, []string{"note 9"}},
 		{"a release that is not in the tables", "v1.33.5+rke2r1", onAWS + key, chosen, []string{"note 5", "note 9"}},
 		{"RKE2 has it, and no metadata lists it", "v1.31.13+rke2r1", onAWS + key, chosen, []string{"note 5", "warning 9"}},
@@ -38,7 +38,7 @@ func TestKeysOfNewerMetadata(t *testing.T) {
 		{"one that only later releases get", "v1.28.11+rke2r1", onAWS + "  ingress-controller: traefik\n", chosen, []string{"warning 9"}},
 	})
 	for _, version := range []string{"v1.26.15+rke2r1", "v1.31.4+rke2r1", "v1.31.13+rke2r1", "v1.33.5+rke2r1", "v1.34.1+rke2r1"} {
-		for _, f := range about(judged(t, version, onAWS+key, chosen).Findings(""), "unknown-config-key") {
+		for _, f := range about(linted(t, version, onAWS+key, chosen).Findings(""), "unknown-config-key") {
 			if strings.Contains(f.Fix, "remove") {
 				t.Errorf("%s: %s", version, f.Fix)
 			}
@@ -122,7 +122,7 @@ func TestSlippedKeysAreRenamed(t *testing.T) {
 
 func TestMisindentedConfiguration(t *testing.T) {
 	const entries = onAWS + "machineSelectorConfig:\n"
-	judge(t, "config-misindented", []ruleCase{
+	checkRule(t, "config-misindented", []ruleCase{
 		{"below config", "", entries + "- config:\n    kubelet-arg: [v=2]\n", chosen, nil},
 		{"beside a config without value", "", entries + "- config:\n  kubelet-arg: [v=2]\n  kube-proxy-arg: [v=2]\n", chosen, []string{"error 11"}},
 		{"beside a config with some", "", entries + "- config:\n    kubelet-arg: [v=2]\n  kube-proxy-arg: [v=2]\n", chosen, []string{"error 12"}},

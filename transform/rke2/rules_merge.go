@@ -96,9 +96,9 @@ func (m *migration) isEmpty(key string, v any) bool {
 	return !ok || kept == ""
 }
 
-// overrides calls judge for every location of a key and the one before it that
+// overrides calls check for every location of a key and the one before it that
 // it overrides on some class, once for each pair.
-func (m *migration) overrides(judge func(key string, earlier, later yamledit.Node) (message, fix string)) []transform.Finding {
+func (m *migration) overrides(check func(key string, earlier, later yamledit.Node) (message, fix string)) []transform.Finding {
 	type pair struct{ earlier, later string }
 	seen := map[pair]bool{}
 	var found []transform.Finding
@@ -119,7 +119,7 @@ func (m *migration) overrides(judge func(key string, earlier, later yamledit.Nod
 					continue
 				}
 				seen[p] = true
-				if message, fix := judge(entry.Key, earlier, entry.Value); message != "" {
+				if message, fix := check(entry.Key, earlier, entry.Value); message != "" {
 					f := transform.FindingAt(entry.Value, message, fix)
 					f.Severity = m.severity(entry.Key)
 					found = append(found, f)

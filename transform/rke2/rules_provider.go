@@ -17,17 +17,17 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// eachWinner calls judge for every location that wins a key.
-func (m *migration) eachWinner(key string, judge func(yamledit.Node) (message, fix string)) []transform.Finding {
-	return eachOf(m.winners(key, anyClass), judge)
+// eachWinner calls check for every location that wins a key.
+func (m *migration) eachWinner(key string, check func(yamledit.Node) (message, fix string)) []transform.Finding {
+	return eachOf(m.winners(key, anyClass), check)
 }
 
 func anyClass(Class) bool { return true }
 
-func eachOf(nodes []yamledit.Node, judge func(yamledit.Node) (message, fix string)) []transform.Finding {
+func eachOf(nodes []yamledit.Node, check func(yamledit.Node) (message, fix string)) []transform.Finding {
 	var found []transform.Finding
 	for _, n := range nodes {
-		if message, fix := judge(n); message != "" {
+		if message, fix := check(n); message != "" {
 			found = append(found, transform.FindingAt(n, message, fix))
 		}
 	}
@@ -199,14 +199,14 @@ func (m *migration) leaseGrantMissing() []transform.Finding {
 
 // eachManager judges kube-controller-manager on every class of control planes, by its
 // arguments and its provider.
-func (m *migration) eachManager(judge func(list []args.Placed, provider string) []transform.Finding) []transform.Finding {
+func (m *migration) eachManager(check func(list []args.Placed, provider string) []transform.Finding) []transform.Finding {
 	var found []transform.Finding
 	for _, class := range m.Classes {
 		config := m.Effective(class)
 		if !class.ControlPlane() {
 			continue
 		}
-		for _, f := range judge(args.Place(config[managerArgs].Origin), config.provider(managerArgs)) {
+		for _, f := range check(args.Place(config[managerArgs].Origin), config.provider(managerArgs)) {
 			if !slices.Contains(found, f) {
 				found = append(found, f)
 			}

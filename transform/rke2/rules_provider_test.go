@@ -27,7 +27,7 @@ func moveTo(version string) transform.Target {
 // Before the switch the rename is still to come, after it the document states nothing
 // about the past. The switch itself is checked by its plan.
 func TestNodeRenameInTheDocumentAsItIs(t *testing.T) {
-	judge(t, "node-rename", []ruleCase{
+	checkRule(t, "node-rename", []ruleCase{
 		{"in-tree", "", onAWS, transform.Target{}, []string{"warning 8"}},
 		{"with a choice", "", onAWS, chosen, nil},
 		{"external", "", globalOff, transform.Target{}, nil},
@@ -41,7 +41,7 @@ func TestNodeRenameInTheDocumentAsItIs(t *testing.T) {
 
 func TestInTreeIsGoneInTheDocumentAsItIs(t *testing.T) {
 	const overridden = onAWS + kcm + toOwn + kubelet + toOwn
-	judge(t, "in-tree-gone", []ruleCase{
+	checkRule(t, "in-tree-gone", []ruleCase{
 		{"still there", "", onAWS, chosen, nil},
 		{"in the target", "", onAWS, moveTo("v1.27.16+rke2r1"), []string{"error 8"}},
 		{"in an older target", "v1.27.16+rke2r1", onAWS, moveTo("v1.26.15+rke2r1"), []string{"error 8"}},
@@ -60,7 +60,7 @@ func TestInTreeIsGoneSaysWhatAWSIsThen(t *testing.T) {
 	for version, want := range map[string]string{
 		"v1.27.16+rke2r1": stopped, "v1.29.10+rke2r1": stopped, "v1.29.11+rke2r1": without, "v1.34.1+rke2r1": without,
 	} {
-		list := about(judged(t, version, onAWS, chosen).Findings(""), "in-tree-gone")
+		list := about(linted(t, version, onAWS, chosen).Findings(""), "in-tree-gone")
 		if len(list) != 1 || !strings.Contains(list[0].Message, want) || !strings.Contains(list[0].Fix, "apply the stages that rke-lm plan shows") {
 			t.Errorf("%s: %+v", version, list)
 		}
@@ -89,7 +89,7 @@ func TestNodesNamedByMetadataKeepTheirNames(t *testing.T) {
 
 func TestStubThatIsOn(t *testing.T) {
 	const late = "v1.36.0+rke2r1"
-	judge(t, "stub-ccm-enabled", []ruleCase{
+	checkRule(t, "stub-ccm-enabled", []ruleCase{
 		{"off", "", globalOff, chosen, nil},
 		{"in-tree", "", onAWS, chosen, nil},
 		{"external, and the name turns it off", "", "machineGlobalConfig:\n  " + isExternal, chosen, []string{"warning 8"}},
@@ -106,7 +106,7 @@ func TestStubThatIsOn(t *testing.T) {
 func TestProviderThatWasRemoved(t *testing.T) {
 	const chart = "additionalManifest: |\n  kind: HelmChart\n  spec: {chart: aws-cloud-controller-manager}\n"
 	const none = "machineGlobalConfig:\n  cni: calico\n"
-	judge(t, "provider-removed", []ruleCase{
+	checkRule(t, "provider-removed", []ruleCase{
 		{"no sign of a migration", "", none, chosen, nil},
 		{"external", "", globalOff + chart, chosen, nil},
 		{"a chart is left", "", none + chart, chosen, []string{"error 7"}},
@@ -126,7 +126,7 @@ func TestProviderThatWasRemoved(t *testing.T) {
 func TestFlagWithoutThePermissionForTheLease(t *testing.T) {
 	const flag = kcm + "[v=2, enable-leader-migration]\n"
 	granted := "additionalManifest: |\n  " + strings.ReplaceAll(strings.TrimSpace(leadermigration.Grant(leadermigration.Lease)), "\n", "\n  ") + "\n"
-	judge(t, "lease-grant-missing", []ruleCase{
+	checkRule(t, "lease-grant-missing", []ruleCase{
 		{"the flag alone", "", onAWS + flag, chosen, []string{"warning 9"}},
 		{"for control planes", "", onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forControlPlanes + "\n", chosen, []string{"warning 10"}},
 		{"for workers, which run none", "", split + onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forWorkers + "\n", chosen, nil},
@@ -139,7 +139,7 @@ func TestFlagWithoutThePermissionForTheLease(t *testing.T) {
 }
 
 func TestFlagOnAnExternalManager(t *testing.T) {
-	judge(t, "flag-left-on-kcm", []ruleCase{
+	checkRule(t, "flag-left-on-kcm", []ruleCase{
 		{"in-tree", "", onAWS + kcm + "[enable-leader-migration]\n", chosen, nil},
 		{"external", "", globalOff + kcm + "[v=2]\n", chosen, nil},
 		{"external with the flag", "", globalOff + kcm + "\n  - v=2\n  - enable-leader-migration\n", chosen, []string{"error 12"}},
@@ -152,7 +152,7 @@ func TestFlagOnAnExternalManager(t *testing.T) {
 
 func TestFlagOfTheAPIServer(t *testing.T) {
 	const own = onAWS + api + "[v=2, cloud-provider=external]\n"
-	judge(t, "apiserver-flag-removed", []ruleCase{
+	checkRule(t, "apiserver-flag-removed", []ruleCase{
 		{"known", "v1.32.1+rke2r1", own, chosen, nil},
 		{"removed", "v1.33.1+rke2r1", own, chosen, []string{"error 9"}},
 		{"removed in the target", "v1.32.1+rke2r1", own, moveTo("v1.33.1+rke2r1"), []string{"error 9"}},
@@ -162,7 +162,7 @@ func TestFlagOfTheAPIServer(t *testing.T) {
 }
 
 func TestProviderInSelectorIsOfAWS(t *testing.T) {
-	judge(t, "provider-in-selector", []ruleCase{
+	checkRule(t, "provider-in-selector", []ruleCase{
 		{"of another provider", "", "machineSelectorConfig:\n- config: {cloud-provider-name: harvester}\n", chosen, nil},
 		{"external", "", "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n", chosen, []string{"note 8"}},
 	})

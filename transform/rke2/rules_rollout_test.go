@@ -26,7 +26,7 @@ func TestControlPlanesThatRestartAtOnce(t *testing.T) {
 	}
 	const etcd, alone, together, workers = "etcdRole: true, quantity: 3", "controlPlaneRole: true, quantity: 3", "controlPlaneRole: true, etcdRole: true, quantity: 3", "workerRole: true, quantity: 9"
 	at := []string{"warning 9"}
-	judge(t, "control-planes-at-once", []ruleCase{
+	checkRule(t, "control-planes-at-once", []ruleCase{
 		{"nothing is set", "", onAWS, chosen, nil},
 		{"nothing is set for control planes", "", onAWS + "upgradeStrategy: {workerConcurrency: '5'}\n", chosen, nil},
 		{"one", "", strategy(`"1"`, etcd, alone), chosen, nil},

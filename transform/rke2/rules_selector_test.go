@@ -12,7 +12,7 @@ import (
 
 func TestWidenedSelectors(t *testing.T) {
 	const entry = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  "
-	judge(t, "selector-widened", []ruleCase{
+	checkRule(t, "selector-widened", []ruleCase{
 		{"well spelt", "", entry + forControlPlanes + "\n", chosen, nil},
 		{"none", "", entry[:len(entry)-3], chosen, nil},
 		{"the selector", "", entry + "machineLabelSelectors: {matchLabels: {a: b}}\n", chosen, []string{"error 11"}},
@@ -23,7 +23,7 @@ func TestWidenedSelectors(t *testing.T) {
 		{"labels right below it", "", entry + "machineLabelSelector:\n    rke.cattle.io/etcd-role: 'true'\n    zone: a\n", chosen, []string{"error 12", "error 13"}},
 		{"a word of one's own", "", entry + "comment: for all\n", chosen, nil},
 	})
-	list := about(judged(t, release, entry+"machineLabelSelector: {matchLabels: {a: b}, matchLabel: {c: d}}\n", chosen).Findings(""), "selector-widened")
+	list := about(linted(t, release, entry+"machineLabelSelector: {matchLabels: {a: b}, matchLabel: {c: d}}\n", chosen).Findings(""), "selector-widened")
 	if len(list) != 1 || list[0].Message != "Rancher drops this unknown field, so the entry matches more machines than intended" {
 		t.Errorf("%+v", list)
 	}

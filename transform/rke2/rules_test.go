@@ -173,7 +173,7 @@ func TestServicesOfEndpointsHaveTheNamesOfTheManager(t *testing.T) {
 		return onAWS + "  cloud-provider-config: |\n    [ServiceOverride \"1\"]\n    Service = " + service + "\n"
 	}
 	const late = "v1.34.1+rke2r1"
-	judge(t, "service-override-names", []ruleCase{
+	checkRule(t, "service-override-names", []ruleCase{
 		{"a name of before", late, config("ec2"), chosen, []string{"error 9"}},
 		{"the same, for a manager of before", "", config("ec2"), chosen, nil},
 		{"the same, with an upgrade to come", "", config("ec2"), transform.Target{Version: late}, []string{"error 9"}},

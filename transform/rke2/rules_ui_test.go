@@ -11,7 +11,7 @@ import (
 
 func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
 	const entry = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  "
-	judge(t, "ui-edit-fails", []ruleCase{
+	checkRule(t, "ui-edit-fails", []ruleCase{
 		{"no entries at all", "", onAWS, chosen, nil},
 		{"an empty list", "", onAWS + "machineSelectorConfig: []\n", chosen, []string{"warning 9"}},
 		{"null", "", onAWS + "machineSelectorConfig:\n", chosen, []string{"warning 9"}},

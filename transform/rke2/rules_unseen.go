@@ -13,18 +13,18 @@ import (
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
-// judgement is a rule, and the values of the chart that it rests on.
-type judgement struct {
+// valueRule is a rule, and the values of the chart that it depends on.
+type valueRule struct {
 	rule  string
 	paths [][]string
 }
 
 var (
-	argsPath   = []string{chartArgs}
-	tagPath    = []string{"image", "tag"}
-	volumes    = []string{"extraVolumes"}
-	mounts     = []string{"extraVolumeMounts"}
-	judgements = []judgement{
+	argsPath      = []string{chartArgs}
+	tagPath       = []string{"image", "tag"}
+	volumes       = []string{"extraVolumes"}
+	mounts        = []string{"extraVolumeMounts"}
+	rulesOfValues = []valueRule{
 		{rules.CCMArgsUnsafe.ID, [][]string{argsPath, {"clusterRoleRules"}}},
 		{rules.CCMFlagMissing.ID, [][]string{argsPath}},
 		{rules.CCMMinorSkew.ID, [][]string{tagPath, argsPath}},
@@ -37,21 +37,21 @@ var (
 	}
 )
 
-// eachJudged calls judge for the charts whose values the rule can rest on: the
-// file shows what decides them. The others are chartNotJudged's.
-func (m *migration) eachJudged(rule string, judge func(installed) []transform.Finding) []transform.Finding {
-	i := slices.IndexFunc(judgements, func(j judgement) bool { return j.rule == rule })
+// eachChecked calls check for the charts whose values the rule can use: the
+// file shows what decides them. chartNotChecked reports the others.
+func (m *migration) eachChecked(rule string, check func(installed) []transform.Finding) []transform.Finding {
+	i := slices.IndexFunc(rulesOfValues, func(j valueRule) bool { return j.rule == rule })
 	return m.eachChart(func(c installed) []transform.Finding {
-		if _, unseen := c.unseen(judgements[i]); unseen {
+		if _, unseen := c.unseen(rulesOfValues[i]); unseen {
 			return nil
 		}
-		return judge(c)
+		return check(c)
 	})
 }
 
 // unseen returns a source of values that the file does not show and that may
-// decide what a rule rests on.
-func (c installed) unseen(j judgement) (helmchart.Layer, bool) {
+// decide what a rule finds.
+func (c installed) unseen(j valueRule) (helmchart.Layer, bool) {
 	for _, path := range j.paths {
 		if l, unknown := c.chart.Unknown(path...); unknown {
 			return l, true
@@ -60,8 +60,8 @@ func (c installed) unseen(j judgement) (helmchart.Layer, bool) {
 	return helmchart.Layer{}, false
 }
 
-// chartNotJudged says which rules are not judged, and why.
-func (m *migration) chartNotJudged() []transform.Finding {
+// chartNotChecked reports which rules are not checked, and why.
+func (m *migration) chartNotChecked() []transform.Finding {
 	return m.eachChart(func(c installed) []transform.Finding {
 		var found []transform.Finding
 		for _, l := range c.chart.Layers {
@@ -90,13 +90,13 @@ func (c installed) foreign(why, rules string) transform.Finding {
 	return c.about(at, "custom chart, not checked: "+why, "make sure that its DaemonSet takes args, image, nodeSelector and tolerations from the values")
 }
 
-// hiddenBy returns the rules that are not judged because of a source of values.
+// hiddenBy returns the rules that are not checked because of a source of values.
 func (c installed) hiddenBy(l helmchart.Layer) []string {
 	if !l.Unknown() {
 		return nil
 	}
 	var rules []string
-	for _, j := range judgements {
+	for _, j := range rulesOfValues {
 		if hidden, unseen := c.unseen(j); unseen && hidden.At.Same(l.At) {
 			rules = append(rules, j.rule)
 		}

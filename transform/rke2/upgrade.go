@@ -30,7 +30,7 @@ func (m *migration) move() k8s.Upgrade {
 
 // decide decides how the plan moves the release.
 func (m *migration) decide() (err error) {
-	m.target, err = m.move().Decide(m.target, k8s.Way{Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: m.checkImages})
+	m.target, err = m.move().Decide(m.target, k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: m.checkImages})
 	return err
 }
 

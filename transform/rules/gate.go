@@ -10,16 +10,16 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 )
 
-// inGates finds the arguments in which a gate has a value that is at fault: judge says
+// inGates finds the arguments in which a gate has a value that is at fault: check says
 // what is wrong with it and what to do, or "".
-func inGates(list []args.Placed, gate string, judge func(value string) (message, fix string), at transform.Report) []transform.Finding {
+func inGates(list []args.Placed, gate string, check func(value string) (message, fix string), at transform.Report) []transform.Finding {
 	var found []transform.Finding
 	for _, a := range list {
 		value, named := args.Gates([]args.Arg{a.Arg})[gate]
 		if !named {
 			continue
 		}
-		if message, fix := judge(value); message != "" {
+		if message, fix := check(value); message != "" {
 			found = append(found, at(a.Node, message, fix))
 		}
 	}

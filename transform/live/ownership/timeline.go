@@ -172,7 +172,7 @@ func (t *Timeline) tell() []Interval {
 }
 
 func (t *Timeline) join(m moment) {
-	s := m.judge()
+	s := m.evaluate()
 	if n := len(t.done); n > 0 && t.done[n-1].Same(s) {
 		t.done[n-1].To = m.to
 		return
@@ -189,7 +189,7 @@ func (m moment) decided() bool {
 	return true
 }
 
-func (m moment) judge() State {
+func (m moment) evaluate() State {
 	if m.blind != "" {
 		return State{Unknown: m.blind, Owners: []string{}}
 	}

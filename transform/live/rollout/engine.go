@@ -11,7 +11,7 @@ const engineKey = "rancherKubernetesEngineConfig"
 // evaluate uses the configuration that RKE applied last. It has more than the
 // object, such as the machines, and the conditions of the change before are still
 // True when a change is new.
-func (e *Engine) judge(wanted Wanted) Progress {
+func (e *Engine) evaluate(wanted Wanted) Progress {
 	spec := migrated(specOf(wanted.Object))
 	is := func(config map[string]any) bool {
 		return wanted.alike(spec, map[string]any{engineKey: migratedEngine(config)})

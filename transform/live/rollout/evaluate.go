@@ -14,14 +14,14 @@ import (
 // Evaluate says how far a change has come.
 func Evaluate(seen Seen, wanted Wanted) Progress {
 	if seen.Engine != nil {
-		return seen.Engine.judge(wanted)
+		return seen.Engine.evaluate(wanted)
 	}
 	p := Progress{}
 	for _, m := range seen.Machines {
 		if m.Deleting {
 			continue
 		}
-		one := m.judge(wanted)
+		one := m.evaluate(wanted)
 		p.Machines = append(p.Machines, one)
 		if p.Failed == "" {
 			p.Failed = m.failed(wanted)

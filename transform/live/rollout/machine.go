@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// judge says how far a machine has come.
-func (m Machine) judge(wanted Wanted) MachineProgress {
+// evaluate says how far a machine has come.
+func (m Machine) evaluate(wanted Wanted) MachineProgress {
 	p := m.tries()
 	p.Waiting = m.waiting(wanted)
 	p.Done = p.Waiting == ""

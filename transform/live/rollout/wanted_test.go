@@ -32,7 +32,7 @@ spec:
 
 // Rancher's planner looks at the labels of the Machine, whoever set them, and knows no
 // classes.
-func TestAMachineWithLabelsThatNoPoolHasIsJudgedByThem(t *testing.T) {
+func TestAMachineWithLabelsThatNoPoolHasIsEvaluatedByThem(t *testing.T) {
 	roles := func(own ...string) map[string]string {
 		labels := map[string]string{"rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true", "cattle.io/os": "linux"}
 		for i := 0; i < len(own); i += 2 {

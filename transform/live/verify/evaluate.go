@@ -29,8 +29,8 @@ type Verdict struct {
 	Lease    Lease
 	Now      ownership.State
 	Findings []transform.Finding
-	// NotJudged are the rules that had nothing to judge.
-	NotJudged []NotJudged
+	// NotChecked are the rules that had nothing to check.
+	NotChecked []NotChecked
 }
 
 // Node is the verdict on one Node.
@@ -54,7 +54,7 @@ func (v Verdict) OK() bool {
 
 // Told reports whether nothing was missing that the stage needs.
 func (v Verdict) Told() bool {
-	return !slices.ContainsFunc(v.NotJudged, func(n NotJudged) bool { return n.Needed })
+	return !slices.ContainsFunc(v.NotChecked, func(n NotChecked) bool { return n.Needed })
 }
 
 // Evaluate judges an observation.
@@ -62,7 +62,7 @@ func Evaluate(o *observation.Observation, c Choice) Verdict {
 	j := newEvaluation(o, c)
 	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownership.Evaluate(j.processes, j.leases)}
 	v.Findings = j.findings()
-	v.NotJudged = j.notJudged(v.Findings)
+	v.NotChecked = j.notChecked(v.Findings)
 	bad := map[string]bool{}
 	for _, f := range v.Findings {
 		if f.Stops() {
@@ -85,7 +85,7 @@ func (v Verdict) Unmet() []transform.Finding {
 	return open
 }
 
-// findings are those of the rules that judge what was asked for.
+// findings are those of the rules that check what was asked for.
 func (j *evaluation) findings() []transform.Finding {
 	found := transform.FindingsOf(checked(), j, j.Check.Stage, j.Accept)
 	if !j.Check.NodesOnly {

@@ -11,8 +11,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
-// NotJudged is a rule that found nothing because what it judges was not seen.
-type NotJudged struct {
+// NotChecked is a rule that found nothing because what it judges was not seen.
+type NotChecked struct {
 	Rule string
 	Why  string
 	// Needed says that the stage that was asked for, or without one the cluster, cannot
@@ -20,9 +20,9 @@ type NotJudged struct {
 	Needed bool
 }
 
-// notJudged lists the rules that had nothing to judge.
-func (j *evaluation) notJudged(found []transform.Finding) []NotJudged {
-	var list []NotJudged
+// notChecked lists the rules that had nothing to check.
+func (j *evaluation) notChecked(found []transform.Finding) []NotChecked {
+	var list []NotChecked
 	for _, r := range liveRules() {
 		if j.skips(r) ||
 			slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID }) {
@@ -30,9 +30,9 @@ func (j *evaluation) notJudged(found []transform.Finding) []NotJudged {
 		}
 		if why := r.lacks(j); why != "" {
 			needed := slices.Contains(r.shows, j.Check.Stage) || j.Check.Stage == "" && r.needed != nil && r.needed(j)
-			list = append(list, NotJudged{r.ID, why, needed && !slices.Contains(j.Accept, r.ID)})
+			list = append(list, NotChecked{r.ID, why, needed && !slices.Contains(j.Accept, r.ID)})
 		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
-			list = append(list, NotJudged{Rule: r.ID, Why: "nothing outside kube-system was checked: " + j.outside()})
+			list = append(list, NotChecked{Rule: r.ID, Why: "nothing outside kube-system was checked: " + j.outside()})
 		}
 	}
 	return list

@@ -12,8 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-func unjudged(o *observation.Observation, stage string) (all, needed []string) {
-	for _, n := range Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}).NotJudged {
+func unchecked(o *observation.Observation, stage string) (all, needed []string) {
+	for _, n := range Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}).NotChecked {
 		all = append(all, n.Rule)
 		if n.Needed {
 			needed = append(needed, n.Rule)
@@ -25,7 +25,7 @@ func unjudged(o *observation.Observation, stage string) (all, needed []string) {
 // A rule that sees nothing says so, but for those about what most clusters do not
 // have, or what no one asked for.
 func TestEveryRuleSaysThatItHadNothingToJudge(t *testing.T) {
-	all, needed := unjudged(&observation.Observation{Partial: true}, "")
+	all, needed := unchecked(&observation.Observation{Partial: true}, "")
 	for _, r := range Rules() {
 		if got := slices.Contains(all, r.ID); got == (r.ID == "cluster-not-settled" || r.ID == stageNotReached) {
 			t.Errorf("%s: %t", r.ID, got)
@@ -38,11 +38,11 @@ func TestEveryRuleSaysThatItHadNothingToJudge(t *testing.T) {
 
 // What was looked at and is not there is judged.
 func TestNothingIsNotTheSameAsUnseen(t *testing.T) {
-	all, _ := unjudged(&observation.Observation{}, "")
+	all, _ := unchecked(&observation.Observation{}, "")
 	if want := []string{"load-balancer-changed", "node-new", "node-renamed"}; !slices.Equal(all, want) {
 		t.Errorf("%v", all)
 	}
-	if all, _ := unjudged(&observation.Observation{Before: &observation.Snapshot{}}, ""); len(all) > 0 {
+	if all, _ := unchecked(&observation.Observation{Before: &observation.Snapshot{}}, ""); len(all) > 0 {
 		t.Errorf("with a snapshot: %v", all)
 	}
 }
@@ -60,12 +60,12 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 				continue // it needs the leases, see below
 			}
 			if v := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}); v.OK() {
-				t.Errorf("%s, %s: %+v", stage, name, v.NotJudged)
+				t.Errorf("%s, %s: %+v", stage, name, v.NotChecked)
 			}
 		}
 	}
 	o := &observation.Observation{Partial: true, Nodes: []observation.Node{node}}
-	if _, needed := unjudged(o, stages.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-owner") {
+	if _, needed := unchecked(o, stages.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-owner") {
 		t.Errorf("%v", needed)
 	}
 	var accept []string
@@ -84,7 +84,7 @@ func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
 	}
 	o.Kinds = []string{observation.DaemonSets}
 	v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
-	if _, needed := unjudged(o, stages.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
+	if _, needed := unchecked(o, stages.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
 		t.Errorf("it may run from a Deployment: %+v", v)
 	}
 }
@@ -92,7 +92,7 @@ func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
 // Managers in other namespaces can neither be found nor be found missing.
 func TestWhatWasNotSeenOutsideKubeSystemIsNotJudged(t *testing.T) {
 	o := &observation.Observation{KubeSystemOnly: true, Before: &observation.Snapshot{}, Leases: []observation.Lease{{Name: observation.CloudManager, Holder: "one_a", DurationSeconds: 15, Changed: true}}}
-	if all, needed := unjudged(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
+	if all, needed := unchecked(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
 		t.Errorf("%v, needed are %v", all, needed)
 	}
 	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {

@@ -132,10 +132,10 @@ func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 			"arguments of a script": scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, false, 40)),
 		} {
 			v := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})})
-			if _, needed := unjudged(o, stage); !slices.Contains(needed, "leader-missing") || v.OK() {
+			if _, needed := unchecked(o, stage); !slices.Contains(needed, "leader-missing") || v.OK() {
 				t.Errorf("%s, %q: %v %+v", name, stage, v.OK(), v.Findings)
 			}
-			if accepted := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{}), Accept: []string{"leader-missing"}}); slices.ContainsFunc(accepted.NotJudged, func(n NotJudged) bool { return n.Rule == "leader-missing" && n.Needed }) {
+			if accepted := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{}), Accept: []string{"leader-missing"}}); slices.ContainsFunc(accepted.NotChecked, func(n NotChecked) bool { return n.Rule == "leader-missing" && n.Needed }) {
 				t.Errorf("%s, %q: it was acknowledged", name, stage)
 			}
 		}

@@ -145,7 +145,7 @@ func TestWhatADumpDoesNotTellOfPendingServicesIsNotJudged(t *testing.T) {
 	} {
 		o := observation.Observation{Partial: true, Clock: clock, Kinds: c.kinds, Services: []observation.Service{c.service}}
 		found := pendingIn(o, Choice{})
-		all, _ := unjudged(&o, "")
+		all, _ := unchecked(&o, "")
 		lacks := strings.Contains(strings.Join(all, " "), LoadBalancerPending)
 		if c.finds == "" && len(found) > 0 || c.finds != "" && (len(found) != 1 || !strings.Contains(found[0].Message, c.finds) || found[0].Severity != transform.Error) || lacks != c.lacks {
 			t.Errorf("%s: %t %+v", c.name, lacks, found)

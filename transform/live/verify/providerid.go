@@ -59,10 +59,10 @@ func (j *evaluation) unlessLater(found []transform.Finding) []transform.Finding 
 }
 
 // eachNode collects what is to be said about nodes; an empty message is nothing.
-func (j *evaluation) eachNode(judge func(observation.Node) (message, fix string)) []transform.Finding {
+func (j *evaluation) eachNode(check func(observation.Node) (message, fix string)) []transform.Finding {
 	var list []transform.Finding
 	for _, n := range j.Nodes {
-		if message, fix := judge(n); message != "" {
+		if message, fix := check(n); message != "" {
 			list = append(list, found(NodePath(n.Name), message, fix))
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// judge reports what is wrong with the change.
-func (c *comparison) judge(out Change) {
+// check reports what is wrong with the change.
+func (c *comparison) check(out Change) {
 	switch {
 	case c.old == nil && len(c.findings) == 0:
 		c.fresh() // not a cluster to migrate: its changes are not of a migration
