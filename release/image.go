@@ -100,7 +100,7 @@ func (r *release) labels() map[string]string {
 }
 
 // authorities are the certificates that a Rancher with a public certificate is checked
-// with. Those that are only trusted in part cannot be told from others in this format,
+// with. Those that are only trusted in part cannot be distinguished from others in this format,
 // and are left out.
 func authorities() []byte {
 	var text bytes.Buffer

@@ -51,7 +51,7 @@ func (r *release) withPlugin(made []product) ([]product, error) {
 	return append(made, product{name: plugin + ".yaml", content: text}), err
 }
 
-// pluginFor tells krew where the archive of a platform is, and what to take out of it.
+// pluginFor describes for krew where the archive of a platform is, and what to take out of it.
 func (r *release) pluginFor(p product, at *url.URL) index.Platform {
 	folder := r.name(p.of.platform, "")
 	return index.Platform{

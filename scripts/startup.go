@@ -4,7 +4,7 @@
 //go:build ignore
 
 // Prints the median wall time of a command: go run scripts/startup.go COMMAND [ARG...]
-// It judges nothing, because a time limit would fail on a busy machine.
+// It checks nothing, because a time limit would fail on a busy machine.
 package main
 
 import (

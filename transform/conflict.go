@@ -8,7 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Conflict says that a document is fine, but not in the state that a command
+// Conflict means that a document is fine, but not in the state that a command
 // starts from: it changed since it was planned, another stage comes first, or it
 // does not show what was there before.
 type Conflict struct{ At *yamledit.Error }

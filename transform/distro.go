@@ -63,15 +63,15 @@ func (d Distro) Wants(text []byte) bool {
 // Span says which documents of a folder, or of a stream, describe one cluster: only an
 // explicit link makes them one.
 type Span struct {
-	// Several says that a cluster may have several documents of the distro.
+	// Several means that a cluster may have several documents of the distro.
 	Several bool
 	// Joins reports whether a document of the distro may have others in its cluster.
 	Joins func(*yamledit.Document) bool
 	// Gather returns the documents of each cluster in one folder or stream, the one that
-	// names the cluster first. beside are the documents that Beside tells. It fails with
-	// *Refused where nothing tells which documents are of which cluster.
+	// names the cluster first. beside are the documents that Beside recognizes. It fails with
+	// *Refused where nothing shows which documents are of which cluster.
 	Gather func(docs, beside []*yamledit.Document) ([][]*yamledit.Document, error)
-	// Beside tells, by its text, a document that rules read and that no stage edits.
+	// Beside recognizes, by its text, a document that rules read and that no stage edits.
 	Beside func(text []byte) bool
 }
 
@@ -87,7 +87,7 @@ type Delivery struct {
 	Resource string
 }
 
-// Delivery says how a document of the plan reaches the cluster, once it is in a file.
+// Delivery reports how a document of the plan reaches the cluster, once it is in a file.
 func (p *Plan) Delivery(doc *yamledit.Document, file string) Delivery { return p.deliver(doc, file) }
 
 // Cluster is a cluster that can be migrated, as its documents have it.

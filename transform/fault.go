@@ -37,7 +37,7 @@ func Guard(at string, work func() error) (err error) {
 	return work()
 }
 
-// panicText says what a panic was about. A text that is not the runtime's own may
+// panicText reports what a panic was about. A text that is not the runtime's own may
 // quote the document, and with it a secret.
 func panicText(r any) string {
 	if e, is := r.(runtime.Error); is {

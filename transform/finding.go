@@ -9,7 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Severity tells what a finding stops.
+// Severity reports what a finding stops.
 type Severity string
 
 // An error stops the stage that it guards, a warning and a note do not.
@@ -28,9 +28,9 @@ type Finding struct {
 	Path     string   `json:"path"`
 	Message  string   `json:"message"`
 	Fix      string   `json:"fix"`
-	// Accepted says that the operator acknowledged the rule.
+	// Accepted means that the operator acknowledged the rule.
 	Accepted bool `json:"accepted,omitempty"`
-	// Offset is that of the document in its file, which tells it from others there.
+	// Offset is that of the document in its file, which distinguishes it from others there.
 	Offset int `json:"-"`
 }
 
@@ -55,14 +55,14 @@ type Report func(at yamledit.Node, message, fix string) Finding
 type Rule struct {
 	ID       string
 	Severity Severity
-	// Guards names the stages that an error stops; the rule judges the document
+	// Guards names the stages that an error stops; the rule checks the document
 	// as it is after the stage.
 	Guards []string
-	// Acceptable says whether --accept may acknowledge an error.
+	// Acceptable reports whether --accept may acknowledge an error.
 	Acceptable bool
-	// Elsewhere says that the rule is about a document that was not given.
+	// Elsewhere means that the rule is about a document that was not given.
 	Elsewhere bool
-	// Fixable says that lint --fix can correct what the rule finds.
+	// Fixable means that lint --fix can correct what the rule finds.
 	Fixable bool
 	Doc     string // one sentence for docs/rules.md
 }

@@ -11,7 +11,7 @@ import (
 
 // Alike reports whether two objects of the distro, as decoded JSON, are the same to
 // Rancher. It reads them into its Go types and writes them back at any time, so what
-// those types do not tell apart is no change: see Kept of each distro. Manifests in a
+// those types do not distinguish is no change: see Kept of each distro. Manifests in a
 // string are compared as [Same] does.
 func (d Distro) Alike(a, b any) bool {
 	if reflect.DeepEqual(a, b) {

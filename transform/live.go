@@ -5,7 +5,7 @@ package transform
 
 import "github.com/rke-lm/rke-lm/transform/yamledit"
 
-// Live is what tells the live clusters of a distro from those of others.
+// Live is what distinguishes the live clusters of a distro from those of others.
 type Live struct {
 	// Kind is that of the objects by which Rancher describes the clusters; zero where it
 	// describes none.
@@ -31,7 +31,7 @@ type Live struct {
 type ObjectKind struct {
 	Group, Version string
 	Namespaced     bool // without, the name of an object is the ID of its cluster
-	// Planned says that Rancher gives each machine a plan of its own, and shows machines
+	// Planned means that Rancher gives each machine a plan of its own, and shows machines
 	// as objects of Cluster API. Without, RKE applies the object as a whole.
 	Planned bool
 }
@@ -82,10 +82,10 @@ type Roles struct{ ControlPlane, Etcd, Worker bool }
 // NoRoles is the Roles of a distro whose machines no API server shows.
 func NoRoles(map[string]string) Roles { return Roles{} }
 
-// Traits are what tells the distros of clusters apart.
+// Traits are what distinguishes the distros of clusters.
 type Traits struct {
 	Version string // of the API server
-	// ManagerPods says that the kube-controller-managers are pods.
+	// ManagerPods means that the kube-controller-managers are pods.
 	ManagerPods bool
 	NodeLabel   func(key string) bool // whether any Node has it
 }

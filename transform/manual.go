@@ -32,7 +32,7 @@ func instructions(actions []Action) []Instruction {
 	return list
 }
 
-// ManualFirst says that a stage was not applied, because another one comes first
+// ManualFirst means that a stage was not applied, because another one comes first
 // that is done by hand and does not show in the file.
 type ManualFirst struct {
 	Manual

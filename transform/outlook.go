@@ -25,7 +25,7 @@ func (o Outlook) State() State {
 	return Todo
 }
 
-// Outlook tells how far the documents of a plan are.
+// Outlook reports how far the documents of a plan are.
 func (p *Plan) Outlook() Outlook {
 	var o Outlook
 	for _, s := range p.Steps {

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Refused says that a document is not one to migrate, or not one to edit, and
+// Refused means that a document is not one to migrate, or not one to edit, and
 // which rule says so.
 type Refused struct {
 	Rule string

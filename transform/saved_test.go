@@ -54,7 +54,7 @@ func lampsAt(t *testing.T, text string) *yamledit.Document {
 	return doc
 }
 
-// told says what came of moves: the stages, and the document after the last.
+// told reports what came of moves: the stages, and the document after the last.
 func told(moves []SavedStep, err error) string {
 	if err != nil {
 		var c *Conflict

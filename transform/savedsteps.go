@@ -11,7 +11,7 @@ import (
 )
 
 // Pick returns the plan of a cluster: the one that knows its documents, or else one
-// that says how they changed. Where one plan ends another one may begin: then it is the one that
+// that reports how they changed. Where one plan ends another one may begin: then it is the one that
 // has something to apply, or with back to undo.
 func Pick(plans []Saved, id Identity, docs []*yamledit.Document, back bool) (Saved, bool) {
 	var found Saved

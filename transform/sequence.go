@@ -12,7 +12,7 @@ import (
 // MostPlans is more than there are minors between any two releases.
 const MostPlans = 40
 
-// Sequence plans the way to a release that may be several minors away: the first plan is that of
+// Sequence plans the upgrade to a release that may be several minors away: the first plan is that of
 // the documents, and each further one that of the result of the last. Without a release, or
 // where it takes no more, it is one plan.
 func Sequence(d Distro, docs []*yamledit.Document, target Target) ([]*Plan, error) {

@@ -59,7 +59,7 @@ func ProgressBroken(version string) Progress {
 	return Progress("broken: aws at " + semver.MajorMinor(version)[1:])
 }
 
-// Progress tells how far the documents of a plan are.
+// Progress reports how far the documents of a plan are.
 func (p *Plan) Progress() Progress {
 	begun := false
 	for _, s := range p.Steps {

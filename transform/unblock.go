@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Unblock says what to do about findings that stop, with rules that they may be of: it
+// Unblock reports what to do about findings that stop, with rules that they may be of: it
 // offers --accept only for a rule that takes it.
 func Unblock(found []Finding, of []Rule) string {
 	var accept []string

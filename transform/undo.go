@@ -19,7 +19,7 @@ import (
 // Every step is proven: applying the stage to its result gives a tree equal to
 // the one that was undone (an object of Rancher: the same to Rancher), and the stage's own check holds between the two, for
 // every machine class. A *Conflict says that a later stage comes first, or that
-// the document does not tell what was there before the stage.
+// the document does not show what was there before the stage.
 func Undo(d Distro, docs []*yamledit.Document, target Target, stage string, through bool) ([]PlannedStage, error) {
 	c, err := d.Open(docs, target)
 	if err != nil {

@@ -325,7 +325,7 @@ func TestARunbookNamesThoseWhoMayHoldTheLease(t *testing.T) {
 	}
 }
 
-// Every stage is told by something: by a command that a person runs or by an action, and by a
+// Every stage is shown by something: by a command that a person runs or by an action, and by a
 // rule without which verify does not call it done.
 func TestEveryStageHasChecks(t *testing.T) {
 	for _, stage := range stages.Names() {

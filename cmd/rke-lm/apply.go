@@ -142,7 +142,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	return withCode(code)
 }
 
-// complain says what went wrong, and returns the code of the worst; nil is nothing.
+// complain reports what went wrong, and returns the code of the worst; nil is nothing.
 func (a *applyOptions) complain(errs ...error) (code int) {
 	for _, err := range errs {
 		if err != nil {
@@ -317,7 +317,7 @@ func (a *applyOptions) direction() string {
 	return ""
 }
 
-// unblock says what to do about a stage that errors guard.
+// unblock reports what to do about a stage that errors guard.
 func (a *applyOptions) unblock(found []transform.Finding, rules []transform.Rule) string {
 	advice := transform.Unblock(found, rules)
 	if a.saved.given() {

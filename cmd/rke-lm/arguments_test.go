@@ -118,7 +118,7 @@ func managingRKE1(t *testing.T) (*ranchertest.Server, *apitest.Server, []string)
 	return r, downstream, flags
 }
 
-// Rancher's object tells what all machines had at one time, and what it brings them to.
+// Rancher's object shows what all machines had at one time, and what it brings them to.
 func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -64,7 +64,7 @@ func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk,
 			back.Canonical = canonical
 			steps, err := transform.Undo(d, s.After(), back, s.Stage.Name, false)
 			if err != nil {
-				continue // the file does not tell
+				continue // the file does not show
 			}
 			for _, u := range steps {
 				allCommentsIn(t, "undo of "+s.Stage.Name, u.Documents[0].Before, u.Documents[0].After)

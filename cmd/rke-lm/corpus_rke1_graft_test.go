@@ -17,7 +17,7 @@ import (
 
 const graftedRKE1Version = "v1.26.15-rancher1-1"
 
-// rke1Graft is a path to be on AWS: values that are put at ways from the
+// rke1Graft is a path to be on AWS: values that are put at paths from the
 // configuration on.
 type rke1Graft struct {
 	name string

@@ -56,7 +56,7 @@ const (
 	managerFlags = "services.kube-controller.extra_args_array.enable-leader-migration"
 )
 
-// leavesOf returns the values below a place by the ways to them; nothing for what
+// leavesOf returns the values below a place by the paths to them; nothing for what
 // is absent, null or empty.
 func leavesOf(path string, v any) map[string]any {
 	found := map[string]any{}

@@ -79,7 +79,7 @@ func (r *propertyRun) count(plan *transform.Plan) {
 	}
 }
 
-// edits says what the run did.
+// edits reports what the run did.
 func (r *propertyRun) edits() string {
 	sum := 0
 	for _, n := range r.applied {

@@ -23,7 +23,7 @@ var distros = sync.OnceValue(func() []transform.Distro {
 	return []transform.Distro{rke2.Distro(), rke1.Distro(), manifests.Distro()}
 })
 
-// releaseTables describes the tables of what Rancher hands to releases.
+// releaseTables describes the tables of what Rancher gives releases.
 func releaseTables() facts {
 	return facts{Date: rke2.TablesDate(), Newest: rke2.NewestRelease()}
 }

@@ -90,7 +90,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 	return withCode(code)
 }
 
-// notToMigrate says what every verb says of a cluster that is not to be migrated; what its
+// notToMigrate reports what every verb says of a cluster that is not to be migrated; what its
 // machines get is shown all the same.
 func notToMigrate(f clusters.Cluster, t transform.Target) error {
 	_, err := f.Distro.Open(f.Docs, t)

@@ -117,7 +117,7 @@ func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 	return m.finish()
 }
 
-// fail shows an error; the files beside its own are judged all the same.
+// fail shows an error; the files beside its own are checked all the same.
 func (m *configOptions) fail(err error) {
 	if err != nil {
 		complain(m.err, err)
@@ -148,7 +148,7 @@ func read(ctx context.Context, s source.Source) ([]given, error) {
 	return all, err
 }
 
-// each judges each configuration, and two against each other.
+// each checks each configuration, and two against each other.
 func (m *configOptions) each(all []given) error {
 	sides := []string{m.config.Component}
 	if m.config.Component == "" && len(all) == 2 {

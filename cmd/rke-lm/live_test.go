@@ -184,7 +184,7 @@ func TestOwnersTellsTheTimeline(t *testing.T) {
 	})
 }
 
-// Who may list kube-system alone is told once what that leaves out.
+// A user who can list kube-system alone sees once what that leaves out.
 func TestOwnersSaysThatItSeesKubeSystemAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

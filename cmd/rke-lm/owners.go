@@ -128,7 +128,7 @@ func (w *ownersOptions) look(ctx context.Context) error {
 	return err
 }
 
-// narrow says once that managers in other namespaces are not seen.
+// narrow reports once that managers in other namespaces are not seen.
 func (w *ownersOptions) narrow(is bool) {
 	if is && !w.saidNarrow {
 		fmt.Fprintln(w.err, "nothing outside kube-system is checked: no permission to list daemonsets, deployments and pods in all namespaces; docs/permissions.md has the roles")

@@ -192,7 +192,7 @@ func (p *planOptions) classes(f clusters.Cluster, t transform.Target) (list []ou
 	return list
 }
 
-// needed is what has to be planned for what is shown; the exit code tells of all.
+// needed is what has to be planned for what is shown; the exit code is about all.
 func (p *planOptions) needed() transform.Choice {
 	if p.exitCode {
 		return transform.Choice{}

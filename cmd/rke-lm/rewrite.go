@@ -104,7 +104,7 @@ func (w *rewrite) forget(files []clusters.File) {
 	}
 }
 
-// notWritten says which files stay as they are.
+// notWritten reports which files stay as they are.
 func (w *rewrite) notWritten(files []clusters.File) {
 	of := "it"
 	if len(files) > 1 {

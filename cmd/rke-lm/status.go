@@ -121,7 +121,7 @@ type target struct {
 	name   string
 	server *rancher.Server
 	err    error // why there is no server
-	// manages tells one that is asked for its clusters alone.
+	// manages distinguishes one that is asked for its clusters alone.
 	manages bool
 }
 
@@ -167,13 +167,13 @@ func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, i
 	return append(itself, list...), max(code, own)
 }
 
-// troubled is the line of a cluster, or of several, that cannot be told about.
+// troubled is the line of a cluster, or of several, that cannot be read.
 func troubled(name string, err error) ([]outputs.Status, int) {
 	return []outputs.Status{{Name: name, Problem: err.Error()}}, exitcode.Of(err)
 }
 
 // managed returns the clusters that an API server provisions as a Rancher, and their
-// code. It fails where nothing can be told of the server itself either.
+// code. It fails where nothing is known of the server itself either.
 func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.Status, code int, err error) {
 	objects, err := t.server.Find(ctx, s.query())
 	var part *rancher.Incomplete

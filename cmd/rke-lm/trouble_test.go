@@ -96,7 +96,7 @@ func (n *notes) String() string {
 	return n.text.String()
 }
 
-// evaluated is when verify has told of the error that it is to wait for the end of.
+// evaluated is when verify has printed the error that it is to wait for the end of.
 func (n *notes) evaluated(*apitest.Server) bool { return strings.Contains(n.String(), "errors: 1\n") }
 
 // verify runs the verb on a cluster that has an error, for some time.

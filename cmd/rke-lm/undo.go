@@ -8,7 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// undoFileSteps takes a stage back from what the document alone tells.
+// undoFileSteps undoes a stage from what the document alone shows.
 func undoFileSteps(f clusters.Cluster, t transform.Target, stage string, through bool) ([]fileStep, error) {
 	steps, err := transform.Undo(f.Distro, f.Docs, t, stage, through)
 	var fileSteps []fileStep

@@ -244,7 +244,7 @@ func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *transfor
 	}
 }
 
-// determined takes out of a cluster what its file does not tell after the switch:
+// determined takes out of a cluster what its file does not show after the switch:
 // where the flag of kube-controller-manager was, how it was spelled, what was there
 // for its sake alone, and whether the stub was off before.
 func determined(cluster any) any {

@@ -27,7 +27,7 @@ type build struct {
 	Tables     facts  `json:"tables"`
 }
 
-// facts describes the tables of what Rancher hands to the releases of RKE2.
+// facts describes the tables of what Rancher gives the releases of RKE2.
 type facts struct {
 	Date   string `json:"date"`
 	Newest string `json:"newestRelease"`

@@ -153,7 +153,7 @@ func files(t *testing.T) []file {
 	return found
 }
 
-// notOurs says whether a folder is hidden, holds test data, or is a module of its own.
+// notOurs reports whether a folder is hidden, holds test data, or is a module of its own.
 func notOurs(folder string) bool {
 	base := filepath.Base(folder)
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "vendor" {
@@ -184,13 +184,13 @@ func parse(name string) (file, error) {
 	return f, nil
 }
 
-// ours says whether an import is one of this module's folders, or below one.
+// ours reports whether an import is one of this module's folders, or below one.
 func ours(imported string, folders ...string) bool {
 	relative, ok := strings.CutPrefix(imported, module+"/")
 	return ok && in(relative, folders...)
 }
 
-// in says whether a path is one of the folders, or below one.
+// in reports whether a path is one of the folders, or below one.
 func in(name string, folders ...string) bool {
 	return slices.ContainsFunc(folders, func(folder string) bool {
 		return name == folder || strings.HasPrefix(name, folder+"/")

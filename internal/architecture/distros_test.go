@@ -26,7 +26,7 @@ var (
 // one list of them, and the clusters that tests and benchmarks are run on.
 var named = slices.Concat([]string{"charts", "scripts/facts", "cmd/rke-lm/distros.go", "internal/fleet"}, testServers, distros)
 
-// TestNoDistroIsNamedElsewhere: what tells distros apart is a part of transform.Distro, so
+// TestNoDistroIsNamedElsewhere: what distinguishes distros is a part of transform.Distro, so
 // that another one needs no branch.
 func TestNoDistroIsNamedElsewhere(t *testing.T) {
 	looked := 0

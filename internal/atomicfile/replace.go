@@ -75,7 +75,7 @@ func (t target) fill(f *os.File, write func(io.Writer) error) error {
 	return cause(f.Sync())
 }
 
-// writeAll hands write a buffer that remembers an error of the file even if
+// writeAll passes write a buffer that remembers an error of the file even if
 // write does not.
 func writeAll(f *os.File, write func(io.Writer) error) error {
 	b := bufio.NewWriterSize(nameless{f}, 256<<10)

@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
-// ErrChanged says that a file is not the one that was read.
+// ErrChanged means that a file is not the one that was read.
 var ErrChanged = exitcode.New(exitcode.Refused, "has changed since it was read")
 
 // Seen is what a file looked like when it was read. The zero Seen matches no

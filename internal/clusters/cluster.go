@@ -51,7 +51,7 @@ type File struct {
 	Info fs.FileInfo // before it was read; nil for a stream
 }
 
-// piece is what a scan hands on: a document of a source, or its end.
+// piece is what a scan passes on: a document of a source, or its end.
 type piece struct {
 	source source.Source
 	number int // of the source

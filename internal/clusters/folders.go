@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 )
 
-// Folders tells which sources of a run are in one folder. A stream is one by itself.
+// Folders reports which sources of a run are in one folder. A stream is one by itself.
 type Folders struct {
 	of   []string // by source
 	last map[string]int

@@ -61,7 +61,7 @@ func (g *Group) Sources() []source.Source {
 }
 
 // Clusters returns the clusters of the group. It fails with *transform.Refused where
-// nothing tells which documents are of which cluster.
+// nothing shows which documents are of which cluster.
 func (g *Group) Clusters() ([]Cluster, error) {
 	if g.more != nil {
 		return nil, g.more.Root().Errorf(fmt.Sprintf("more than %d documents of one folder or stream may describe clusters together with others", MaxDocuments), "put the documents of each cluster into a folder of their own")

@@ -25,7 +25,7 @@ func (f Finder) ending(p piece, met bool, first error) error {
 	return p.err
 }
 
-// none says that the paths hold no cluster.
+// none reports that the paths hold no cluster.
 func (f Finder) none(sources []source.Source) error {
 	for _, s := range sources {
 		if err := kustomization(s); err != nil {
@@ -43,7 +43,7 @@ func kustomization(s source.Source) error {
 	return refused("%s: a kustomization, not a cluster; plan its output: %s", s.Name, kustomize.Rendered(filepath.Dir(s.Path)))
 }
 
-// nothing says why a named file has no cluster to work on.
+// nothing reports why a named file has no cluster to work on.
 func (f Finder) nothing(in piece, first error) error {
 	switch {
 	case first != nil:

@@ -126,7 +126,7 @@ func (w *Rewriter) check(files []File) error {
 	return nil
 }
 
-// between says which files of a cluster were written, and how to continue.
+// between reports which files of a cluster were written, and how to continue.
 func (w *Rewriter) between(err error, written []string, left []File) error {
 	if len(written) == 0 {
 		return err

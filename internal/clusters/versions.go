@@ -113,7 +113,7 @@ func (v *comparing) neighbors(ctx context.Context) error {
 	return nil
 }
 
-// sources reads files, those of the working tree when their turn comes.
+// sources reads files, those of the working tree when they are reached.
 func (v *comparing) sources(ctx context.Context, files []git.File) ([]source.Source, error) {
 	slices.SortFunc(files, func(a, b git.File) int { return strings.Compare(a.Path, b.Path) })
 	texts, err := v.repo.Read(ctx, slices.DeleteFunc(slices.Clone(files), func(f git.File) bool { return f.Hash == "" }))

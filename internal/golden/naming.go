@@ -105,7 +105,7 @@ func nameGroup(named map[string]string, old texts, g group, list map[string]int)
 	}
 }
 
-// alike says how much of two texts is the same: what they begin and end with.
+// alike reports how much of two texts is the same: what they begin and end with.
 func alike(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {

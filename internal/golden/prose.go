@@ -29,7 +29,7 @@ var (
 	errorText = regexp.MustCompile(`^((?:error: )?(?:\S+:(?:\d+:)? )?(?:[a-z][A-Za-z0-9_.\[\]]*: )?)(.*?)(?:(; )(.*))?$`)
 )
 
-// How paragraphs begin that are told by it.
+// How paragraphs begin that are recognized by it.
 const (
 	arrow    = "→ "
 	beforeIt = "before it, "

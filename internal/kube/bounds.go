@@ -30,7 +30,7 @@ type bounds struct {
 
 var usual = bounds{largestAnswer, mostPages}
 
-// TooLarge says that a server answers without an end. It is not asked again.
+// TooLarge means that a server answers without an end. It is not asked again.
 type TooLarge struct{ what string }
 
 func (e *TooLarge) Error() string {

@@ -11,7 +11,7 @@ import (
 
 // chain puts the RoundTrippers of this package over client-go's, which sends the
 // credentials. From there to the caller an answer is ended when it stays away, counted,
-// unpacked, read whole, told from a refusal and from what is no answer to the request;
+// unpacked, read whole, distinguished from a refusal and from what is no answer to the request;
 // then the request is returned, or made again.
 //
 // client-go would try again by itself what comes with a Retry-After header, ten times,
@@ -29,7 +29,7 @@ func chain(base http.RoundTripper, tokens *tokens, limit int64, retry *retry) ht
 type call struct {
 	// read fails where an answer is none to the request.
 	read func(Answer) error
-	// optional says that a refusal is returned even where all rights were reviewed.
+	// optional means that a refusal is returned even where all rights were reviewed.
 	optional bool
 }
 

@@ -47,7 +47,7 @@ type Connection struct {
 // Dial opens a network connection.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// ErrConfig says that the configuration names no cluster.
+// ErrConfig means that the configuration names no cluster.
 var ErrConfig = errors.New("no cluster to connect to")
 
 // Connect makes a client; it does not speak to the cluster yet. It fails with

@@ -17,14 +17,14 @@ import (
 type tokens struct {
 	next http.RoundTripper
 	file string // with a token; "" for none
-	// renewed says that a program renews the credentials, so that what was refused may
+	// renewed means that a program renews the credentials, so that what was refused may
 	// be accepted.
 	renewed bool
-	// given says that credentials were there: the server answered, whatever it was.
+	// given means that credentials were there: the server answered, whatever it was.
 	given atomic.Bool
 }
 
-// tokensOf tells the file of a kubeconfig, which a program keeps, from one that
+// tokensOf distinguishes the file of a kubeconfig, which a program keeps, from one that
 // holds the token of a Rancher: if at all, a person renews that.
 func tokensOf(config *rest.Config, ofRancher bool) *tokens {
 	file := config.BearerTokenFile

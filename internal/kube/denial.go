@@ -5,7 +5,7 @@ package kube
 
 import "strings"
 
-// denial is who within a server denied a request. Its code does not tell: a webhook
+// denial is who within a server denied a request. Its code does not show that: a webhook
 // denies with whichever it likes, Rancher's own also with 401 and 500.
 type denial int
 
@@ -13,8 +13,8 @@ const (
 	byNoOne      denial = iota // what is wrong is of another kind
 	byAuthorizer               // the user lacks a right
 	byAdmission                // a webhook, a policy or a plugin does not take what is written
-	byUnready                  // a plugin that does not know enough yet to judge, and soon will
-	byGate                     // a Rancher, before it handed the request on; it gives no reason
+	byUnready                  // a plugin that does not know enough yet to decide, and soon will
+	byGate                     // a Rancher, before it passed the request on; it gives no reason
 )
 
 const (

@@ -139,7 +139,7 @@ func TestWhatIsDeniedIsNotTakenForSomethingElse(t *testing.T) {
 	}
 }
 
-// A proxy or a Rancher that does not know its way answers in JSON as well; that says
+// A proxy or a Rancher that has no route answers in JSON as well; that says
 // nothing about an object.
 func TestOnlyAStatusOfKubernetesSaysThatSomethingIsGone(t *testing.T) {
 	for body, gone := range map[string]bool{

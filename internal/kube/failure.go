@@ -35,7 +35,7 @@ type Failure struct {
 	by      denial
 	page    bool // no API server wrote it, so a proxy did
 	people  bool // for people to read
-	// outdated says that there is another token by now.
+	// outdated means that there is another token by now.
 	outdated bool
 }
 
@@ -142,7 +142,7 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 // foreign reports whether the refusal says nothing about the cluster and the user's
-// rights: the proxy before it does not know its way for now, or lets no one through.
+// rights: the proxy before it has no route for now, or lets no one through.
 func (f *Failure) foreign() bool {
 	switch f.Code {
 	case http.StatusNotFound:
@@ -189,7 +189,7 @@ func (d *Denied) Error() string {
 // ExitCode is that of a refusal.
 func (d *Denied) ExitCode() exitcode.Code { return exitcode.Refused }
 
-// Unreached says that a cluster could not be looked at.
+// Unreached means that a cluster could not be looked at.
 type Unreached struct {
 	What string
 	Err  error
@@ -216,7 +216,7 @@ func (u *Unreached) ExitCode() exitcode.Code { return exitcode.Failed }
 
 func (u *Unreached) Unwrap() error { return u.Err }
 
-// unreached tells refusals of the server, which stay as they are, from what kept
+// unreached distinguishes refusals of the server, which stay as they are, from what kept
 // it from answering.
 func unreached(ctx context.Context, what string, err error) error {
 	var f *Failure

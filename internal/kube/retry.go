@@ -25,7 +25,7 @@ type retry struct {
 	tokens *tokens
 	// allowed is for how long.
 	allowed time.Duration
-	// reviewed says that all rights that are needed were there.
+	// reviewed means that all rights that are needed were there.
 	reviewed atomic.Bool
 }
 

@@ -60,7 +60,7 @@ func (b *timelyBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// ended says why a request was ended: an answer that ends after that is none, for a
+// ended reports why a request was ended: an answer that ends after that is none, for a
 // server ends one in good order when its client goes away.
 func (b *timelyBody) ended(err error) error {
 	if err != nil && b.ctx.Err() != nil {

@@ -46,7 +46,7 @@ func (w *whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// wholeBody hands the bytes on without a copy.
+// wholeBody passes the bytes on without a copy.
 type wholeBody struct {
 	*bytes.Reader
 	answer Answer
@@ -55,7 +55,7 @@ type wholeBody struct {
 // Close implements io.Closer.
 func (*wholeBody) Close() error { return nil }
 
-// expected tells an answer that is none to the request, such as the page of a proxy.
+// expected distinguishes an answer that is none to the request, such as the page of a proxy.
 type expected struct{ next http.RoundTripper }
 
 // unexpected is why an answer is none to the request.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package memnet is a network in memory, for tests. In a bubble of testing/synctest
-// the clock moves on as soon as every goroutine waits. That cannot be told of a socket;
+// the clock moves on as soon as every goroutine waits. That is not known of a socket;
 // it can of these connections.
 //
 // Invariant: nothing leaves the process, what was written before a connection ends is

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// ByHand says that a stage has a command that rke-lm does not run.
+// ByHand means that a stage has a command that rke-lm does not run.
 type ByHand struct {
 	Stage, Command, Why string
 }

@@ -177,7 +177,7 @@ func (c *canaryService) each(ctx context.Context, do func(context.Context, Ref) 
 	return nil
 }
 
-// left says what it means that they could not be deleted.
+// left reports what it means that they could not be deleted.
 func (c *canaryService) left(err error) error {
 	if err == nil {
 		return nil

@@ -62,7 +62,7 @@ func (c *cordon) uncordonNodes(ctx context.Context) error {
 	return err
 }
 
-// errMoved says that a Node changed since it was read, again and again.
+// errMoved means that a Node changed since it was read, again and again.
 var errMoved = errors.New("the node changes all the time; run the command again")
 
 // nodeTries is how often a Node is read again that others write as well.
@@ -103,7 +103,7 @@ func (c *cordon) noteForeign(seen *observed) {
 	}
 }
 
-// noteReleased says which of them are cordoned no more: RKE releases every Node at
+// noteReleased reports which of them are cordoned no more: RKE releases every Node at
 // the end of its run.
 func (c *cordon) noteReleased(seen *observed) {
 	for _, n := range seen.Nodes {

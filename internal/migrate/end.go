@@ -59,7 +59,7 @@ func none(list []string) string {
 // ends it, says none.
 func (e *End) ExitCode() exitcode.Code { return exitcode.Or(e.Err, exitcode.Failed) }
 
-// end says how the run ended.
+// end reports how the run ended.
 func (r *run) end(err error, b *beginning) error {
 	if b == nil {
 		return err // the cluster's object could not even be planned

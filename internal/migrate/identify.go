@@ -25,7 +25,7 @@ func (o *OnMachine) Error() string {
 	return o.Why + "; then run this command again:\n  " + o.Command
 }
 
-// ExitCode tells what must not be done from what is left to do.
+// ExitCode distinguishes what must not be done from what is left to do.
 func (o *OnMachine) ExitCode() exitcode.Code {
 	if o.refused {
 		return exitcode.Refused

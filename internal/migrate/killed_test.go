@@ -70,7 +70,7 @@ func killedAtEach(t *testing.T, after bool, few int, prepare func(*testing.T, *w
 	}
 }
 
-// patched expects that a log tells of the patch of every stage that edits.
+// patched expects that a log has the patch of every stage that edits.
 func patched(t *testing.T, log []migrate.Entry) {
 	t.Helper()
 	acts := map[string]bool{}

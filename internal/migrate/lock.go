@@ -25,7 +25,7 @@ import (
 // times in that.
 const lockTime = 15 * time.Second
 
-// Held says that another run holds the lock of a cluster.
+// Held means that another run holds the lock of a cluster.
 type Held struct{ Cluster, Lease, Holder string }
 
 func (h *Held) Error() string {
@@ -77,7 +77,7 @@ func (l *lock) acquire(ctx context.Context, note func(string)) error {
 			if err := l.update(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
 				return err
 			}
-			continue // another run was faster; the next look tells which
+			continue // another run was faster; the next observation shows which
 		case seen != "" && found.ResourceVersion != seen:
 			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
 		case seen == "":

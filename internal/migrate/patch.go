@@ -46,7 +46,7 @@ func (w *writer) patchOnce(ctx context.Context, act string, c change, tell func(
 	}})
 }
 
-// became says what became of a change of the object.
+// became reports what became of a change of the object.
 func became(err error) route.Edit {
 	var altered *rancher.Altered
 	switch {

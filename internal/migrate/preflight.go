@@ -26,7 +26,7 @@ type beginning struct {
 	position string // the last stage that is done
 }
 
-// blocked says that errors guard a stage, and nothing was written for it.
+// blocked means that errors guard a stage, and nothing was written for it.
 type blocked struct {
 	stage    string
 	findings []transform.Finding

@@ -40,7 +40,7 @@ func (r *run) register(ctx context.Context) error {
 	}
 }
 
-// byHand tells what a person does.
+// byHand reports what a person does.
 func byHand(again route.Registration) error {
 	o := &OnMachine{Why: again.Why, Command: again.Command, refused: again.Command == ""}
 	if again.Restart != "" {
@@ -145,7 +145,7 @@ func (r *run) link(ctx context.Context, done []string) error {
 }
 
 // relink gives the object of a machine's infrastructure the provider ID of its Node. Who may not
-// write it is told what has to be done.
+// write it sees what has to be done.
 func (r *run) relink(ctx context.Context, l route.Link) error {
 	p, err := l.Patch()
 	if err != nil {

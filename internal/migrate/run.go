@@ -9,7 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// run is a run under way.
+// run is a run in progress.
 type run struct {
 	Options
 	verb string

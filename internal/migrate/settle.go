@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-// errOvertaken says that someone else changed the object.
+// errOvertaken means that someone else changed the object.
 var errOvertaken = exitcode.New(exitcode.Refused, "another user changed the object during the stage; check the change with rke-lm plan, and run the command again")
 
 // settle waits until every machine has what the object says. The rendered

@@ -110,7 +110,7 @@ func announcement(t route.Transition, order string) Event {
 	return e
 }
 
-// order says in which order Rancher will change the machines, where that can be seen.
+// order reports in which order Rancher will change the machines, where that can be seen.
 func (r *run) order(ctx context.Context, t route.Transition) (string, error) {
 	if !t.Edits() {
 		return "", nil

@@ -11,7 +11,7 @@ import (
 )
 
 // outlives is for how long a helm may outlive the run that started it: as long as it
-// waits for anything, unless told otherwise.
+// waits for anything, unless set otherwise.
 const outlives = 5 * time.Minute
 
 // tied keeps a program as it is: only Linux ends it with us.

@@ -28,7 +28,7 @@ type look struct {
 	findings []transform.Finding
 }
 
-// late says that something did not come in time.
+// late means that something did not come in time.
 type late struct {
 	what     string
 	after    time.Duration

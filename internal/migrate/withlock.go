@@ -47,7 +47,7 @@ func (r *run) withAudit(ctx context.Context, work func(context.Context) error) (
 	return causeOf(ctx, transform.Guard(r.Object.Title(), func() error { return work(ctx) }))
 }
 
-// stillCordoned says what it means that nodes could not be released.
+// stillCordoned reports what it means that nodes could not be released.
 func stillCordoned(err error) error {
 	if err == nil {
 		return nil
@@ -57,7 +57,7 @@ func stillCordoned(err error) error {
 
 var errInterrupted = errors.New("interrupted")
 
-// causeOf returns why a run was told to end, where its work failed for that.
+// causeOf returns why a run was stopped, where its work failed for that.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {

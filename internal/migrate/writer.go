@@ -41,7 +41,7 @@ type write struct {
 	do     func(context.Context) error
 }
 
-// grace is for how long a request continues that was under way when the run was told
+// grace is for how long a request continues that was in progress when the run was told
 // to end: without its answer it is not known what was written.
 const grace = 20 * time.Second
 

@@ -104,7 +104,7 @@ func failures(services []observation.Service, events []corev1.Event) {
 	}
 }
 
-// last is when what an Event tells happened last, by the clock of who tells it.
+// last is when what an Event reports happened last, by the clock of its reporter.
 func last(e *corev1.Event) time.Time {
 	at := cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {

@@ -52,7 +52,7 @@ func everywhere[T, L any, P interface {
 	return kube.Collect(ctx, o.Client, r.in(managersNamespace), keep)
 }
 
-// KubeSystemAlone says that a resource may be listed in kube-system alone, so that no
+// KubeSystemAlone reports that a resource may be listed in kube-system alone, so that no
 // look asks for more: where the rights were reviewed a denial is tried again.
 func (o *Observer) KubeSystemAlone(resource string) { o.narrow.set(resource, true) }
 

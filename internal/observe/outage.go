@@ -13,7 +13,7 @@ import (
 )
 
 // Outage is a time in which a cluster that was seen before cannot be seen. Nothing
-// is judged meanwhile.
+// is checked meanwhile.
 type Outage struct {
 	Notes io.Writer // says when one begins and ends
 	// Denials is for how long a cluster may refuse what it has allowed: a token or a

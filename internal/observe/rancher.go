@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
-// controlPlaneList is as much of RKEControlPlanes as tells whether they settled.
+// controlPlaneList is as much of RKEControlPlanes as shows whether they settled.
 type controlPlaneList struct {
 	kube.CustomList
 	Items []controlPlane `json:"items"`
@@ -59,7 +59,7 @@ func withheld(out *observation.Observation, err error) error {
 }
 
 // isRancher asks what everybody may ask: without the right to list something, it
-// cannot be told whether there is such a thing.
+// unknown whether there is such a resource.
 func (o *Observer) isRancher(ctx context.Context) (bool, error) {
 	_, err := o.Do(ctx, kube.Request{What: "get the resources of rke.cattle.io", Method: http.MethodGet, Path: "/apis/rke.cattle.io/v1", Accept: "application/json"})
 	if kube.HasStatus(err, http.StatusNotFound) {

@@ -47,7 +47,7 @@ const moment = 10 * time.Second
 var errSlow = errors.New("the responses take too long to describe one moment")
 
 // Look reads everything. It fails with *Denied and *Unreached; then there is
-// nothing to judge.
+// nothing to check.
 func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 	out := &observation.Observation{
 		APIVersion: observation.APIVersion, Kind: observation.Kind,
@@ -131,7 +131,7 @@ func (o *Observer) readNodes(ctx context.Context, out *observation.Observation) 
 	return err
 }
 
-// readStorage takes the server's cache for what every node tells of itself once.
+// readStorage takes the server's cache for what every node reports of itself once.
 func (o *Observer) readStorage(ctx context.Context, out *observation.Observation) error {
 	return together(ctx, out,
 		func(ctx context.Context, out *observation.Observation) (err error) {

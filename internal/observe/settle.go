@@ -35,7 +35,7 @@ func settleTime(out *observation.Observation) time.Duration {
 	return min(settleLimit-usualLease+longest, longLimit)
 }
 
-// errUnsettled says that no verdict is possible: looks that are too far apart show
+// errUnsettled means that no verdict is possible: looks that are too far apart show
 // no sign of life.
 var errUnsettled = errors.New("it is not known yet whether their holders are alive")
 

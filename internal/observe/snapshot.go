@@ -29,7 +29,7 @@ const (
 	snapshotKey  = "snapshot.json.gz" // 5,000 nodes do not fit into a ConfigMap as text
 )
 
-// ErrKept says that a snapshot is there already: the one from before the
+// ErrKept means that a snapshot is there already: the one from before the
 // migration is never overwritten.
 var ErrKept = exitcode.New(exitcode.Refused, "a snapshot already exists")
 

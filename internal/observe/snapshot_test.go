@@ -34,7 +34,7 @@ func packed(text string) []byte {
 
 const snapshotText = `{"apiVersion":"rke-lm/v1","kind":"Snapshot","taken":"2025-03-11T10:02:44Z","nodes":[],"loadBalancers":[]}`
 
-// It says what is wrong with the snapshot, and not with the network; and another
+// It reports what is wrong with the snapshot, and not with the network; and another
 // snapshot may be compared with.
 func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 	for name, c := range map[string]struct {

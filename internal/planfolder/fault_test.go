@@ -75,7 +75,7 @@ func (d *faulty) sync(folder string) error {
 	return d.realDisk.sync(folder)
 }
 
-// versions of the plan of one cluster, told apart by a file of each.
+// versions of the plan of one cluster, distinguished by a file of each.
 func version(n int) (transform.Saved, []File) {
 	s := harbour()
 	s.Cluster.Version = fmt.Sprint(n)

@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
-// ErrForeign says that a folder is not a plan of the same cluster, or holds more
+// ErrForeign means that a folder is not a plan of the same cluster, or holds more
 // than one.
 var ErrForeign = exitcode.New(exitcode.Refused, "is not a plan folder of this cluster")
 

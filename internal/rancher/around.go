@@ -12,8 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 )
 
-// Around reads what tells whether an object may be changed now; how far its last
-// change has come is Rollout's to tell.
+// Around reads what shows whether an object may be changed now; how far its last
+// change has come is for Rollout.
 func (s *Server) Around(ctx context.Context, o Object) (preconditions.Seen, error) {
 	seen := preconditions.Seen{Title: o.Title(), Object: o.Raw}
 	if !o.Kind.Planned {

@@ -31,10 +31,10 @@ type Query struct {
 // engineID is the form of the IDs of RKE1 clusters.
 var engineID = regexp.MustCompile(`^c-[a-z0-9]{5}$`)
 
-// ErrNone says that Rancher has no such cluster.
+// ErrNone means that Rancher has no such cluster.
 var ErrNone = errors.New("no such cluster")
 
-// ErrNoRancher says that the API server is not that of a Rancher's own cluster.
+// ErrNoRancher means that the API server is not that of a Rancher's own cluster.
 var ErrNoRancher = errors.New("this API server has no clusters of Rancher; use Rancher's own cluster, local, with --context or --rancher-url")
 
 // Find returns the clusters that are meant, each once, sorted by their titles. Where

@@ -74,7 +74,7 @@ func resource(k transform.ObjectKind) string { return "clusters." + k.Group }
 // listOf is the path of all objects of a kind.
 func listOf(k transform.ObjectKind) string { return "/apis/" + k.APIVersion() + "/clusters" }
 
-// head is as much of a cluster's object as tells which one it is.
+// head is as much of a cluster's object as shows which one it is.
 type head struct {
 	Kind              string `json:"kind"`
 	metav1.ObjectMeta `json:"metadata"`

@@ -167,7 +167,7 @@ func TestWhatIsAroundAClusterIsRead(t *testing.T) {
 	})
 }
 
-// A page in the place of an object does not tell that nothing is paused.
+// A page in the place of an object does not show that nothing is paused.
 func TestAPageIsNothingAroundACluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, part := range []string{"/rkecontrolplanes/", "/cluster.x-k8s.io/"} {

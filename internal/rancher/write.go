@@ -18,7 +18,7 @@ import (
 // FieldManager is how the server calls who writes.
 const FieldManager = "rke-lm"
 
-// Stale says that an object is not the one any more that was read. Nothing was
+// Stale means that an object is not the one any more that was read. Nothing was
 // written.
 type Stale struct {
 	Title string
@@ -36,7 +36,7 @@ func (s *Stale) Error() string {
 // ExitCode is that of a refusal: nothing was written.
 func (s *Stale) ExitCode() exitcode.Code { return exitcode.Refused }
 
-// Lost says that it is not known whether a change was written.
+// Lost means that it is not known whether a change was written.
 type Lost struct {
 	Title string
 	Err   error
@@ -51,7 +51,7 @@ func (l *Lost) ExitCode() exitcode.Code { return exitcode.Failed }
 
 func (l *Lost) Unwrap() error { return l.Err }
 
-// Rejected says that the server does not take a change: it is not valid, or a webhook
+// Rejected means that the server does not take a change: it is not valid, or a webhook
 // denies it. Nothing was written.
 type Rejected struct {
 	Title string
@@ -67,7 +67,7 @@ func (r *Rejected) ExitCode() exitcode.Code { return exitcode.Refused }
 
 func (r *Rejected) Unwrap() error { return r.Err }
 
-// Altered says that the server has written something else than the change.
+// Altered means that the server has written something else than the change.
 type Altered struct{ Title string }
 
 func (a *Altered) Error() string {
@@ -82,11 +82,11 @@ var errAltered = errors.New("the server did not store all of it: a webhook, or i
 
 // Patch changes an object, and returns it as the server has it then and what the
 // server has to say about the change. With dryRun the server does all but keep it.
-// alike says what is the same to Rancher, whose webhook writes what is written in
+// alike reports what is the same to Rancher, whose webhook writes what is written in
 // another form.
 // It fails with *Stale where the object changed since it was read, with *Rejected
 // where the server does not take the change, with *Altered where it makes another one
-// of it, and with *Lost where no answer tells what became of it.
+// of it, and with *Lost where no answer shows what became of it.
 func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike jsonpatch.Alike, dryRun bool) (Object, []string, error) {
 	if len(p) == 0 {
 		return o, nil, nil
@@ -130,7 +130,7 @@ func settled(err error, dryRun bool) error {
 	return err
 }
 
-// afterFailure tells what a failed request means. A request that is made again
+// afterFailure reports what a failed request means. A request that is made again
 // after its answer got lost fails because of itself: then the object shows it.
 func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, alike jsonpatch.Alike, failure error) (Object, error) {
 	switch {

@@ -23,7 +23,7 @@ type EffectiveConfigs struct {
 	Errors     []Problem         `json:"errors"`
 }
 
-// EffectiveConfig is what Rancher hands each machine class of a cluster.
+// EffectiveConfig is what Rancher gives each machine class of a cluster.
 type EffectiveConfig struct {
 	Name      string  `json:"name"`
 	Namespace string  `json:"namespace"`
@@ -125,7 +125,7 @@ func writeSetting(w io.Writer, p Palette, c Class, key string) {
 	}
 }
 
-// through says how a value gets to where it counts.
+// through reports how a value gets to where it counts.
 func through(o Origin) string {
 	if o.Alias == 0 {
 		return ""

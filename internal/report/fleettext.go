@@ -70,7 +70,7 @@ func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
 	}
 }
 
-// ended says that the run of a cluster has ended.
+// ended reports that the run of a cluster has ended.
 func (t *FleetText) ended(m migrate.Member) {
 	if m.State == waves.Failed {
 		t.line(m, t.Palette.paint(red, "failed: "+firstLine(m)))

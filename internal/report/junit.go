@@ -97,7 +97,7 @@ func (r *Results) suite(title, file string, line int, findings []transform.Findi
 	return out
 }
 
-// junitName tells findings of one rule apart.
+// junitName distinguishes findings of one rule.
 func junitName(f transform.Finding) string {
 	if f.Path == "" {
 		return f.Rule

@@ -59,7 +59,7 @@ type DocumentSource struct {
 	SHA256 string `json:"sha256"`
 }
 
-// SourceOf says where a document was found.
+// SourceOf reports where a document was found.
 func SourceOf(d *yamledit.Document) Source {
 	return Source{File: d.File(), Document: d.Chunk().Index, Item: d.Chunk().ItemIndex(), Line: d.Root().Line()}
 }
@@ -199,7 +199,7 @@ func places(p Plan) string {
 	return strings.Join(all, ", ")
 }
 
-// preparing says what comes before a stage. The commands are many, and alike for all
+// preparing reports what comes before a stage. The commands are many, and alike for all
 // clusters, so they are where there is room.
 func (s Stage) preparing() string {
 	return "before it, " + s.prepared + "; the runbook of plan --out and -o json have the commands."

@@ -216,7 +216,7 @@ func (r Runbook) apply(w io.Writer, s transform.PlannedStage, at RunbookStage) {
 	}
 }
 
-// deliver says how a document is changed and brought to the cluster by hand.
+// deliver reports how a document is changed and brought to the cluster by hand.
 func (r Runbook) deliver(w io.Writer, d RunbookDocument) {
 	if d.Patch != "" {
 		fmt.Fprintf(w, "Manually: put %s in the place of %s. Then patch the object, from which kubectl printed the\n"+
@@ -243,7 +243,7 @@ func (r Runbook) patch(d RunbookDocument, file string) string {
 	return r.Plan.PatchCommand(d.Before, r.Folder+"/"+file)
 }
 
-// noPatch says why an object that kubectl printed has no patch, and what that means.
+// noPatch reports why an object that kubectl printed has no patch, and what that means.
 func (r Runbook) noPatch(w io.Writer, d RunbookDocument) {
 	if d.NoPatch == "" {
 		return

@@ -25,7 +25,7 @@ type Status struct {
 	Distro   string `json:"distro"`
 	Version  string `json:"version"`
 	Provider string `json:"provider"`
-	// Situation is what the cluster has of cloud controllers; "" where it cannot be told.
+	// Situation is what the cluster has of cloud controllers; "" where it cannot be determined.
 	Situation transform.Progress `json:"situation,omitempty"`
 	Reached   string             `json:"reached"`
 	Errors    int                `json:"errors"`

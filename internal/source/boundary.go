@@ -23,7 +23,7 @@ const (
 func (sc *scanner) boundary() (int, error) {
 	largest := sc.max + beyond
 	for size := min(sc.look, largest); ; size = min(2*size, largest) {
-		// One byte more tells whether the stream continues.
+		// One byte more shows whether the stream continues.
 		if err := sc.text.fill(size + 1); err != nil {
 			return 0, err
 		}

@@ -4,7 +4,7 @@
 // Package source finds the files that a command line names and reads the YAML
 // documents in them.
 //
-// Invariant: a chunk that [Source.Scan] hands out is the chunk that
+// Invariant: a chunk that [Source.Scan] returns is the chunk that
 // [yamledit.Split] would cut from the whole stream – same number, line, offset
 // and bytes – and no stream, however long, takes more memory than a few
 // documents of [MaxDocument] bytes. A larger document is passed over and

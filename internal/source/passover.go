@@ -63,7 +63,7 @@ func lastLine(text []byte) int {
 	return start
 }
 
-// shorten keeps of a line without its end what tells a marker, a comment, a
+// shorten keeps of a line without its end what distinguishes a marker, a comment, a
 // blank line and content apart: whether it is indented, how it begins, and a
 // line break that may be cut in half.
 func shorten(line []byte) []byte {

@@ -16,10 +16,10 @@ import (
 // times what an API server takes, so no larger document is a Kubernetes object.
 const MaxDocument = 16 << 20
 
-// ErrBinary says that a source does not hold text in UTF-8.
+// ErrBinary means that a source does not hold text in UTF-8.
 var ErrBinary = errors.New("not text in UTF-8")
 
-// Stats tells what a scan met.
+// Stats reports what a scan met.
 type Stats struct {
 	Documents int   // all of them, as Split would count
 	Skipped   int   // not wanted
@@ -82,7 +82,7 @@ func (sc *scanner) run() error {
 	return sc.cut()
 }
 
-// cut hands on one document after the other; an empty stream is one too.
+// cut passes on one document after the other; an empty stream is one too.
 func (sc *scanner) cut() error {
 	for more := true; more; more = !sc.text.done() {
 		n, err := sc.boundary()

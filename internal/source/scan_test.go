@@ -61,7 +61,7 @@ func scanSmall(stream string, seed uint64, limit int) ([]yamledit.Chunk, Stats, 
 	return chunks, sc.stats, err
 }
 
-// difference says how two chunks differ, or nothing.
+// difference reports how two chunks differ, or nothing.
 func difference(got, want yamledit.Chunk) string {
 	g, w := fmt.Sprintf("%+q", got.Bytes), fmt.Sprintf("%+q", want.Bytes)
 	if got.File == want.File && got.Index == want.Index && got.Line == want.Line && got.Offset == want.Offset && g == w {
@@ -71,7 +71,7 @@ func difference(got, want yamledit.Chunk) string {
 		got.File, got.Index, got.Line, got.Offset, g, want.File, want.Index, want.Line, want.Offset, w)
 }
 
-// checkAllChunks fails unless a scan hands out what Split cuts.
+// checkAllChunks fails unless a scan returns what Split cuts.
 func checkAllChunks(t *testing.T, stream string, seed uint64) {
 	t.Helper()
 	want := yamledit.Split("f", []byte(stream))
@@ -89,7 +89,7 @@ func checkAllChunks(t *testing.T, stream string, seed uint64) {
 	}
 }
 
-// checkSmallChunks fails unless a scan hands out what Split cuts, but for the
+// checkSmallChunks fails unless a scan returns what Split cuts, but for the
 // documents above the limit. Only in the place of a last document above it may
 // there be more: it is cut where it has end markers.
 func checkSmallChunks(t *testing.T, stream string, seed uint64, limit int) {

@@ -27,7 +27,7 @@ const (
 
 var errTaken = errors.New("another process removes the new file")
 
-// Lock says that its process is alive.
+// Lock means that its process is alive.
 type Lock struct{ held *os.File }
 
 // Release ends it; what is locked may be removed from now on.

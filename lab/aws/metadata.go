@@ -33,7 +33,7 @@ func (f *Fake) Metadata(i Instance) (string, error) {
 
 const card = "02:00:00:00:00:01"
 
-// answerMetadata hands out a token to clients of the second version and asks none for it.
+// answerMetadata returns a token to clients of the second version and asks none for it.
 func answerMetadata(w http.ResponseWriter, r *http.Request, values map[string]string) {
 	if r.Method == http.MethodPut && r.URL.Path == "/latest/api/token" {
 		w.Header().Set("X-Aws-Ec2-Metadata-Token-Ttl-Seconds", "21600")

@@ -42,7 +42,7 @@ func (b *bench) print(out io.Writer) {
 	fmt.Fprintf(out, "\nTime, CPU and memory are medians of %d rounds; memory is that of all programs of a pipe. Answers, as\ncompressed as they come, and requests are counted in a round of its own, the only one of kubectl describe.\n", b.rounds)
 }
 
-// aims tells what was aimed at, and whether it is met.
+// aims reports what was aimed at, and whether it is met.
 func (b *bench) aims() []string {
 	ours := b.rows[0]
 	list := []string{aim("memory of rke-lm verify, at most 100 MB", ours.megabytes(), " MB", ours.megabytes() <= 100)}

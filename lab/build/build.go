@@ -35,7 +35,7 @@ type Program struct {
 	// Requirements is the file of the module with its requirements; "" means go.mod. One source
 	// is built with several releases.
 	Requirements string
-	// Stamps are more flags of the linker, which tell the program what else it is.
+	// Stamps are more flags of the linker, which set what else the program is.
 	Stamps string
 }
 

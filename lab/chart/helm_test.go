@@ -24,7 +24,7 @@ import (
 )
 
 // TestTheTemplatesOfPublishedChartsAreKnown holds the digests by which an archive in
-// a HelmChart is told from one's own chart.
+// a HelmChart is distinguished from one's own chart.
 func TestTheTemplatesOfPublishedChartsAreKnown(t *testing.T) {
 	for _, p := range All {
 		files := map[string][]byte{}

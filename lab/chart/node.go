@@ -90,7 +90,7 @@ func (l roleLabels) node(roles string) Node {
 	return n
 }
 
-// Refuses says why no pod of the DaemonSet runs on a node, or "".
+// Refuses reports why no pod of the DaemonSet runs on a node, or "".
 func (r *Rendered) Refuses(n Node) (string, error) {
 	pod := corev1.Pod{Spec: r.DaemonSet.Spec.Template.Spec}
 	fits, err := nodeaffinity.GetRequiredNodeAffinity(&pod).Match(&n.Node)

@@ -143,7 +143,7 @@ func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
 	return p
 }
 
-// installed returns what Rancher hands to RKE2's Helm controller after a stage.
+// installed returns what Rancher gives RKE2's Helm controller after a stage.
 func installed(t *testing.T, step transform.PlannedStage, minor string, s shape, c choice) rendering {
 	t.Helper()
 	g := rendering{name: strings.Join([]string{s.name, c.name, "after " + step.Stage.Name}, ", "), minor: minor, nodes: onRKE2.Nodes(allRoles...), configMaps: map[string]corev1.ConfigMap{}}

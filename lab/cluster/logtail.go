@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/process"
 )
 
-// manyLines is how much is told of a program when a scenario has failed.
+// manyLines is how much is printed of a program when a scenario has failed.
 const manyLines = 40
 
 // part is one program of the cluster.
@@ -24,7 +24,7 @@ type part struct {
 // fault is a line that Kubernetes, etcd or a panic writes when something goes wrong.
 var fault = regexp.MustCompile(`^[EF]\d{4} |"level":"(error|fatal|panic)"|^(panic|fatal error): `)
 
-// LogTail tells for people why a scenario may have failed, which its logs can no longer tell when they are
+// LogTail describes for people why a scenario may have failed, which its logs can no longer tell when they are
 // gone: the last lines of every program that ended by itself, and the faults that the others have logged.
 func (c *Cluster) LogTail() string {
 	var b strings.Builder

@@ -74,7 +74,7 @@ func (c *Cluster) Register(ctx context.Context, node *corev1.Node) error {
 	return nil
 }
 
-// NodeProblem says what is wrong with the node of an instance, or "".
+// NodeProblem reports what is wrong with the node of an instance, or "".
 func NodeProblem(node *corev1.Node, want aws.Instance) string {
 	for _, t := range node.Spec.Taints {
 		if t.Key == Uninitialized {

@@ -19,7 +19,7 @@ import (
 // else. A scenario in which all goes well never waits so long.
 const ReadyTimeout = 3 * time.Minute
 
-// errTaken says that another program listens on the port that was to be a component's.
+// errTaken means that another program listens on the port that was to be a component's.
 var errTaken = errors.New("its port was taken by another program")
 
 // listening starts a component, and again where another program was faster to listen on its port.
@@ -32,7 +32,7 @@ func listening(start func() error) (err error) {
 	return err
 }
 
-// await waits until a part of the control plane is ready. When it ends or takes too long, the error tells its
+// await waits until a part of the control plane is ready. When it ends or takes too long, the error has its
 // last message, since its log is gone with the test.
 func (c *Cluster) await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)

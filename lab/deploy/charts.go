@@ -47,7 +47,7 @@ type Charts struct {
 
 // Define makes definitions known to an API server and waits until it serves them.
 func Define(ctx context.Context, config *rest.Config, list ...crd.CRD) error {
-	logrus.SetLevel(logrus.WarnLevel) // the factory tells every step
+	logrus.SetLevel(logrus.WarnLevel) // the factory logs every step
 	factory, err := crd.NewFactoryFromClient(config)
 	if err != nil {
 		return err

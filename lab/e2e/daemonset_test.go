@@ -150,7 +150,7 @@ func (s *scenario) install(chart *agent.Chart, pods int32) {
 	})
 }
 
-// scheduled waits until the pod of the DaemonSet has its node; its kubelet then tells how it does.
+// scheduled waits until the pod of the DaemonSet has its node; its kubelet then reports its status.
 func (s *scenario) scheduled() {
 	s.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: string(cluster.CCM)}}

@@ -4,5 +4,5 @@
 // Package e2e drives real managers with the files that rke-lm writes.
 //
 // Invariant: a scenario asserts what was seen from outside – leases, calls to AWS, objects – and never
-// what a manager was told to do.
+// what a manager was configured to do.
 package e2e

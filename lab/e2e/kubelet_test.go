@@ -20,7 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-// images tell the versions of the managers, which no one pulls here.
+// images have the versions of the managers, which no one pulls here.
 var images = map[cluster.Component]string{
 	cluster.KCM: "rancher/hardened-kubernetes:v1.26.15-rke2r1",
 	cluster.CCM: "registry.k8s.io/provider-aws/cloud-controller-manager:",
@@ -40,7 +40,7 @@ type shown struct {
 }
 
 // kubelets shows every manager as a pod on a node until the test ends: as kubelets show static pods, with
-// what they tell about containers that end.
+// what they report about containers that end.
 func (s *scenario) kubelets(node aws.Instance) {
 	k := &kubelets{s, node.Name, map[string]shown{}}
 	s.meanwhile(100*time.Millisecond, k.show)
@@ -136,7 +136,7 @@ func mirror(space, name, node string, c agent.Container) *corev1.Pod {
 // container is the name of the only one in a pod.
 const container = "aws-cloud-controller-manager"
 
-// status is what a kubelet tells about the container: one that has ended waits to be started again.
+// status is what a kubelet reports about the container: one that has ended waits to be started again.
 func (s shown) status() corev1.PodStatus {
 	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(s.Started)}}
 	if !s.alive {

@@ -89,7 +89,7 @@ func (w *watched) end() []ownership.Interval {
 }
 
 // strays returns the writes to AWS whose manager was no owner by the timeline around that moment. A look
-// takes a while, and what could not be told accuses no one.
+// takes a while, and what could not be determined accuses no one.
 func strays(intervals []ownership.Interval, writes []aws.Call, around time.Duration) []aws.Call {
 	return slices.DeleteFunc(slices.Clone(writes), func(c aws.Call) bool {
 		component, _, _ := strings.Cut(c.Caller, "@")
@@ -108,7 +108,7 @@ func told(intervals []ownership.Interval) string {
 	return b.String()
 }
 
-// What owners and verify say, and what AWS was told by whom, are the same story.
+// What owners and verify report, and who called AWS, agree.
 func TestWhatIsSeenIsWhatAWSWasTold(t *testing.T) {
 	s := begin(t, "cp-1")
 	s.kubelets(s.join())

@@ -23,7 +23,7 @@ import (
 const pendingTime = 5 * time.Minute
 
 // AWS refuses a load balancer to both managers. verify is silent as long as the Service may still get one, and
-// then quotes what the manager was told.
+// then quotes what the manager received.
 func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
 	s := mistake(t)
 	plan := planned(t, document(t, "rke2.yaml"))

@@ -36,7 +36,7 @@ type scenario struct {
 	recorder *recorder.Recorder
 	began    time.Time
 	ended    bool          // its last line is due
-	external bool          // what kubelets are told now
+	external bool          // what kubelets are configured for now
 	machines int           // launched so far
 	left     int           // of them, those that a cloud-controller-manager has to initialise
 	timeout  time.Duration // of what is to come: two takeovers, and more on a busy machine

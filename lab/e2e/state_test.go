@@ -143,7 +143,7 @@ func (c *managed) cordoned() []string {
 	return names
 }
 
-// audited requires that the audit log tells every write that reached a server, each with what came of it.
+// audited requires that the audit log has every write that reached a server, each with its result.
 func (c *managed) audited() {
 	c.Helper()
 	text, err := os.ReadFile(c.auditLog)

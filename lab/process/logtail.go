@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
-// fewLines is how much of a log an error tells.
+// fewLines is how much of a log an error has.
 const fewLines = 15
 
 // LogTail returns the end of what the program has said, for errors: its log goes with the test.

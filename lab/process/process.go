@@ -93,7 +93,7 @@ func (p *Process) Alive() bool {
 	}
 }
 
-// Asked reports whether the process was told to end; else it ends by itself.
+// Asked reports whether the process was stopped; else it ends by itself.
 func (p *Process) Asked() bool { return p.asked.Load() }
 
 // Err waits for the end and returns its cause; nil is exit code 0.
@@ -139,7 +139,7 @@ func (p *Process) send(s syscall.Signal) {
 	}
 }
 
-// lines writes what it gets to a file and hands on complete lines.
+// lines writes what it gets to a file and passes on complete lines.
 type lines struct {
 	to   io.Writer
 	each func(string)

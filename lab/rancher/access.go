@@ -76,7 +76,7 @@ func (p *proxy) isCut() bool {
 	return p.cut
 }
 
-// Before lets something happen once, before the next request that matches is handed on.
+// Before lets something happen once, before the next request that matches is passed on.
 func (s *Server) Before(matches func(Request) bool, do func()) {
 	s.proxy.mu.Lock()
 	defer s.proxy.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Server) Before(matches func(Request) bool, do func()) {
 // Borrow lets Rancher's own API server answer for a cluster of which no one needs more.
 func (s *Server) Borrow(id string) error { return s.proxy.lead(id, s.Local) }
 
-// Requests returns what was handed on so far, in its order.
+// Requests returns what was passed on so far, in its order.
 func (s *Server) Requests() []Request {
 	s.proxy.mu.Lock()
 	defer s.proxy.mu.Unlock()

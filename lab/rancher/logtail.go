@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-// LogTail tells for people why a scenario may have failed: what keeps clusters from following, what helm
+// LogTail describes for people why a scenario may have failed: what keeps clusters from following, what helm
 // said last where it failed, and what the programs of all clusters said.
 func (s *Server) LogTail() string {
 	var b strings.Builder

@@ -58,7 +58,7 @@ func (s *Server) change(ctx context.Context, at schema.GroupVersionResource, nam
 }
 
 // condition sets one of the conditions of a status, with a reason if there is one. Rancher says Unknown of what
-// is under way, with the reason Waiting and what it waits for.
+// is in progress, with the reason Waiting and what it waits for.
 func condition(status map[string]any, name, is, message string, why ...string) {
 	list, _ := status["conditions"].([]any)
 	now := time.Now().UTC().Format(time.RFC3339)

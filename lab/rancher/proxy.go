@@ -33,10 +33,10 @@ const Version = "v2.8.5"
 // User is who may do everything in every cluster.
 const User = "user-lab01"
 
-// prefix is the path below which Rancher hands requests on to its clusters.
+// prefix is the path below which Rancher passes requests on to its clusters.
 const prefix = "/k8s/clusters/"
 
-// proxy is the way in: it asks for a token and hands on, in the name of the token's user.
+// proxy is the way in: it asks for a token and passes on, in the name of the token's user.
 type proxy struct {
 	server    *http.Server
 	url       string
@@ -53,7 +53,7 @@ type proxy struct {
 	before   []hook
 }
 
-// hook is what happens once before a request is handed on.
+// hook is what happens once before a request is passed on.
 type hook struct {
 	matches func(Request) bool
 	do      func()
@@ -139,7 +139,7 @@ func (p *proxy) user(r *http.Request) string {
 	return p.tokens[token]
 }
 
-// handOn hands a request on to the cluster that its path names.
+// handOn passes a request on to the cluster that its path names.
 func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
 	rest, inside := strings.CutPrefix(r.URL.Path, prefix)
 	id, path, _ := strings.Cut(rest, "/")
@@ -246,12 +246,12 @@ func (p *proxy) lead(id string, c *cluster.Cluster) error {
 	return nil
 }
 
-// handler hands requests on to a cluster, in the name of whom they say.
+// handler passes requests on to a cluster, in the name of whom they say.
 func handler(id string, c *cluster.Cluster) (http.Handler, error) {
 	return handing(id, c.Config(cluster.Admin))
 }
 
-// handing hands requests on with the credentials of a configuration.
+// handing passes requests on with the credentials of a configuration.
 func handing(id string, config *rest.Config) (http.Handler, error) {
 	transport, err := rest.TransportFor(config)
 	if err != nil {

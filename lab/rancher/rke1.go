@@ -137,7 +137,7 @@ func (e *engine) withNodes(spec map[string]any) map[string]any {
 	return applied
 }
 
-// say tells how RKE's run goes.
+// say reports how RKE's run goes.
 func (e *engine) say(ctx context.Context, is, message string) error {
 	return e.change(ctx, managed, "", e.ID, func(o map[string]any) { e.conditions(statusOf(o), is, message) })
 }

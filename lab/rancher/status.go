@@ -39,7 +39,7 @@ func trueUnless(waiting string) string {
 	return "True"
 }
 
-// copyStatus tells the Cluster what the RKEControlPlane says; it comes later, and it is a copy.
+// copyStatus copies the status of the RKEControlPlane to the Cluster, later.
 func (r *provisioning) copyStatus(ctx context.Context, object *unstructured.Unstructured, waiting string) error {
 	is := trueUnless(waiting)
 	return r.change(ctx, clusters, Namespace, r.Name, func(o map[string]any) {

@@ -87,7 +87,7 @@ func (e *egress) serve() {
 	}
 }
 
-// connect answers CONNECT and hands bytes on until either side ends.
+// connect answers CONNECT and passes bytes on until either side ends.
 func (e *egress) connect(conn net.Conn) {
 	defer conn.Close()
 	from := bufio.NewReader(conn)

@@ -163,7 +163,7 @@ func (s *Server) CA() string { return s.ca }
 // Token returns the token of the administrator.
 func (s *Server) Token() string { return s.token }
 
-// LogTail tells for people what the programs said last.
+// LogTail describes for people what the programs said last.
 func (s *Server) LogTail() string {
 	var b bytes.Buffer
 	for name, p := range map[string]*process.Process{"rancher": s.rancher, "rancher-webhook": s.webhook, "cluster-api": s.clusterAPI} {

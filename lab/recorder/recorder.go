@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recorder tells who owned the cloud controllers, and for how long.
+// Package recorder reports who owned the cloud controllers, and for how long.
 //
 // Invariant: a timeline follows from what was seen alone – leases as they changed, processes as they
 // started and ended – and never from the clock that a manager wrote into a lease.

@@ -26,7 +26,7 @@ type hold struct {
 }
 
 // Timeline returns who owned a controller between two times, without a gap. A process owns it while it
-// lives and the lease under which it runs it is live in its hands: the record changed within its duration.
+// lives and the lease under which it runs it is live and held by it: the record changed within its duration.
 // It fails where a lease has a holder that no process accounts for, once every process has had the time to
 // say so.
 func Timeline(changes []Change, processes []Process, controller string, from, to time.Time) ([]Interval, error) {

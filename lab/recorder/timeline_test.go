@@ -16,7 +16,7 @@ import (
 
 var zero = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// second is a time of the story that a test tells.
+// second is a time in a test.
 func second(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
 
 // renewals are the changes of a lease of 3 s that one holder renews every second.

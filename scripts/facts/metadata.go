@@ -61,7 +61,7 @@ func parseMetadata(data []byte, date string) (tables, error) {
 	return t, nil
 }
 
-// check refuses what the tables could not hold or the filter could not judge.
+// check refuses what the tables could not hold or the filter could not evaluate.
 func (s set) check() error {
 	for _, a := range s {
 		if !nameForm.MatchString(a.name) {

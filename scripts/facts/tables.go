@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// argument is a key that Rancher hands to machines.
+// argument is a key that Rancher gives machines.
 type argument struct{ name, kind, machines string }
 
 // set is what releases know, sorted.

@@ -5,6 +5,6 @@
 // migration: rights of its machines, tags of its resources, credentials for ECR.
 //
 // Invariant: all of it is done by hand. The commands look first where they can, add
-// and never take away, and name no value that the cluster's file does not tell:
+// and never take away, and name no value that the cluster's file does not show:
 // the shell refuses a command whose variables are not set.
 package account

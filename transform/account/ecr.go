@@ -34,7 +34,7 @@ providers:
 // Place is where a distro's kubelet looks for credential providers.
 type Place struct {
 	Config, Folder string
-	// Arguments says that the kubelet has to be told, by two arguments.
+	// Arguments means that the kubelet needs two arguments.
 	Arguments bool
 }
 

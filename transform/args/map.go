@@ -31,7 +31,7 @@ func LastPlaced(list []Placed, name string) (Placed, bool) {
 	return Placed{}, false
 }
 
-// written returns a value as it is written: RKE hands 0644 and yes on as they are.
+// written returns a value as it is written: RKE passes 0644 and yes on as they are.
 func written(n yamledit.Node) string {
 	if text, ok := n.String(); ok || n.IsNull() {
 		return text

@@ -58,7 +58,7 @@ func backward(at yamledit.Node) iter.Seq[Placed] {
 	}
 }
 
-// place says what the change means for arguments with places: which occurrence
+// place reports what the change means for arguments with places: which occurrence
 // goes, which gets another value, and which flag comes.
 func (u Update) place(list []Placed, remove func(Placed), set func(Placed, Arg), add func(Arg)) {
 	for _, p := range list {

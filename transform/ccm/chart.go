@@ -4,7 +4,7 @@
 // Package ccm reads and changes the HelmChart of the
 // aws-cloud-controller-manager.
 //
-// Invariant: what is judged is what reaches the chart after the merge of all
+// Invariant: what is checked is what reaches the chart after the merge of all
 // sources of values, and what is changed is the source that wins.
 package ccm
 
@@ -25,7 +25,7 @@ const (
 	ChartName = "aws-cloud-controller-manager"
 	// Repository is where the chart is published.
 	Repository = "https://kubernetes.github.io/cloud-provider-aws"
-	// DefaultVersion is the chart's version that is pinned unless told otherwise.
+	// DefaultVersion is the chart's version that is pinned unless set otherwise.
 	DefaultVersion = "0.0.8"
 	// LaterVersion is the one that is pinned for Kubernetes 1.28 and later.
 	LaterVersion = "0.0.11"

@@ -32,7 +32,7 @@ func PublishedTemplates(digest string) bool { return slices.Contains(publishedTe
 // defaultArgs are the arguments of the published chart.
 var defaultArgs = []any{"--v=2", "--cloud-provider=aws"}
 
-// defaultValues are as much of the published chart's values.yaml as is judged. Its
+// defaultValues are as much of the published chart's values.yaml as is checked. Its
 // image has another tag in each version, so that a file without one pins none.
 var defaultValues = map[string]any{
 	argsKey:        defaultArgs,
@@ -69,7 +69,7 @@ func (c Chart) isManager() bool {
 	return repository != "" && IsManager(repository, nil)
 }
 
-// Foreign says why the chart may not do with its values what the published one
+// Foreign reports why the chart may not do with its values what the published one
 // does, or "".
 func (c Chart) Foreign() string {
 	switch {

@@ -20,7 +20,7 @@ type NodeClass struct {
 	Taints []corev1.Taint
 }
 
-// Refuses says why the DaemonSet puts no pod on the nodes of a class, or "".
+// Refuses reports why the DaemonSet puts no pod on the nodes of a class, or "".
 func (c Chart) Refuses(class NodeClass) string {
 	if why := c.deselects(class); why != "" {
 		return why
@@ -40,7 +40,7 @@ func (c Chart) Refuses(class NodeClass) string {
 	return ""
 }
 
-// deselects says which label the node selector misses on the nodes, or "".
+// deselects reports which label the node selector misses on the nodes, or "".
 func (c Chart) deselects(class NodeClass) string {
 	for _, key := range c.missedLabels(class) {
 		return fmt.Sprintf("nodeSelector asks for %s: %q", key, c.selector()[key])

@@ -36,7 +36,7 @@ type Layer struct {
 	order   int  // among the layers of its release
 }
 
-// Unknown reports whether no one can tell which values the layer has.
+// Unknown reports whether no one can determine which values the layer has.
 func (l Layer) Unknown() bool { return l.unknown }
 
 // decides returns what the layer says about a path. A null says something, and so

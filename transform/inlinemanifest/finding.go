@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Finding returns a finding about a node of manifest i, with the way to it from the
+// Finding returns a finding about a node of manifest i, with the path to it from the
 // cluster's own root.
 func (b Bundle) Finding(i int, n yamledit.Node, message, fix string) transform.Finding {
 	f := transform.FindingAt(n, message, fix)

@@ -52,7 +52,7 @@ func (m Upgrade) Why() string {
 	return why
 }
 
-// Caution says what an undo of the stage does not bring back.
+// Caution reports what an undo of the stage does not bring back.
 func (m Upgrade) Caution() string {
 	if !m.Planned() {
 		return ""

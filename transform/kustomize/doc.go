@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kustomize tells whether overlays change what a document says: patches,
+// Package kustomize reports whether overlays change what a document says: patches,
 // replacements and the like of kustomizations, and the overlays of Fleet. It reads
 // them and never renders.
 //

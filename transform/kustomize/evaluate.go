@@ -43,7 +43,7 @@ func Evaluate(doc *yamledit.Document, use Use) error {
 	return nil
 }
 
-// said says what a patch does.
+// said reports what a patch does.
 func (p patch) said() string {
 	at := fmt.Sprintf("%s:%d", p.file, p.line)
 	switch p.path {
@@ -97,7 +97,7 @@ func matches(expression string, words ...string) bool {
 	return err != nil || slices.ContainsFunc(words, form.MatchString)
 }
 
-// instead says what to do: the edits belong where the list is written last.
+// instead reports what to do: the edits belong where the list is written last.
 func (u Use) instead(k *Kustomization) string {
 	if k.Folder == "" || len(u.Built) == 0 {
 		return k.instead()

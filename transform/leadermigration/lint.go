@@ -80,7 +80,7 @@ type reading struct {
 	Reader
 }
 
-// Lint judges the configuration of one manager.
+// Lint checks the configuration of one manager.
 func Lint(root yamledit.Node, r Reader) []transform.Finding {
 	var found []transform.Finding
 	for _, rule := range rules() {
@@ -91,8 +91,8 @@ func Lint(root yamledit.Node, r Reader) []transform.Finding {
 	return found
 }
 
-// LintBoth judges what the configurations of the two managers say together. Each
-// was judged alone before.
+// LintBoth checks what the configurations of the two managers say together. Each
+// was checked alone before.
 func LintBoth(manager, cloud yamledit.Node) []transform.Finding {
 	found := append(OtherLease(cloud, manager), NotListed(cloud, manager)...)
 	return append(found, NotListed(manager, cloud)...)

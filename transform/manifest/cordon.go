@@ -24,7 +24,7 @@ func (m *migration) cordon() stages.Cordoning {
 	}
 }
 
-// cordonsNot says why nothing is cordoned here, or "". The stages come with
+// cordonsNot reports why nothing is cordoned here, or "". The stages come with
 // kube-controller-manager. The pods of a Deployment are held back by a cordon, so there it
 // is made only where it is asked for.
 func (m *migration) cordonsNot() string {

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// deliver says how a changed manifest reaches its cluster. The kubelet starts
+// deliver reports how a changed manifest reaches its cluster. The kubelet starts
 // every file in its folder that has no dot in front, a half written one as well:
 // so the new one is written under such a name and takes its place at once.
 func deliver(doc *yamledit.Document, file string) transform.Delivery {

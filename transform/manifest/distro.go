@@ -61,7 +61,7 @@ type migration struct {
 	*Manifest
 	*neighbours
 	target transform.Target
-	stage  string // the one that rules judge the document after; "" for the document as it is
+	stage  string // the one that rules check the document after; "" for the document as it is
 }
 
 // checkProvider refuses managers of other clouds. A kube-controller-manager that

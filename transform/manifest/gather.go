@@ -99,7 +99,7 @@ func twoClusters(doc, other *yamledit.Document, what string) error {
 
 var permissionForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Cluster)?Role(Binding)?\b`)
 
-// beside tells the documents with permissions by their text. They are read for the
+// beside recognizes the documents with permissions by their text. They are read for the
 // rules, and no stage edits them.
 func beside(text []byte) bool {
 	return bytes.Contains(text, []byte("Role")) && permissionForm.Match(text)

@@ -8,7 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// move is the way to the target version. A release of a distribution counts as
+// move is the upgrade to the target version. A release of a distribution counts as
 // the release of Kubernetes that it is made from.
 func (m *migration) move() k8s.Upgrade {
 	to := releaseOf(m.target.Version)

@@ -24,7 +24,7 @@ func (m *migration) nodeRename() []transform.Finding {
 		"make sure that every node's name equals its host name or its --hostname-override, then use --end-state external")
 }
 
-// isNamed reports whether kubeadm names the node as EC2 does. kubeadm hands the name
+// isNamed reports whether kubeadm names the node as EC2 does. kubeadm passes the name
 // to the kubelet as --hostname-override.
 func (m *migration) isNamed() bool {
 	if !registers(m.Kind) {

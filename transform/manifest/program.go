@@ -44,7 +44,7 @@ var (
 	managerForm       = regexp.MustCompile(`(?m)^[^#\n]*controller-manager\b`)
 )
 
-// plausible tells whether a text that has a marker is worth parsing.
+// plausible reports whether a text that has a marker is worth parsing.
 func plausible(text []byte) bool {
 	return configurationForm.Match(text) || workloadForm.Match(text) && managerForm.Match(text)
 }

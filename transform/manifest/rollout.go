@@ -37,7 +37,7 @@ func (m *migration) rollOut() []transform.Action {
 	return list
 }
 
-// configurationWhy says how the configuration travels.
+// configurationWhy reports how the configuration travels.
 func (m *migration) configurationWhy() string {
 	switch {
 	case !m.configures():

@@ -36,7 +36,7 @@ func elsewhereRule(r transform.Rule) transform.Rule {
 	return r
 }
 
-// argumentRules are those about what a manager is told.
+// argumentRules are those about the arguments of a manager.
 func argumentRules() []transform.Checked[*migration] {
 	return []transform.Checked[*migration]{
 		{Rule: rules.CCMArgsUnsafe.WithGuards(cloudRuns...).WithDoc(

@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
-// situation tells what the manifests of a cluster leave of a migration. From 1.27 on a
+// situation reports what the manifests of a cluster leave of a migration. From 1.27 on a
 // manager and a kubelet exit with the provider aws. A manifest alone does not show whether
 // what is external takes part in a migration that began before.
 func situation(members []*migration) transform.Situation {

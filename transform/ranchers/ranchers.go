@@ -38,7 +38,7 @@ type Release struct {
 	// Before it drops those without a value, and all but the last one of a flag (the same
 	// file, keyValueArgs, until v0.6.12, v0.7.6 and v0.8.2).
 	ArgsKept string
-	// PlainEntry says that the page of its interface that edits a cluster fails to load
+	// PlainEntry means that the page of its interface that edits a cluster fails to load
 	// where machineSelectorConfig has no entry without a selector (rancher/dashboard
 	// #9529, #9888, #11987).
 	PlainEntry bool

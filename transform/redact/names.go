@@ -15,7 +15,7 @@ type naming int
 
 const (
 	ordinary naming = iota
-	// doubtful names hold secrets at times: their values are judged by their form.
+	// doubtful names hold secrets at times: their values are checked by their form.
 	doubtful
 	secret
 )
@@ -70,7 +70,7 @@ func init() {
 	namingsLeft.Store(most)
 }
 
-// namingOf says what the name of a key tells.
+// namingOf reports what the name of a key tells.
 func namingOf(key string) naming {
 	if known, ok := namings.Load(key); ok {
 		return known.(naming)

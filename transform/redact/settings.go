@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// isCloudConfig tells the keys that hold a provider's configuration, credentials
+// isCloudConfig recognizes the keys that hold a provider's configuration, credentials
 // included.
 func isCloudConfig(key string) bool {
 	if !strings.ContainsAny(key, "cC") || len(key) > 32 {

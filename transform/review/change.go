@@ -50,7 +50,7 @@ type Change struct {
 // Stage is one that a change performs.
 type Stage struct {
 	Name, Why string
-	// Superseded says that a later stage of the same change leaves nothing of it.
+	// Superseded means that a later stage of the same change leaves nothing of it.
 	Superseded bool
 	// Manual lists what has to be done before the change is merged.
 	Manual []transform.Action

@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// promised says whether a value that RKE reads may go from one to the other. The
+// promised reports whether a value that RKE reads may go from one to the other. The
 // path to it is spelt as in Rancher's API, in every document; an absent value is
 // nil.
 type promised func(path string, before, after any) bool

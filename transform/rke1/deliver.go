@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// deliver says how a cluster's file gets to work. RKE keeps the cluster's state,
+// deliver reports how a cluster's file gets to work. RKE keeps the cluster's state,
 // certificates included, in a file beside the cluster.yml and named like it: a
 // copy elsewhere would be taken for a new cluster. So no command names a copy.
 func deliver(doc *yamledit.Document, _ string) transform.Delivery {

@@ -50,7 +50,7 @@ func live() transform.Live {
 type migration struct {
 	*Cluster
 	target transform.Target
-	stage  string // the one that rules judge the document after; "" for the document as it is
+	stage  string // the one that rules check the document after; "" for the document as it is
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {

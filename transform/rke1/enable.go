@@ -54,7 +54,7 @@ func (m *migration) setFlag(e *yamledit.Edit) {
 	m.put(e, fresh, servicesKey, manager, argsKey)
 }
 
-// The ways to the manager's flags in what RKE reads.
+// The paths of the manager's flags in what RKE reads.
 const (
 	flagPath    = "services.kubeController.extraArgs." + leaderFlag
 	flagsPath   = "services.kubeController.extraArgsArray." + leaderFlag

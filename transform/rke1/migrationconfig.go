@@ -55,7 +55,7 @@ func (m *migration) leaderArgs() []args.Arg {
 }
 
 // leaving are the flags that go with the switch. A configuration goes only where
-// the choices tell an undo of it; without the flag it has no effect.
+// the choices show it to an undo; without the flag it has no effect.
 func (m *migration) leaving() []string {
 	if m.generates() && m.configFile() == managerConfig {
 		return []string{leaderFlag, configFlag}

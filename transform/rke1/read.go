@@ -52,7 +52,7 @@ func decode(v any, s spelling) (c config, err error) {
 
 // normal brings a value to what RKE's types know: services are written with a
 // dash, flags have strings for values (as RKE's own reader takes true and 200,
-// and the rule extra-args-type judges), and what RKE reads apart is left out.
+// and the rule extra-args-type checks), and what RKE reads apart is left out.
 func normal(v any, s spelling) any {
 	root, isMap := v.(map[string]any)
 	if !isMap {

@@ -90,7 +90,7 @@ func nodeRules() []rule {
 	}
 }
 
-// argumentRules are those about what components are told.
+// argumentRules are those about the arguments of components.
 func argumentRules() []rule {
 	return []rule{
 		{Rule: rules.ConfigNotMounted.WithGuards(flagEdits...).WithDoc(

@@ -111,7 +111,7 @@ func (m *migration) eachComponent(check func([]args.Placed) []transform.Finding)
 	return found
 }
 
-// leaderElectionOff judges the manager that takes part.
+// leaderElectionOff checks the manager that takes part.
 func (m *migration) leaderElectionOff() []transform.Finding {
 	if m.isExternal() {
 		return nil

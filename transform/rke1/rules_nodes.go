@@ -36,7 +36,7 @@ func (m *migration) metadataConflict() []transform.Finding {
 	return found
 }
 
-// metadataUnset judges clusters that are external: before, the switch decides.
+// metadataUnset checks clusters that are external: before, the switch decides.
 func (m *migration) metadataUnset() []transform.Finding {
 	if !m.isNamedExternal() || m.usesMetadata() || !m.lacksOwnName() {
 		return nil

@@ -45,7 +45,7 @@ func (m *migration) awsBlockResets() []transform.Finding {
 	return m.one(block, "RKE selects the provider by this block and changes "+externalName+" back to aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 }
 
-// ccmFlagMissing judges what addons run; the chart is not in the file.
+// ccmFlagMissing checks what addons run; the chart is not in the file.
 func (m *migration) ccmFlagMissing() []transform.Finding {
 	if m.component(manager) != inTree {
 		return nil
@@ -53,7 +53,7 @@ func (m *migration) ccmFlagMissing() []transform.Finding {
 	return rules.CCMFlagMissing.Workload(m.bundle(), m.target)
 }
 
-// ccmArgsUnsafe judges what addons run; the chart is not in the file.
+// ccmArgsUnsafe checks what addons run; the chart is not in the file.
 func (m *migration) ccmArgsUnsafe() []transform.Finding {
 	return rules.CCMArgsUnsafe.Workload(m.bundle())
 }
@@ -66,7 +66,7 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 	return rules.CCMNotInFile.At(m.near(m.get(providerKey, nameKey)), "if none runs, install the chart as in the plan")
 }
 
-// cloudConfigLost judges a file that the manager names itself: no one but the
+// cloudConfigLost checks a file that the manager names itself: no one but the
 // operator knows what is in it.
 func (m *migration) cloudConfigLost() []transform.Finding {
 	var found []transform.Finding
@@ -99,7 +99,7 @@ func (m *migration) inTreeGone() []transform.Finding {
 	return nil
 }
 
-// leaseGrantMissing judges a manager that runs the cloud controllers itself. What
+// leaseGrantMissing checks a manager that runs the cloud controllers itself. What
 // addons_include names is not in the file.
 func (m *migration) leaseGrantMissing() []transform.Finding {
 	docs, err := m.bundle().Documents()

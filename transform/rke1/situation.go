@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
-// situation tells what the release and the provider leave of a migration. The file of a
+// situation reports what the release and the provider leave of a migration. The file of a
 // cluster that is external does not show whether the chart takes part in one.
 func (c *Cluster) situation() transform.Situation {
 	inTreeLeft := slices.ContainsFunc(components, func(service string) bool { return c.component(service) == inTree })

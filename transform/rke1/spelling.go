@@ -75,7 +75,7 @@ var (
 	parents  = [][]string{{}, {"spec"}, {"clusterConfig"}, {"spec", "clusterConfig"}}
 )
 
-// configOf returns RKE's configuration in a document. wrapped tells one that an
+// configOf returns RKE's configuration in a document. wrapped distinguishes one that an
 // object of Rancher holds.
 func configOf(root yamledit.Node) (config yamledit.Node, s spelling, wrapped bool) {
 	for _, path := range parents {

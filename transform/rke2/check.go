@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// promised says whether a key may go from one value to the other on machines of
+// promised reports whether a key may go from one value to the other on machines of
 // a class. An absent value is nil.
 type promised func(class Class, key string, before, after any) bool
 

@@ -146,8 +146,8 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 	return nil
 }
 
-// classes returns the machine classes that a document tells: its pools, or all that
-// selectors tell apart.
+// classes returns the machine classes of a document: its pools, or all that
+// selectors distinguish.
 func (c *Cluster) classes(pools []provv1.RKEMachinePool) ([]Class, error) {
 	at := c.RKEConfig()
 	if len(pools) == 0 {

@@ -53,7 +53,7 @@ func customClass(roles string, own map[string]string) Class {
 	return Class{Name: name, Labels: all}
 }
 
-// selected tells machines apart by the selectors that match them.
+// selected distinguishes machines by the selectors that match them.
 func (c *Cluster) selected(machine map[string]string) string {
 	var by []byte
 	for s := range c.selectors() {
@@ -81,7 +81,7 @@ func (c *Cluster) selectors() iter.Seq[labels.Selector] {
 // mostSets bounds the combinations of labels that are looked at.
 const mostSets = 1024
 
-// ownLabels returns the sets of labels that tell machines of the same roles apart,
+// ownLabels returns the sets of labels that distinguish machines of the same roles,
 // the empty one first: each label that a selector names is absent, has a value
 // that one names, or has another one.
 func (c *Cluster) ownLabels(at yamledit.Node) ([]map[string]string, error) {

@@ -71,7 +71,7 @@ type migration struct {
 	*Cluster
 	objects []*yamledit.Document // that the document names and that were given
 	target  transform.Target
-	stage   string // the one that rules judge the document after; "" for the document as it is
+	stage   string // the one that rules check the document after; "" for the document as it is
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {

@@ -11,13 +11,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Config is what Rancher hands a machine from the user's configuration, before
+// Config is what Rancher gives a machine from the user's configuration, before
 // it adds its own arguments.
 type Config map[string]Setting
 
 // Setting is an argument's value and where it comes from.
 type Setting struct {
-	Value      any             // as handed over: a string, bool or []any
+	Value      any             // as passed on: a string, bool or []any
 	Origin     yamledit.Node   // the value that won
 	Overridden []yamledit.Node // what set the argument before it, in the order of the merge
 }
@@ -55,7 +55,7 @@ func (c *Cluster) effective() map[string]Config {
 	return configs
 }
 
-// reach tells classes apart by all that their configuration depends on.
+// reach distinguishes classes by all that their configuration depends on.
 func (c *Cluster) reach(class Class) string {
 	return string(bit(class.Server())) + c.selected(class.Labels)
 }

@@ -33,7 +33,7 @@ func openAfter(t *testing.T, p *transform.Plan, stage string) *migration {
 	return c.(*migration)
 }
 
-// shapes are clusters whose managers can be told apart only with care.
+// shapes are clusters whose managers can be distinguished only with care.
 var shapes = []struct {
 	name, version, config string
 	target                transform.Target
@@ -91,7 +91,7 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 	}
 }
 
-// fits judges the two configurations, each as its manager reads it and against
+// fits checks the two configurations, each as its manager reads it and against
 // the other.
 func fits(t *testing.T, m *migration) {
 	t.Helper()

@@ -58,7 +58,7 @@ func (m *migration) keepsNames() string {
 	return "make sure that every node's name equals its host name, then use --end-state external; or use aws-override"
 }
 
-// nameOnlyWhy tells what the switch does on a release where aws was only a name.
+// nameOnlyWhy reports what the switch does on a release where aws was only a name.
 func (m *migration) nameOnlyWhy() string {
 	why := "On RKE2 " + m.Version + " cloud-provider-name: aws reads the node's name from the instance metadata and does nothing else: no component has a cloud provider. " +
 		"After this stage a new node registers with a taint, and the cloud-controller-manager initializes it; Nodes that exist keep what they have. "

@@ -29,7 +29,7 @@ type objectName struct{ kind, name string }
 
 func (o objectName) String() string { return o.kind + " " + o.name }
 
-// span says which documents describe a cluster together: the Cluster, and the objects
+// span reports which documents describe a cluster together: the Cluster, and the objects
 // that its machineSelectorFiles name and that hold a manager's configuration.
 func span() transform.Span {
 	s := transform.OneDocument()
@@ -126,7 +126,7 @@ func (c configFiles) writtenBy(item yamledit.Node) bool {
 
 var objectForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Secret|ConfigMap)\b`)
 
-// beside tells the objects that machineSelectorFiles may name by their text.
+// beside recognizes the objects that machineSelectorFiles may name by their text.
 func beside(text []byte) bool {
 	return (bytes.Contains(text, []byte(authorizedKey)) || bytes.Contains(text, []byte("LeaderMigrationConfiguration"))) && objectForm.Match(text)
 }

@@ -160,7 +160,7 @@ func (m *migration) takes(component, flag string) bool {
 	return slices.Contains(componentArgs, component) && m.knowsProvider(component)
 }
 
-// leaderElectionOff judges both managers.
+// leaderElectionOff checks both managers.
 func (m *migration) leaderElectionOff() []transform.Finding {
 	var found []transform.Finding
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {

@@ -41,7 +41,7 @@ func (m *migration) eachChart(check func(installed) []transform.Finding) []trans
 }
 
 // manifestFinding returns a finding about a node of a document of the manifest,
-// with the way to it from the cluster's own root.
+// with the path to it from the cluster's own root.
 func (m *migration) manifestFinding(i int, n yamledit.Node, message, fix string) transform.Finding {
 	return m.bundle().Finding(i, n, message, fix)
 }
@@ -151,7 +151,7 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 	})
 }
 
-// ccmArgsUnsafe judges the chart, and a workload of its own.
+// ccmArgsUnsafe checks the chart, and a workload of its own.
 func (m *migration) ccmArgsUnsafe() []transform.Finding {
 	inChart := m.eachChecked(rules.CCMArgsUnsafe.ID, func(c installed) []transform.Finding {
 		return rules.CCMArgsUnsafe.Chart(c.chart, c.ofArgs)
@@ -171,7 +171,7 @@ func (m *migration) ccmUnschedulable() []transform.Finding {
 	})
 }
 
-// ccmFlagMissing judges the chart, and a workload of its own.
+// ccmFlagMissing checks the chart, and a workload of its own.
 func (m *migration) ccmFlagMissing() []transform.Finding {
 	if !m.runsInTree() {
 		return nil
@@ -201,7 +201,7 @@ func (m *migration) addressFlapping() []transform.Finding {
 	})
 }
 
-// helmReinstall judges the policy that counts: a HelmChartConfig's wins.
+// helmReinstall checks the policy that counts: a HelmChartConfig's wins.
 func (m *migration) helmReinstall() []transform.Finding {
 	return m.eachChart(func(c installed) []transform.Finding {
 		policy, of := c.chart.FailurePolicy()
@@ -216,7 +216,7 @@ func (m *migration) helmReinstall() []transform.Finding {
 	})
 }
 
-// serviceOverrideNames judges the configuration of the provider, on control planes and in the
+// serviceOverrideNames checks the configuration of the provider, on control planes and in the
 // Secret to which install-ccm carries it.
 func (m *migration) serviceOverrideNames() []transform.Finding {
 	version := m.move().Reached()
@@ -240,7 +240,7 @@ func (m *migration) serviceOverrideNames() []transform.Finding {
 	return found
 }
 
-// cloudConfigLost judges the provider's configuration once something needs it
+// cloudConfigLost checks the provider's configuration once something needs it
 // that does not have it; before that the stages carry it over.
 func (m *migration) cloudConfigLost() []transform.Finding {
 	if m.carriesCloudConfig() || !m.runsInTree() && !m.switching() {

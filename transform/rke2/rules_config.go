@@ -57,7 +57,7 @@ func (m *migration) undelivered() []transform.Finding {
 	return found
 }
 
-// configRules judge the configurations of both managers, as far as they were given. That
+// configRules check the configurations of both managers, as far as they were given. That
 // of kube-controller-manager is in an object of its own.
 func configRules() []rule {
 	var table []rule

@@ -63,7 +63,7 @@ func (m *migration) given(o objectName) *yamledit.Document {
 	return m.objects[i]
 }
 
-// objectNotGiven says which configurations are not checked. That of rke-lm is part of the
+// objectNotGiven reports which configurations are not checked. That of rke-lm is part of the
 // stage that names it.
 func (m *migration) objectNotGiven() []transform.Finding {
 	var found []transform.Finding

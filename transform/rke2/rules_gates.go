@@ -20,7 +20,7 @@ func (m *migration) csiGateStale() []transform.Finding {
 	})
 }
 
-// flagOnExternalGate judges the gates of both managers.
+// flagOnExternalGate checks the gates of both managers.
 func (m *migration) flagOnExternalGate() []transform.Finding {
 	found := m.eachComponent(func(list []args.Placed) []transform.Finding {
 		return rules.FlagOnExternalGate.Check(list, m.move().Reached(), transform.FindingAt)

@@ -50,7 +50,7 @@ func (m *migration) unknownConfigKey() []transform.Finding {
 	return found
 }
 
-// laterKey says that the release alone does not tell whether a key arrives.
+// laterKey reports that the release alone does not show whether a key arrives.
 func (m *migration) laterKey(n yamledit.Node, later laterArgument) transform.Finding {
 	machines := "machines"
 	if later.ServersOnly {
@@ -62,7 +62,7 @@ func (m *migration) laterKey(n yamledit.Node, later laterArgument) transform.Fin
 	return f
 }
 
-// rancherFile is what Rancher hands a machine.
+// rancherFile is what Rancher gives a machine.
 const rancherFile = "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml"
 
 func (m *migration) unlistedRelease() transform.Finding {

@@ -138,7 +138,7 @@ func (m *migration) reaches(class Class, key string) bool {
 	return class.Server() || !m.Release.ServerOnly(key)
 }
 
-// valueDropped finds values of a kind that Rancher hands to no machine. A null
+// valueDropped finds values of a kind that Rancher gives no machine. A null
 // is harmless unless it erases something.
 func (m *migration) valueDropped() []transform.Finding {
 	kinds := map[Reason]string{NumberValue: "a number", MapValue: "a mapping"}

@@ -43,7 +43,7 @@ func (m *migration) providerInSelector() []transform.Finding {
 	})
 }
 
-// inTreeGone judges what makes components in-tree; on late releases the provider's
+// inTreeGone checks what makes components in-tree; on late releases the provider's
 // name only names nodes.
 func (m *migration) inTreeGone() []transform.Finding {
 	if !rules.InTreeGone.Applies(m.move(), m.stage) {
@@ -79,7 +79,7 @@ func (m *migration) inTreeNodes() []yamledit.Node {
 	return nodes
 }
 
-// stubEnabled judges control planes. Up to 1.35 any cloud-provider-name also turns
+// stubEnabled checks control planes. Up to 1.35 any cloud-provider-name also turns
 // the stub off, from 1.36 on only the key does (rancher/rke2,
 // pkg/rke2/rke2_linux.go at v1.34.1 and v1.36.0).
 func (m *migration) stubEnabled() []transform.Finding {
@@ -197,7 +197,7 @@ func (m *migration) leaseGrantMissing() []transform.Finding {
 	return m.eachManager(rules.LeaseGrantMissing.Check)
 }
 
-// eachManager judges kube-controller-manager on every class of control planes, by its
+// eachManager checks kube-controller-manager on every class of control planes, by its
 // arguments and its provider.
 func (m *migration) eachManager(check func(list []args.Placed, provider string) []transform.Finding) []transform.Finding {
 	var found []transform.Finding

@@ -32,7 +32,7 @@ func (m *migration) controlPlanesAtOnce() []transform.Finding {
 }
 
 // controlPlanes counts the control planes, and those of them without etcd. A cluster
-// without pools does not tell.
+// without pools does not show it.
 func (m *migration) controlPlanes() (all, alone int) {
 	for _, c := range m.Classes {
 		if !c.ControlPlane() {

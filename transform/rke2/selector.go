@@ -32,7 +32,7 @@ func (l Layer) Matches(c Class) bool { return l.selector.Matches(labels.Set(c.La
 // selector whose fields are all misspelt does not: the API prunes them.
 func (l Layer) Selective() bool { return l.selective }
 
-// Why says which machines the layer is for.
+// Why reports which machines the layer is for.
 func (l Layer) Why() string {
 	if !l.selective {
 		return "for all machines"

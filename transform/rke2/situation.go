@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// situation tells what the release and the provider leave of a migration. From 1.27 on,
+// situation reports what the release and the provider leave of a migration. From 1.27 on,
 // aws either stops the components or, on the releases of ownNodeName, only names nodes.
 func (m *migration) situation() transform.Situation {
 	nodes := m.inTreeNodes()
@@ -31,7 +31,7 @@ func (m *migration) situation() transform.Situation {
 	return transform.External
 }
 
-// afterMigrations is the first minor at which no migration can be under way: one ends with the
+// afterMigrations is the first minor at which no migration can be in progress: one ends with the
 // switch, at 1.27 at the latest.
 const afterMigrations = "v1.28"
 

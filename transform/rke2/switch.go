@@ -43,7 +43,7 @@ func (m *migration) credentials() transform.Preparation {
 	return account.ECR(account.Place{Config: "/var/lib/rancher/credentialprovider/config.yaml", Folder: "/var/lib/rancher/credentialprovider/bin"})
 }
 
-// switchWhy tells what the switch takes away: a provider, or only a name.
+// switchWhy reports what the switch takes away: a provider, or only a name.
 func (m *migration) switchWhy() string {
 	if m.onlyNamesNodes() && !m.isExternal() {
 		return m.nameOnlyWhy()
@@ -51,7 +51,7 @@ func (m *migration) switchWhy() string {
 	return m.stages().SwitchWhy()
 }
 
-// removedWhy tells of flags that the edit removes.
+// removedWhy names the flags that the edit removes.
 func (m *migration) removedWhy() string {
 	at, found := m.removedFlag()
 	if !found {

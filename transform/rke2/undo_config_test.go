@@ -29,7 +29,7 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 				case err != nil && strings.Contains(s.config, "enable-leader") && st.Stage.Name != stages.DisableLeaderMigration,
 					err != nil && strings.Contains(s.config, "HelmChart") && st.Stage.Name == stages.InstallCCM,
 					err != nil && strings.Contains(s.config, "cloud-provider-config") && st.Stage.Name == stages.SwitchToExternal:
-					continue // the file does not tell what was there before
+					continue // the file does not show what was there before
 				case err != nil || len(steps) != 1:
 					t.Errorf("%s: %d steps, %v", st.Stage.Name, len(steps), err)
 				case st.Stage.Name == stages.EnableLeaderMigration && strings.Contains(configOf(steps[0].Documents[0].After), leadermigration.ConfigFile):

@@ -106,7 +106,7 @@ func placeAfter(n, inserted yamledit.Node) int {
 }
 
 // providerBack edits the locations that win. The control planes were in-tree; what
-// other machines were, the file does not tell.
+// other machines were, the file does not show.
 func (m *migration) providerBack(e *yamledit.Edit) error {
 	sure := m.winners(providerKey, Class.ControlPlane)
 	for _, n := range m.winners(providerKey, func(Class) bool { return true }) {

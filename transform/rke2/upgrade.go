@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// move is the way to the target version.
+// move is the upgrade to the target version.
 func (m *migration) move() k8s.Upgrade {
 	return k8s.Upgrade{
 		From: m.Version, To: m.target.Version,

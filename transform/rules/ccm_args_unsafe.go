@@ -24,7 +24,7 @@ func (ccmArgsUnsafe) Routes() (message, fix string) {
 		"add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes"
 }
 
-// Chart judges the arguments that the values of a chart give; at reports about them.
+// Chart checks the arguments that the values of a chart give; at reports about them.
 func (r ccmArgsUnsafe) Chart(c ccm.Chart, at func(message, fix string) transform.Finding) []transform.Finding {
 	var found []transform.Finding
 	if c.RoutesUnsafe() {
@@ -39,7 +39,7 @@ func (r ccmArgsUnsafe) Chart(c ccm.Chart, at func(message, fix string) transform
 	return found
 }
 
-// Workload judges a cloud-controller-manager that the manifests of a cluster run
+// Workload checks a cloud-controller-manager that the manifests of a cluster run
 // without the chart.
 func (r ccmArgsUnsafe) Workload(b inlinemanifest.Bundle) []transform.Finding {
 	w, runs := workload(b)

@@ -23,7 +23,7 @@ func (configWithoutFlag) Idle(list []args.Placed) (args.Placed, bool) {
 	return a, named && !flag.True()
 }
 
-// Check judges the arguments of one manager, which may be external already: then the
+// Check evaluates the arguments of one manager, which may be external already: then the
 // configuration is spare, and it may wait for an undo.
 func (r configWithoutFlag) Check(list []args.Placed, isExternal bool, at transform.Report) []transform.Finding {
 	a, idle := r.Idle(list)

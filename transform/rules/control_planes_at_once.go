@@ -34,7 +34,7 @@ type Restart struct {
 // tell: an upper bound.
 const MostControlPlanes = 5
 
-// Check judges a strategy at a node.
+// Check evaluates a strategy at a node.
 func (controlPlanesAtOnce) Check(at yamledit.Node, r Restart) []transform.Finding {
 	if r.Most < 2 {
 		return nil

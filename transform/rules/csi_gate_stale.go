@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
-// CSIGateStale judges the gate that older pages tell in-tree users to set. It moves
+// CSIGateStale checks the gate that older documentation has in-tree users set. It moves
 // volumes of the in-tree provider to the EBS CSI driver: locked from 1.25 on, gone
 // from 1.27 on.
 var CSIGateStale = csiGateStale{transform.Rule{
@@ -23,7 +23,7 @@ type csiGateStale struct{ transform.Rule }
 
 const csiGate = "CSIMigrationAWS"
 
-// Check judges the arguments of a component of a version. What only an upgrade to come
+// Check evaluates the arguments of a component of a version. What only an upgrade to come
 // stops at is a note, and stops no stage: it is left out for one.
 func (r csiGateStale) Check(list []args.Placed, version, stage string, at transform.Report) []transform.Finding {
 	if r.ends(version) {

@@ -16,7 +16,7 @@ var FlagLeftOnKCM = flagLeftOnKCM{transform.Rule{
 
 type flagLeftOnKCM struct{ transform.Rule }
 
-// Check judges the arguments of a kube-controller-manager and its provider.
+// Check evaluates the arguments of a kube-controller-manager and its provider.
 func (flagLeftOnKCM) Check(list []args.Placed, provider string) []transform.Finding {
 	a, set := args.LastPlaced(list, leaderFlag)
 	if provider != external || !set || !a.True() {

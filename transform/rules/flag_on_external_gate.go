@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// FlagOnExternalGate judges the gate of leader migration itself: on by default in 1.22
+// FlagOnExternalGate checks the gate of leader migration itself: on by default in 1.22
 // and 1.23, locked from 1.24 on, gone from 1.27 on.
 var FlagOnExternalGate = flagOnExternalGate{transform.Rule{
 	ID: "flag-on-external-gate", Severity: transform.Error, Guards: append([]string{stages.UpgradeKubernetes}, flagEdits...), Acceptable: true,
@@ -23,7 +23,7 @@ type flagOnExternalGate struct{ transform.Rule }
 
 const migrationGate = "ControllerManagerLeaderMigration"
 
-// Check judges the arguments of a component of a version.
+// Check evaluates the arguments of a component of a version.
 func (flagOnExternalGate) Check(list []args.Placed, version string, at transform.Report) []transform.Finding {
 	return inGates(list, migrationGate, func(value string) (message, fix string) {
 		switch {

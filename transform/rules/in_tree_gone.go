@@ -18,7 +18,7 @@ var InTreeGone = inTreeGone{transform.Rule{
 
 type inTreeGone struct{ transform.Rule }
 
-// Applies judges the release that the cluster runs or is about to move to. The switch
+// Applies checks the release that the cluster runs or is about to move to. The switch
 // moves it in the same edit, so the stages before do not answer for the target.
 func (inTreeGone) Applies(u k8s.Upgrade, stage string) bool {
 	version := u.From

@@ -12,9 +12,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// LeaderElectionOff judges how a manager asks for its leases: a migration can be
+// LeaderElectionOff checks how a manager asks for its leases: a migration can be
 // followed only where each manager has its main lease under its own name, and timings
-// that tell a living owner from a dead one.
+// that distinguish a living owner from a dead one.
 var LeaderElectionOff = leaderElectionOff{transform.Rule{
 	ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 	Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
@@ -54,7 +54,7 @@ func (leaderElectionOff) Check(list []args.Placed, manager string, t transform.T
 	return found
 }
 
-// faultOf judges one argument by itself.
+// faultOf checks one argument by itself.
 func faultOf(a args.Arg, manager string) (message, fix string) {
 	switch {
 	case a.Name == electFlag && !a.True():
@@ -67,7 +67,7 @@ func faultOf(a args.Arg, manager string) (message, fix string) {
 	return "", ""
 }
 
-// timingFault judges the timings together, as client-go's elector does, and
+// timingFault checks the timings together, as client-go's elector does, and
 // names the last argument that sets one of them.
 func timingFault(list []args.Placed) (string, yamledit.Node) {
 	set := map[string]time.Duration{leaseFlag: 15 * time.Second, renewFlag: 10 * time.Second, retryFlag: 2 * time.Second}

@@ -17,7 +17,7 @@ var LeaseGrantMissing = leaseGrantMissing{transform.Rule{
 
 type leaseGrantMissing struct{ transform.Rule }
 
-// Check judges the arguments of a kube-controller-manager and its provider, where no
+// Check evaluates the arguments of a kube-controller-manager and its provider, where no
 // permission was found: one that runs the cloud controllers itself needs it.
 func (leaseGrantMissing) Check(list []args.Placed, provider string) []transform.Finding {
 	a, set := args.LastPlaced(list, leaderFlag)

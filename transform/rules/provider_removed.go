@@ -8,5 +8,5 @@ import (
 )
 
 // ProviderRemoved is for clusters that lost their provider. What shows that they had
-// one is the distro's, which judges and describes it.
+// one is the distro's, which checks and describes it.
 var ProviderRemoved = transform.Rule{ID: "provider-removed", Severity: transform.Error, Guards: theSwitch}

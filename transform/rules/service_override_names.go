@@ -34,7 +34,7 @@ var serviceNames = []struct {
 	{"kms", []string{"KMS"}},
 }
 
-// Check judges the text of a configuration, for a manager of a cluster's version.
+// Check evaluates the text of a configuration, for a manager of a cluster's version.
 func (serviceOverrideNames) Check(at yamledit.Node, version string, report transform.Report) []transform.Finding {
 	config, _ := at.String()
 	if !k8s.From(version, "v1.33") {

@@ -11,25 +11,25 @@ import (
 
 // Check is what a cluster has to show at one point of the migration.
 type Check struct {
-	// Stage is the one whose rules judge the cluster; "" for what always has to hold.
+	// Stage is the one whose rules check the cluster; "" for what always has to hold.
 	Stage string
 	// AtLeast and AtMost are stages between which the managers have to be, as they
 	// show it; "" for no bound.
 	AtLeast, AtMost string
 	// Lease is who has to hold the migration lease.
 	Lease Holder
-	// Granted says that the managers have to be allowed to lock it.
+	// Granted means that the managers have to be allowed to lock it.
 	Granted bool
-	// Manager says that a cloud-controller-manager has to run on every control plane,
+	// Manager means that a cloud-controller-manager has to run on every control plane,
 	// and External that no one else can run the cloud controllers: it has to lead.
 	Manager, External bool
-	// Cordoned says that control planes may be cordoned, Released that they just were
+	// Cordoned means that control planes may be cordoned, Released that they just were
 	// until then.
 	Cordoned, Released bool
-	// Unidentified says that Nodes may lack a provider ID of AWS, as long as the stage that
+	// Unidentified means that Nodes may lack a provider ID of AWS, as long as the stage that
 	// sets it was not done.
 	Unidentified bool
-	// NodesOnly says that nothing is looked at but whether the control planes are
+	// NodesOnly means that nothing is looked at but whether the control planes are
 	// ready: no stage begins or ends without them.
 	NodesOnly bool
 }
@@ -100,7 +100,7 @@ func Undone(stage string, t transform.Target) Check {
 }
 
 // Within reports whether a stage that managers show lies within the bounds of a check;
-// below says on which side it does not.
+// below reports on which side it does not.
 func (c Check) Within(shown string) (within, below bool) {
 	names := Names()
 	at := slices.Index(names, shown) // -1 for none
@@ -109,7 +109,7 @@ func (c Check) Within(shown string) (within, below bool) {
 }
 
 // runsAlone is what has to hold as soon as a cloud-controller-manager runs in a cluster
-// that has no other manager of the cloud controllers. Each stage is judged as the last one
+// that has no other manager of the cloud controllers. Each stage is checked as the last one
 // is, but for the Nodes.
 func runsAlone() Check {
 	c := verification.after(transform.Target{})

@@ -67,7 +67,7 @@ func Mark(cluster string) string {
 	return strings.TrimRight("leader-migration-"+strings.Trim(unsafe.ReplaceAllString(cluster, "-"), "-"), "-")
 }
 
-// not says why nothing is cordoned, or "".
+// not reports why nothing is cordoned, or "".
 func (c Cordoning) not() string {
 	switch {
 	case c.Instead != "":

@@ -11,7 +11,7 @@ import (
 )
 
 // Look is a command that shows a person what a check asks for. A run does not carry it out:
-// the rules judge the same.
+// the rules check the same.
 type Look struct {
 	Asks     Check  // the part of a check that the command shows
 	Why      string // what to look for
@@ -52,7 +52,7 @@ func (h Holder) String() string {
 	return ""
 }
 
-// shows says what a check asks of the migration lease.
+// shows reports what a check asks of the migration lease.
 func (h Holder) shows() string {
 	switch h {
 	case Either:

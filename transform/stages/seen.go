@@ -30,9 +30,9 @@ type Seen struct {
 	Marked   bool // a Node has the mark of the run
 	Cloud    bool // a DaemonSet of the cloud-controller-manager is there
 	Migrates bool // a cloud-controller-manager takes part in the migration
-	// Identified says that every Node has a provider ID of AWS.
+	// Identified means that every Node has a provider ID of AWS.
 	Identified bool
-	// Helm says that the stage brings a chart with helm; Installed that its values run,
+	// Helm means that the stage brings a chart with helm; Installed that its values run,
 	// and Finished that they have left the migration.
 	Helm, Installed, Finished bool
 }

@@ -23,14 +23,14 @@ type Stage struct {
 	With string
 	// Snapshot asks for a snapshot of etcd of its own, where the operator wants any.
 	Snapshot bool
-	// ChecksAlone says that a run looks at the cluster and changes nothing.
+	// ChecksAlone means that a run looks at the cluster and changes nothing.
 	ChecksAlone bool
 
-	// long says that it is there with leader migration alone.
+	// long means that it is there with leader migration alone.
 	long bool
-	// late says that it is there only where no in-tree manager exists any more.
+	// late means that it is there only where no in-tree manager exists any more.
 	late bool
-	// upgrades says that it is there only in the plan of an upgrade.
+	// upgrades means that it is there only in the plan of an upgrade.
 	upgrades bool
 	// of returns what a distro makes of it; nil where all distros have the same.
 	of func(Set) func() transform.Stage
@@ -127,7 +127,7 @@ const cloudRuns = "the cloud-controller-manager runs the cloud controllers"
 // noManagerRuns is how a cluster of 1.27 or later is before all stages.
 const noManagerRuns = "no manager runs the cloud controllers"
 
-// Holds says who runs the cloud controllers after a stage; "" for before all.
+// Holds reports who runs the cloud controllers after a stage; "" for before all.
 func Holds(stage string, t transform.Target) string {
 	if t.Upgrades() {
 		return atTheEnd

@@ -156,7 +156,7 @@ func TestTheResultFollowsFromTheStates(t *testing.T) {
 	}
 }
 
-// Nothing starts that a policy forbids, whatever has happened before, and what waits is told why.
+// Nothing starts that a policy forbids, whatever has happened before, and what waits has the reason.
 func TestAPolicyKeepsWhatItForbids(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	states := []State{"", Waiting, Running, Done, Failed, Held, Reverting, Skipped}

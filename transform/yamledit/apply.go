@@ -61,7 +61,7 @@ func (n Node) depth() int {
 	return n.parent.depth() + 1
 }
 
-// refuse says that the proof failed, and where a hand has to do it.
+// refuse reports that the proof failed, and where a hand has to do it.
 func (e *Edit) refuse(cause error) error {
 	at := e.doc.Root()
 	if len(e.order) > 0 {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Node is a place in a Document: a node and the way to it. The zero Node, and
+// Node is a place in a Document: a node and the path to it. The zero Node, and
 // every node that was looked up in vain, does not exist.
 type Node struct {
 	doc    *Document
@@ -34,7 +34,7 @@ type Entry struct {
 // out after a key, exists.
 func (n Node) Exists() bool { return n.y != nil }
 
-// IsMap, IsList and IsScalar tell the kind.
+// IsMap, IsList and IsScalar report the kind.
 func (n Node) IsMap() bool { return n.y != nil && n.y.Kind == yaml.MappingNode }
 
 // IsList reports whether the node is a sequence.
@@ -219,7 +219,7 @@ func (n Node) Text() string {
 	return string(n.doc.Bytes()[start:end])
 }
 
-// Path returns the way from the root, as in spec.pools[2].name.
+// Path returns the path from the root, as in spec.pools[2].name.
 func (n Node) Path() string {
 	if n.parent == nil {
 		return ""

@@ -178,7 +178,7 @@ func TestEmptyTellsWhetherAnythingIsLeft(t *testing.T) {
 }
 
 // TestRandomRemovalsKeepAllOtherDocuments takes documents out of streams that are
-// made of odd pieces; the library alone judges.
+// made of odd pieces; the library alone decides.
 func TestRandomRemovalsKeepAllOtherDocuments(t *testing.T) {
 	pieces := []string{
 		"a: 1\n", "b:\n- 1\n- 2\n", "# c\nc: 3\n", "d: 4 # d\n# after\n", "e: |\n  text\n", "f: |+\n  text\n\n", "g: >\n  one\n  two\n",

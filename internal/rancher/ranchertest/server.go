@@ -30,7 +30,7 @@ type Server struct {
 	Downstream map[string]http.Handler
 	// Denied are rights that the user lacks: "patch clusters", "list pods of all namespaces".
 	Denied map[string]bool
-	// Gated says that the user may not get clusters.management.cattle.io local: Rancher
+	// Gated means that the user may not get clusters.management.cattle.io local: Rancher
 	// lets no one without that reach management.cattle.io of its own cluster.
 	Gated bool
 	// Warning comes with every answer to a patch that fits.

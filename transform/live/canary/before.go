@@ -42,7 +42,7 @@ func NewBefore(nodes []observation.Node, events []corev1.Event) *Before {
 	return b
 }
 
-// Problems says what has happened since that must not.
+// Problems reports what has happened since that must not.
 func (b *Before) Problems(nodes []observation.Node, events []corev1.Event) []string {
 	var list []string
 	for _, n := range nodes {

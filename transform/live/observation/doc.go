@@ -6,5 +6,5 @@
 //
 // Invariant: an Observation holds what a decision needs and nothing else: no
 // environment, no data of a Secret, no argument that looks like one. What could
-// not be told is said to be unknown and never left out silently.
+// not be determined is said to be unknown and never left out silently.
 package observation

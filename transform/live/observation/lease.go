@@ -13,16 +13,16 @@ type Lease struct {
 	Renewed         time.Time `json:"renewed,omitzero"` // by the holder's clock, so for people only
 	Acquired        time.Time `json:"acquired,omitzero"`
 	Transitions     int       `json:"transitions"`
-	// Changed says that the record was seen to change, and SilentSeconds for how
+	// Changed means that the record was seen to change, and SilentSeconds for how
 	// long it has not: since that change, or since the first look.
 	Changed       bool    `json:"changed"`
 	SilentSeconds float64 `json:"silentSeconds"`
-	// Replaced says that the container of the holder was seen replaced, and that the
+	// Replaced means that the container of the holder was seen replaced, and that the
 	// holder has not renewed since.
 	Replaced bool `json:"replaced,omitempty"`
 }
 
-// Life says whether a lease is held by someone alive.
+// Life reports whether a lease is held by someone alive.
 type Life string
 
 // A lease is live when its record changed within its duration as we saw it:

@@ -29,11 +29,11 @@ type Manager struct {
 	Account   string   `json:"account,omitempty"` // service account, for a pod of the API server
 	Running   bool     `json:"running"`
 	// Container is the ID of its container, which is another one after each start; ""
-	// where no kubelet has told it yet, and in dumps of earlier versions. Ended says
+	// where no kubelet has reported it yet, and in dumps of earlier versions. Ended says
 	// that this container has ended.
 	Container string `json:"container,omitempty"`
 	Ended     bool   `json:"ended,omitempty"`
-	// Mirror says that the pod shows a static one: its container may outlive it.
+	// Mirror means that the pod shows a static one: its container may outlive it.
 	Mirror   bool `json:"mirror,omitempty"`
 	Restarts int  `json:"restarts"`
 	// RestartedAt is when the last container ended, by the node's clock, in
@@ -43,7 +43,7 @@ type Manager struct {
 	// Config is the LeaderMigrationConfiguration in a ConfigMap that it mounts;
 	// nil where there is none or it lies on the node.
 	Config *string `json:"config,omitempty"`
-	// ConfigDenied says that the ConfigMap may not be read.
+	// ConfigDenied means that the ConfigMap may not be read.
 	ConfigDenied bool `json:"configDenied,omitempty"`
 }
 

@@ -33,7 +33,7 @@ type Observation struct {
 	DaemonSets []DaemonSet `json:"daemonSets"`
 	Managers   []Manager   `json:"managers"`
 	Services   []Service   `json:"services"` // of type LoadBalancer
-	// EventsDenied says that the user may not list Events, so that no Service has a Failure.
+	// EventsDenied means that the user may not list Events, so that no Service has a Failure.
 	EventsDenied bool `json:"eventsDenied,omitempty"`
 
 	Volumes        []Volume       `json:"volumes,omitempty"`        // in-tree ones
@@ -51,10 +51,10 @@ type Observation struct {
 
 	// Before is the snapshot that the cluster is compared with, if there is one.
 	Before *Snapshot `json:"before,omitempty"`
-	// Partial says that only the kinds that are there were looked at, as in a
+	// Partial means that only the kinds that are there were looked at, as in a
 	// dump of kubectl: what is absent from it says nothing.
 	Partial bool `json:"partial,omitempty"`
-	// KubeSystemOnly says that managers were looked for in kube-system alone.
+	// KubeSystemOnly means that managers were looked for in kube-system alone.
 	KubeSystemOnly bool `json:"kubeSystemOnly,omitempty"`
 	// Kinds are those that a partial observation was seen to hold, also where none of
 	// their objects is kept.
@@ -62,7 +62,7 @@ type Observation struct {
 }
 
 // The kinds whose absence says something, with their groups. Leases, DaemonSets and
-// Pods are those of kube-system; KubeSystemOnly says whether others were looked at.
+// Pods are those of kube-system; KubeSystemOnly reports whether others were looked at.
 const (
 	Nodes          = "Node"
 	Leases         = "Lease.coordination.k8s.io"

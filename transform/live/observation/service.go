@@ -10,7 +10,7 @@ type Service struct {
 	Namespace string   `json:"namespace"`
 	Name      string   `json:"name"`
 	Hosts     []string `json:"hosts"` // host names or addresses of its load balancer
-	// Elsewhere says that another controller than those of the cloud provider serves it.
+	// Elsewhere means that another controller than those of the cloud provider serves it.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	Deleting  bool `json:"deleting,omitempty"`
 	// What follows is kept of a Service that is pending.

@@ -24,7 +24,7 @@ type NodeIdentity struct {
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
 	ProviderID string `json:"providerID"`
-	// Ready says that the Node was ready; earlier snapshots do not tell.
+	// Ready means that the Node was ready; earlier snapshots do not have it.
 	Ready bool `json:"ready,omitempty"`
 }
 

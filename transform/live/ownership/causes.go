@@ -6,7 +6,7 @@ package ownership
 import "slices"
 
 // Causes returns the processes that own one of some controllers. Where it cannot be
-// told which pod leads, all that may are returned; a pod that only waits is not.
+// shown which pod leads, all that may are returned; a pod that only waits is not.
 func Causes(processes []Process, leases Leases, of []Controller) []Process {
 	return slices.DeleteFunc(slices.Clone(processes), func(p Process) bool {
 		return !slices.ContainsFunc(p.owned(processes, leases), func(c Controller) bool { return slices.Contains(of, c) })

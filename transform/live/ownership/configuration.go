@@ -21,7 +21,7 @@ type configuration struct {
 }
 
 // listed returns how a manager with the flag runs a controller, by its
-// configuration or by its defaults, and why that cannot be told.
+// configuration or by its defaults, and why that cannot be determined.
 func (p *Process) listed() func(Controller) (Mode, string) {
 	minor := Minor(p.Image)
 	if p.value(leadermigration.ConfigFlag, "") == "" {

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ownership tells which manager runs the cloud controllers that a leader
+// Package ownership reports which manager runs the cloud controllers that a leader
 // migration hands over.
 //
 // Invariant: a manager owns a controller if it is the live leader of its main

@@ -41,7 +41,7 @@ func (v *Versions) Written(now Given) {
 	v.list = append(v.list, now)
 }
 
-// Served takes what an object says that tells how far a change has come. applied is
+// Served takes from an object what shows how far a change has come. applied is
 // what all machines had at one time, and open what some may have since. A version
 // that is neither any more counts until there is nothing open.
 func (v *Versions) Served(applied Given, open ...Given) {

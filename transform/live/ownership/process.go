@@ -39,9 +39,9 @@ type Process struct {
 	Since time.Time
 	// From says where the arguments are from, for a manager that is no pod; else "".
 	From string
-	// Unreadable says what could not be told; then Modes says nothing.
+	// Unreadable says what could not be determined; then Modes says nothing.
 	Unreadable string
-	// Hidden says that it is the arguments that could not be read; then Loops and
+	// Hidden means that it is the arguments that could not be read; then Loops and
 	// Flag say nothing either.
 	Hidden bool
 
@@ -126,7 +126,7 @@ func (p *Process) routes() bool {
 	return p.on("configure-cloud-routes", true) && (p.Component == observation.CloudManager || p.on("allocate-node-cidrs", false))
 }
 
-// Minor returns the minor of the manager's image, or 0 where its tag tells none.
+// Minor returns the minor of the manager's image, or 0 where its tag has none.
 func Minor(image string) int {
 	image, _, _ = strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")

@@ -15,7 +15,7 @@ import (
 )
 
 // Component names the manager that a container runs, or "" for none. RKE2 runs
-// kube-controller-manager from an image of all components, so its command tells.
+// kube-controller-manager from an image of all components, so its command shows it.
 func Component(image string, command []string) string {
 	name, _, _ := strings.Cut(path.Base(image), ":")
 	name, _, _ = strings.Cut(name, "@")
@@ -108,7 +108,7 @@ var telling = []string{
 	leadermigration.Flag, leadermigration.ConfigFlag,
 }
 
-// elsewhere says where a manager has its leases, where that is not as Leases in
+// elsewhere reports where a manager has its leases, where that is not as Leases in
 // kube-system; else "".
 func (p *Process) elsewhere() string {
 	if space := p.value("leader-elect-resource-namespace", leadermigration.Namespace); space != leadermigration.Namespace {

@@ -30,7 +30,7 @@ type identity struct {
 
 // candidate is a container that may have an identity.
 type candidate struct {
-	container string // "" for one that no kubelet has told
+	container string // "" for one that no kubelet has reported
 	pod       string
 	mirror    bool
 }

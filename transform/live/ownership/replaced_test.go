@@ -80,7 +80,7 @@ func TestARenewalThatIsSeenLateIsNoSignOfLife(t *testing.T) {
 }
 
 // election is a real one of managers on hosts: leases of 15 seconds, renewed every
-// two, by processes whose containers are replaced at random, which kubelets tell
+// two, by processes whose containers are replaced at random, which kubelets report
 // late. Steps are of half a second.
 type election struct {
 	*rand.Rand
@@ -153,7 +153,7 @@ func (e *election) managers() []observation.Manager {
 	return list
 }
 
-// Whoever lives and leads is the owner in what is told, and who was seen replaced is
+// The manager that lives and leads is the reported owner, and who was seen replaced is
 // not: what is told is late by no more than kubelets and looks are.
 func TestOwnersAreThoseOfRealElections(t *testing.T) {
 	for seed := range int64(15) {

@@ -65,7 +65,7 @@ func (s State) Same(o State) bool {
 	return s.Count == o.Count && s.Unknown == o.Unknown && slices.Equal(s.Owners, o.Owners) && slices.Equal(s.Doubled, o.Doubled)
 }
 
-// Evaluate tells who owns the controllers. All pods of both managers are given, and
+// Evaluate reports who owns the controllers. All pods of both managers are given, and
 // processes without a pod are known by the leases that they hold.
 func Evaluate(processes []Process, leases Leases) State {
 	owners := map[Controller][]string{}
@@ -114,7 +114,7 @@ func count(owners map[Controller][]string, inPlay map[Controller]bool) State {
 }
 
 // ownedBy returns the controllers that the processes of one component own, and
-// why that cannot be told.
+// why that cannot be determined.
 func ownedBy(component string, processes []Process, leases Leases) ([]Controller, string) {
 	var owned []Controller
 	for _, p := range processes {
@@ -151,7 +151,7 @@ func ledBy(component, name string, processes []Process, leases Leases) ([]Contro
 }
 
 // agreed returns what the leader owns, whichever of the candidates it is; where
-// they would own different controllers it cannot be told.
+// they would own different controllers it cannot be determined.
 func agreed(component string, candidates []Process, main Held, leases Leases) ([]Controller, string) {
 	if len(candidates) == 0 {
 		return nil, "the arguments of " + component + " cannot be read: it holds a lease and has no pod"
@@ -238,7 +238,7 @@ func flagged(candidates []Process, main Held, leases Leases) []Process {
 	return with
 }
 
-// differ says why candidates do not tell what their leader owns.
+// differ reports why candidates do not tell what their leader owns.
 func differ(component string, candidates []Process) string {
 	var from []string
 	for _, p := range candidates {

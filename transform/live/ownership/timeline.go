@@ -155,7 +155,7 @@ func (t *Timeline) held(l observation.Lease) held {
 	return held{Held{Holder: l.Holder, Life: life}, t.pending[l.Name]}
 }
 
-// tell judges the moments that are decided, and returns the intervals that no
+// tell evaluates the moments that are decided, and returns the intervals that no
 // later moment can extend.
 func (t *Timeline) tell() []Interval {
 	for len(t.queue) > 0 && t.queue[0].decided() {

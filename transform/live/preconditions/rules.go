@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preconditions tells whether a live cluster's object may be changed now.
+// Package preconditions reports whether a live cluster's object may be changed now.
 //
 // Invariant: what would be undone, would never arrive, or would come on top of
 // a change that has not arrived, is not written unless it was acknowledged.
@@ -66,7 +66,7 @@ func Evaluate(s Seen, accepted []string) []transform.Finding {
 	return transform.FindingsOf(rules(), s, "", accepted)
 }
 
-// Refused says that a cluster is not changed.
+// Refused means that a cluster is not changed.
 type Refused struct {
 	Title    string
 	Findings []transform.Finding // those that stop it

@@ -119,7 +119,7 @@ func downstream() []Row {
 }
 
 // ofRancher is for the look at Rancher's own cluster; without it cluster-not-settled is
-// not judged.
+// not checked.
 func ofRancher() []Row {
 	verify := []string{"verify"}
 	return []Row{

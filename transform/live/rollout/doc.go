@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout tells how far a change of a cluster has come, from what Rancher
+// Package rollout reports how far a change of a cluster has come, from what Rancher
 // shows of it.
 //
 // Invariant: a change is done when the configuration that was rendered for every

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
-// Evaluate says how far a change has come.
+// Evaluate reports how far a change has come.
 func Evaluate(seen Seen, wanted Wanted) Progress {
 	if seen.Engine != nil {
 		return seen.Engine.evaluate(wanted)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// evaluate says how far a machine has come.
+// evaluate reports how far a machine has come.
 func (m Machine) evaluate(wanted Wanted) MachineProgress {
 	p := m.tries()
 	p.Waiting = m.waiting(wanted)
@@ -16,7 +16,7 @@ func (m Machine) evaluate(wanted Wanted) MachineProgress {
 	return p
 }
 
-// tries says how the tries of its plan went.
+// tries reports how the tries of its plan went.
 func (m Machine) tries() MachineProgress {
 	p := MachineProgress{Name: m.Name, Node: m.Node}
 	if m.Plan != nil && !m.Plan.Applied {

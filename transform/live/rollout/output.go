@@ -24,7 +24,7 @@ const (
 
 // outputIn returns the end of what the instructions of a plan printed: the agent
 // keeps a gzipped JSON object of base64 by the names of the instructions, of those
-// alone whose output it was told to save. It is redacted before it is cut: half a
+// alone whose output it was set to save. It is redacted before it is cut: half a
 // secret does not look like one.
 func outputIn(data []byte) string {
 	z, err := gzip.NewReader(bytes.NewReader(data))
@@ -56,7 +56,7 @@ func printed(output string) string {
 	return "; it printed:\n    " + strings.ReplaceAll(output, "\n", "\n    ")
 }
 
-// Failure says that tries of a machine's plan failed, and what the last one printed;
+// Failure reports that tries of a machine's plan failed, and what the last one printed;
 // "" where none did.
 func (p MachineProgress) Failure() string {
 	if p.Failures == 0 {

@@ -21,7 +21,7 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
-// ControlPlane is as much of an RKEControlPlane as tells what Rancher made of the
+// ControlPlane is as much of an RKEControlPlane as shows what Rancher made of the
 // last change. Spec and Applied are decoded JSON, which may hold secrets.
 type ControlPlane struct {
 	Namespace, Name      string
@@ -78,7 +78,7 @@ type Plan struct {
 	Config map[string]any
 }
 
-// Engine is as much of a cluster of management.cattle.io as tells what RKE made of
+// Engine is as much of a cluster of management.cattle.io as shows what RKE made of
 // the last change. Spec, Applied and Failed are configurations of RKE as decoded
 // JSON, nil where there is none; they may hold secrets.
 type Engine struct {

@@ -18,7 +18,7 @@ type Wanted struct {
 	// Nodes are the names of the Nodes that machines had before the change, by the
 	// names of the machines: they must not change.
 	Nodes map[string]string
-	// WithoutIDs says that Nodes may have no provider ID, as from 1.27 on where no one runs the
+	// WithoutIDs means that Nodes may have no provider ID, as from 1.27 on where no one runs the
 	// cloud controllers. Rancher and Cluster API find the Node of a machine by that ID alone, and
 	// wait for it when all machines have their plans (rancher pkg/controllers/capr/machinenodelookup
 	// and pkg/capr/planner, reconcile at v2.8.5).

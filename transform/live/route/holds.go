@@ -8,7 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// Edit says whether the change of a stage is in the cluster's object.
+// Edit reports whether the change of a stage is in the cluster's object.
 type Edit int
 
 // NotWritten is the zero Edit. MayBeWritten is for a request without an answer.
@@ -18,7 +18,7 @@ const (
 	Written
 )
 
-// Between says who runs the cloud controllers of a cluster after a run that stopped
+// Between reports who runs the cloud controllers of a cluster after a run that stopped
 // inside of a stage: Rancher rolls a change out although the run has ended.
 func Between(t transform.Target, position, stage string, edit Edit) string {
 	switch edit {

@@ -103,7 +103,7 @@ func tainted(root yamledit.Node) bool {
 	return false
 }
 
-// IdentifyByHand says what to do for a Node whose name does not prove its instance: its own
+// IdentifyByHand reports what to do for a Node whose name does not prove its instance: its own
 // machine tells the metadata of the instance.
 func IdentifyByHand(name string) string {
 	return shell.Line("# on its machine:\n  "+`TOKEN=$(curl -fsX PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token) && METADATA=http://169.254.169.254/latest/meta-data && `+

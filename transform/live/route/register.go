@@ -22,7 +22,7 @@ type Registration struct {
 	Restart string
 }
 
-// Registration says how the first of the foreign Nodes gets a provider ID of AWS. It refuses
+// Registration reports how the first of the foreign Nodes gets a provider ID of AWS. It refuses
 // what would cost the cluster its quorum.
 func (r Planner) Registration(nodes []observation.Node, first observation.Node) Registration {
 	if first.Etcd() {
@@ -86,7 +86,7 @@ func (r Planner) Unregistered(machines []rollout.Machine, nodes []observation.No
 	return OnMachine{}, false
 }
 
-// Registered says what a Node that registers again still lacks; "" for nothing.
+// Registered reports what a Node that registers again still lacks; "" for nothing.
 func Registered(nodes []observation.Node, name string) string {
 	i := slices.IndexFunc(nodes, func(n observation.Node) bool { return n.Name == name })
 	switch {

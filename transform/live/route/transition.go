@@ -130,7 +130,7 @@ func filesOf(p *transform.Plan, of func(transform.PlannedStage) ([]transform.Fil
 }
 
 // Position returns the last stage that is done, with none before it left to do;
-// "" for none. Where the object does not tell, the cluster does.
+// "" for none. Where the object does not show, the cluster does.
 func (r Planner) Position(p *transform.Plan, seen *observation.Observation) (string, error) {
 	files, err := filesOf(p, transform.PlannedStage.Files)
 	if err != nil {

@@ -38,7 +38,7 @@ var causes = []cause{
 		"check why no node receives traffic: a node must be Ready, have a provider ID, and not have the label node.kubernetes.io/exclude-from-external-load-balancers"},
 }
 
-// remedy says what to do about a Service that is pending.
+// remedy reports what to do about a Service that is pending.
 func remedy(s observation.Service) string {
 	if f := s.Failure; f != nil {
 		text := strings.ToLower(f.Message)

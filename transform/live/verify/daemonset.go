@@ -33,7 +33,7 @@ func (j *evaluation) ledFromOutside() bool {
 	return j.KubeSystemOnly && j.leases(observation.CloudManager).Life != observation.Dead
 }
 
-// short says what a DaemonSet lacks on so many control planes. A cluster whose
+// short reports what a DaemonSet lacks on so many control planes. A cluster whose
 // nodes were not looked at has none to compare with.
 func short(d observation.DaemonSet, want int) string {
 	switch {

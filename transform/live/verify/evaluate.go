@@ -57,7 +57,7 @@ func (v Verdict) Told() bool {
 	return !slices.ContainsFunc(v.NotChecked, func(n NotChecked) bool { return n.Needed })
 }
 
-// Evaluate judges an observation.
+// Evaluate applies the rules to an observation.
 func Evaluate(o *observation.Observation, c Choice) Verdict {
 	j := newEvaluation(o, c)
 	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownership.Evaluate(j.processes, j.leases)}

@@ -11,12 +11,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
-// NotChecked is a rule that found nothing because what it judges was not seen.
+// NotChecked is a rule that found nothing because what it checks was not seen.
 type NotChecked struct {
 	Rule string
 	Why  string
-	// Needed says that the stage that was asked for, or without one the cluster, cannot
-	// be judged without it.
+	// Needed means that the stage that was asked for, or without one the cluster, cannot
+	// be checked without it.
 	Needed bool
 }
 
@@ -54,7 +54,7 @@ func managersSeen(j *evaluation) string {
 // aboutManagers are rules that a manager in any namespace can break.
 var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", "two-owners"}
 
-// outside says why other namespaces were not looked at.
+// outside reports why other namespaces were not looked at.
 func (j *evaluation) outside() string {
 	if j.Partial {
 		return "the dump has no pods of other namespaces, which kubectl get -A prints"

@@ -36,7 +36,7 @@ func TestEveryRuleSaysThatItHadNothingToJudge(t *testing.T) {
 	}
 }
 
-// What was looked at and is not there is judged.
+// What was looked at and is not there is checked.
 func TestNothingIsNotTheSameAsUnseen(t *testing.T) {
 	all, _ := unchecked(&observation.Observation{}, "")
 	if want := []string{"load-balancer-changed", "node-new", "node-renamed"}; !slices.Equal(all, want) {
@@ -47,7 +47,7 @@ func TestNothingIsNotTheSameAsUnseen(t *testing.T) {
 	}
 }
 
-// Each stage is told by something, and without that it is not ok.
+// Each stage is shown by something, and without that it is not ok.
 func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 	node := observation.Node{Name: "a", ProviderID: "aws:///eu-west-1a/i-5b1c8f62", Ready: &observation.Condition{Status: "True"},
 		Labels: map[string]string{observation.InstanceTypeLabel: "m5.large", observation.RegionLabel: "eu-west-1"}}

@@ -26,7 +26,7 @@ const (
 	longEnough = 35
 )
 
-// leading says whether a cloud-controller-manager leads. At most one of missing and
+// leading reports whether a cloud-controller-manager leads. At most one of missing and
 // unknown says why not; both are "" where one does, or where none has to.
 type leading struct {
 	lease            string
@@ -46,7 +46,7 @@ func toldExternal(p ownership.Process) bool {
 	return provider.Value == "external"
 }
 
-// leader judges who leads the cloud-controller-manager. Where it is installed it leads
+// leader checks who leads the cloud-controller-manager. Where it is installed it leads
 // by its own lease long before it is an owner: without that lease the switch would leave
 // the controllers to no one.
 func (j *evaluation) leader() leading {
@@ -76,7 +76,7 @@ func (j *evaluation) cloudPods() []ownership.Process {
 	return slices.DeleteFunc(slices.Clone(j.processes), func(p ownership.Process) bool { return p.Component != observation.CloudManager })
 }
 
-// leaderWithoutPod judges where no pod of the cloud-controller-manager was seen: it
+// leaderWithoutPod checks where no pod of the cloud-controller-manager was seen: it
 // may run elsewhere, and then its lease is renewed.
 func (j *evaluation) leaderWithoutPod() leading {
 	l := j.best(ownership.Mains(observation.CloudManager, j.cloud()))
@@ -96,7 +96,7 @@ func (j *evaluation) leaderWithoutPod() leading {
 // is reports whether there is a leader.
 func (l leading) is() bool { return l.missing == "" && l.unknown == "" }
 
-// best judges leases of which one has to be led.
+// best checks leases of which one has to be led.
 func (j *evaluation) best(names []string) leading {
 	best := j.term(names[0])
 	for _, name := range names[1:] {
@@ -107,7 +107,7 @@ func (j *evaluation) best(names []string) leading {
 	return best
 }
 
-// term judges whether a lease has a leader that lasts. Times in a record are of one
+// term checks whether a lease has a leader that lasts. Times in a record are of one
 // clock, its holder's, and are compared with each other alone.
 func (j *evaluation) term(name string) leading {
 	record, there := j.Lease(name)
@@ -147,7 +147,7 @@ func (j *evaluation) restarted() bool {
 	return j.any(observation.CloudManager, func(p ownership.Process) bool { return p.Restarts > 0 })
 }
 
-// owning judges whether who leads also owns the cloud controllers, once no one else
+// owning checks whether who leads also owns the cloud controllers, once no one else
 // can. What is wrong with the migration lease is for its own rules to say.
 func (j *evaluation) owning(l leading) leading {
 	if !l.is() || !j.handedOver() {
@@ -197,7 +197,7 @@ func (j *evaluation) leaderUser() string {
 	return user(append(j.of(observation.CloudManager), ownership.Read(observation.Manager{Component: observation.CloudManager}))[0])
 }
 
-// leaderUnseen says why the leader could not be judged; "" where it could.
+// leaderUnseen reports why the leader could not be checked; "" where it could.
 func leaderUnseen(j *evaluation) string {
 	l := j.leader()
 	if l.is() && len(j.cloudPods()) == 0 {

@@ -121,7 +121,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 	}
 }
 
-// What one look cannot tell of a finished cluster is not ok, with a stage or without.
+// What one observation cannot show of a migrated cluster is not ok, with a stage or without.
 func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 	for _, stage := range []string{"", stages.SwitchToExternal, stages.DisableLeaderMigration, stages.VerifyProviderIDs} {
 		for name, o := range map[string]*observation.Observation{

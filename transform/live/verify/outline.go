@@ -44,7 +44,7 @@ func Outlined(o *observation.Observation, distros []transform.Distro) Outline {
 	return out
 }
 
-// progress tells what the managers show. From 1.27 on a kube-controller-manager without a
+// progress reports what the managers show. From 1.27 on a kube-controller-manager without a
 // provider, and no other manager, is a cluster without one; an external one waits for its
 // cloud-controller-manager.
 func (j *evaluation) progress() transform.Progress {

@@ -39,7 +39,7 @@ func (j *evaluation) twoOwners() []transform.Finding {
 		apart(causes)))
 }
 
-// apart says what to do about managers that own the same controllers.
+// apart reports what to do about managers that own the same controllers.
 func apart(causes []ownership.Process) string {
 	const stop = "stop one of the two now: scale down the cloud-controller-manager, or "
 	if len(locks(causes)) > 1 {
@@ -59,7 +59,7 @@ func locks(processes []ownership.Process) []string {
 	return names
 }
 
-// where says where controllers run that have two owners: pods of one manager that
+// where reports where controllers run that have two owners: pods of one manager that
 // do not elect one leader are two owners as well.
 func where(s ownership.State) string {
 	if len(s.Owners) == 1 {
@@ -68,7 +68,7 @@ func where(s ownership.State) string {
 	return "in both managers"
 }
 
-// reasons says how each owner comes to run a controller.
+// reasons reports how each owner comes to run a controller.
 func reasons(causes []ownership.Process, s ownership.State) []string {
 	var list []string
 	for _, p := range causes {

@@ -44,13 +44,13 @@ func (j *evaluation) loadBalancerPending() []transform.Finding {
 	return list
 }
 
-// overdue uses the clock, and in a dump of kubectl, which does not tell when it was
+// overdue uses the clock, and in a dump of kubectl, which does not show when it was
 // made, by what the service controller said.
 func (j *evaluation) overdue(s observation.Service) bool {
 	return s.For(j.Clock) >= pendingTime || j.Partial && s.Failure != nil
 }
 
-// after says for how long, where that is known.
+// after reports for how long, where that is known.
 func after(d time.Duration) string {
 	switch {
 	case d < pendingTime:

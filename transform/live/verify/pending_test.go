@@ -130,7 +130,7 @@ func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
 	}
 }
 
-// A dump of kubectl does not tell when it was made.
+// A dump of kubectl does not show when it was made.
 func TestWhatADumpDoesNotTellOfPendingServicesIsNotJudged(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -106,7 +106,7 @@ func (j *evaluation) providerIDMalformed() []transform.Finding {
 	})
 }
 
-// malformed says what is wrong with a provider ID that is one of AWS or of no one; ""
+// malformed reports what is wrong with a provider ID that is one of AWS or of no one; ""
 // for nothing.
 func malformed(id string) string {
 	scheme, isID := schemeOf(id)

@@ -16,7 +16,7 @@ func condition(status string) *observation.Condition {
 	return &observation.Condition{Status: status, Reason: "KubeletNotReady", Since: time.Date(2025, 3, 11, 9, 58, 7, 0, time.UTC)}
 }
 
-// unready judges nodes by the one rule.
+// unready checks nodes by the one rule.
 func unready(before *observation.Snapshot, nodes ...observation.Node) []transform.Finding {
 	var list []transform.Finding
 	for _, f := range Evaluate(&observation.Observation{Nodes: nodes, Before: before, Partial: true}, Choice{}).Findings {

@@ -17,7 +17,7 @@ type rule struct {
 	lacks func(*evaluation) string
 	// shows are the stages whose result only this rule looks at.
 	shows []string
-	// needed says that without a stage the cluster cannot be judged without the rule
+	// needed means that without a stage the cluster cannot be checked without the rule
 	// either; nil for never.
 	needed func(*evaluation) bool
 }
@@ -83,7 +83,7 @@ func live(id string, severity transform.Severity, guards []string, check func(*e
 	return rule{transform.Checked[*evaluation]{Rule: r, Check: check}, lacks, shows, nil}
 }
 
-// handed is a rule that a cluster whose controllers were handed over is not judged
+// handed is a rule that a cluster whose controllers were handed over is not checked
 // without.
 func handed(r rule) rule {
 	r.needed = (*evaluation).handedOver

@@ -13,7 +13,7 @@ import (
 
 // twins finds two static pods of kube-controller-manager on one node: the kubelet
 // runs every file of its manifest folder, also a copy that was kept there. Either may
-// lead, so where they differ no one can tell what runs next. A pod of the API server
+// lead, so where they differ no one can determine what runs next. A pod of the API server
 // has a service account, and two of those on a node are a rollout.
 func (j *evaluation) twins() []transform.Finding {
 	first := map[string]ownership.Process{}
