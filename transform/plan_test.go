@@ -146,7 +146,7 @@ func TestOnlyLaterStagesSupersede(t *testing.T) {
 	}
 }
 
-func TestFindingsJudgeTheDocumentAfterTheStage(t *testing.T) {
+func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		finding Finding

@@ -173,7 +173,7 @@ func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
 	})
 }
 
-func TestOwnersTellsTheTimeline(t *testing.T) {
+func TestOwnersPrintsTheTimeline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, config := cluster(t)
@@ -243,7 +243,7 @@ func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 	})
 }
 
-func TestAServerThatIsNotThereIsSaid(t *testing.T) {
+func TestAServerThatIsNotThereIsReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)

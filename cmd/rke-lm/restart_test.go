@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
-func TestTheRestartCommandIsToldOfTheMachine(t *testing.T) {
+func TestTheRestartCommandGetsTheMachine(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no sh on the PATH")
 	}

@@ -203,7 +203,7 @@ func TestEveryStageOfTheRunbookHasAGate(t *testing.T) {
 	}
 }
 
-func TestTheRunbookTellsAllOfAStage(t *testing.T) {
+func TestTheRunbookHasAllOfAStage(t *testing.T) {
 	planned(t, map[string]string{"my cluster.yaml": wharf}, "--target-version", "v1.26.16+rke2r1", "--cordon", "always", "my cluster.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
 	for _, want := range []string{
@@ -378,7 +378,7 @@ func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
 	}
 }
 
-func TestUndoWithoutAPlanUndoesWhatTheFileTells(t *testing.T) {
+func TestUndoWithoutAPlanUndoesWhatTheFileShows(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
 	must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", "disable-leader-migration", "c.yaml")
 	final := textOf(t, "c.yaml")
@@ -396,7 +396,7 @@ func TestUndoWithoutAPlanUndoesWhatTheFileTells(t *testing.T) {
 	says(t, must(t, exitcode.Done, "apply", "--undo", "grant-migration-lease", "c.yaml"), "nothing to do")
 }
 
-func TestUndoRefusesWhatTheFileDoesNotTellAndNamesTheWaysOut(t *testing.T) {
+func TestUndoRefusesWhatTheFileDoesNotShowAndStatesTheRemedies(t *testing.T) {
 	before := strings.Replace(wharf, "    additionalManifest: |\n      kind: ConfigMap\n      metadata: {name: some, namespace: demo}\n", "", 1)
 	here(t, map[string]string{"c.yaml": before})
 	must(t, exitcode.Done, "apply", "--next", "c.yaml")

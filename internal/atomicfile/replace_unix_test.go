@@ -84,7 +84,7 @@ func TestALinkToItselfIsRefused(t *testing.T) {
 	checkAlone(t, path)
 }
 
-func TestALinkThatIsTurnedElsewhereMeanwhileIsRefused(t *testing.T) {
+func TestALinkThatIsChangedMeanwhileIsRefused(t *testing.T) {
 	path, other := make1(t, "a.yaml"), make1(t, "b.yaml")
 	name := filepath.Join(t.TempDir(), "link")
 	link(t, path, name)

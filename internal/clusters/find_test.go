@@ -171,7 +171,7 @@ func TestAManifestThatCannotBeReadRefusesTheClusterItMayBeOf(t *testing.T) {
 	}
 }
 
-func TestWhereThereIsNoClusterItIsSaidWhy(t *testing.T) {
+func TestWhereThereIsNoClusterItIsReportedWhy(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		code       int

@@ -99,7 +99,7 @@ func TestAPausedObjectIsObjectedTo(t *testing.T) {
 	}, "orchard")
 }
 
-func TestTheRightsThatAVerbNeedsAreAskedFor(t *testing.T) {
+func TestTheRightsThatAVerbNeedsAreRequested(t *testing.T) {
 	managed(t, func(t *testing.T, r *ranchertest.Server, s *rancher.Server) {
 		objects, err := s.Find(t.Context(), rancher.Query{Name: "orchard"})
 		if err != nil {

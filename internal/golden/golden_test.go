@@ -176,7 +176,7 @@ func archives(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-func TestWhatIsNotThereIsSaid(t *testing.T) {
+func TestWhatIsNotThereIsReported(t *testing.T) {
 	for _, text := range []string{"«a/why»", "«a/fix x y»", "«a/fix»", "«»"} {
 		if whole, err := newTexts(map[string]string{"a/fix": "say «»"}).fill(text); err == nil {
 			t.Errorf("%s is %q", text, whole)

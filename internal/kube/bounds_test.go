@@ -43,7 +43,7 @@ func stream(r *http.Request, write func([]byte) (int, error)) {
 	}
 }
 
-func TestAnAnswerWithoutAnEndIsNotReadOnAndNotAskedForAgain(t *testing.T) {
+func TestAnAnswerWithoutAnEndIsNotReadOnAndNotRequestedAgain(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"endless": func(w http.ResponseWriter, r *http.Request) { stream(r, w.Write) },
 		"an error without an end": func(w http.ResponseWriter, r *http.Request) {

@@ -46,7 +46,7 @@ func authority(s *httptest.Server) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 }
 
-func TestAConfigurationThatLeadsNowhereIsSaid(t *testing.T) {
+func TestAConfigurationThatLeadsNowhereIsReported(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	s := memnet.Serve(t, http.NotFoundHandler())
 	good := leading(t, s, "{token: x}")

@@ -86,7 +86,7 @@ func times(t *testing.T, ran string) int {
 	return strings.Count(string(text), "ran")
 }
 
-func TestAProgramForCredentialsIsAskedAgainOnlyOnceItGaveSome(t *testing.T) {
+func TestAProgramForCredentialsIsCalledAgainOnlyOnceItGaveSome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		accepted := "from-a-program"
 		s := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -69,7 +69,7 @@ type loud struct{ *testing.T }
 func (l loud) HandleWarningHeader(_ int, _, text string) { l.Errorf("client-go writes %q", text) }
 
 // A server that cannot be reached is said with its address, and without more of the request.
-func TestWhatTheNetworkSaysIsSaidWithTheAddress(t *testing.T) {
+func TestWhatTheNetworkSaysIsReportedWithTheAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := answering(t, fall)
 		l.retry.allowed = time.Second

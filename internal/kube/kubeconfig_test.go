@@ -36,7 +36,7 @@ func connected(t *testing.T, text string) *Client {
 }
 
 // Another program must not be someone else, nor go another way.
-func TestAConfigurationIsHandedOnWhole(t *testing.T) {
+func TestAConfigurationIsPassedOnWhole(t *testing.T) {
 	c, _ := connected(t, given).Through("c-m-abcdefgh")
 	text, err := c.Kubeconfig()
 	if err != nil {
@@ -58,7 +58,7 @@ func TestAConfigurationIsHandedOnWhole(t *testing.T) {
 	}
 }
 
-func TestCredentialsOfAProgramAreNotHandedOn(t *testing.T) {
+func TestCredentialsOfAProgramAreNotPassedOn(t *testing.T) {
 	c := connected(t, strings.Replace(given, `token: "token-abcde:x"`, "exec: {apiVersion: client.authentication.k8s.io/v1, command: get-token, interactiveMode: Never}", 1))
 	if text, err := c.Kubeconfig(); err == nil || !strings.Contains(err.Error(), "--rancher-url") {
 		t.Errorf("%v %s", err, text)

@@ -53,7 +53,7 @@ func TestIntentsWithoutAResultAreFound(t *testing.T) {
 	}
 }
 
-func TestHalfALineOfAKilledRunIsTakenAway(t *testing.T) {
+func TestHalfALineOfAKilledRunIsRemoved(t *testing.T) {
 	file := written(t, entry("1", Intent, "u"))
 	whole, err := os.ReadFile(file)
 	if err != nil {

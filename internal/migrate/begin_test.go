@@ -91,7 +91,7 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 	})
 }
 
-func TestWhoDeclinesAStageIsToldWhereTheClusterIs(t *testing.T) {
+func TestWhoDeclinesAStageIsShownWhereTheClusterIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))

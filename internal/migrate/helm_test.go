@@ -29,7 +29,7 @@ func (w *world) toChart(t *testing.T, agent string) error {
 	return migrate.Forward(t.Context(), r)
 }
 
-func TestTheRecordOfAHelmThatDiedWithItsRunIsTakenAway(t *testing.T) {
+func TestTheRecordOfAHelmThatDiedWithItsRunIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		w.PutRecord("v1", "pending-install")

@@ -186,7 +186,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 	})
 }
 
-func TestARunThatLosesItsLockInTheMiddleOfARequestSaysSo(t *testing.T) {
+func TestARunThatLosesItsLockInTheMiddleOfARequestReportsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))

@@ -35,7 +35,7 @@ func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 	})
 }
 
-func TestNodesThatRKEReleasedAreSaid(t *testing.T) {
+func TestNodesThatRKEReleasedAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })

@@ -60,7 +60,7 @@ func TestAProgramGivesTheCredentials(t *testing.T) {
 }
 
 // A program that fails is not asked again: it may open a window each time.
-func TestAProgramWithoutCredentialsIsAskedOnce(t *testing.T) {
+func TestAProgramWithoutCredentialsIsCalledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.StartTLS(t)
 		s.Fill(3)
@@ -80,7 +80,7 @@ func TestAProgramWithoutCredentialsIsAskedOnce(t *testing.T) {
 }
 
 // One that gave some before is asked again: what it asks may be away for a moment.
-func TestAProgramThatFailsInBetweenIsAskedAgain(t *testing.T) {
+func TestAProgramThatFailsInBetweenIsCalledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.StartTLS(t)
 		s.Fill(3)

@@ -109,7 +109,7 @@ func TestARetryWaitsAsTheServerSays(t *testing.T) {
 }
 
 // There is no Observation of a part of a cluster, whatever goes wrong.
-func TestWhatDoesNotPassIsSaid(t *testing.T) {
+func TestWhatDoesNotPassIsReported(t *testing.T) {
 	always := func(part string, f apitest.Fault) func(*http.Request) apitest.Fault { return often(1<<30, part, f) }
 	for _, c := range []struct {
 		name, want string
@@ -149,7 +149,7 @@ func TestWhatDoesNotPassIsSaid(t *testing.T) {
 	}
 }
 
-func TestAServerThatGoesSilentIsSaid(t *testing.T) {
+func TestAServerThatGoesSilentIsReported(t *testing.T) {
 	for name, f := range map[string]apitest.Fault{
 		"a page that never comes":                {Hang: time.Minute},
 		"a page that always stops in the middle": {Stall: time.Minute},
@@ -178,7 +178,7 @@ func podList(t *testing.T) string {
 	return "k8s\x00" + string(body)
 }
 
-func TestRefusalsAreSaidAtOnceAndTogether(t *testing.T) {
+func TestRefusalsAreReportedAtOnceAndTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(700)
@@ -242,7 +242,7 @@ func TestAnInterruptEndsALook(t *testing.T) {
 	})
 }
 
-func TestAServerThatIsNotThereIsSaid(t *testing.T) {
+func TestAServerThatIsNotThereIsReported(t *testing.T) {
 	c, err := kube.Connect(kube.Connection{Kubeconfig: "testdata/no-such-file"})
 	if !errors.Is(err, kube.ErrConfig) {
 		t.Errorf("%v, %v", c, err)

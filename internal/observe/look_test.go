@@ -143,7 +143,7 @@ func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
 	})
 }
 
-func TestRightsAreAskedForAsTheManagersUseThem(t *testing.T) {
+func TestRightsAreRequestedAsTheManagersUseThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(3)
@@ -162,7 +162,7 @@ func TestRightsAreAskedForAsTheManagersUseThem(t *testing.T) {
 	})
 }
 
-func TestPodsOfAllNamespacesAreReadWhenAskedFor(t *testing.T) {
+func TestPodsOfAllNamespacesAreReadWhenRequested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(3)

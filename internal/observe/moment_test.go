@@ -48,7 +48,7 @@ func changing(s *apitest.Server, fault func(*http.Request) apitest.Fault) func(*
 }
 
 // Answers that all take long are never of one moment, and give no verdict.
-func TestAnswersThatAreNeverOfOneMomentAreSaid(t *testing.T) {
+func TestAnswersThatAreNeverOfOneMomentAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.Start(t)

@@ -151,7 +151,7 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 }
 
 // A workload shows where pods are that may not be listed.
-func TestPodsOfANamespaceThatMayNotBeListedAreNotJudged(t *testing.T) {
+func TestPodsOfANamespaceThatMayNotBeListedAreNotChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(3)
@@ -165,7 +165,7 @@ func TestPodsOfANamespaceThatMayNotBeListedAreNotJudged(t *testing.T) {
 	})
 }
 
-func TestAConfigurationInAnotherNamespaceIsReadOrSaidToBeDenied(t *testing.T) {
+func TestAConfigurationInAnotherNamespaceIsReadOrReportedAsDenied(t *testing.T) {
 	for _, denied := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := apitest.Start(t)
@@ -200,7 +200,7 @@ func TestAConfigurationInAnotherNamespaceIsReadOrSaidToBeDenied(t *testing.T) {
 }
 
 // A manager that is refused in kube-system too is an error, as is any other fault.
-func TestWithoutRightsInKubeSystemNothingIsJudged(t *testing.T) {
+func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(3)

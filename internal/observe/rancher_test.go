@@ -53,7 +53,7 @@ func ranchers(t *testing.T) *apitest.Server {
 }
 
 // A list of Secrets opens those of all namespaces.
-func TestRanchersOwnClusterTellsWhatSettledWithoutAListOfSecrets(t *testing.T) {
+func TestRanchersOwnClusterShowsWhatSettledWithoutAListOfSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := ranchers(t)
 		o := look(t, s)
@@ -75,7 +75,7 @@ func TestRanchersOwnClusterTellsWhatSettledWithoutAListOfSecrets(t *testing.T) {
 	})
 }
 
-func TestWhatMayNotBeSeenOfRancherIsNotJudgedAndFailsNothing(t *testing.T) {
+func TestWhatMayNotBeSeenOfRancherIsNotCheckedAndFailsNothing(t *testing.T) {
 	for part, want := range map[string]string{
 		"/rkecontrolplanes":                 "list rkecontrolplanes.rke.cattle.io",
 		"/machines":                         "list machines.cluster.x-k8s.io",
@@ -106,7 +106,7 @@ func TestWhatMayNotBeSeenOfRancherIsNotJudgedAndFailsNothing(t *testing.T) {
 }
 
 // Who may not read one Secret of a namespace is not asked for those of a thousand machines.
-func TestAPermissionThatIsMissingIsNotAskedForByEveryMachine(t *testing.T) {
+func TestAPermissionThatIsMissingIsNotRequestedByEveryMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := ranchers(t)
 		var names []string

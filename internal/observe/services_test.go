@@ -154,7 +154,7 @@ func TestWithoutThePermissionForEventsTheRestIsSeen(t *testing.T) {
 
 const pendingJSON = `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"shop","uid":"u-1","creationTimestamp":"2025-03-09T08:00:00Z"},"spec":{"type":"LoadBalancer"},"status":{"loadBalancer":{}}}`
 
-func TestADumpTellsTheTimeByWhatTheAPIServerWrote(t *testing.T) {
+func TestADumpIsDatedByWhatTheAPIServerWrote(t *testing.T) {
 	o, err := dumped(t, list(pendingJSON,
 		`{"apiVersion":"v1","kind":"Event","metadata":{"name":"web.1","namespace":"shop","uid":"u-2","creationTimestamp":"2025-03-11T08:00:00Z"},"involvedObject":{"kind":"Service","name":"web","namespace":"shop","uid":"u-1"},"type":"Warning","reason":"SyncLoadBalancerFailed","message":"m","lastTimestamp":"2039-01-01T00:00:00Z"}`))
 	if err != nil {

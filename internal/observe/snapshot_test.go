@@ -67,7 +67,7 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-func TestASnapshotOfAnotherVersionInAFileIsSaid(t *testing.T) {
+func TestASnapshotOfAnotherVersionInAFileIsReported(t *testing.T) {
 	for text, want := range map[string]string{
 		"apiVersion: rke-lm/v2\nkind: Snapshot\nlater: true\n": "it is not a Snapshot of rke-lm/v1",
 		"apiVersion: rke-lm/v1\nkind: Snapshot\nlater: true\n": "its snapshot was changed manually, or by another rke-lm:",

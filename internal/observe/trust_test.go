@@ -65,7 +65,7 @@ func forbidden(times int) func(*http.Request) apitest.Fault {
 	}
 }
 
-func TestARightThatWasReviewedIsAskedForAgain(t *testing.T) {
+func TestARightThatWasReviewedIsRequestedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.StartTLS(t)
 		s.Fill(3)
@@ -84,7 +84,7 @@ func TestARightThatWasReviewedIsAskedForAgain(t *testing.T) {
 }
 
 // The answer of a server with another name is never read, nor is it sent a token.
-func TestAServerOfAnotherNameIsSaidAtOnce(t *testing.T) {
+func TestAServerOfAnotherNameIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := apitest.StartTLS(t)
 		s.Fill(3)

@@ -160,7 +160,7 @@ func TestALostAnswerAndAnotherClientIsAConflict(t *testing.T) {
 	})
 }
 
-func TestWhatTheServerAnswersIsSaidAsItIs(t *testing.T) {
+func TestWhatTheServerAnswersIsReportedAsItIs(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault func(*ranchertest.Server)
@@ -228,7 +228,7 @@ func patchFault(f ranchertest.Fault) func(*ranchertest.Server) {
 }
 
 // A webhook that writes something else in the same place is not taken for success.
-func TestAServerThatKeepsAnotherValueIsSaid(t *testing.T) {
+func TestAServerThatKeepsAnotherValueIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, dryRun := range []bool{true, false} {
 			r, s := open(t)

@@ -20,7 +20,7 @@ func waits() []RunEvent {
 	return []RunEvent{look("y", false), look("z", false), look("", true)}
 }
 
-func TestWithoutATerminalOnlyWhatIsNewIsSaid(t *testing.T) {
+func TestWithoutATerminalOnlyWhatIsNewIsReported(t *testing.T) {
 	var out, err bytes.Buffer
 	text := &RunText{Out: &out, Err: &err}
 	for _, e := range waits() {

@@ -176,7 +176,7 @@ func TestAStreamHasNoInfo(t *testing.T) {
 	}
 }
 
-func TestUnwantedDocumentsAreCountedAndNotHandedOut(t *testing.T) {
+func TestUnwantedDocumentsAreCountedAndNotReturned(t *testing.T) {
 	src := FromReader("s", strings.NewReader("a: 1\n---\nb: 2\n---\na: 3\n"))
 	chunks, stats, err := collect(src, func(text []byte) bool { return strings.Contains(string(text), "b") })
 	if err != nil || len(chunks) != 1 || chunks[0].Index != 1 || chunks[0].Line != 1 {
@@ -232,7 +232,7 @@ func TestCommentsAfterAnEndMarkerDoNotCostTheLastDocument(t *testing.T) {
 	}
 }
 
-func TestBinaryFilesAreToldApart(t *testing.T) {
+func TestBinaryFilesAreDistinguished(t *testing.T) {
 	for name, text := range map[string]string{
 		"a NUL byte":              "\x7fELF\x00",
 		"a NUL byte after 8000":   strings.Repeat("x", 8000) + "\x00",

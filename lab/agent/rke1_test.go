@@ -98,7 +98,7 @@ extraVolumeMounts:
   - {name: lm, mountPath: /etc/lm}
 `
 
-func TestWhatAChartMountsComesFromTheObjectsBesideIt(t *testing.T) {
+func TestWhatAChartMountsComesFromTheObjectsNextToIt(t *testing.T) {
 	secret := parse(t, "kind: Secret\nmetadata: {name: settings}\nstringData: {cloud.conf: '[Global]'}\n")
 	config := parse(t, "kind: ConfigMap\nmetadata: {name: lm}\ndata: {leadermigration.conf: 'kind: X'}\n")
 	host := t.TempDir()

@@ -44,7 +44,7 @@ func TestTheLogTailsAreOfProgramsThatEndedOrLoggedFaults(t *testing.T) {
 	}
 }
 
-func TestAPartThatEndsBeforeItIsReadyTellsWhy(t *testing.T) {
+func TestAPartThatEndsBeforeItIsReadyReportsWhy(t *testing.T) {
 	never := func(context.Context) error { return errors.New("not yet") }
 	p := shell(t, "etcd", "echo no such folder; exit 1")
 	err := (&Cluster{}).await(t.Context(), "etcd", p.process, never)

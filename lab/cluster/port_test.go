@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAPortIsTakenUntilItIsGivenBack(t *testing.T) {
+func TestAPortIsTakenUntilItIsReleased(t *testing.T) {
 	port, mark, err := takePort()
 	if err != nil {
 		t.Fatal(err)

@@ -109,7 +109,7 @@ func told(intervals []ownership.Interval) string {
 }
 
 // What owners and verify report, and who called AWS, agree.
-func TestWhatIsSeenIsWhatAWSWasTold(t *testing.T) {
+func TestWhatIsSeenIsWhatAWSReceived(t *testing.T) {
 	s := begin(t, "cp-1")
 	s.kubelets(s.join())
 	plan := planned(t, document(t, "rke2.yaml"))

@@ -24,7 +24,7 @@ const pendingTime = 5 * time.Minute
 
 // AWS refuses a load balancer to both managers. verify is silent as long as the Service may still get one, and
 // then quotes what the manager received.
-func TestWhyAServiceGetsNoLoadBalancerIsSaid(t *testing.T) {
+func TestWhyAServiceGetsNoLoadBalancerIsReported(t *testing.T) {
 	s := mistake(t)
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.cluster.AWS.Refuse("CreateLoadBalancer", "AccessDenied", "User: arn:aws:sts::419306528174:assumed-role/cp/i-00000000000000001 is not authorized to perform: elasticloadbalancing:CreateLoadBalancer")

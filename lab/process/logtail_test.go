@@ -37,13 +37,13 @@ func TestTheLogTailIsTheEndOfTheLogWithoutSecrets(t *testing.T) {
 	}
 }
 
-func TestAProgramThatSaidNothingHasNoLines(t *testing.T) {
+func TestAProgramThatPrintedNothingHasNoLines(t *testing.T) {
 	if got := said(t, "true").Lines(3, nil); len(got) > 0 {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestWhoeverEndsAProgramHasAskedForIt(t *testing.T) {
+func TestWhoeverEndsAProgramHasRequestedIt(t *testing.T) {
 	p := sleeper(t, t.TempDir())
 	p.Kill()
 	if !p.Asked() {

@@ -22,7 +22,7 @@ func sleeper(t *testing.T, dir string) *process.Process {
 	return p
 }
 
-func TestOutputIsHandedOnByLine(t *testing.T) {
+func TestOutputIsPassedOnByLine(t *testing.T) {
 	var got []string
 	p, err := process.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"-c", "echo one; echo two >&2; printf unfinished; exit 3"},

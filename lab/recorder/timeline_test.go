@@ -163,7 +163,7 @@ func TestAHolderThatIsNotKnownYetOwnsNothing(t *testing.T) {
 }
 
 // A manager is slow to say what it got, or its words are read late.
-func TestAHolderThatSaysSoLateIsKnown(t *testing.T) {
+func TestAHolderThatLogsItLateIsKnown(t *testing.T) {
 	k := process(t, cluster.KCM, "", got(7, mainKCM), "--cloud-provider=aws")
 	timeline, err := Timeline(renewals(mainKCM, "k", 0, 7), []Process{k}, Service, zero, second(10))
 	if err != nil {
@@ -175,7 +175,7 @@ func TestAHolderThatSaysSoLateIsKnown(t *testing.T) {
 }
 
 // A manager is ended when it has just got its lease, and says nothing any more.
-func TestAHolderThatEndedBeforeItSaidSoIsTheOnlyOneThatCanBe(t *testing.T) {
+func TestAHolderThatEndedBeforeItLoggedItIsTheOnlyOneThatCanBe(t *testing.T) {
 	mute, other := process(t, cluster.KCM, "", nil, "--cloud-provider=aws"), process(t, cluster.KCM, "", got(6, mainKCM), "--cloud-provider=aws")
 	mute.Ended, other.Holder = second(2), "l"
 	changes := append(renewals(mainKCM, "k", 1, 1), renewals(mainKCM, "l", 6, 10)...)
@@ -191,7 +191,7 @@ func TestAHolderThatEndedBeforeItSaidSoIsTheOnlyOneThatCanBe(t *testing.T) {
 	}
 }
 
-func TestWritesTellWhoseTurnItWas(t *testing.T) {
+func TestWritesShowWhichManagerWrote(t *testing.T) {
 	write := func(s float64, caller string) aws.Call {
 		return aws.Call{Time: second(s), Caller: caller, Action: "CreateLoadBalancer", Write: true}
 	}

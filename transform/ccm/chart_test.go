@@ -52,7 +52,7 @@ var dedicated = NodeClass{
 	},
 }
 
-func TestValuesAreJudgedAfterHelmsMerge(t *testing.T) {
+func TestValuesAreCheckedAfterHelmsMerge(t *testing.T) {
 	const works = "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"true\"\ntolerations:\n  - {key: node-role.kubernetes.io/control-plane, operator: Exists}\n  - {key: node-role.kubernetes.io/etcd, operator: Exists}\n"
 	for _, c := range []struct{ name, values, want string }{
 		{"the chart's own values ask for an empty label", "", `nodeSelector asks for node-role.kubernetes.io/control-plane: ""`},

@@ -27,7 +27,7 @@ func TestAnArchiveIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsRenderedTellsArchivesApart(t *testing.T) {
+func TestWhatIsRenderedDistinguishesArchives(t *testing.T) {
 	first, err := Unpack(packed(t, chartFiles()))
 	if err != nil {
 		t.Fatal(err)

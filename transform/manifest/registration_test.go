@@ -85,7 +85,7 @@ func TestNewNodesOfOtherCloudsAndWrongTypesAreRefused(t *testing.T) {
 	}
 }
 
-func TestKubeletsOfNewNodesAreJudgedForTheirRelease(t *testing.T) {
+func TestKubeletsOfNewNodesAreCheckedForTheirRelease(t *testing.T) {
 	in := registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws, feature-gates: CSIMigrationAWS=false}\n")
 	for _, c := range []struct {
 		rule, want string

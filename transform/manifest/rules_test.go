@@ -197,7 +197,7 @@ func TestErrorsBlockTheStageThatTheyGuard(t *testing.T) {
 }
 
 // Permissions are documents of their own; files without any tell nothing.
-func TestThePermissionForTheLeaseIsLookedForBesideTheManager(t *testing.T) {
+func TestThePermissionForTheLeaseIsSearchedNextToTheManager(t *testing.T) {
 	const flag, other = "--enable-leader-migration", "kind: ClusterRole\nmetadata: {name: other}\nrules: []\n"
 	for _, c := range []struct {
 		name, manager, text string

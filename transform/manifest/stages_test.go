@@ -140,7 +140,7 @@ func TestEditsThatCannotBeMadeAreRefused(t *testing.T) {
 	}
 }
 
-func TestFilesBesideTheManifest(t *testing.T) {
+func TestFilesNextToTheManifest(t *testing.T) {
 	for _, c := range []struct {
 		name, in, stage, file, want string
 		target                      transform.Target

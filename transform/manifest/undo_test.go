@@ -41,7 +41,7 @@ func TestUndoLeadsBack(t *testing.T) {
 	}
 }
 
-func TestUndoSaysWhatTheFileDoesNotTell(t *testing.T) {
+func TestUndoSaysWhatTheFileDoesNotShow(t *testing.T) {
 	const mounts = "    volumeMounts:\n    - {mountPath: /etc/leadermigration.conf, name: leader-migration-config, readOnly: true}\n  volumes:\n  - {name: leader-migration-config, hostPath: {path: /etc/leadermigration.conf, type: File}}\n"
 	for _, c := range []struct {
 		name, in, stage, want string

@@ -54,7 +54,7 @@ func TestTheManagersArgumentsHoldNoSecret(t *testing.T) {
 	}
 }
 
-func TestAnObjectTellsWhatIsOpen(t *testing.T) {
+func TestAnObjectShowsWhatIsOpen(t *testing.T) {
 	of := func(provider string) map[string]any {
 		return map[string]any{"cloudProvider": map[string]any{"name": provider}}
 	}

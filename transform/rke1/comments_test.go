@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-func TestTheSwitchGivesBackWhatSomeoneWroteBeforeTheStages(t *testing.T) {
+func TestTheSwitchRestoresWhatSomeoneWroteBeforeTheStages(t *testing.T) {
 	for name, c := range map[string]struct{ services, want string }{
 		"a comment above":      {"services:\n  # the manager of our own\n  kube-controller: {}\n", ""},
 		"a comment after it":   {"services:\n  kube-controller: {} # keep: tuned by team A\n", ""},

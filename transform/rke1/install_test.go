@@ -113,7 +113,7 @@ func TestTheChartToleratesTheTaintsOfTheNodes(t *testing.T) {
 	}
 }
 
-func TestRKEWorksBesideItsStateFile(t *testing.T) {
+func TestRKEWorksNextToItsStateFile(t *testing.T) {
 	doc := parse(t, at(release, onAWS+nodes))
 	if by := deliver(doc, "plans/05-switch.yaml"); by.Command != "" || !strings.Contains(by.How, ".rkestate") {
 		t.Errorf("%+v", by)

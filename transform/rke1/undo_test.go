@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-func TestUndoUndoesWhatTheFileTells(t *testing.T) {
+func TestUndoUndoesWhatTheFileShows(t *testing.T) {
 	const others = "services:\n  kube-controller:\n    extra_args:\n      v: \"2\"\n"
 	for _, c := range []struct {
 		name, stage, text, want string
@@ -41,7 +41,7 @@ func TestUndoUndoesWhatTheFileTells(t *testing.T) {
 	}
 }
 
-func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
+func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 	for _, c := range []struct{ name, stage, text, want string }{
 		{"the flag alone", stages.EnableLeaderMigration, at(release, onAWS+flagged), "it has no other argument, and was absent, empty or null before"},
 		{"the flag unquoted", stages.EnableLeaderMigration, at(release, onAWS+strings.Replace(flagged, "\"true\"", "true", 1)), "existed before"},

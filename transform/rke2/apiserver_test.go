@@ -70,7 +70,7 @@ func TestAClusterWhoseKubeAPIServerExitsIsBroken(t *testing.T) {
 	}
 }
 
-func TestTheSwitchTellsOfAFlagThatItRemoves(t *testing.T) {
+func TestTheSwitchNamesAFlagThatItRemoves(t *testing.T) {
 	for list, want := range map[string]bool{"[v=2]": false, "[cloud-config=/a]": true} {
 		m := migrated(t, parse(t, document("v1.33.3+rke2r1", split+globalOff+"  kube-apiserver-arg: "+list+"\n")))
 		if got := strings.Contains(stageOf(t, m, stages.SwitchToExternal).Why, "The edit removes cloud-config from kube-apiserver-arg"); got != want {

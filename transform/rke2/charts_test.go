@@ -68,7 +68,7 @@ func TestVersionsOfCharts(t *testing.T) {
 	})
 }
 
-func TestChartsThatAreNotJudged(t *testing.T) {
+func TestChartsThatAreNotChecked(t *testing.T) {
 	external := func(spec string) string {
 		return strings.Replace(chartAs(spec), "cloud-provider-name: aws", "cloud-provider-name: external", 1)
 	}
@@ -104,7 +104,7 @@ func config(name, content string) string {
 }
 
 // After every source of values comes one more that takes the flag away.
-func TestRulesJudgeTheMerge(t *testing.T) {
+func TestRulesCheckTheMerge(t *testing.T) {
 	whole := onAWS + withChart(good...)
 	const noFlag = "args: [--cloud-provider=aws, --configure-cloud-routes=false]"
 	checkRule(t, "ccm-flag-missing", []ruleCase{

@@ -25,7 +25,7 @@ const ownEntry = `machineSelectorConfig:
     - {key: rke.cattle.io/control-plane-role, operator: In, values: ["true"]}
 `
 
-func TestTheSwitchGivesBackWhatSomeoneWroteBeforeTheStages(t *testing.T) {
+func TestTheSwitchRestoresWhatSomeoneWroteBeforeTheStages(t *testing.T) {
 	for name, c := range map[string]struct{ config, want string }{
 		"an entry with comments":               {onAWS + ownEntry, globalOff + ownEntry},
 		"a list with a comment":                {onAWS + "  kube-controller-manager-arg: [] # none yet\n", globalOff + "  kube-controller-manager-arg: [] # none yet\n"},

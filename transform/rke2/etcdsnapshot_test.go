@@ -5,7 +5,7 @@ package rke2
 
 import "testing"
 
-func TestASnapshotIsAskedForByItsNumber(t *testing.T) {
+func TestASnapshotIsRequestedByItsNumber(t *testing.T) {
 	for text, want := range map[string]int64{
 		`{"spec":{"rkeConfig":{"a":1}}}`:                                 1,
 		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":null}}}`:             1,

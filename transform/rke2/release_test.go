@@ -63,7 +63,7 @@ func TestUnlistedReleaseKnowsTheArgumentsOfAll(t *testing.T) {
 	}
 }
 
-func TestReleaseTellsTypesAndMachines(t *testing.T) {
+func TestReleaseHasTypesAndMachines(t *testing.T) {
 	r := LookupRelease("v1.26.15+rke2r1")
 	for _, c := range []struct {
 		key        string

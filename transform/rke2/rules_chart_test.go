@@ -153,7 +153,7 @@ func TestChartsThatAreInstalledAgain(t *testing.T) {
 	})
 }
 
-func TestFindingsInsideOfTheManifestTellTheWay(t *testing.T) {
+func TestFindingsInsideOfTheManifestHaveThePath(t *testing.T) {
 	list := about(linted(t, release, but(0, "image: {tag: latest}"), chosen).Findings(""), "chart-unpinned")
 	if len(list) != 1 || list[0].Path != "spec.rkeConfig.additionalManifest[0].spec.valuesContent.image.tag" {
 		t.Errorf("%+v", list)

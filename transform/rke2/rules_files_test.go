@@ -186,7 +186,7 @@ func TestAClusterThatNamesNoConfigurationIsReadByItself(t *testing.T) {
 	}
 }
 
-func TestObjectsAreToldByTheirText(t *testing.T) {
+func TestObjectsAreRecognizedByTheirText(t *testing.T) {
 	for text, want := range map[string]bool{
 		mapOf(plainMap, complete()): true,
 		"kind: Secret\n" + allowed:  true,

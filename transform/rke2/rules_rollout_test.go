@@ -48,7 +48,7 @@ func TestControlPlanesThatRestartAtOnce(t *testing.T) {
 }
 
 // The lease keeps the managers to one owner, so the finding stops no stage.
-func TestControlPlanesThatRestartAtOnceAreSaidBeforeTheyDo(t *testing.T) {
+func TestControlPlanesThatRestartAtOnceAreReportedBeforeTheyDo(t *testing.T) {
 	text := onAWS + snapshots + "upgradeStrategy: {controlPlaneConcurrency: '2'}\nmachinePools:\n- {name: etcd, etcdRole: true, quantity: 3}\n- {name: control, controlPlaneRole: true, quantity: 3}\n"
 	p := plan(t, release, text, chosen)
 	for _, name := range []string{stages.EnableLeaderMigration, stages.SwitchToExternal, stages.InstallCCM} {

@@ -222,7 +222,7 @@ func TestNodesMayBeRenamedOnEveryRelease(t *testing.T) {
 }
 
 // From some patches on aws is a name and nothing else, and the texts say so.
-func TestWhereAWSOnlyNamesNodesTheTextsSaySo(t *testing.T) {
+func TestWhereAWSOnlyNamesNodesTheTextsStateIt(t *testing.T) {
 	const nothing = "does nothing else"
 	for version, only := range map[string]bool{
 		"v1.26.15": false, "v1.28.15": false, "v1.29.10": false, "v1.29.11": true, "v1.30.6": false, "v1.30.7": true,

@@ -63,7 +63,7 @@ func refuses(t *testing.T, name string, err error, want string) {
 	}
 }
 
-func TestUndoGivesBackWhatTheFileStillTells(t *testing.T) {
+func TestUndoRestoresWhatTheFileStillShows(t *testing.T) {
 	const entries = "machineSelectorConfig:\n"
 	for _, c := range []struct {
 		name, config string
@@ -93,7 +93,7 @@ func TestUndoGivesBackWhatTheFileStillTells(t *testing.T) {
 	}
 }
 
-func TestUndoRefusesWhatTheFileDoesNotTell(t *testing.T) {
+func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 	const entry = "machineSelectorConfig:\n- config: {debug: true}\n  " + forWorkers + "\n- config: {}\n"
 	for _, c := range []struct {
 		name, stage, config string
@@ -225,7 +225,7 @@ func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 	}
 }
 
-func TestTheChartsValuesLieBesideTheRunbook(t *testing.T) {
+func TestTheChartsValuesAreNextToTheRunbook(t *testing.T) {
 	s := step(t, plan(t, release, told, inTurn), stages.InstallCCM)
 	files, err := s.Files()
 	if err != nil || len(files) != 1 || files[0].Name != "aws-ccm-values.yaml" {

@@ -15,7 +15,7 @@ import (
 const ownManager = "additionalManifest: |\n  kind: ConfigMap # stays\n  ---\n  apiVersion: apps/v1\n  kind: DaemonSet\n  metadata:\n    name: aws-cloud-controller-manager\n    namespace: kube-system\n" +
 	"  spec:\n    template:\n      spec:\n        containers:\n          - name: ccm\n            image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6\n            args:\n              - --v=2\n              - --cloud-provider=aws # ours\n"
 
-func TestAManagerWithoutTheChartGetsTheFlagAndNoChartBesideIt(t *testing.T) {
+func TestAManagerWithoutTheChartGetsTheFlagAndNoChartNextToIt(t *testing.T) {
 	p := plan(t, release, onAWS+ownManager, inTurn)
 	install := string(step(t, p, stages.InstallCCM).Documents[0].After.Bytes())
 	if strings.Contains(install, "HelmChart") || !strings.Contains(install, "- --cloud-provider=aws # ours\n                  - --enable-leader-migration\n") {

@@ -17,7 +17,7 @@ func nowhere(_ yamledit.Node, message, fix string) transform.Finding {
 	return transform.Finding{Message: message, Fix: fix}
 }
 
-func TestLeaderElectionIsJudgedAsTheElectorTakesIt(t *testing.T) {
+func TestLeaderElectionIsCheckedAsTheElectorTakesIt(t *testing.T) {
 	for _, c := range []struct{ name, args, want string }{
 		{"nothing is set", "v=2", ""},
 		{"off", "leader-elect=false", "without leader election"},

@@ -40,7 +40,7 @@ func said(found []transform.Finding) string {
 }
 
 // The last occurrence of a flag counts, as it does for the managers.
-func TestArgumentsOfManagersAreJudgedByTheirLastFlag(t *testing.T) {
+func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
 	kcm := func(check func([]args.Placed, string) []transform.Finding, provider string) func([]args.Placed) []transform.Finding {
 		return func(list []args.Placed) []transform.Finding { return check(list, provider) }
 	}
@@ -113,7 +113,7 @@ func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 	}
 }
 
-func TestAManagerOfTheManifestsIsJudgedLikeTheChart(t *testing.T) {
+func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 	const workload = `addons: |
   apiVersion: apps/v1
   kind: DaemonSet

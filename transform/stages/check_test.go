@@ -98,7 +98,7 @@ func TestTheGapOfAnUndoIsOneOfLeaderMigration(t *testing.T) {
 	}
 }
 
-func TestWhoRunsTheControllersIsSaidForEveryStage(t *testing.T) {
+func TestWhoRunsTheControllersIsReportedForEveryStage(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range append([]string{""}, Names()...) {
 		if Holds(name, transform.Target{}) == "" {
@@ -111,7 +111,7 @@ func TestWhoRunsTheControllersIsSaidForEveryStage(t *testing.T) {
 	}
 }
 
-func TestWithoutAManagerToMigrateFromItIsSaidWhenTheMigrationIsComplete(t *testing.T) {
+func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *testing.T) {
 	for _, c := range []struct {
 		in    transform.Situation
 		stage string

@@ -93,7 +93,7 @@ func TestAliasesThatNestTooDeepAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnEditBesideAnchorsKeepsThem(t *testing.T) {
+func TestAnEditNextToAnchorsKeepsThem(t *testing.T) {
 	const shared = "a: &x\n  - v\nb: *x\n"
 	runEdits(t, []editCase{
 		{"a key beside them", shared + "c: 1\n", set("w", "c"), shared + "c: w\n"},
@@ -149,7 +149,7 @@ func TestAnEditOfASharedValueNamesAllWhoShareIt(t *testing.T) {
 	}
 }
 
-func TestANodeTellsWhereItsValueIsWritten(t *testing.T) {
+func TestANodeReportsWhereItsValueIsWritten(t *testing.T) {
 	d, err := ParseString("in.yaml", "x: &x\n  k:\n    - v\na: *x\nm:\n  <<: *x\ns: &s 1\nt:\n  - *s\n")
 	if err != nil {
 		t.Fatal(err)

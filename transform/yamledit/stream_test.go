@@ -160,7 +160,7 @@ func TestRemovalsThatWouldChangeAnotherDocumentAreRefused(t *testing.T) {
 	}
 }
 
-func TestEmptyTellsWhetherAnythingIsLeft(t *testing.T) {
+func TestEmptyReportsWhetherAnythingIsLeft(t *testing.T) {
 	for text, want := range map[string]bool{"a: 1\n": true, "---\na: 1\n...\n": true, "a: 1\n---\nb: 2\n": false, "# ours\n---\na: 1\n": false} {
 		d, err := ParseString("in.yaml", "m: "+jsonText(text)+"\n")
 		if err != nil {

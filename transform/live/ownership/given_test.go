@@ -16,7 +16,7 @@ func (p *play) written(args ...string) *play {
 }
 
 // RKE1's manager is a container of docker, which no API shows.
-func TestGivenArgumentsTellWhatAManagerWithoutAPodOwns(t *testing.T) {
+func TestGivenArgumentsShowWhatAManagerWithoutAPodOwns(t *testing.T) {
 	waiting := cloud("v1.26.6", flag, noRoutes)
 	for _, c := range []struct {
 		name string

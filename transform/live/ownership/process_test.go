@@ -33,7 +33,7 @@ const listNew = `controllerLeaders:
 - {name: cloud-node-lifecycle-controller, component: "*"}
 `
 
-func TestArgumentsTellHowControllersAreRun(t *testing.T) {
+func TestArgumentsShowHowControllersAreRun(t *testing.T) {
 	conf := func(s string) *string { return &s }
 	const routes, image128 = "--allocate-node-cidrs=true", "example.org/provider-aws/cloud-controller-manager:v1.28.1"
 	for _, c := range []struct {
@@ -81,7 +81,7 @@ func TestArgumentsTellHowControllersAreRun(t *testing.T) {
 	}
 }
 
-func TestImagesTellTheirMinor(t *testing.T) {
+func TestImagesShowTheirMinor(t *testing.T) {
 	for image, want := range map[string]int{
 		"registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6": 26,
 		"mirror.example.org:5000/hardened-kubernetes:v1.26.15-rke2r1":   26,
@@ -95,7 +95,7 @@ func TestImagesTellTheirMinor(t *testing.T) {
 	}
 }
 
-func TestContainersTellTheirManager(t *testing.T) {
+func TestContainersShowTheirManager(t *testing.T) {
 	for _, c := range []struct {
 		image   string
 		command []string

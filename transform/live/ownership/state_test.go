@@ -18,7 +18,7 @@ func alive(name, holder string) observation.Lease {
 	return observation.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: true}
 }
 
-func TestOneLookTellsWhoOwns(t *testing.T) {
+func TestOneObservationShowsWhoOwns(t *testing.T) {
 	external := pod(observation.KubeManager, "k", "--cloud-provider=external")
 	cloud := pod(observation.CloudManager, "c1", "--configure-cloud-routes=false")
 	other := pod(observation.CloudManager, "c2", "--configure-cloud-routes=false", "--leader-elect-resource-name=own")

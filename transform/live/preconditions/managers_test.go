@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestManagersAreToldByTheirMarks(t *testing.T) {
+func TestManagersAreRecognizedByTheirMarks(t *testing.T) {
 	for _, c := range []struct{ name, metadata, want string }{
 		{"no one", `{}`, "[]"},
 		{"a person", `{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"},"managedFields":[{"manager":"kubectl-edit","fieldsV1":{"f:spec":{}}}]}`, "[]"},

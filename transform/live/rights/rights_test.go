@@ -86,7 +86,7 @@ func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
 	}
 }
 
-func TestARightOfTwoRowsIsAskedForOnce(t *testing.T) {
+func TestARightOfTwoRowsIsRequestedOnce(t *testing.T) {
 	needed := Needed("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", When: []string{CloudConfig}})
 	n := 0
 	for _, r := range needed {

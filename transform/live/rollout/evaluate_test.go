@@ -117,7 +117,7 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotPassIsSaid(t *testing.T) {
+func TestWhatDoesNotPassIsReported(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*Machine)

@@ -21,7 +21,7 @@ func TestANodeUnderAnotherNameAndANewOneArePermanent(t *testing.T) {
 	}
 }
 
-func TestWhereARunStoppedIsSaidWithWhatBecameOfTheEdit(t *testing.T) {
+func TestWhereARunStoppedIsReportedWithWhatBecameOfTheEdit(t *testing.T) {
 	for _, name := range append([]string{""}, stages.Names()...) {
 		texts := map[string]bool{}
 		for _, e := range []Edit{NotWritten, MayBeWritten, Written} {

@@ -24,7 +24,7 @@ func unchecked(o *observation.Observation, stage string) (all, needed []string) 
 
 // A rule that sees nothing says so, but for those about what most clusters do not
 // have, or what no one asked for.
-func TestEveryRuleSaysThatItHadNothingToJudge(t *testing.T) {
+func TestEveryRuleSaysThatItHadNothingToCheck(t *testing.T) {
 	all, needed := unchecked(&observation.Observation{Partial: true}, "")
 	for _, r := range Rules() {
 		if got := slices.Contains(all, r.ID); got == (r.ID == "cluster-not-settled" || r.ID == stageNotReached) {
@@ -90,7 +90,7 @@ func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
 }
 
 // Managers in other namespaces can neither be found nor be found missing.
-func TestWhatWasNotSeenOutsideKubeSystemIsNotJudged(t *testing.T) {
+func TestWhatWasNotSeenOutsideKubeSystemIsNotChecked(t *testing.T) {
 	o := &observation.Observation{KubeSystemOnly: true, Before: &observation.Snapshot{}, Leases: []observation.Lease{{Name: observation.CloudManager, Holder: "one_a", DurationSeconds: 15, Changed: true}}}
 	if all, needed := unchecked(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
 		t.Errorf("%v, needed are %v", all, needed)

@@ -61,7 +61,7 @@ func rulesFound(o *observation.Observation, stage string) []string {
 	return ids
 }
 
-func TestLeasesAreJudgedByWhoLives(t *testing.T) {
+func TestLeasesAreCheckedByWhoLives(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		o     *observation.Observation
@@ -133,7 +133,7 @@ func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
 	}
 }
 
-func TestWhatIsSeenTellsTheStage(t *testing.T) {
+func TestWhatIsSeenShowsTheStage(t *testing.T) {
 	allowed := []observation.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Allowed: true}}
 	for _, c := range []struct {
 		name string

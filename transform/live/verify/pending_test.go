@@ -131,7 +131,7 @@ func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
 }
 
 // A dump of kubectl does not show when it was made.
-func TestWhatADumpDoesNotTellOfPendingServicesIsNotJudged(t *testing.T) {
+func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		service observation.Service

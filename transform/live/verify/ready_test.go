@@ -63,7 +63,7 @@ func TestNodesOfWhichNoneHasTheConditionWereNotAsked(t *testing.T) {
 	}
 }
 
-func TestASnapshotTellsWhichNodesWereReady(t *testing.T) {
+func TestASnapshotShowsWhichNodesWereReady(t *testing.T) {
 	o := &observation.Observation{Nodes: []observation.Node{{Name: "a", Ready: condition("True")}, {Name: "b", Ready: condition("Unknown")}, {Name: "c"}}}
 	for i, n := range o.Snapshot("").Nodes {
 		if n.Ready != (i == 0) {
