@@ -45,7 +45,7 @@ func (b *bench) growth(out io.Writer) error {
 // The work tree has as many files, of which one in a hundred is a cluster.
 const treeFiles = 10_000
 
-// tree looks for the clusters of a work tree, beside a program that only looks.
+// tree looks for the clusters of a work tree, compared with a program that only reads.
 func (b *bench) tree(out io.Writer) error {
 	tree := b.path("tree")
 	for i := range treeFiles {

@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// documents returns what every archive holds beside the program: the texts of the
+// documents returns what every archive holds next to the program: the texts of the
 // repository, and the pages and completions that the program of this machine writes.
 func (r *release) documents(ctx context.Context, work string) ([]entry, error) {
 	var texts []entry

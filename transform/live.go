@@ -76,7 +76,7 @@ func NoMachines(*yamledit.Document, Target) (MachineConfig, error) {
 // RestartKubelet is the Restart of a distro whose kubelet is a service of its own.
 func RestartKubelet(bool) string { return "systemctl restart kubelet" }
 
-// Roles are what a machine runs beside the kubelet.
+// Roles are what a machine runs in addition to the kubelet.
 type Roles struct{ ControlPlane, Etcd, Worker bool }
 
 // NoRoles is the Roles of a distro whose machines no API server shows.

@@ -74,7 +74,7 @@ func (s PlannedStage) After() []*yamledit.Document {
 	return docs
 }
 
-// Files returns what a person needs for the stage beside the document.
+// Files returns what a person needs for the stage in addition to the document.
 func (s PlannedStage) Files() ([]File, error) {
 	stage := s.Stage
 	switch {

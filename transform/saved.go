@@ -39,7 +39,7 @@ type SavedSource struct {
 }
 
 // Around is what was around a document's own content: markers, which depend on
-// the documents beside it, and comments. A plan does not depend on either.
+// the documents next to it, and comments. A plan does not depend on either.
 type Around struct {
 	Before string `json:"before"`
 	After  string `json:"after"`

@@ -31,7 +31,7 @@ type givenArguments struct {
 	from     []string // where those that were used are written
 }
 
-// of returns the arguments that are possible beside these managers; none where
+// of returns the arguments that are possible next to these managers; none where
 // kube-controller-manager is a pod, which shows its own.
 func (a *givenArguments) of(ctx context.Context, managers []observation.Manager) ([]ownership.Given, error) {
 	if slices.ContainsFunc(managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager }) {

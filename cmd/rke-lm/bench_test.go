@@ -91,7 +91,7 @@ func BenchmarkBuild(b *testing.B) {
 	})
 }
 
-// BenchmarkShow is what plan does besides Build: diffs without secrets.
+// BenchmarkShow is what plan does apart from Build: diffs without secrets.
 func BenchmarkShow(b *testing.B) {
 	plans := map[*yamledit.Document]*transform.Plan{}
 	show := func(d *yamledit.Document) (err error) {

@@ -96,7 +96,7 @@ func (o *options) liveFlags(cmd *cobra.Command) {
 // live reports whether clusters of a Rancher are meant, and not files.
 func (c *connection) live() bool { return c.cluster != "" || c.selector != "" }
 
-// checkPaths refuses flags of a connection without a cluster, and files beside one.
+// checkPaths refuses flags of a connection without a cluster, and files next to one.
 func (c *connection) checkPaths(paths []string) error {
 	switch {
 	case c.live() && len(paths) > 0:

@@ -30,7 +30,7 @@ func allocated(t *testing.T, text string, line ...string) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// doubled is what a buffer that grows in steps may take besides.
+// doubled is what a buffer that grows in steps may take as well.
 const doubled = 256 << 10
 
 func TestTwiceOfAnythingTakesTwice(t *testing.T) {

@@ -117,7 +117,7 @@ func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 	return m.finish()
 }
 
-// fail shows an error; the files beside its own are checked all the same.
+// fail shows an error; the files next to its own are checked all the same.
 func (m *configOptions) fail(err error) {
 	if err != nil {
 		complain(m.err, err)

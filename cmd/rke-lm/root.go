@@ -32,7 +32,7 @@ type options struct {
 	output   string
 	maxBytes int // of Markdown
 	connection
-	acceptable []transform.Rule // beside the static ones
+	acceptable []transform.Rule // in addition to the static ones
 
 	config     string          // file with choices
 	configured map[string]bool // flags that it has set

@@ -83,7 +83,7 @@ func (s *server) patched(t *testing.T, file string) ([]byte, error) {
 	return patch.Apply(s.object)
 }
 
-// take patches the object, and someone else writes its status besides.
+// take patches the object, and someone else writes its status as well.
 func (s *server) take(t *testing.T, file string) {
 	t.Helper()
 	after, err := s.patched(t, file)
@@ -229,7 +229,7 @@ func onlyForTheUser(t *testing.T, file string) {
 	}
 }
 
-// A patch holds what the stage changes and tests, and no secret beside that.
+// A patch holds what the stage changes and tests, and no secret apart from that.
 func TestPatchesHoldNoSecretThatTheirStageDoesNotTouch(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": printedWharf}, "c.yaml")
 	files, err := filepath.Glob("plans/fleet-default/wharf/*.patch.json")

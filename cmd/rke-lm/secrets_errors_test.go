@@ -80,7 +80,7 @@ var provoking = []struct{ name, spec string }{
 	{"a SOPS file", "{rkeConfig: {machineGlobalConfig: {token: %s}}}\nsops: {mac: %s}"},
 }
 
-// TestNoErrorShowsASecret provokes errors beside secrets. Only those kinds are
+// TestNoErrorShowsASecret provokes errors next to secrets. Only those kinds are
 // planted that fit into any syntax.
 func TestNoErrorShowsASecret(t *testing.T) {
 	for _, c := range provoking {

@@ -237,7 +237,7 @@ func manySecrets() (snippets []string, p *planter) {
 }
 
 // clusterWith returns a cluster with each snippet in a mapping of its own, in the
-// machine configuration beside what the stages edit.
+// machine configuration next to what the stages edit.
 func clusterWith(snippets []string) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:\n  name: many\n  namespace: fleet-default\nspec:\n" +

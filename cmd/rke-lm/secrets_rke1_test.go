@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// clusterWithSecrets holds one beside every place that a stage edits.
+// clusterWithSecrets holds one next to every place that a stage edits.
 const clusterWithSecrets = `nodes:
   - address: 203.0.113.21
     internal_address: 10.0.1.21

@@ -74,7 +74,7 @@ func requireKept(t *testing.T, p *planter, file, text string) {
 	}
 }
 
-// TestNoFileThatHoldsASecretIsLeft looks for files beside the one that
+// TestNoFileThatHoldsASecretIsLeft looks for other files than the one that
 // was written, or was not.
 func TestNoFileThatHoldsASecretIsLeft(t *testing.T) {
 	text, p := plant(t, readSecrets(t, "everywhere"), secretKinds[0])

@@ -13,7 +13,7 @@ const accessList = "system.posix_acl_access"
 
 // copyAccessList gives the file to the access list of from, or takes away the
 // one it got from its folder. Without that, a mode that is kept would grant
-// more: beside a list, its group bits are only the list's mask.
+// more: next to a list, its group bits are only the list's mask.
 func copyAccessList(from, to string) error {
 	list, err := readAccessList(from)
 	if err != nil {

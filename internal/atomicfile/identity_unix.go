@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// identity is what a Unix file system knows of a file besides fs.FileInfo.
+// identity is what a Unix file system knows of a file apart from fs.FileInfo.
 type identity struct {
 	device, inode, links uint64
 	uid, gid             int

@@ -19,7 +19,7 @@ import (
 // that is not as it was seen; errors about permissions wrap [fs.ErrPermission].
 //
 // When it returns an error, or write panics, the file is as it was and nothing
-// is left beside it.
+// is left next to it.
 func Replace(path string, seen Seen, write func(io.Writer) error) error {
 	t, err := resolve(path)
 	if err != nil {

@@ -78,7 +78,7 @@ func (g *gathering) take(r Result) bool {
 		g.first = r.err
 		return true
 	case !r.cluster && !r.marked && r.beside:
-		return true // what cannot be read beside a cluster is not there
+		return true // what cannot be read next to a cluster is not there
 	}
 	if !r.end && r.err != nil && g.mayJoin(r.chunk.Bytes) {
 		g.of(r.number).unread = r.place()

@@ -42,7 +42,7 @@ var backwards = transform.Distro{Span: transform.Span{Gather: func(docs, _ []*ya
 	return [][]*yamledit.Document{docs}, nil
 }}}
 
-// alone is a distro each of whose documents is a cluster, together with all beside it.
+// alone is a distro each of whose documents is a cluster, together with all documents next to it.
 var alone = transform.Distro{Span: transform.Span{Gather: func(docs, beside []*yamledit.Document) (all [][]*yamledit.Document, err error) {
 	for _, doc := range docs {
 		all = append(all, append([]*yamledit.Document{doc}, beside...))

@@ -25,7 +25,7 @@ func chain(base http.RoundTripper, tokens *tokens, limit int64, retry *retry) ht
 	return retry
 }
 
-// call is what the RoundTrippers have to know of a request besides the request.
+// call is what the RoundTrippers have to know of a request apart from the request.
 type call struct {
 	// read fails where an answer is none to the request.
 	read func(Answer) error

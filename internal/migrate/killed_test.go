@@ -102,7 +102,7 @@ func (w *world) killedRun(t *testing.T, log string, work work) bool {
 	}
 }
 
-// start lets a run work beside the test. One that was killed is never answered again,
+// start runs a migration in parallel to the test. One that was killed is never answered again,
 // so it ends after the test.
 func (w *world) start(t *testing.T, r migrate.Options, work work) <-chan error {
 	t.Helper()

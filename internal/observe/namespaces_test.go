@@ -71,7 +71,7 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 	})
 }
 
-// A manager without the flag beside one that is in-tree is a second owner, wherever
+// A manager without the flag next to one that is in-tree is a second owner, wherever
 // its pods are.
 func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 // than one.
 var ErrForeign = exitcode.New(exitcode.Refused, "is not a plan folder of this cluster")
 
-// File is one file of a plan folder besides plan.json.
+// File is one file of a plan folder apart from plan.json.
 type File struct {
 	Name    string
 	Content []byte

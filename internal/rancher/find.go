@@ -38,7 +38,7 @@ var ErrNone = errors.New("no such cluster")
 var ErrNoRancher = errors.New("this API server has no clusters of Rancher; use Rancher's own cluster, local, with --context or --rancher-url")
 
 // Find returns the clusters that are meant, each once, sorted by their titles. Where
-// the user may not see all that there is, it returns *Incomplete besides what they may;
+// the user may not see all that there is, it returns *Incomplete with what they may;
 // one cluster by its name or ID is found or not.
 func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 	if _, err := labels.Parse(q.Selector); err != nil {

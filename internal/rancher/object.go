@@ -113,7 +113,7 @@ func (h head) isEngine() bool { return isSet(h.Spec.Engine) }
 
 func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// kept is what the server keeps of an object besides what people write. Without it
+// kept is what the server keeps of an object apart from what people write. Without it
 // the text of a cluster is the same until someone changes the cluster.
 var kept = []string{"managedFields", "resourceVersion", "generation"}
 

@@ -86,7 +86,7 @@ type Stage struct {
 	AfterByHand []string `json:"afterByHand,omitempty"`
 }
 
-// Action is what a stage needs besides its edit.
+// Action is what a stage needs apart from its edit.
 type Action struct {
 	Purpose string `json:"purpose"`
 	Command string `json:"command"`

@@ -231,7 +231,7 @@ func readSmall(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// display returns how messages name paths beside one that the user gave: relative
+// display returns how messages name paths next to one that the user gave: relative
 // to the working folder where that one is.
 func display(given string) func(string) string {
 	here, err := os.Getwd()

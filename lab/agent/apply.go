@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/deploy"
 )
 
-// applyChart writes what the chart makes beside its DaemonSet: the service account and its rights. The
+// applyChart writes what the chart makes with its DaemonSet: the service account and its rights. The
 // rules are the chart's own where the values state none: Helm replaces lists.
 func applyChart(ctx context.Context, to *deploy.Applier, chart *Chart) error {
 	text, err := build.ChartValues(ctx)

@@ -48,7 +48,7 @@ func chartOf(beside Beside, host string) (*Chart, error) {
 	return chart, nil
 }
 
-// mounted returns what the chart's pods find in a file: the text of a Secret or ConfigMap beside them.
+// mounted returns what the chart's pods find in a file: the text of a Secret or ConfigMap next to them.
 func (b Beside) mounted(file string) (string, bool) {
 	root := b.Values.Root()
 	for _, mount := range root.Get("extraVolumeMounts").Items() {

@@ -4,7 +4,7 @@
 // Package agent plays the kubelets of control planes: it runs the real managers with the arguments that
 // the files written by rke-lm give them.
 //
-// Invariant: a manager runs with what the file says and with nothing that the file does not say, beside
+// Invariant: a manager runs with what the file says and with nothing that the file does not say, except
 // the addresses of the lab. When the file changes, machines follow one at a time.
 package agent
 

@@ -129,7 +129,7 @@ func (p Program) path(ctx context.Context) (string, error) {
 	return file, p.build(ctx, dir, file)
 }
 
-// build writes beside the file and renames, so that whoever builds the same at the same time does no harm.
+// build writes next to the file and renames, so that whoever builds the same at the same time does no harm.
 func (p Program) build(ctx context.Context, dir, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

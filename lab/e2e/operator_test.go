@@ -20,7 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// operator does what stages ask for beside their edits, with the files that plan folders hold.
+// operator does what stages require in addition to their edits, with the files that plan folders hold.
 type operator struct {
 	*scenario
 	beside   agent.Beside

@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/recorder"
 )
 
-// owning runs rke-lm owners beside the scenario. The function that it returns interrupts it, and tells what
+// owning runs rke-lm owners in parallel to the scenario. The function that it returns interrupts it, and tells what
 // it said and the seconds by owners that were true meanwhile.
 func (s *scenario) owning(flags ...string) func() (report.Ownership, [3]float64) {
 	s.Helper()

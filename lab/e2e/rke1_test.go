@@ -41,7 +41,7 @@ func TestStagesOfAnRKE1ClusterWithANewerManager(t *testing.T) {
 // newerTarget asks for a manager whose controllers have other names.
 var newerTarget = transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: "v1.28.1"}
 
-// alongRKE1 is one cluster.yml after the other, and beside it what an operator does.
+// alongRKE1 is one cluster.yml after the other, and with it what an operator does.
 func (s *scenario) alongRKE1(target transform.Target) route {
 	s.Helper()
 	plan := planOf(s.T, rke1.Distro(), document(s.T, "rke1.yml"), target)

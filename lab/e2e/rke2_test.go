@@ -34,7 +34,7 @@ func TestStagesThatKeepTheProvidersName(t *testing.T) {
 // nothing is what is done by hand where the files bring all that changes.
 func nothing() {}
 
-// alongRKE2 is one document after the other. What its stages ask for beside that is to look.
+// alongRKE2 is one document after the other. What its stages also require is to observe.
 func (s *scenario) alongRKE2(plan *transform.Plan) route {
 	s.Helper()
 	w := route{start: s.wanted(plan.Start[0])}

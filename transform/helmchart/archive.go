@@ -35,7 +35,7 @@ const (
 type Archive struct {
 	Name, Version string        // in Chart.yaml
 	Values        yamledit.Node // values.yaml; may not exist
-	// Templates is the digest of all that decides what is installed besides the
+	// Templates is the digest of all that decides what is installed apart from the
 	// values: see DigestOf.
 	Templates string
 }

@@ -72,7 +72,7 @@ func (r Release) After(layer Layer) (Layer, bool) {
 	return r.Layers[i], true
 }
 
-// Overrides reports whether anything besides valuesContent of the HelmChart holds
+// Overrides reports whether anything apart from valuesContent of the HelmChart holds
 // values.
 func (r Release) Overrides() bool {
 	return slices.ContainsFunc(r.Layers, func(l Layer) bool {

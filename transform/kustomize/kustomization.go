@@ -29,7 +29,7 @@ type Kustomization struct {
 // name it.
 type Load func(path string) (file string, text []byte, err error)
 
-// Parse reads a kustomization; ok is false for any other text. What is beside it
+// Parse reads a kustomization; ok is false for any other text. What is next to it
 // is read by Resolve.
 func Parse(file, folder string, text []byte) (k *Kustomization, ok bool) {
 	doc, err := yamledit.ParseString(file, string(text))

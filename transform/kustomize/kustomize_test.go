@@ -16,7 +16,7 @@ import (
 
 const cluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:\n  name: harbour\n  namespace: fleet-default\nspec: {kubernetesVersion: v1.26.15+rke2r1}\n"
 
-// layer reads a kustomization with the files beside it.
+// layer reads a kustomization with the files next to it.
 func layer(t *testing.T, text string, beside map[string]string) *Kustomization {
 	t.Helper()
 	k, ok := Parse("eu/kustomization.yaml", "eu", []byte(text))

@@ -86,7 +86,7 @@ func (r reading) unknown() []transform.Finding {
 			switch {
 			case !c.either(name):
 			case r.lists(c):
-				return "", "" // a name of another version does no harm beside the right one
+				return "", "" // a name of another version does no harm next to the right one
 			default:
 				return r.manager() + " has this controller under another name, and would run it regardless of the migration lease", "write " + c.name(r.Version)
 			}

@@ -41,7 +41,7 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	return joined(members), err
 }
 
-// read reads the manifests among documents; the others are seen beside them.
+// read reads the manifests among documents; the others are seen next to them.
 func read(docs []*yamledit.Document, target transform.Target) ([]*migration, error) {
 	seen := &neighbours{}
 	var errs []error

@@ -83,7 +83,7 @@ func bare() yamledit.Node {
 	return d.Root()
 }
 
-// onOtherPort moves a manager off the port of the static pods, which run beside
+// onOtherPort moves a manager off the port of the static pods, which run next to
 // the Deployment until they are taken away.
 func (m *Manifest) onOtherPort() (*Manifest, error) {
 	if a, set := m.flag(portFlag); set && a.Value != strconv.Itoa(portOfPod) {

@@ -9,6 +9,6 @@
 // Invariant: one document is one component, and what an edit means is decided by
 // its arguments as the manager reads them, by the last occurrence of a flag and
 // however it is written. A stage that concerns another document says where it
-// happens and edits nothing. What comes beside a manifest never lands in the
+// happens and edits nothing. What comes next to a manifest never lands in the
 // folder of the manifest, because the kubelet starts every file in there.
 package manifest

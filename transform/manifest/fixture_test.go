@@ -25,7 +25,7 @@ func static(flags ...string) string {
 }
 
 // deployed returns a Deployment of a kube-controller-manager; spec is what is
-// beside its template.
+// next to its template.
 func deployed(spec string, flags ...string) string {
 	return object("apps/v1", "Deployment", "kube-controller-manager") + "spec:\n" + spec + "  selector:\n    matchLabels: {component: kcm}\n  template:\n    metadata:\n      labels: {component: kcm}\n    spec:\n" +
 		podSpec("      ", "registry.k8s.io/kube-controller-manager:v1.26.15", "kube-controller-manager", flags)

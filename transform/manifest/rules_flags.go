@@ -38,7 +38,7 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 	return rules.CCMNotInFile.At(at, "or add its manifest to the command")
 }
 
-// ccmFlagMissing is about the manifest of the cloud-controller-manager beside that of an
+// ccmFlagMissing is about the manifest of the cloud-controller-manager next to that of an
 // in-tree kube-controller-manager.
 func (m *migration) ccmFlagMissing() []transform.Finding {
 	inTreeRuns := slices.ContainsFunc(m.members, func(o *migration) bool {

@@ -37,7 +37,7 @@ type outline struct {
 	found []span
 	below int    // the indentation of a key whose value, a secret, follows; -1 for none
 	fence string // the quotes that end a text of several lines; "" outside of one
-	named bool   // the name beside a value is that of a secret
+	named bool   // the name next to a value is that of a secret
 	data  bool   // keys named data are those of a Secret
 	login bool   // the text has logins as .netrc has them
 	work  int    // bytes looked at
@@ -130,7 +130,7 @@ type assignment struct {
 	rest       string // the value, as far as it matters for what says nothing
 }
 
-// isHeading reports whether the value beside this one may be a secret that is named
+// isHeading reports whether the value next to this one may be a secret that is named
 // here, as that of an environment variable is.
 func (a assignment) isHeading() bool {
 	switch a.name {

@@ -76,7 +76,7 @@ func (w *walker) mapping(n yamledit.Node) {
 	}
 }
 
-// heading returns the kind of a manifest, and whether the value beside a name or a
+// heading returns the kind of a manifest, and whether the value next to a name or a
 // key, as of an environment variable, a taint or a selector, is a secret.
 func heading(children []yamledit.Node) (kind string, secretValue bool) {
 	for _, c := range children {

@@ -12,7 +12,7 @@ import (
 )
 
 // deliver reports how a cluster's file gets to work. RKE keeps the cluster's state,
-// certificates included, in a file beside the cluster.yml and named like it: a
+// certificates included, in a file next to the cluster.yml and named like it: a
 // copy elsewhere would be taken for a new cluster. So no command names a copy.
 func deliver(doc *yamledit.Document, _ string) transform.Delivery {
 	if _, _, wrapped := configOf(doc.Root()); wrapped {

@@ -17,7 +17,7 @@ const Name = "rke1"
 var markers = []string{"rancher_kubernetes_engine_config", "rancherKubernetesEngineConfig", "controlplane", "cloud_provider"}
 
 // Other programs have nodes and a cloud_provider as well; a cluster.yml has nodes
-// with RKE's own role, or a provider beside a version, at the start of a line.
+// with RKE's own role, or a provider next to a version, at the start of a line.
 var (
 	wrapperWord  = regexp.MustCompile(`rancher_kubernetes_engine_config|rancherKubernetesEngineConfig`)
 	nodesKeyWord = keyWord("nodes")

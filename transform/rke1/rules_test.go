@@ -216,7 +216,7 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 	}
 }
 
-// What takes a decision is not corrected: a block beside external-aws makes the
+// What takes a decision is not corrected: a block next to external-aws makes the
 // cluster in-tree, and without it the switch would be made.
 func TestNothingThatIsTheSwitchIsCorrected(t *testing.T) {
 	text := at(release, outside+"  awsCloudProvider: {global: {zone: a}}\n")

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// chartAs returns a chart that runs beside an in-tree manager without the flag,
+// chartAs returns a chart that runs next to an in-tree manager without the flag,
 // under a name of its own; its spec begins with some lines.
 func chartAs(lines string) string {
 	return onAWS + "additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-ccm, namespace: kube-system}\n  spec:\n    " +

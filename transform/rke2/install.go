@@ -149,7 +149,7 @@ func (m *migration) completeOver(ed ccm.Edits, text string) error {
 	return chart.CompleteOver(ed, values, m.chartOptions(), m.controlPlaneNodes())
 }
 
-// newChart returns the chart of a manifest that is added, as it is beside what
+// newChart returns the chart of a manifest that is added, as it is next to what
 // the file holds, and its values.
 func (m *migration) newChart(ed ccm.Edits, text string) (ccm.Chart, string, error) {
 	docs, err := yamledit.ParseStream(text)

@@ -146,7 +146,7 @@ func (m *migration) adds(n yamledit.Node, key string) bool {
 	})
 }
 
-// configMisindented finds arguments beside config and machineGlobalConfig.
+// configMisindented finds arguments next to config and machineGlobalConfig.
 func (m *migration) configMisindented() []transform.Finding {
 	var found []transform.Finding
 	for _, p := range m.misplaced() {
@@ -172,7 +172,7 @@ func (m *migration) indentConfig() []correction {
 	return fixes
 }
 
-// misplacement is arguments beside the mapping that should hold them.
+// misplacement is arguments next to the mapping that should hold them.
 type misplacement struct {
 	below  string
 	config yamledit.Node // may not exist

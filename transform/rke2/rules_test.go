@@ -300,7 +300,7 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 	})
 }
 
-// From 1.36 on the name does not stop the stub, which must not initialize nodes beside the
+// From 1.36 on the name does not stop the stub, which must not initialize nodes next to the
 // cloud-controller-manager.
 func TestTheChartWaitsForTheStub(t *testing.T) {
 	for config, want := range map[string]transform.State{onAWS: transform.Blocked, onAWS + "  disable-cloud-controller: true\n": transform.Todo} {

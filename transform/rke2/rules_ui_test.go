@@ -30,7 +30,7 @@ func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
 	})
 }
 
-// The stages leave an entry for the interface, also beside an empty selector.
+// The stages leave an entry for the interface, also next to an empty selector.
 func TestTheFlagLeavesAnEntryForTheInterface(t *testing.T) {
 	p := plan(t, release, onAWS+"machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {}\n", chosen)
 	after := step(t, p, "enable-leader-migration").Documents[0].After.Root().Get("spec", "rkeConfig", selectorKey)

@@ -121,7 +121,7 @@ func (m *migration) wins(layer Layer, key string, c Class) bool {
 	return len(all) > 0 && all[len(all)-1].Same(layer.Get(key))
 }
 
-// disableStub writes disable-cloud-controller beside the provider's name for
+// disableStub writes disable-cloud-controller next to the provider's name for
 // every server that does not have it.
 func (m *migration) disableStub(e *yamledit.Edit) {
 	for _, n := range m.winners(disableStub, Class.Server) {

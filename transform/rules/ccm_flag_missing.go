@@ -22,7 +22,7 @@ const twoOwners = "the cloud-controller-manager runs without leader migration wh
 
 const oldOwners = "the cloud-controller-manager runs without leader migration, and control planes that were not upgraded yet may still run the in-tree cloud controllers"
 
-// Chart checks a chart beside an in-tree kube-controller-manager; at reports about
+// Chart checks a chart next to an in-tree kube-controller-manager; at reports about
 // its arguments.
 func (r ccmFlagMissing) Chart(c ccm.Chart, t transform.Target, at func(message, fix string) transform.Finding) []transform.Finding {
 	if c.Migrates() {
@@ -32,7 +32,7 @@ func (r ccmFlagMissing) Chart(c ccm.Chart, t transform.Target, at func(message, 
 }
 
 // Workload checks a cloud-controller-manager that manifests run without the chart,
-// beside an in-tree kube-controller-manager.
+// next to an in-tree kube-controller-manager.
 func (r ccmFlagMissing) Workload(b inlinemanifest.Bundle, t transform.Target) []transform.Finding {
 	w, runs := workload(b)
 	if !runs || w.Migrates() {
@@ -41,7 +41,7 @@ func (r ccmFlagMissing) Workload(b inlinemanifest.Bundle, t transform.Target) []
 	return r.chosen(t, b.Finding(w.Index, w.Container, twoOwners, "add --"+leaderFlag+"=true to its arguments, or remove it"))
 }
 
-// Manifest checks the manager's own manifest beside that of an in-tree
+// Manifest checks the manager's own manifest next to that of an in-tree
 // kube-controller-manager.
 func (r ccmFlagMissing) Manifest(at yamledit.Node, t transform.Target) []transform.Finding {
 	return r.chosen(t, transform.FindingAt(at, twoOwners, "add --"+leaderFlag+" to its arguments, as the stage install-ccm does"))

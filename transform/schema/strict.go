@@ -40,7 +40,7 @@ func decodeText[T any](text []byte, what string) (v T, s Strictness) {
 	return v, s
 }
 
-// Fits reports whether the document decodes, whatever fields it has besides.
+// Fits reports whether the document decodes, whatever other fields it has.
 func (s Strictness) Fits() bool { return s.err == nil }
 
 // Allows fails when decoding the successor finds a field that was not there

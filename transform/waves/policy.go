@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Policy decides over a run of many clusters that lasts: besides its limits, by the time
+// Policy decides over a run of many clusters that lasts: in addition to its limits, by the time
 // and by what people have approved.
 type Policy struct {
 	Limits

@@ -18,7 +18,7 @@ type step struct {
 	index int
 }
 
-// random makes edits, and beside each a model of it: the same change of the
+// random makes edits, and with each a model of it: the same change of the
 // plain values, by code that knows nothing of bytes.
 type random struct {
 	*rand.Rand

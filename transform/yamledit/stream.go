@@ -187,7 +187,7 @@ func (d *Document) marker() (at int, marked bool) {
 
 // Content returns the part of the document's text that is its own: without the
 // marker that opens it and what is in front of that, and without what follows
-// its last line of content. The rest depends on the documents beside it, or is
+// its last line of content. The rest depends on the documents next to it, or is
 // comments.
 func (d *Document) Content() (start, end int) {
 	src := d.Bytes()

@@ -162,7 +162,7 @@ func plainStart(n *yaml.Node) bool { return n.Anchor == "" && n.Style&yaml.Tagge
 func firstColumn(m *yaml.Node) int { return m.Content[0].Column }
 
 // dashFor returns the dash offset for a new list in mapping m: that of a list
-// beside it, else the document's.
+// next to it, else the document's.
 func (d *Document) dashFor(m *yaml.Node) int {
 	if m != nil && m.Kind == yaml.MappingNode && m.Style&yaml.FlowStyle == 0 {
 		for i := 0; i+1 < len(m.Content); i += 2 {

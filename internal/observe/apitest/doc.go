@@ -5,5 +5,5 @@
 // reads, in pages of protobuf, and fails as real ones do.
 //
 // Invariant: it answers as kube-apiserver does, envelope and all; only what a
-// Fault says goes wrong.
+// Fault returns what goes wrong.
 package apitest

@@ -5,5 +5,5 @@
 // after it the API server of its own cluster, which really applies JSON patches.
 //
 // Invariant: an object changes only as a patch says whose tests hold; only what a
-// Fault says goes wrong.
+// Fault returns what goes wrong.
 package ranchertest

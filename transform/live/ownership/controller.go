@@ -44,7 +44,7 @@ func (c Controller) registered(minor int) string {
 func (c Controller) newName() string { return leadermigration.NewName(string(c)) }
 
 // enabled reports whether --controllers lets a manager start the controller;
-// managers accept the old names beside the new ones.
+// managers accept the old names next to the new ones.
 func (c Controller) enabled(list []args.Arg) bool {
 	choice, set := args.Last(list, "controllers")
 	if !set {

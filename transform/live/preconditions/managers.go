@@ -76,7 +76,7 @@ const (
 )
 
 // What Rancher makes of its own objects is marked as that of Fleet is, and names its
-// owner besides (wrangler, pkg/apply).
+// owner as well (wrangler, pkg/apply).
 const (
 	objectSet      = "objectset.rio.cattle.io/id"
 	objectSetOwner = "objectset.rio.cattle.io/owner-gvk"

@@ -25,7 +25,7 @@ type Right struct {
 }
 
 // Gate is what Rancher asks of a user before it passes a request for management.cattle.io
-// on to its own cluster, besides the right on the object itself: 2.6.10 and later, but
+// on to its own cluster, in addition to the permission on the object itself: 2.6.10 and later, but
 // not 2.7.0 (rancher pkg/api/steve/proxy/proxy.go).
 var Gate = Right{Group: management, Resource: "clusters", Name: "local", Verb: "get"}
 
