@@ -1,8 +1,8 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent plays the kubelets of control planes: it runs the real managers with the arguments that
-// the files written by rke-lm give them.
+// Package agent plays what runs on machines: the kubelets of control planes, which run the real managers with the
+// arguments that the files written by rke-lm give them, RKE2, and Rancher's system-agent.
 //
 // Invariant: a manager runs with what the file says and with nothing that the file does not say, except
 // the addresses of the lab. When the file changes, machines follow one at a time.

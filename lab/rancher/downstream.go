@@ -54,8 +54,8 @@ type Downstream struct {
 	Machines []Machine
 
 	client kubernetes.Interface
-	addons *deploy.Addons
-	charts *deploy.Charts // RKE2's own
+	addons *deploy.Addons // of RKE
+	rke2   *agent.RKE2
 	marks  marks
 
 	mu        sync.Mutex
@@ -66,9 +66,8 @@ type Downstream struct {
 	snapshots int
 }
 
-// launch starts a cluster of a minor with its machines, on which nothing runs yet. prune is for one whose
-// manifests delete what has left them.
-func (s *Server) launch(ctx context.Context, d *Downstream, minor string, prune bool) error {
+// launch starts a cluster of a minor with its machines, on which nothing runs yet.
+func (s *Server) launch(ctx context.Context, d *Downstream, minor string) error {
 	c, err := cluster.Start(ctx, filepath.Join(s.dir, d.ID), minor, s.timing)
 	if err != nil {
 		return err
@@ -80,11 +79,6 @@ func (s *Server) launch(ctx context.Context, d *Downstream, minor string, prune 
 	if d.client, err = c.Client(cluster.Admin); err != nil {
 		return err
 	}
-	applier, err := deploy.NewApplier(c.Config(cluster.Admin))
-	if err != nil {
-		return err
-	}
-	d.addons = deploy.NewAddons(applier, prune)
 	nodes := map[string]string{}
 	for i := range d.Machines {
 		m := &d.Machines[i]
@@ -115,8 +109,8 @@ func (d *Downstream) Instances() []aws.Instance {
 }
 
 func (d *Downstream) stop() {
-	if d.charts != nil {
-		d.charts.Stop()
+	if d.rke2 != nil {
+		d.rke2.Stop()
 	}
 	if d.Kubelets != nil {
 		d.Kubelets.Stop()

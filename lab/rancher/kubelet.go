@@ -9,8 +9,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -36,7 +34,7 @@ func (k marks) put(n *corev1.Node, m Machine) {
 	}
 }
 
-// register registers the node of a machine, as its kubelet does when it starts.
+// register registers the node of a machine, as its kubelet did when it joined.
 func (d *Downstream) register(ctx context.Context, m Machine, name string, with cluster.Provider) error {
 	node := cluster.NewNode(name, m.instance, with)
 	d.marks.put(node, m)
@@ -49,26 +47,9 @@ func (d *Downstream) register(ctx context.Context, m Machine, name string, with 
 // machineLabel names the Machine that a node is of.
 const machineLabel = "rke.cattle.io/machine"
 
-// startKubelet starts the kubelet of a machine with the configuration that RKE2 has there. It registers its
-// node where there is none of its name; one that is there keeps its provider ID and its taints, whatever the
-// kubelet's provider is.
-func (d *Downstream) startKubelet(ctx context.Context, m Machine, config map[string]any) error {
-	name := m.Host
-	if config["cloud-provider-name"] == "aws" || fmt.Sprint(config["node-name-from-cloud-provider-metadata"]) == "true" {
-		name = m.instance.Name
-	}
-	if _, err := d.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		return err
-	}
-	return d.register(ctx, m, name, d.provider(config))
-}
-
-// provider returns the provider of a kubelet.
-func (d *Downstream) provider(config map[string]any) cluster.Provider {
-	if config["cloud-provider-name"] == nil && fmt.Sprint(config["disable-cloud-controller"]) != "true" {
-		return cluster.Stub
-	}
-	return agent.Provider(agent.RKE2Args(d.Version, config["cloud-provider-name"], config["kubelet-arg"]))
+// of is the machine as RKE2 knows it.
+func (m Machine) of() agent.Machine {
+	return agent.Machine{Name: m.Name, Host: m.Host, ControlPlane: m.ControlPlane, Etcd: m.Etcd, Worker: m.Worker, Instance: m.instance}
 }
 
 // Restart restarts a service on the machine of a node, as systemctl does there. A machine has one of the two
@@ -89,7 +70,7 @@ func (d *Downstream) Restart(ctx context.Context, node, service string) error {
 	d.mu.Lock()
 	config := d.configs[m.Name]
 	d.mu.Unlock()
-	return d.startKubelet(ctx, m, config)
+	return d.rke2.StartKubelet(ctx, m.of(), config)
 }
 
 // configure keeps the configuration of RKE2 on a machine.

@@ -16,8 +16,6 @@ import (
 
 	"github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1/plan"
 
-	"github.com/rke-lm/rke-lm/lab/agent"
-	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
@@ -73,10 +71,7 @@ func (r *provisioning) complete(config map[string]any, m Machine) {
 		config["server"] = "https://" + r.Machines[0].Node + ":9345"
 	}
 	config["node-label"] = []string{machineLabel + "=" + m.uid}
-	config["node-taint"] = []string{}
-	if !m.Worker {
-		config["node-taint"] = []string{"node-role.kubernetes.io/control-plane:NoSchedule", "node-role.kubernetes.io/etcd:NoExecute"}
-	}
+	config["node-taint"] = m.taints()
 	if !m.ControlPlane {
 		return
 	}
@@ -85,6 +80,18 @@ func (r *provisioning) complete(config map[string]any, m Machine) {
 		config[name+"-arg"] = withDefaults(config[name+"-arg"], "cert-dir="+folder, "secure-port="+port)
 		config[name+"-extra-mount"] = []string{folder + ":" + folder}
 	}
+}
+
+// taints keep other pods away from machines that are no workers.
+func (m Machine) taints() []string {
+	list := []string{}
+	if m.ControlPlane && !m.Worker {
+		list = append(list, "node-role.kubernetes.io/control-plane:NoSchedule")
+	}
+	if m.Etcd && !m.Worker {
+		list = append(list, "node-role.kubernetes.io/etcd:NoExecute")
+	}
+	return list
 }
 
 // withDefaults returns a user's arguments as a list, with those that the user has not set after them.
@@ -120,14 +127,7 @@ func (r *provisioning) run(ctx context.Context, m Machine, p plan.NodePlan) erro
 		return err
 	}
 	r.configure(m.Name, config)
-	if err := r.startKubelet(ctx, m, config); err != nil || !m.ControlPlane {
-		return err
-	}
-	if err := r.addons.Apply(ctx, string(files[manifestFile])); err != nil {
-		return err
-	}
-	list := agent.RKE2Args(r.Version, config["cloud-provider-name"], config["kube-controller-manager-arg"])
-	return r.Kubelets.Static(ctx, cluster.Spec{Component: cluster.KCM, Machine: m.Name, Args: list})
+	return r.rke2.Run(ctx, m.of(), config, map[string]string{manifestFile: string(files[manifestFile])})
 }
 
 func hash(parts ...[]byte) string {

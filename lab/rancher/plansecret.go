@@ -12,6 +12,8 @@ import (
 	"github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1/plan"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
 )
 
 // limits are how often an agent tries a plan, and how many failures let Rancher call it failed; -1 for no
@@ -83,12 +85,12 @@ func failures(data map[string][]byte) int {
 	if string(data["failed-checksum"]) != hash(data["plan"]) {
 		return 0
 	}
-	return count(data["failure-count"], 0)
+	return agent.PlanSecret(data).Count("failure-count", 0)
 }
 
 // failedPlan is what Rancher calls so: its agent may try on (rancher pkg/capr/planner, SecretToNode).
 func failedPlan(data map[string][]byte) bool {
-	threshold := count(data["failure-threshold"], 1)
+	threshold := agent.PlanSecret(data).Count("failure-threshold", 1)
 	return failures(data) > 0 && threshold != -1 && failures(data) >= threshold
 }
 

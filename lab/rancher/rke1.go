@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -34,9 +35,14 @@ func (s *Server) AddRKE1(ctx context.Context, doc *yamledit.Document, controlPla
 		list = append(list, m)
 	}
 	d := &Downstream{ID: id, Name: name, Machines: list, marks: marks{"controlplane", "true", "true"}}
-	if err := s.launch(ctx, d, cluster.LastInTree, false); err != nil {
+	if err := s.launch(ctx, d, cluster.LastInTree); err != nil {
 		return nil, err
 	}
+	applier, err := deploy.NewApplier(d.Config(cluster.Admin))
+	if err != nil {
+		return nil, err
+	}
+	d.addons = deploy.NewAddons(applier, false)
 	d.Kubelets.Start()
 	if err := s.writeRKE1(ctx, d, spec); err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/mod/semver"
@@ -18,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
-	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -41,14 +40,12 @@ func (s *Server) AddRKE2(ctx context.Context, doc *yamledit.Document, joined ...
 	for i, j := range joined {
 		d.Machines[i].Joined = j
 	}
-	if err := s.launch(ctx, d, semver.MajorMinor(read.Version), true); err != nil {
+	if err := s.launch(ctx, d, semver.MajorMinor(read.Version)); err != nil {
 		return nil, err
 	}
-	if err := d.serveCharts(ctx, s); err != nil {
+	if d.rke2, err = agent.StartRKE2(ctx, d.Cluster, d.Kubelets, s.helm, read.Version); err != nil {
 		return nil, err
 	}
-	d.Kubelets.Image = "rancher/hardened-kubernetes:" + strings.ReplaceAll(read.Version, "+", "-")
-	d.Kubelets.Start()
 	if err := s.writeRKE2(ctx, d, object); err != nil {
 		return nil, err
 	}
@@ -86,19 +83,6 @@ func quantity(class rke2.Class) int {
 		return 1
 	}
 	return number
-}
-
-// serveCharts starts RKE2's own helm-controller. Its Jobs run as pods.
-func (d *Downstream) serveCharts(ctx context.Context, s *Server) (err error) {
-	if d.charts, err = deploy.StartCharts(ctx, d.Config(cluster.Admin)); err != nil {
-		return err
-	}
-	kubeconfig, err := d.Kubeconfig(cluster.Admin)
-	if err != nil {
-		return err
-	}
-	d.Kubelets.Programs[deploy.Container] = s.helm.Job(d.charts, kubeconfig)
-	return nil
 }
 
 // writeRKE2 writes the objects that Rancher has of a new cluster.
