@@ -15,6 +15,7 @@ const (
 	byAdmission                // a webhook, a policy or a plugin does not take what is written
 	byUnready                  // a plugin that does not know enough yet to decide, and soon will
 	byGate                     // a Rancher, before it passed the request on; it gives no reason
+	byRouter                   // a Rancher, which does not accept the token
 )
 
 const (
@@ -25,6 +26,11 @@ const (
 	// (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters, k8s.io/apiserver/pkg/admission).
 	forbidden = "forbidden: "
 )
+
+// unauthenticated is whom Rancher takes a user for whose token it does not accept. From 2.9 on it lets no one but users
+// who may get a cluster through to it, and refuses others with 403 (rancher
+// pkg/multiclustermanager/routes.go, pkg/k8slookup).
+const unauthenticated = `User "system:unauthenticated" `
 
 // unready are reasons of plugins whose own view of the cluster is not there yet: that
 // of an API server that has just started, and that of a quota that is new.

@@ -6,6 +6,7 @@ package kube
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -114,6 +115,36 @@ func TestADenialIsTriedAgainWhereItPasses(t *testing.T) {
 					t.Errorf("asked %d times: %v", *asked, err)
 				}
 			})
+		})
+	}
+}
+
+// Rancher from 2.9 on says so of a token that it does not accept, for every cluster but its own.
+func TestATokenThatRancherTakesForNobodysIsNoMissingRight(t *testing.T) {
+	body := func(user string) string {
+		return `{"Code":{"Code":"Forbidden","Status":403},"Message":"clusters.management.cattle.io \"c-m-x7k2p\" is forbidden: User \"` + user + `\" cannot get resource \"clusters\" in API group \"management.cattle.io\" at the cluster scope","Cause":null,"FieldName":""}`
+	}
+	for _, c := range []struct {
+		user                    string
+		renewed, expired, again bool
+	}{
+		{"system:unauthenticated", false, true, false},
+		{"system:unauthenticated", true, true, true},
+		{"u-x7k2p", true, false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				asked++
+				w.WriteHeader(http.StatusForbidden)
+				io.WriteString(w, body(c.user))
+			})
+			client.retry.tokens.renewed = c.renewed
+			_, err := client.Do(t.Context(), Request{What: "list nodes", Method: http.MethodGet})
+			var d *Denied
+			if !errors.As(Refusal(err), &d) || d.Expired != c.expired || asked > 1 != c.again {
+				t.Errorf("%s, renewed %t: asked %d times: %v", c.user, c.renewed, asked, Refusal(err))
+			}
 		})
 	}
 }

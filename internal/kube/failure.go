@@ -103,6 +103,9 @@ func (f *Failure) read(a Answer) {
 	} else {
 		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 		s.Message = ofRancher(a.Body)
+		if f.Code == http.StatusForbidden && strings.Contains(s.Message, unauthenticated) {
+			f.by = byRouter
+		}
 	}
 	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
 	if f.foreign() && f.people {
@@ -269,7 +272,7 @@ func Joined(errs []error) error {
 			return d
 		case errors.As(err, &d):
 			denied.Missing = append(denied.Missing, d.Missing...)
-		case HasStatus(err, http.StatusUnauthorized):
+		case HasStatus(err, http.StatusUnauthorized) || errors.As(err, &f) && f.by == byRouter:
 			return &Denied{Expired: true}
 		case HasStatus(err, http.StatusForbidden) && errors.As(err, &f):
 			denied.Missing = append(denied.Missing, f.What)
