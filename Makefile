@@ -81,7 +81,7 @@ e2e: lab ## Run the command line scripts, then the stages on real control planes
 
 # Rancher takes about 25 minutes of CPU time to build once, so that this runs apart from e2e.
 e2e-rancher: lab ## Run rke-lm on Rancher itself: its server, its webhook and Cluster API, built once
-	cd lab && LAB_RANCHER=1 go test ./realrancher -count=1 -timeout 90m -v
+	scripts/e2e-rancher.sh
 
 soak: lab ## Run what is too long for e2e: default timings, every stage undone, random kills, also of rke-lm
 	cd lab && LAB_SOAK=1 go test ./e2e -count=1 -parallel $(SOAK_PARALLEL) -timeout 90m -v

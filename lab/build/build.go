@@ -71,6 +71,7 @@ const RancherVersion = "v2.14.0"
 var (
 	RancherServer  = Program{Name: "rancher", Module: "rancher-server", Package: ".", Version: "v1.35.1", Stamps: "-X github.com/rancher/rancher/pkg/version.Version=" + RancherVersion}
 	RancherWebhook = Program{Name: "rancher-webhook", Module: "webhook", Package: "github.com/rancher/webhook", Version: "v1.36.3"}
+	ClusterAgent   = Program{Name: "cluster-agent", Module: "rancher-server", Package: "./agent", Version: "v1.35.1"}
 	ClusterAPI     = Program{Name: "cluster-api", Module: "capi", Package: "sigs.k8s.io/cluster-api", Version: "v1.34.0"}
 )
 
@@ -175,7 +176,7 @@ func (p Program) cache(dir string) (string, error) {
 
 // key is a hash of all that goes into the program.
 func (p Program) key(dir string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	files, err := filepath.Glob(filepath.Join(dir, p.folder(), "*.go"))
 	if err != nil {
 		return "", err
 	}
@@ -193,6 +194,14 @@ func (p Program) key(dir string) (string, error) {
 		h.Write(text)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+// folder is where the sources of the program are below its module; those of a published one are in none.
+func (p Program) folder() string {
+	if strings.HasPrefix(p.Package, ".") {
+		return p.Package
+	}
+	return "."
 }
 
 // dir returns the folder of the program's module.

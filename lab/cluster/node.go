@@ -35,7 +35,7 @@ func NewNode(name string, i aws.Instance, with Provider) *corev1.Node {
 			corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
 		}},
 		Status: corev1.NodeStatus{
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now()}},
+			Conditions: reported(),
 			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: i.IP}, {Type: corev1.NodeHostName, Address: name}},
 			Capacity:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110")},
 		},
@@ -53,6 +53,18 @@ func NewNode(name string, i aws.Instance, with Provider) *corev1.Node {
 		node.Spec.ProviderID = "rke2://" + name
 	}
 	return node
+}
+
+// reported are the conditions of a node that lacks nothing. Cluster API asks for all of them.
+func reported() []corev1.NodeCondition {
+	list := []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	for _, lack := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+		list = append(list, corev1.NodeCondition{Type: lack, Status: corev1.ConditionFalse})
+	}
+	for i := range list {
+		list[i].LastHeartbeatTime, list[i].LastTransitionTime = metav1.Now(), metav1.Now()
+	}
+	return list
 }
 
 // Join launches a machine and registers its node under the name of the instance. Number has to be the

@@ -8,15 +8,15 @@ import (
 )
 
 // busy makes Services all along, until the function that it returns is called.
-func (c *managed) busy() (stop func()) {
-	c.Helper()
-	if err := c.service(c.Context(), "first"); err != nil {
-		c.Fatal(err)
+func (s *scenario) busy() (stop func()) {
+	s.Helper()
+	if err := s.service(s.Context(), "first"); err != nil {
+		s.Fatal(err)
 	}
-	c.served()
+	s.served()
 	every := 2 * time.Second // whoever takes over looks at all of them again, one by one
 	if soaks() {
 		every = 15 * time.Second
 	}
-	return c.traffic(every)
+	return s.traffic(every)
 }

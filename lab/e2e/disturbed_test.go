@@ -27,16 +27,16 @@ import (
 
 // faulty is a run of migrate to which something happens when it says something for the first time.
 type faulty struct {
-	*managed
+	*runner
 	when  func(report.RunEvent) bool
 	what  func()
 	armed atomic.Bool
 }
 
 // during runs migrate until what happens to it ends it, or to its end.
-func (c *managed) during(when func(report.RunEvent) bool, what func(), codes []int, more ...string) (int, string) {
+func (c *runner) during(when func(report.RunEvent) bool, what func(), codes []int, more ...string) (int, string) {
 	c.Helper()
-	f := &faulty{managed: c, when: when, what: what}
+	f := &faulty{runner: c, when: when, what: what}
 	f.armed.Store(true)
 	code, text := c.result(c.start(f.hear, "migrate", more...), codes...)
 	if f.armed.Load() {

@@ -21,19 +21,48 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 )
 
 // managed is a cluster of a Rancher that rke-lm itself migrates.
 type managed struct {
-	*scenario
+	runner
 	rancher    *rancher.Server
 	downstream *rancher.Downstream
-	token      string
-	auditLog   string
-	choice     []string // flags of every run
-	path       string   // in which runs find helm; "" for one that has it
-	logs       *os.File // of all runs
+}
+
+// runner runs rke-lm on a cluster of a Rancher, of either kind.
+type runner struct {
+	*scenario
+	front    front
+	title    string // by which the cluster is found without looking through a list
+	token    string
+	auditLog string
+	choice   []string // flags of every run
+	path     string   // in which runs find helm; "" for one that has it
+	logs     *os.File // of all runs
+}
+
+// front is what a Rancher shows to those who ask it.
+type front interface {
+	URL() string
+	CA() string
+	Token() string
+	Charts() string
+	Helm() *deploy.Helm
+}
+
+// running returns what runs rke-lm on a cluster, with its files in a folder.
+func running(s *scenario, of front, title, dir string) runner {
+	s.Helper()
+	r := runner{scenario: s, front: of, title: title, token: of.Token(), auditLog: filepath.Join(dir, "audit.jsonl"), choice: external}
+	var err error
+	if r.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { r.logs.Close() })
+	return r
 }
 
 // external is the choice of the end state of clusters whose machines have the names of their instances.
@@ -66,12 +95,7 @@ func manage(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)
 	}
 	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines)}
 	s.record()
-	c := &managed{scenario: s, rancher: server, downstream: d, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl"), choice: external}
-	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.logs.Close() })
-	return c
+	return &managed{runner: running(s, server, titleOf(d), dir), rancher: server, downstream: d}
 }
 
 // run is one run of rke-lm.
@@ -88,21 +112,21 @@ type run struct {
 
 // start runs rke-lm with a verb that changes the cluster, without asking. heard is called with what it
 // says, and may be nil.
-func (c *managed) start(heard func(*run, report.RunEvent), verb string, more ...string) *run {
+func (c *runner) start(heard func(*run, report.RunEvent), verb string, more ...string) *run {
 	c.Helper()
-	return c.startOver(heard, verb, append([]string{"--cluster", c.title()}, more...)...)
+	return c.startOver(heard, verb, append([]string{"--cluster", c.title}, more...)...)
 }
 
 // startOver does the same over clusters that the flags name.
-func (c *managed) startOver(heard func(*run, report.RunEvent), verb string, more ...string) *run {
+func (c *runner) startOver(heard func(*run, report.RunEvent), verb string, more ...string) *run {
 	c.Helper()
 	program, err := tool()
 	if err != nil {
 		c.Fatal(err)
 	}
 	args := slices.Concat([]string{
-		verb, "--yes", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(),
-		"--chart-repo", c.rancher.Charts(), "--audit-log", c.auditLog, "--timeout", "5m",
+		verb, "--yes", "-o", "json", "--rancher-url", c.front.URL(), "--cacert", c.front.CA(),
+		"--chart-repo", c.front.Charts(), "--audit-log", c.auditLog, "--timeout", "5m",
 	}, c.choice, more)
 	r := &run{cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	r.heard = func(e report.RunEvent) {
@@ -110,7 +134,7 @@ func (c *managed) startOver(heard func(*run, report.RunEvent), verb string, more
 			heard(r, e)
 		}
 	}
-	helm := c.rancher.Helm()
+	helm := c.front.Helm()
 	path := cmp.Or(c.path, filepath.Dir(helm.Path)+":"+os.Getenv("PATH"))
 	r.cmd.Env = append(helm.Environment(), "RANCHER_TOKEN="+c.token, "PATH="+path)
 	r.cmd.Stderr = &r.fault
@@ -124,16 +148,18 @@ func (c *managed) startOver(heard func(*run, report.RunEvent), verb string, more
 	return r
 }
 
-// title is by which a cluster is found without looking through a list.
-func (c *managed) title() string {
-	if c.engine() {
-		return c.downstream.ID
+// titleOf is by which a cluster is found without looking through a list.
+func titleOf(d *rancher.Downstream) string {
+	if engine(d) {
+		return d.ID
 	}
-	return rancher.Namespace + "/" + c.downstream.Name
+	return rancher.Namespace + "/" + d.Name
 }
 
 // engine reports whether RKE makes the cluster.
-func (c *managed) engine() bool { return !strings.HasPrefix(c.downstream.ID, "c-m-") }
+func (c *managed) engine() bool { return engine(c.downstream) }
+
+func engine(d *rancher.Downstream) bool { return !strings.HasPrefix(d.ID, "c-m-") }
 
 // follow hears a run to its end.
 func (r *run) follow() {
@@ -176,7 +202,7 @@ const endless = 20 * time.Minute
 
 // result waits for the end of a run, which has to come with one of the given exit codes. It returns that
 // code and what the run said.
-func (c *managed) result(r *run, codes ...int) (int, string) {
+func (c *runner) result(r *run, codes ...int) (int, string) {
 	c.Helper()
 	select {
 	case <-r.ended:
@@ -194,7 +220,7 @@ func (c *managed) result(r *run, codes ...int) (int, string) {
 }
 
 // rke runs rke-lm to its end, and returns what it said.
-func (c *managed) rke(verb string, more ...string) string {
+func (c *runner) rke(verb string, more ...string) string {
 	c.Helper()
 	_, text := c.result(c.start(nil, verb, more...), 0)
 	return text

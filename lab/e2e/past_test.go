@@ -42,7 +42,7 @@ func TestMigrateOfAClusterOfARancherInWhichAWSOnlyNamesNodes(t *testing.T) {
 		return s.AddRKE2(t.Context(), document(t, "rancher/names-only.yaml"), past...)
 	})
 	c.choice = nil // the stages keep the names
-	c.shows(c.title(), transform.ProgressNone)
+	c.shows(c.title, transform.ProgressNone)
 	before := c.providerIDs()
 	if err := c.service(t.Context(), "web"); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestMigrateOfAClusterOfARancherInWhichAWSOnlyNamesNodes(t *testing.T) {
 	if names := slices.Sorted(maps.Keys(before)); !slices.Equal(names, slices.Sorted(maps.Keys(after))) {
 		t.Errorf("the nodes were %v and are %v", before, after)
 	}
-	c.shows(c.title(), transform.ProgressExternal)
+	c.shows(c.title, transform.ProgressExternal)
 	c.identified()
 	c.balanced(len(past))
 	written := c.written()

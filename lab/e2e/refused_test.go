@@ -4,8 +4,6 @@
 package e2e
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,11 +93,7 @@ func withoutClusters(t *testing.T) *managed {
 	}
 	t.Cleanup(server.Stop)
 	explain(t, server.LogTail)
-	c := &managed{scenario: &scenario{T: t}, rancher: server, downstream: &rancher.Downstream{}, token: server.Token(), auditLog: filepath.Join(dir, "audit.jsonl"), choice: external}
+	c := &managed{runner: running(&scenario{T: t}, server, "", dir), rancher: server, downstream: &rancher.Downstream{}}
 	c.owes()
-	if c.logs, err = os.Create(filepath.Join(dir, "rke-lm.log")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.logs.Close() })
 	return c
 }

@@ -37,14 +37,14 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 }
 
 // toldOf requires that a run said all of this, and no secret.
-func (c *managed) toldOf(said string, parts ...string) {
-	c.Helper()
+func (s *scenario) toldOf(said string, parts ...string) {
+	s.Helper()
 	for _, part := range parts {
 		if !strings.Contains(said, part) {
-			c.Errorf("the run does not say %q:\n%s", part, said)
+			s.Errorf("the run does not say %q:\n%s", part, said)
 		}
 	}
 	if strings.Contains(said, "Sommer") {
-		c.Error("the run shows a secret")
+		s.Error("the run shows a secret")
 	}
 }

@@ -35,11 +35,16 @@ type state struct {
 // state returns the state of the cluster. What differs from one Rancher to the next is left out.
 func (c *managed) state() state {
 	c.Helper()
-	distro := rke2.Distro()
 	if c.engine() {
-		distro = rke1.Distro()
+		return c.stateOf(rke1.Distro(), c.object())
 	}
-	spec := distro.Kept(c.object())["spec"] // Rancher writes the same in many forms
+	return c.stateOf(rke2.Distro(), c.object())
+}
+
+// stateOf returns the same of a cluster of any Rancher, given its object.
+func (c *runner) stateOf(distro transform.Distro, object map[string]any) state {
+	c.Helper()
+	spec := distro.Kept(object)["spec"] // Rancher writes the same in many forms
 	if config, is := spec.(map[string]any)["rkeConfig"].(map[string]any); is {
 		delete(config, "etcdSnapshotCreate") // the number of the last snapshot
 	}
@@ -54,7 +59,7 @@ func (c *managed) state() state {
 	if err != nil {
 		c.Fatal(err)
 	}
-	text = bytes.ReplaceAll(text, []byte(c.rancher.Charts()), []byte("https://charts.example.com"))
+	text = bytes.ReplaceAll(text, []byte(c.front.Charts()), []byte("https://charts.example.com"))
 	var same state
 	if err := json.Unmarshal(text, &same); err != nil {
 		c.Fatal(err)
@@ -81,17 +86,17 @@ func (c *managed) object() map[string]any {
 	return o.Object
 }
 
-func (c *managed) workload() []string {
-	c.Helper()
-	list, err := c.client.AppsV1().DaemonSets(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{})
+func (s *scenario) workload() []string {
+	s.Helper()
+	list, err := s.client.AppsV1().DaemonSets(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{})
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
 	var found []string
 	for _, d := range list.Items {
 		template, err := json.Marshal(d.Spec.Template)
 		if err != nil {
-			c.Fatal(err)
+			s.Fatal(err)
 		}
 		found = append(found, fmt.Sprintf("%s %s", d.Name, template))
 	}
@@ -100,19 +105,19 @@ func (c *managed) workload() []string {
 
 // objects names the roles and Secrets of kube-system, but for those in which helm keeps its history, those
 // that Kubernetes makes by itself, and the rights of whoever runs rke-lm.
-func (c *managed) objects() []string {
-	c.Helper()
-	roles, err := c.client.RbacV1().Roles(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
+func (s *scenario) objects() []string {
+	s.Helper()
+	roles, err := s.client.RbacV1().Roles(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
-	bindings, err := c.client.RbacV1().RoleBindings(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
+	bindings, err := s.client.RbacV1().RoleBindings(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
-	secrets, err := c.client.CoreV1().Secrets(metav1.NamespaceSystem).List(c.Context(), metav1.ListOptions{LabelSelector: "owner!=helm"})
+	secrets, err := s.client.CoreV1().Secrets(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "owner!=helm"})
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
 	var names []string
 	for _, o := range roles.Items {
@@ -128,11 +133,11 @@ func (c *managed) objects() []string {
 }
 
 // cordoned names the nodes that are closed, or are marked as if rke-lm had closed them.
-func (c *managed) cordoned() []string {
-	c.Helper()
-	list, err := c.client.CoreV1().Nodes().List(c.Context(), metav1.ListOptions{})
+func (s *scenario) cordoned() []string {
+	s.Helper()
+	list, err := s.client.CoreV1().Nodes().List(s.Context(), metav1.ListOptions{})
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
 	var names []string
 	for _, n := range list.Items {

@@ -56,7 +56,12 @@ replace (
 
 require github.com/rancher/rancher/pkg/apis v0.0.0 // indirect
 
-require github.com/rancher/wrangler/v3 v3.5.0-rc.2
+require (
+	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674
+	github.com/rancher/remotedialer v0.6.0
+	github.com/rancher/steve v0.8.16
+	github.com/rancher/wrangler/v3 v3.5.0-rc.2
+)
 
 require (
 	cel.dev/expr v0.24.0 // indirect
@@ -147,7 +152,6 @@ require (
 	github.com/google/s2a-go v0.1.9 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.11 // indirect
 	github.com/gorilla/mux v1.8.1 // indirect
-	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
 	github.com/grpc-ecosystem/go-grpc-prometheus v1.2.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.27.2 // indirect
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
@@ -194,10 +198,8 @@ require (
 	github.com/rancher/muchang v0.1.0 // indirect
 	github.com/rancher/norman v0.8.4 // indirect
 	github.com/rancher/rancher/pkg/client v0.0.0 // indirect
-	github.com/rancher/remotedialer v0.6.0 // indirect
 	github.com/rancher/remotedialer-proxy v0.7.0-rc.5 // indirect
 	github.com/rancher/rke v1.8.0 // indirect
-	github.com/rancher/steve v0.8.16 // indirect
 	github.com/rancher/system-upgrade-controller/pkg/apis v0.0.0-20260218133309-b0ff1f4c330d // indirect
 	github.com/rancher/wrangler v1.1.2 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/aws"
 )
 
 // Roles are those of a machine.
@@ -23,28 +25,34 @@ type Roles struct{ ControlPlane, Etcd, Worker bool }
 
 // Machine is one of a cluster, with the agent that runs its plans. It replaces the system-agent and RKE2: it takes
 // its plan from the Secret that Rancher names, through Rancher and with the token that Rancher gives it, keeps
-// the files in it, and reports that the plan is applied and its probes pass. It runs no instruction and
-// registers no node: Rancher waits for the node of the first machine before it gives the others their plans.
+// the files in it, and reports that the plan is applied and its probes pass. It runs no instruction. In a cluster
+// that is connected its kubelet and its managers run with the configuration in the plan.
 type Machine struct {
 	Roles
-	Host string
+	ID   string // with which it registered
+	Name string // of the Machine that Rancher made
 
+	cluster           *Cluster
+	instance          aws.Instance
 	client            kubernetes.Interface // as the machine, through Rancher
 	namespace, secret string
 	cancel            context.CancelFunc
 	ended             chan struct{}
 
-	mu    sync.Mutex
-	files map[string]string // of the plan that it runs, by path
-	fault error
+	mu      sync.Mutex
+	files   map[string]string // of the plan that it runs, by path
+	failing int               // tries that are to fail
+	stalled bool              // it looks at no plan
+	fault   error
 }
 
 // AddMachine lets a machine join, as Rancher's script does on it: it asks with its roles and labels, and gets its own
 // access to its plan.
-func (c *Cluster) AddMachine(ctx context.Context, host string, roles Roles, labels map[string]string) (*Machine, error) {
-	number := c.server.number()
-	address := fmt.Sprintf("10.20.%d.%d", number/250, number%250+1)
-	m := &Machine{Roles: roles, Host: host, ended: make(chan struct{}), files: map[string]string{}}
+func (c *Cluster) AddMachine(ctx context.Context, id string, roles Roles, labels map[string]string) (_ *Machine, err error) {
+	m := &Machine{Roles: roles, ID: id, cluster: c, ended: make(chan struct{}), files: map[string]string{}}
+	if m.instance, err = c.launch(); err != nil {
+		return nil, err
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server.url+"/v3/connect/agent", nil)
 	if err != nil {
 		return nil, err
@@ -54,14 +62,14 @@ func (c *Cluster) AddMachine(ctx context.Context, host string, roles Roles, labe
 		list = append(list, key+"="+value)
 	}
 	for name, value := range map[string]string{
-		"Authorization": "Bearer " + c.token, "X-Cattle-Id": host, "X-Cattle-Address": address, "X-Cattle-Internal-Address": address,
+		"Authorization": "Bearer " + c.token, "X-Cattle-Id": id, "X-Cattle-Address": m.instance.IP, "X-Cattle-Internal-Address": m.instance.IP,
 		"X-Cattle-Labels": strings.Join(list, ","), "X-Cattle-Role-Control-Plane": fmt.Sprint(roles.ControlPlane),
 		"X-Cattle-Role-Etcd": fmt.Sprint(roles.Etcd), "X-Cattle-Role-Worker": fmt.Sprint(roles.Worker),
 	} {
 		request.Header.Set(name, value)
 	}
 	if err := m.join(request); err != nil {
-		return nil, fmt.Errorf("realrancher: machine %s: %w", host, err)
+		return nil, fmt.Errorf("realrancher: machine %s: %w", id, err)
 	}
 	c.Machines = append(c.Machines, m)
 	following, cancel := context.WithCancel(context.Background())
@@ -85,6 +93,7 @@ func (m *Machine) join(request *http.Request) error {
 		return err
 	}
 	m.namespace, m.secret = given.Namespace, given.SecretName
+	m.Name = strings.TrimSuffix(m.secret, "-machine-plan")
 	access, err := clientcmd.RESTConfigFromKubeConfig([]byte(given.KubeConfig))
 	if err != nil {
 		return err
@@ -111,6 +120,11 @@ func (m *Machine) stop() {
 	<-m.ended
 }
 
+// of is the machine as RKE2 knows it. Its host has the name of its instance.
+func (m *Machine) of() agent.Machine {
+	return agent.Machine{Name: m.instance.Name, Host: m.instance.Name, ControlPlane: m.ControlPlane, Etcd: m.Etcd, Worker: m.Worker, Instance: m.instance}
+}
+
 // Fault returns what keeps the machine from following now, if anything.
 func (m *Machine) Fault() error {
 	m.mu.Lock()
@@ -128,9 +142,9 @@ func (m *Machine) File(path string) (string, bool) {
 
 // Config returns the configuration with which RKE2 runs, as Rancher rendered it.
 func (m *Machine) Config() (map[string]any, error) {
-	text, has := m.File("/etc/rancher/rke2/config.yaml.d/50-rancher.yaml")
+	text, has := m.File(configFile)
 	if !has {
-		return nil, fmt.Errorf("realrancher: machine %s has no configuration", m.Host)
+		return nil, fmt.Errorf("realrancher: machine %s has no configuration", m.ID)
 	}
 	var config map[string]any
 	return config, json.Unmarshal([]byte(text), &config)

@@ -6,6 +6,7 @@ package realrancher
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,12 +18,17 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/lab/agent"
+	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/process"
 )
 
 // The resources that are looked at.
 var (
 	clusters      = schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
+	controlPlanes = schema.GroupVersionResource{Group: "rke.cattle.io", Version: "v1", Resource: "rkecontrolplanes"}
+	etcdSnapshots = schema.GroupVersionResource{Group: "rke.cattle.io", Version: "v1", Resource: "etcdsnapshots"}
 	registrations = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusterregistrationtokens"}
 )
 
@@ -34,9 +40,16 @@ type Cluster struct {
 	Name, ID string
 	Machines []*Machine
 
-	server  *Server
-	token   string            // by which machines register
-	objects dynamic.Interface // as the administrator, through Rancher
+	// Downstream is its API server; nil where none is connected.
+	Downstream *cluster.Cluster
+
+	server    *Server
+	token     string            // by which machines register
+	objects   dynamic.Interface // as the administrator, through Rancher
+	instances []aws.Instance    // launched, and not joined yet
+	kubelets  *agent.Kubelets
+	rke2      *agent.RKE2
+	agent     *process.Process // the cluster's, by which Rancher reaches it
 }
 
 // AddCluster makes a cluster of an object, at Rancher's front door. It has no machines yet.
@@ -101,6 +114,30 @@ func (c *Cluster) Update(ctx context.Context, spec map[string]any) error {
 	})
 }
 
+// Edit changes the cluster as Rancher's UI does: it reads the object from Rancher's own API and writes the whole of it.
+func (c *Cluster) Edit(ctx context.Context, change func(object map[string]any)) error {
+	path := "/v1/" + clusters.Group + "." + clusters.Resource + "/" + Namespace + "/" + c.Name
+	o, err := c.server.ask(ctx, http.MethodGet, path, c.server.token, nil)
+	if err != nil {
+		return err
+	}
+	change(o)
+	_, err = c.server.ask(ctx, http.MethodPut, path, c.server.token, o)
+	return err
+}
+
+// Snapshots returns the names of the snapshots of etcd that Rancher lists for the cluster.
+func (c *Cluster) Snapshots(ctx context.Context) (names []string, err error) {
+	list, err := c.objects.Resource(etcdSnapshots).Namespace(Namespace).List(ctx, metav1.ListOptions{LabelSelector: "rke.cattle.io/cluster-name=" + c.Name})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range list.Items {
+		names = append(names, o.GetName())
+	}
+	return names, nil
+}
+
 // await waits for something of the cluster.
 func (c *Cluster) await(ctx context.Context, what string, is func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, cluster.ReadyTimeout)
@@ -116,9 +153,10 @@ func (c *Cluster) await(ctx context.Context, what string, is func(context.Contex
 	}
 }
 
-// stop ends the agents of its machines.
+// stop ends the agents of its machines, and what is connected.
 func (c *Cluster) stop() {
 	for _, m := range c.Machines {
 		m.stop()
 	}
+	c.disconnect()
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/process"
 )
 
@@ -40,6 +41,8 @@ type Server struct {
 	rancher    *process.Process
 	webhook    *process.Process
 	clusterAPI *process.Process
+	helm       *deploy.Helm
+	charts     *deploy.Repository
 	url, ca    string
 	token      string
 
@@ -71,6 +74,12 @@ func (s *Server) start(ctx context.Context, timing cluster.Timing, releases []st
 		return err
 	}
 	if s.Local, err = cluster.Start(ctx, filepath.Join(s.dir, "local"), own, timing, append(flags, "--egress-selector-config-file="+config)...); err != nil {
+		return err
+	}
+	if s.helm, err = deploy.NewHelm(ctx, filepath.Join(s.dir, "helm")); err != nil {
+		return err
+	}
+	if s.charts, err = deploy.StartRepository(ctx, s.helm, filepath.Join(s.dir, "charts")); err != nil {
 		return err
 	}
 	access := s.Local.Config(cluster.Admin)
@@ -115,6 +124,9 @@ func (s *Server) Stop() {
 	}
 	if s.metadata != nil {
 		s.metadata.Close()
+	}
+	if s.charts != nil {
+		s.charts.Stop()
 	}
 	if s.Local != nil {
 		s.Local.Stop()

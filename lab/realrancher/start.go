@@ -24,6 +24,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/process"
 )
 
@@ -159,6 +160,12 @@ func (s *Server) URL() string { return s.url }
 
 // CA returns the file with the certificate that signed Rancher's own.
 func (s *Server) CA() string { return s.ca }
+
+// Charts returns where the repository with the published chart is.
+func (s *Server) Charts() string { return s.charts.URL }
+
+// Helm returns the helm that installs charts, and the folders that it uses.
+func (s *Server) Helm() *deploy.Helm { return s.helm }
 
 // Token returns the token of the administrator.
 func (s *Server) Token() string { return s.token }

@@ -4,59 +4,55 @@
 package realrancher
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"time"
+	"maps"
+	"slices"
 
 	"github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1/plan"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/lab/agent"
 )
 
-// look runs the plan if it is a new one, and says so in the Secret as the system-agent does (rancher/system-agent
-// pkg/k8splan).
+const configFile = "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml"
+
+// applied are the manifests of a plan that RKE2 applies here. The others are for the agent of the cluster, which
+// runs outside of it, and for charts of RKE2 that are not installed.
+var applied = []string{
+	"/var/lib/rancher/rke2/server/manifests/rancher/addons.yaml",
+	"/var/lib/rancher/rke2/server/manifests/rancher/rke2-etcd-snapshot-extra-metadata.yaml",
+}
+
+// look tries the plan if it is due, and says in the Secret what came of it.
 func (m *Machine) look(ctx context.Context) error {
+	if m.isStalled() {
+		return nil
+	}
 	secrets := m.client.CoreV1().Secrets(m.namespace)
 	secret, err := secrets.Get(ctx, m.secret, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	data := secret.Data
-	text, sum := data["plan"], hash(data["plan"])
-	if len(text) == 0 || string(data["applied-checksum"]) == sum && len(data["probe-statuses"]) > 0 {
-		return nil
-	}
-	var p plan.NodePlan
-	if err := json.Unmarshal(text, &p); err != nil {
+	data := agent.PlanSecret(secret.Data)
+	p, due, err := data.Due()
+	if err != nil || !due {
 		return err
 	}
-	data["last-apply-time"] = []byte(time.Now().Format(time.UnixDate))
-	if err := m.run(p); err != nil {
+	if m.fails() {
+		err = data.Failed("no space left on device")
+	} else if err = m.run(ctx, p); err == nil {
+		err = data.Succeeded(slices.Collect(maps.Keys(p.Probes))...)
+	}
+	if err != nil {
 		return err
 	}
-	probes := map[string]plan.ProbeStatus{}
-	for name := range p.Probes {
-		probes[name] = plan.ProbeStatus{Healthy: true, SuccessCount: 1}
-	}
-	if data["probe-statuses"], err = json.Marshal(probes); err != nil {
-		return err
-	}
-	if data["applied-output"], err = zipped(map[string][]byte{}); err != nil {
-		return err
-	}
-	data["applied-checksum"], data["success-count"] = []byte(sum), []byte("1")
-	delete(data, "failed-checksum")
-	data["failure-count"] = []byte("0")
 	_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
 	return err
 }
 
-// run keeps the files of a plan.
-func (m *Machine) run(p plan.NodePlan) error {
+// run keeps the files of a plan, and has RKE2 run with them.
+func (m *Machine) run(ctx context.Context, p plan.NodePlan) error {
 	files := map[string]string{}
 	for _, f := range p.Files {
 		text, err := base64.StdEncoding.DecodeString(f.Content)
@@ -68,25 +64,54 @@ func (m *Machine) run(p plan.NodePlan) error {
 	m.mu.Lock()
 	m.files = files
 	m.mu.Unlock()
-	return nil
-}
-
-func hash(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// zipped are outputs as the agent keeps them.
-func zipped(outputs map[string][]byte) ([]byte, error) {
-	text, err := json.Marshal(outputs)
+	if m.cluster.rke2 == nil {
+		return nil
+	}
+	if asks(p) {
+		return m.cluster.rke2.Snapshot(ctx, m.of())
+	}
+	config, err := m.Config()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write(text); err != nil {
-		return nil, err
+	manifests := map[string]string{}
+	for _, file := range applied {
+		manifests[file] = files[file]
 	}
-	err = z.Close()
-	return b.Bytes(), err
+	return m.cluster.rke2.Run(ctx, m.of(), config, manifests)
+}
+
+// asks reports whether a plan asks for a snapshot of etcd. It leaves RKE2 as it runs.
+func asks(p plan.NodePlan) bool {
+	return slices.ContainsFunc(p.Instructions, func(i plan.OneTimeInstruction) bool { return slices.Contains(i.Args, "etcd-snapshot") })
+}
+
+// Stall makes the machine look at no plan, or at its plans again.
+func (m *Machine) Stall(stalled bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stalled = stalled
+}
+
+func (m *Machine) isStalled() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stalled
+}
+
+// Fail lets so many tries of the machine's plans fail.
+func (m *Machine) Fail(tries int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failing = tries
+}
+
+func (m *Machine) fails() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failing == 0 {
+		return false
+	}
+	m.failing--
+	return true
 }

@@ -13,11 +13,11 @@ import (
 // lastLine is what Line prints.
 var lastLine = regexp.MustCompile(`(?m)^e2e (\S+) ok owners0=[0-9.]+ owners1=[0-9.]+ owners2=[0-9.]+$`)
 
-// CheckLines compares the last lines in the output of tests with the scenarios that a readme lists. A number in
-// a line is for N in the readme. It returns what is wrong: a scenario without a line, or with two, and a line
+// CheckLines compares the last lines in the output of tests with the scenarios that a section of a readme lists. A
+// number in a line is for N in the readme. It returns what is wrong: a scenario without a line, or with two, and a line
 // of no scenario.
-func CheckLines(readme, output string) []string {
-	want, got := Scenarios(readme), map[string]int{}
+func CheckLines(readme, section, output string) []string {
+	want, got := Scenarios(readme, section), map[string]int{}
 	var wrong []string
 	for _, m := range lastLine.FindAllStringSubmatch(output, -1) {
 		name := numbers.ReplaceAllString(m[1], "-N-")
@@ -38,12 +38,12 @@ var (
 	quoted  = regexp.MustCompile("`([^`]+)`")
 )
 
-// Scenarios are the names in the first column of the tables below "## Scenarios" of a readme.
-func Scenarios(readme string) []string {
-	_, section, _ := strings.Cut(readme, "\n## Scenarios\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+// Scenarios are the names in the first column of the tables in a section of a readme.
+func Scenarios(readme, section string) []string {
+	_, text, _ := strings.Cut(readme, "\n## "+section+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
 	var names []string
-	for line := range strings.Lines(section) {
+	for line := range strings.Lines(text) {
 		cells := strings.Split(line, "|")
 		if len(cells) < 3 {
 			continue
