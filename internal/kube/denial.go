@@ -3,7 +3,10 @@
 
 package kube
 
-import "strings"
+import (
+	"net/http"
+	"strings"
+)
 
 // denial is who within a server denied a request. Its code does not show that: a webhook
 // denies with whichever it likes, Rancher's own also with 401 and 500.
@@ -13,9 +16,10 @@ const (
 	byNoOne      denial = iota // what is wrong is of another kind
 	byAuthorizer               // the user lacks a right
 	byAdmission                // a webhook, a policy or a plugin does not take what is written
-	byUnready                  // a plugin that does not know enough yet to decide, and soon will
+	byUnready                  // a plugin or a Rancher that does not know enough yet, and soon will
 	byGate                     // a Rancher, before it passed the request on; it gives no reason
-	byRouter                   // a Rancher, which does not accept the token
+	byRouter                   // a Rancher, which does not let the user to a cluster
+	byLogin                    // a Rancher, which does not accept the token
 )
 
 const (
@@ -27,10 +31,29 @@ const (
 	forbidden = "forbidden: "
 )
 
-// unauthenticated is whom Rancher takes a user for whose token it does not accept. From 2.9 on it lets no one but users
-// who may get a cluster through to it, and refuses others with 403 (rancher
-// pkg/multiclustermanager/routes.go, pkg/k8slookup).
-const unauthenticated = `User "system:unauthenticated" `
+// Rancher hands a request on to a cluster of its own for users who have permission to get that one, and refuses all
+// others in a form of its own (rancher pkg/k8slookup). From 2.9 on those whose token it does not accept are
+// unauthenticated (rancher pkg/multiclustermanager/routes.go).
+const (
+	entry           = `clusters.management.cattle.io "`
+	unauthenticated = `User "system:unauthenticated" `
+)
+
+// routed reads off an answer that no API server wrote whether a Rancher let no one through, and to which cluster.
+func routed(code int, message string) (denial, string) {
+	id, reason, found := strings.Cut(strings.TrimPrefix(message, entry), `" is `+forbidden)
+	switch {
+	case code != http.StatusForbidden || !found || !strings.HasPrefix(message, entry):
+		return byNoOne, ""
+	case strings.HasPrefix(reason, unauthenticated):
+		return byLogin, id
+	}
+	return byRouter, id
+}
+
+// impersonator is who makes a user's requests to a cluster of a Rancher. Rancher makes its account with the first
+// of them, and its rights from what it keeps of the user's logins (rancher pkg/impersonation).
+const impersonator = `User "system:serviceaccount:cattle-impersonation-system:`
 
 // unready are reasons of plugins whose own view of the cluster is not there yet: that
 // of an API server that has just started, and that of a quota that is new.
@@ -45,6 +68,9 @@ func deniedBy(message string) denial {
 	what, reason, denied := strings.Cut(message, forbidden)
 	if !denied || what != "" && !strings.HasSuffix(what, " is ") {
 		return byNoOne
+	}
+	if strings.HasPrefix(reason, impersonator) && strings.Contains(reason, " cannot impersonate ") {
+		return byUnready
 	}
 	if strings.HasPrefix(reason, `User "`) && strings.Contains(reason, " cannot ") {
 		return byAuthorizer

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,8 @@ func TestWhoDeniedARequestIsReadOffTheMessage(t *testing.T) {
 
 		{`configmaps "a" is forbidden: not yet ready to handle request`, byUnready},
 		{`configmaps "a" is forbidden: status unknown for quota: compute, resources: configmaps`, byUnready},
+		{`userextras.authentication.k8s.io "admin" is forbidden: User "system:serviceaccount:cattle-impersonation-system:cattle-impersonation-u-x7k2p" cannot impersonate resource "userextras/username" in API group "authentication.k8s.io" at the cluster scope`, byUnready},
+		{`users "u-42" is forbidden: User "u-x7k2p" cannot impersonate resource "users" in API group "" at the cluster scope`, byAuthorizer},
 
 		{`the server rejected our request due to an error in our request: testing path /spec/a: test failed`, byNoOne},
 		{`Cluster.provisioning.cattle.io "orchard" is invalid: spec.a: Forbidden: may not be changed`, byNoOne},
@@ -87,6 +90,7 @@ func TestADenialIsTriedAgainWhereItPasses(t *testing.T) {
 		authorizer = `nodes "a" is forbidden: User "u-1" cannot patch resource "nodes" in API group "" at the cluster scope`
 		hook       = `admission webhook "w" denied the request: it cannot be changed`
 		young      = `configmaps "a" is forbidden: not yet ready to handle request`
+		first      = `users "u-1" is forbidden: User "system:serviceaccount:cattle-impersonation-system:cattle-impersonation-u-1" cannot impersonate resource "users" in API group "" at the cluster scope`
 	)
 	for _, c := range []struct {
 		name              string
@@ -103,6 +107,7 @@ func TestADenialIsTriedAgainWhereItPasses(t *testing.T) {
 		{"a webhook that says 409", 409, hook, false, false, false},
 		{"a webhook with troubles of its own", 500, hook, false, false, true},
 		{"an API server that has just started", 403, young, false, false, true},
+		{"a user's first request through Rancher", 403, first, false, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,8 +124,9 @@ func TestADenialIsTriedAgainWhereItPasses(t *testing.T) {
 	}
 }
 
-// Rancher from 2.9 on says so of a token that it does not accept, for every cluster but its own.
-func TestATokenThatRancherTakesForNobodysIsNoMissingRight(t *testing.T) {
+// Rancher hands nothing on to another cluster for a user who cannot get that one, and from 2.9 on for a token that it does
+// not accept.
+func TestWhomRancherDoesNotLetToAClusterLacksARightOrALogin(t *testing.T) {
 	body := func(user string) string {
 		return `{"Code":{"Code":"Forbidden","Status":403},"Message":"clusters.management.cattle.io \"c-m-x7k2p\" is forbidden: User \"` + user + `\" cannot get resource \"clusters\" in API group \"management.cattle.io\" at the cluster scope","Cause":null,"FieldName":""}`
 	}
@@ -142,7 +148,7 @@ func TestATokenThatRancherTakesForNobodysIsNoMissingRight(t *testing.T) {
 			client.retry.tokens.renewed = c.renewed
 			_, err := client.Do(t.Context(), Request{What: "list nodes", Method: http.MethodGet})
 			var d *Denied
-			if !errors.As(Refusal(err), &d) || d.Expired != c.expired || asked > 1 != c.again {
+			if !errors.As(Refusal(err), &d) || d.Expired != c.expired || asked > 1 != c.again || !c.expired && !slices.Equal(d.Missing, []string{"get clusters.management.cattle.io c-m-x7k2p"}) {
 				t.Errorf("%s, renewed %t: asked %d times: %v", c.user, c.renewed, asked, Refusal(err))
 			}
 		})

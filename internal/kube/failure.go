@@ -33,8 +33,9 @@ type Failure struct {
 	said    []string // warnings that came with it
 	after   time.Duration
 	by      denial
-	page    bool // no API server wrote it, so a proxy did
-	people  bool // for people to read
+	entry   string // the ID of the cluster to which a Rancher does not let the user
+	page    bool   // no API server wrote it, so a proxy did
+	people  bool   // for people to read
 	// outdated means that there is another token by now.
 	outdated bool
 }
@@ -103,9 +104,7 @@ func (f *Failure) read(a Answer) {
 	} else {
 		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 		s.Message = ofRancher(a.Body)
-		if f.Code == http.StatusForbidden && strings.Contains(s.Message, unauthenticated) {
-			f.by = byRouter
-		}
+		f.by, f.entry = routed(f.Code, s.Message)
 	}
 	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
 	if f.foreign() && f.people {
@@ -272,9 +271,11 @@ func Joined(errs []error) error {
 			return d
 		case errors.As(err, &d):
 			denied.Missing = append(denied.Missing, d.Missing...)
-		case HasStatus(err, http.StatusUnauthorized) || errors.As(err, &f) && f.by == byRouter:
+		case HasStatus(err, http.StatusUnauthorized) || errors.As(err, &f) && f.by == byLogin:
 			return &Denied{Expired: true}
-		case HasStatus(err, http.StatusForbidden) && errors.As(err, &f):
+		case errors.As(err, &f) && f.by == byRouter:
+			denied.Missing = append(denied.Missing, "get clusters.management.cattle.io "+f.entry)
+		case HasStatus(err, http.StatusForbidden) && errors.As(err, &f) && f.by != byUnready:
 			denied.Missing = append(denied.Missing, f.What)
 		case first == nil:
 			first = err

@@ -122,6 +122,14 @@ func TestErrorsOfSeveralRequestsAreOne(t *testing.T) {
 	}
 }
 
+// Rancher makes a user's requests in its own name, and may lack the right to.
+func TestWhatRancherCannotDoForAUserIsNoRightThatTheUserLacks(t *testing.T) {
+	f := &Failure{What: "list nodes", Code: http.StatusForbidden, by: byUnready, Message: "it cannot impersonate"}
+	if err := Refusal(f); err != error(f) || errors.As(err, new(*Denied)) {
+		t.Errorf("%v", err)
+	}
+}
+
 // client-go asks a refusal whether a list expired; what a webhook says with the same code
 // is about something else.
 func TestOnlyAnAPIServersOwnRefusalMeansThatAListExpired(t *testing.T) {

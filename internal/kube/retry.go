@@ -94,7 +94,7 @@ func (r *retry) passes(ctx context.Context, err error, pause time.Duration) (tim
 		return max(pause, f.after), true
 	case f.NotTaken():
 		return 0, false
-	case f.Code == http.StatusUnauthorized, f.by == byRouter:
+	case f.Code == http.StatusUnauthorized, f.by == byLogin:
 		return pause, r.tokens.renewed || f.outdated
 	case f.by == byGate:
 		return pause, f.outdated

@@ -214,3 +214,26 @@ func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
 		})
 	}
 }
+
+// Rancher forwards no request to a cluster that the user cannot get, so nothing there is asked for.
+func TestOfAClusterThatRancherDoesNotForwardToOnlyTheRightForThatIsMissing(t *testing.T) {
+	for _, lets := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := open(t)
+			asked := 0
+			r.Do(func() {
+				r.Denied["get clusters"] = !lets
+				r.Fault = func(req *http.Request) ranchertest.Fault {
+					if strings.HasPrefix(req.URL.Path, "/k8s/clusters/c-m-x7k2p/") {
+						asked++
+					}
+					return ranchertest.Fault{}
+				}
+			})
+			missing, err := s.Rights(t.Context(), []rights.Right{rights.Entry("c-m-x7k2p"), {Cluster: "c-m-x7k2p", Resource: "nodes", Verb: "list"}})
+			if err != nil || (len(missing) == 0) != lets || !lets && missing[0] != rights.Entry("c-m-x7k2p") || (asked > 0) != lets {
+				t.Errorf("%v: %v, asked %d times, %v", lets, missing, asked, err)
+			}
+		})
+	}
+}

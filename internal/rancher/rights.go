@@ -19,8 +19,23 @@ import (
 
 // Rights asks which of these rights the user has, and returns those that are
 // missing, in their order: of [rights.Gate] only where Rancher refuses requests for
-// lack of it. It changes nothing.
+// lack of it. If Rancher forwards no request of the user to a cluster, its rights are not
+// asked for: [rights.Entry] is missing. It changes nothing.
 func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Right, error) {
+	downstream := func(r rights.Right) bool { return r.Cluster != "" }
+	missing, err := s.missing(ctx, slices.DeleteFunc(slices.Clone(needed), downstream))
+	if err != nil {
+		return nil, err
+	}
+	open := slices.DeleteFunc(slices.Clone(needed), func(r rights.Right) bool {
+		return !downstream(r) || slices.Contains(missing, rights.Entry(r.Cluster))
+	})
+	more, err := s.missing(ctx, open)
+	return append(missing, more...), err
+}
+
+// missing returns those that the user lacks.
+func (s *Server) missing(ctx context.Context, needed []rights.Right) ([]rights.Right, error) {
 	allowed := make([]bool, len(needed))
 	err := kube.ForEach(len(needed), func(i int) (err error) {
 		allowed[i], err = s.may(ctx, needed[i])

@@ -81,8 +81,8 @@ func strategy(o map[string]any) map[string]any {
 	return o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["upgradeStrategy"].(map[string]any)
 }
 
-// stands returns how the cluster stands, and the generation of its object.
-func (c *itself) stands() (state, int64) {
+// looks returns the state of the cluster, and the generation of its object.
+func (c *itself) looks() (state, int64) {
 	c.Helper()
 	o, err := c.provisioned.Object(c.Context())
 	if err != nil {
@@ -91,15 +91,31 @@ func (c *itself) stands() (state, int64) {
 	return c.stateOf(rke2.Distro(), o.Object), o.GetGeneration()
 }
 
+// least makes the runs to come those of a user of Rancher's who has the documented roles of the given verbs and nothing
+// else.
+func (c *itself) least(verbs ...string) {
+	c.Helper()
+	id, token, err := c.rancher.AddUser(c.Context(), leastUser)
+	if err != nil {
+		c.Fatal(err)
+	}
+	grants{c.rancher.Local, "RKE2", c.provisioned.Name, c.provisioned.ID, id}.bind(c.scenario, verbs...)
+	if err := c.provisioned.LetsIn(c.Context(), token); err != nil {
+		c.Fatal(err)
+	}
+	c.token = token
+}
+
 // An RKE2 cluster of Rancher itself goes all the way and comes back, while Services are made.
 func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 	c := provision(t, "1", whole, whole, worker)
-	inTree, _ := c.stands()
+	inTree, _ := c.looks()
 	stop := c.busy()
+	c.least("migrate", "rollback")
 	c.rke("migrate", "--etcd-snapshot", "--canary-service")
 	c.served()
 	c.pen(cluster.KCM, cluster.CCM)
-	external, generation := c.stands()
+	external, generation := c.looks()
 	if len(external.Workload) != 1 || cmp.Equal(inTree, external) {
 		c.Errorf("the cluster is not migrated: %+v", external)
 	}
@@ -110,7 +126,7 @@ func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 	})
 
 	c.toldOf(c.rke("migrate"), "nothing to do")
-	again, unchanged := c.stands()
+	again, unchanged := c.looks()
 	if diff := cmp.Diff(external, again); diff != "" || generation != unchanged {
 		c.Errorf("a second run wrote: generations %d and %d (-before +after):\n%s", generation, unchanged, diff)
 	}
@@ -119,7 +135,7 @@ func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 	stop()
 	c.served()
 	c.pen(cluster.KCM, cluster.CCM, cluster.KCM)
-	back, _ := c.stands()
+	back, _ := c.looks()
 	if diff := cmp.Diff(inTree, back); diff != "" {
 		c.Errorf("the cluster has not come back (-want +got):\n%s", diff)
 	}
@@ -171,7 +187,7 @@ func (c *itself) atOnce() {
 
 // external waits until a machine runs with the external provider.
 func (c *itself) external(m *realrancher.Machine) error {
-	deadline := time.Now().Add(c.patience)
+	deadline := time.Now().Add(c.timeout)
 	for time.Now().Before(deadline) {
 		if config, err := m.Config(); err == nil && config["cloud-provider-name"] == "external" {
 			return nil

@@ -31,6 +31,20 @@ var block = regexp.MustCompile("(?s)On (Rancher's own cluster|the cluster itself
 // else.
 func (c *managed) least(verbs ...string) {
 	c.Helper()
+	distro := map[bool]string{true: "RKE1", false: "RKE2"}[c.engine()]
+	grants{c.rancher.Local, distro, c.downstream.Name, c.downstream.ID, leastUser}.bind(c.scenario, verbs...)
+	c.token = c.rancher.TokenOf(leastUser)
+}
+
+// grants are the documented roles for a cluster, and whom they are for.
+type grants struct {
+	local                  *cluster.Cluster // Rancher's own
+	distro, name, id, user string
+}
+
+// bind binds the user to the roles of verbs, on both clusters.
+func (g grants) bind(c *scenario, verbs ...string) {
+	c.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "permissions.md"))
 	if err != nil {
 		c.Fatal(err)
@@ -43,31 +57,30 @@ func (c *managed) least(verbs ...string) {
 		}
 		sides := map[string]bool{}
 		for _, b := range block.FindAllStringSubmatch(section, -1) {
-			if distro := map[bool]string{true: "RKE1", false: "RKE2"}[c.engine()]; b[2] != "" && b[2] != distro {
+			if b[2] != "" && b[2] != g.distro {
 				continue
 			}
 			on := c.cluster
 			if b[1] == "Rancher's own cluster" {
-				on = c.rancher.Local
+				on = g.local
 			}
-			c.grant(on, b[3])
+			g.make(c, on, b[3])
 			sides[b[1]] = true
 		}
 		if len(sides) != 2 {
 			c.Fatalf("docs/permissions.md has roles of %s for %v alone", verb, sides)
 		}
 	}
-	c.token = c.rancher.TokenOf(leastUser)
 }
 
-// grant makes roles, with placeholders for the cluster, and binds the user to them.
-func (c *managed) grant(on *cluster.Cluster, roles string) {
+// make makes roles, with placeholders for the cluster, and binds the user to them.
+func (g grants) make(c *scenario, on *cluster.Cluster, roles string) {
 	c.Helper()
 	to, err := deploy.NewApplier(on.Config(cluster.Admin))
 	if err != nil {
 		c.Fatal(err)
 	}
-	filled := strings.NewReplacer("<namespace>", "fleet-default", "<name>", c.downstream.Name, "<id>", c.downstream.ID).Replace(roles)
+	filled := strings.NewReplacer("<namespace>", "fleet-default", "<name>", g.name, "<id>", g.id).Replace(roles)
 	for _, text := range strings.Split(filled, "---\n") {
 		var role rbacv1.Role
 		if err := yaml.Unmarshal([]byte(text), &role); err != nil {
@@ -75,7 +88,7 @@ func (c *managed) grant(on *cluster.Cluster, roles string) {
 		}
 		binding := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %[1]sBinding\nmetadata: {name: %[2]s, namespace: %[3]q}\n"+
 			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %[1]s, name: %[2]s}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[4]s}]\n",
-			role.Kind, role.Name, role.Namespace, leastUser)
+			role.Kind, role.Name, role.Namespace, g.user)
 		for _, object := range []string{text, binding} {
 			if err := to.Apply(c.Context(), []byte(object)); err != nil {
 				c.Fatal(err)

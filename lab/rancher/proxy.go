@@ -43,6 +43,7 @@ type proxy struct {
 	ca        string // file
 	pem       []byte
 	gate      *gate
+	router    *router
 	anonymous http.Handler // passes a token on to Rancher's own API server, which does not know it
 
 	mu       sync.Mutex
@@ -77,6 +78,7 @@ func (s *Server) startProxy(dir string) (*proxy, error) {
 		return nil, err
 	}
 	p.gate = &gate{reviews: s.client.AuthorizationV1().SubjectAccessReviews(), memory: 10 * time.Second, answered: map[string]remembered{}}
+	p.router = &router{s.Local.Config(cluster.Admin)}
 	if p.anonymous, err = handing(localName, rest.AnonymousClientConfig(s.Local.Config(cluster.Admin))); err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ func (p *proxy) unknown(w http.ResponseWriter, r *http.Request) {
 	case local && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "):
 		p.anonymous.ServeHTTP(w, r)
 	default:
-		answer(w, http.StatusUnauthorized, map[string]string{"type": "error", "status": "401", "message": "must authenticate"})
+		answer(w, http.StatusUnauthorized, map[string]string{"type": "error", "status": "401", "message": "Unauthorized 401: must authenticate"})
 	}
 }
 
@@ -143,13 +145,13 @@ func (p *proxy) user(r *http.Request) string {
 func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
 	rest, inside := strings.CutPrefix(r.URL.Path, prefix)
 	id, path, _ := strings.Cut(rest, "/")
+	if !inside {
+		http.NotFound(w, r)
+		return
+	}
 	p.mu.Lock()
 	backend := p.backends[id]
 	p.mu.Unlock()
-	if !inside || backend == nil {
-		answer(w, http.StatusNotFound, map[string]string{"type": "error", "status": "404", "code": "NotFound", "message": "clusters.management.cattle.io \"" + id + "\" not found"})
-		return
-	}
 	request := Request{Method: r.Method, Cluster: id, Path: "/" + path, Query: r.URL.RawQuery, Agent: r.UserAgent()}
 	if r.Method == http.MethodPost {
 		request.Name = named(r)
@@ -168,11 +170,15 @@ func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
 		request.Status = seen.status
 		p.log = append(p.log, request)
 	}()
-	if id == localName && guards("/"+path) && !p.gate.lets(r.Context(), user, groups) {
+	switch {
+	case id == localName && guards("/"+path) && !p.gate.lets(r.Context(), user, groups):
 		refuse(seen)
-		return
+	case id != localName && !p.router.leads(seen, r, id, user):
+	case backend == nil:
+		routed(seen, http.StatusServiceUnavailable, "ClusterUnavailable", "cluster not found")
+	default:
+		backend.ServeHTTP(seen, r)
 	}
-	backend.ServeHTTP(seen, r)
 }
 
 // named returns the name in the body of a request, which it leaves as it was.

@@ -122,6 +122,17 @@ func TestManagementIsForThoseWhoMayGetTheClusterLocal(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
+	for _, id := range []string{"c-m-none", "c-m-real0"} { // whether there is one or not
+		want := `{"Cause":null,"Code":{"Code":"Forbidden","Status":403},"FieldName":"","Message":"clusters.management.cattle.io \"` + id + `\" is forbidden: User \"user-gate\" cannot get resource`
+		if code, body := ask(token, id, "/version"); code != http.StatusForbidden || !strings.HasPrefix(body, want) {
+			t.Errorf("%s: %d %s", id, code, body)
+		}
+	}
+	role("knows", group("get", "c-m-none"))
+	eventually(t, "the right to get a cluster that is not there", func(context.Context) (bool, string) {
+		code, body := ask(token, "c-m-none", "/version")
+		return code == http.StatusNotFound && strings.Contains(body, `"Message":"clusters.management.cattle.io \"c-m-none\" not found"`), body
+	})
 	role("passes", group("get", "local"))
 	eventually(t, "the right", func(context.Context) (bool, string) {
 		code, body := ask(token, "local", guarded)

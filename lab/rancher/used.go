@@ -41,10 +41,11 @@ func (r Request) Right() (rights.Right, bool) {
 }
 
 // Unused returns the rights that no request made use of, also for what is not there. Rancher itself asks for
-// [rights.Gate].
+// [rights.Gate], and for [rights.Entry] with every request to another cluster than its own.
 func Unused(needed []rights.Right, requests []Request) []rights.Right {
 	return slices.DeleteFunc(slices.Clone(needed), func(n rights.Right) bool {
-		return n == rights.Gate || slices.ContainsFunc(requests, func(r Request) bool {
+		entered := func(r Request) bool { return r.Cluster != localName && n == rights.Entry(r.Cluster) }
+		return n == rights.Gate || slices.ContainsFunc(requests, entered) || slices.ContainsFunc(requests, func(r Request) bool {
 			used, is := r.Right()
 			return is && r.Status != http.StatusForbidden && used.Cluster == n.Cluster && used.Group == n.Group && used.Resource == n.Resource && used.Verb == n.Verb &&
 				(n.Name == "" || used.Name == n.Name) && (n.Namespace == "" || used.Namespace == n.Namespace || used.Namespace == "")

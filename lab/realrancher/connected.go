@@ -102,11 +102,17 @@ func (c *Cluster) Applied(ctx context.Context) error {
 	if err := c.await(ctx, "the applied specification", c.isApplied); err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(c.server.Through(c.server.token, c.ID))
+	return c.LetsIn(ctx, c.server.token)
+}
+
+// LetsIn waits until Rancher lets the user of a token into the cluster, whose permissions it writes there one after the
+// other.
+func (c *Cluster) LetsIn(ctx context.Context, token string) error {
+	client, err := kubernetes.NewForConfig(c.server.Through(token, c.ID))
 	if err != nil {
 		return err
 	}
-	return c.await(ctx, "the administrator's access", func(ctx context.Context) (bool, error) {
+	return c.await(ctx, "a user's access", func(ctx context.Context) (bool, error) {
 		_, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "nodes"}},
 		}, metav1.CreateOptions{})

@@ -37,7 +37,7 @@ func TestRancherItself(t *testing.T) {
 
 // frontDoor requests what lab/rancher answers as well (proxy_test.go).
 func (l *lab) frontDoor() {
-	user, err := l.AddUser(l.Context(), "carol")
+	_, user, err := l.AddUser(l.Context(), "carol")
 	if err != nil {
 		l.Fatal(err)
 	}

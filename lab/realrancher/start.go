@@ -77,7 +77,7 @@ func (s *Server) login(ctx context.Context, password string) error {
 	if err := os.WriteFile(s.ca, []byte(pem), 0o600); err != nil {
 		return err
 	}
-	s.token, err = s.tokenOf(ctx, "admin", password)
+	_, s.token, err = s.logIn(ctx, "admin", password)
 	return err
 }
 

@@ -29,6 +29,12 @@ type Right struct {
 // not 2.7.0 (rancher pkg/api/steve/proxy/proxy.go).
 var Gate = Right{Group: management, Resource: "clusters", Name: "local", Verb: "get"}
 
+// Entry is what Rancher asks of a user before it hands a request on to another cluster than its own, given
+// that cluster's ID (rancher pkg/k8slookup, 2.7 to 2.14).
+func Entry(id string) Right {
+	return Right{Group: management, Resource: "clusters", Name: id, Verb: "get"}
+}
+
 // String says a right as people do: "patch clusters.provisioning.cattle.io in
 // fleet-default".
 func (r Right) String() string {
@@ -102,8 +108,11 @@ func (of Subject) rights(verb string, choose func(Row) (Row, bool)) []Right {
 				right.Namespace = of.Home
 			}
 			right.Name = r.Name
-			if r.Name == Own {
+			switch r.Name {
+			case Own:
 				right.Name = of.Name
+			case ID:
+				right.Name = of.ID
 			}
 			if r.Downstream {
 				right.Cluster = of.ID

@@ -12,8 +12,11 @@ import (
 // named like its ID.
 const Home = "<namespace>"
 
-// Own means the name of the cluster's object.
-const Own = "<name>"
+// Own means the name of the cluster's object, and ID that of the object that Rancher manages the cluster by.
+const (
+	Own = "<name>"
+	ID  = "<id>"
+)
 
 // Row is what some verbs need of one resource.
 type Row struct {
@@ -25,7 +28,7 @@ type Row struct {
 	Least      string               // where the right is enough to continue; "" for Namespace
 	Group      string
 	Resource   string
-	Name       string // Own, or that of another object; "" for all
+	Name       string // Own, ID, or that of another object; "" for all
 	Do         []string
 	Optional   bool   // a run continues without it
 	Why        string // for the documentation
@@ -60,6 +63,7 @@ func local() []Row {
 		{For: one, Kind: transform.Management, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
 		{For: one, Kind: transform.Provisioning, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
 		{For: one, Kind: transform.Management, Group: management, Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
+		{For: leading, Kind: transform.Provisioning, Group: management, Resource: "clusters", Name: ID, Do: []string{"get"}, Why: "Rancher requires it for every request to the cluster itself"},
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
 		{For: writing, Kind: transform.Management, Group: management, Resource: "clusters", Name: Own, Do: []string{"patch"}, Why: "the edits of the stages"},
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Name: Own, Do: []string{"get"}, Why: "whether a change is applied"},
