@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/rancher/wrangler/v3/pkg/genericcondition"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
@@ -27,9 +29,9 @@ type controlPlane struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              json.RawMessage `json:"spec"`
 	Status            struct {
-		ObservedGeneration int64              `json:"observedGeneration"`
-		AppliedSpec        json.RawMessage    `json:"appliedSpec"`
-		Conditions         []metav1.Condition `json:"conditions"`
+		ObservedGeneration int64                               `json:"observedGeneration"`
+		AppliedSpec        json.RawMessage                     `json:"appliedSpec"`
+		Conditions         []genericcondition.GenericCondition `json:"conditions"`
 	} `json:"status"`
 }
 
@@ -72,7 +74,9 @@ func keepControlPlanes(list *controlPlaneList, kept []observation.ControlPlane) 
 	for _, c := range list.Items {
 		out := observation.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Status.ObservedGeneration == c.Generation, Applied: sameJSON(c.Spec, c.Status.AppliedSpec)}
 		for _, name := range []string{"Ready", "Reconciled"} {
-			if !slices.ContainsFunc(c.Status.Conditions, func(k metav1.Condition) bool { return k.Type == name && k.Status == metav1.ConditionTrue }) {
+			if !slices.ContainsFunc(c.Status.Conditions, func(k genericcondition.GenericCondition) bool {
+				return k.Type == name && k.Status == corev1.ConditionTrue
+			}) {
 				out.NotTrue = append(out.NotTrue, name)
 			}
 		}

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rancher/wrangler/v3/pkg/genericcondition"
+
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -75,7 +77,7 @@ const (
 func backupTaken(raw []byte) (waiting string, err error) {
 	var o struct {
 		Status struct {
-			Conditions []struct{ Type, Status, Message string } `json:"conditions"`
+			Conditions []genericcondition.GenericCondition `json:"conditions"`
 		} `json:"status"`
 	}
 	if json.Unmarshal(raw, &o) != nil {

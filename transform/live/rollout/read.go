@@ -16,15 +16,10 @@ type metadata struct {
 	Labels     map[string]string `json:"labels"`
 }
 
-type condition struct {
-	Type string `json:"type"`
-	Condition
-}
-
-func conditionsOf(list []condition) map[string]Condition {
+func conditionsOf(list []Condition) map[string]Condition {
 	out := map[string]Condition{}
 	for _, c := range list {
-		out[c.Type] = c.Condition
+		out[c.Type] = c
 	}
 	return out
 }
@@ -37,7 +32,7 @@ func ReadControlPlane(raw []byte) (*ControlPlane, error) {
 		Status   struct {
 			Observed   int64          `json:"observedGeneration"`
 			Applied    map[string]any `json:"appliedSpec"`
-			Conditions []condition    `json:"conditions"`
+			Conditions []Condition    `json:"conditions"`
 			Phase      string         `json:"etcdSnapshotCreatePhase"`
 			Snapshot   struct {
 				Generation int64 `json:"generation"`
@@ -74,7 +69,7 @@ func ReadMachine(raw []byte) (Machine, error) {
 			Node struct {
 				Name string `json:"name"`
 			} `json:"nodeRef"`
-			Conditions []condition `json:"conditions"`
+			Conditions []Condition `json:"conditions"`
 			Addresses  []struct {
 				Type    string `json:"type"`
 				Address string `json:"address"`
@@ -114,7 +109,7 @@ func ReadEngine(raw []byte) (*Engine, error) {
 		Status struct {
 			Applied    spec        `json:"appliedSpec"`
 			Failed     spec        `json:"failedSpec"`
-			Conditions []condition `json:"conditions"`
+			Conditions []Condition `json:"conditions"`
 		} `json:"status"`
 	}
 	err := decode(raw, "Cluster", &o)

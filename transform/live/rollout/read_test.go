@@ -21,7 +21,7 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
  "status":{"observedGeneration":6,"appliedSpec":{"k":"w"},"conditions":[{"type":"Ready","status":"False","message":"m"}],"etcdSnapshotCreate":{"generation":3},"etcdSnapshotCreatePhase":"Started"}}`))
 	want := &ControlPlane{
 		Namespace: "ns", Name: "a", Generation: 7, Observed: 6, Spec: map[string]any{"k": "v"}, Applied: map[string]any{"k": "w"},
-		Conditions: map[string]Condition{"Ready": {Status: "False", Message: "m"}}, SnapshotGeneration: 3, SnapshotPhase: "Started",
+		Conditions: map[string]Condition{"Ready": {Type: "Ready", Status: "False", Message: "m"}}, SnapshotGeneration: 3, SnapshotPhase: "Started",
 	}
 	if diff := cmp.Diff(want, c); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)

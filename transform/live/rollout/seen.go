@@ -3,6 +3,8 @@
 
 package rollout
 
+import "github.com/rancher/wrangler/v3/pkg/genericcondition"
+
 // Seen is one look at Rancher's objects of one cluster. Either ControlPlane and
 // Machines are filled, for RKE2, or Engine, for RKE.
 type Seen struct {
@@ -13,13 +15,9 @@ type Seen struct {
 	Engine *Engine
 }
 
-// Condition is one of an object's status. Its message is for people and may quote
-// anything: it is shown redacted.
-type Condition struct {
-	Status  string `json:"status"` // True, False or Unknown
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-}
+// Condition is one of an object's status, as Rancher declares it. Its message is for people and may
+// quote anything: it is shown redacted.
+type Condition = genericcondition.GenericCondition
 
 // ControlPlane is as much of an RKEControlPlane as shows what Rancher made of the
 // last change. Spec and Applied are decoded JSON, which may hold secrets.
