@@ -59,6 +59,7 @@ require (
 	k8s.io/apiserver v0.36.0 // indirect
 	k8s.io/component-base v0.36.0 // indirect
 	k8s.io/kubernetes v1.35.0 // indirect
+	sigs.k8s.io/cli-utils v0.37.2 // indirect
 )
 
 require (
