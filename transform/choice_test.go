@@ -73,7 +73,7 @@ func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			if err == nil && len(p.Steps) != 2 {
-				t.Errorf("%d steps; it takes two to see that the last one goes on", len(p.Steps))
+				t.Errorf("%d steps; it takes two to see that the last one continues", len(p.Steps))
 			}
 		})
 	}

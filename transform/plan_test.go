@@ -160,7 +160,7 @@ func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := warning(twoLamps, func(doc *yamledit.Document, stage string) []Finding {
 				if doc.Root().Get(stage).Value() != "on" {
-					t.Errorf("%s is judged before it is applied", stage)
+					t.Errorf("%s is checked before it is applied", stage)
 				}
 				if stage == "b" {
 					return nil
@@ -264,7 +264,7 @@ func TestTheCheckSeesTheClusterAfterTheStage(t *testing.T) {
 type dimmed struct{ lamps }
 
 func TestACheckComparesClustersOfItsOwnTypeAlone(t *testing.T) {
-	check := CheckBy(func(after lamps) error { return after.doc.Root().Errorf("compared", "go on") })
+	check := CheckBy(func(after lamps) error { return after.doc.Root().Errorf("compared", "continue") })
 	if err := check(lamps{doc: document(t, "a: 'on'\n")}); err == nil || !strings.Contains(err.Error(), "compared") {
 		t.Errorf("its own: %v", err)
 	}

@@ -27,7 +27,7 @@ var manifestTargets = map[string]transform.Target{
 	"by default":           {},
 	"with a configuration": {LeaderMigrationConfig: transform.ConfigGenerate, LeaseName: "harbour-lease"},
 	"moving the release":   {Version: "v1.27.16", LeaderMigrationConfig: transform.ConfigGenerate},
-	"the short way":        {NoLeaderMigration: true},
+	"without migration":    {NoLeaderMigration: true},
 	"with nodeipam":        {NodeIPAM: true, Accept: []string{"nodeipam-without-ccm-support"}},
 }
 

@@ -135,7 +135,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Pl
 		}
 		// The usual form may be another one, and so may the place of the flag.
 		if undone != nil && !usual && file.Stage.Name != stages.SwitchToExternal && !d.SameSpec(undone, step.Documents[0].Before) {
-			return nil, errors.New("taken back it is another object")
+			return nil, errors.New("undone, it is another object")
 		}
 	}
 	return after, nil

@@ -31,7 +31,7 @@ func TestAllDistrosHaveTheSameStages(t *testing.T) {
 		}
 		short := openGolden(t, d, inEachDistro[d.Name], transform.Target{NoLeaderMigration: true})
 		if got := stageNames(short); !slices.Equal(got, []string{stages.InstallCCM, stages.SwitchToExternal, stages.VerifyProviderIDs}) {
-			t.Errorf("%s, the short way: %s", d.Name, strings.Join(got, ", "))
+			t.Errorf("%s, without leader migration: %s", d.Name, strings.Join(got, ", "))
 		}
 		broken := openGolden(t, d, pastInEachDistro[d.Name], transform.Target{EndState: transform.EndStateExternal})
 		if got := stageNames(broken); !slices.Equal(got, []string{stages.SwitchToExternal, stages.InstallCCM, stages.SetProviderIDs, stages.VerifyProviderIDs}) {

@@ -190,6 +190,6 @@ func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 		t.Error("the files are not between install-ccm and the switch")
 	}
 	if r := runHere(t, "", "apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder); r.code != exitcode.Done || !strings.Contains(textOf(t, filepath.Join(folder, "kcm.yaml")), "--cloud-provider=external") {
-		t.Errorf("it does not go on: %d\n%s", r.code, r.stderr)
+		t.Errorf("it does not continue: %d\n%s", r.code, r.stderr)
 	}
 }

@@ -25,15 +25,15 @@ import (
 
 // undoTargets are sets of choices that lead to different edits.
 var undoTargets = map[string]transform.Target{
-	"external":                      {EndState: transform.EndStateExternal},
-	"aws-override":                  {EndState: transform.EndStateOverride, Cordon: transform.CordonAlways},
-	"external, upgraded":            {EndState: transform.EndStateExternal, Version: "next"},
-	"aws-override, upgraded":        {EndState: transform.EndStateOverride, Version: "next", Cordon: transform.CordonNever},
-	"flag kept":                     {EndState: transform.EndStateExternal, KeepLeaderMigration: true},
-	"flag kept, upgraded":           {EndState: transform.EndStateOverride, KeepLeaderMigration: true, Version: "next"},
-	"short way":                     {EndState: transform.EndStateExternal, NoLeaderMigration: true},
-	"short way, override":           {EndState: transform.EndStateOverride, NoLeaderMigration: true},
-	"short way, chart of one's own": {EndState: transform.EndStateExternal, NoLeaderMigration: true, Version: "next", ChartVersion: "0.0.7", ImageRepository: "registry.example.com/ccm"},
+	"external":                              {EndState: transform.EndStateExternal},
+	"aws-override":                          {EndState: transform.EndStateOverride, Cordon: transform.CordonAlways},
+	"external, upgraded":                    {EndState: transform.EndStateExternal, Version: "next"},
+	"aws-override, upgraded":                {EndState: transform.EndStateOverride, Version: "next", Cordon: transform.CordonNever},
+	"flag kept":                             {EndState: transform.EndStateExternal, KeepLeaderMigration: true},
+	"flag kept, upgraded":                   {EndState: transform.EndStateOverride, KeepLeaderMigration: true, Version: "next"},
+	"without migration":                     {EndState: transform.EndStateExternal, NoLeaderMigration: true},
+	"without migration, override":           {EndState: transform.EndStateOverride, NoLeaderMigration: true},
+	"without migration, chart of one's own": {EndState: transform.EndStateExternal, NoLeaderMigration: true, Version: "next", ChartVersion: "0.0.7", ImageRepository: "registry.example.com/ccm"},
 }
 
 // nextMinor is a release one minor up; most releases of 1.2x have it.
@@ -122,7 +122,7 @@ func savedPlanGoesForwardAndBack(t *testing.T, p *transform.Plan) {
 	}
 	moves, err := s.Back(transform.Only(doc), firstEdit(p), true)
 	if err != nil || len(moves) != made || string(moves[made-1].After[0]) != string(p.Start[0].Bytes()) {
-		t.Errorf("%d of %d stages were taken back: %v", len(moves), made, err)
+		t.Errorf("%d of %d stages were undone: %v", len(moves), made, err)
 	}
 	moved(t, p.Start[0], s, made, last.Documents[0].After, transform.Choice{Stage: lastEdit(p), Through: true, ByHand: stages.Names()})
 }

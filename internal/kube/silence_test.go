@@ -38,7 +38,7 @@ func TestASilentServerIsNotWaitedFor(t *testing.T) {
 			slowly(time.Second, 1)(w, r)
 			slowly(time.Hour, 1)(w, r)
 		}, time.Second + silentTime, "get nodes: the API server stopped responding in the middle;"},
-		{"it is slow, and goes on", slowly(silentTime-time.Second, 6), 6 * (silentTime - time.Second), ""},
+		{"it is slow, and continues", slowly(silentTime-time.Second, 6), 6 * (silentTime - time.Second), ""},
 		{"it is slow without an end", slowly(silentTime-time.Second, 1000), answerTime, "get nodes: context deadline exceeded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

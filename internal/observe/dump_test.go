@@ -24,7 +24,7 @@ func TestADumpShowsWhatWasLookedAt(t *testing.T) {
 	}{
 		"nodes":                    {node, []string{observation.Nodes}},
 		"a lease":                  {node + "---\n" + lease + "kube-system}\n", []string{observation.Nodes, observation.Leases}},
-		"a lease of somebody else": {node + "---\n" + lease + "team}\n", []string{observation.Nodes}},
+		"a lease of another team":  {node + "---\n" + lease + "team}\n", []string{observation.Nodes}},
 		"an empty list":            {node + "---\napiVersion: coordination.k8s.io/v1\nkind: LeaseList\nitems: []\n", []string{observation.Nodes, observation.Leases}},
 		"a pod of another program": {node + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n", []string{observation.Nodes, observation.Pods}},
 		"a kind of another group":  {node + "---\napiVersion: example.com/v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n", []string{observation.Nodes}},

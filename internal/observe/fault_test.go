@@ -40,7 +40,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 		{"a storm of errors", often(6, "", apitest.Fault{Status: 500})},
 		{"a server that does not exist yet", often(3, "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"})},
 		{"the page of a proxy with an error", often(2, "/nodes", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"})},
-		{"a list that is too old to go on", often(3, "continue=500", apitest.Fault{Status: 410})},
+		{"a list that is too old to continue", often(3, "continue=500", apitest.Fault{Status: 410})},
 		{"a list whose second page always expires", often(1<<30, "continue=500", apitest.Fault{Status: 410})},
 		{"a reset between two pages", often(2, "continue=500", apitest.Fault{Reset: true})},
 		{"a page that comes late", often(1, "continue=500", apitest.Fault{Hang: 300 * time.Millisecond})},
@@ -131,7 +131,7 @@ func TestWhatDoesNotPassIsReported(t *testing.T) {
 		}},
 		{"a redirect", "list nodes: the API server answers 302", always("/nodes", apitest.Fault{Status: 302})},
 		{"a list that expires before its first page", "list nodes: the API server answers 410: Gone; check the API server", always("/nodes", apitest.Fault{Status: 410})},
-		{"too many requests for ever", "list nodes: the API server answers 429", always("continue=500", apitest.Fault{Status: 429, RetryAfter: "3600"})},
+		{"too many requests forever", "list nodes: the API server answers 429", always("continue=500", apitest.Fault{Status: 429, RetryAfter: "3600"})},
 		{"a snapshot that a proxy hides", "get configmaps in kube-system: the API server answers 404", always("/configmaps/", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
 		{"Rancher's objects, hidden by a proxy", "get the resources of rke.cattle.io: the API server answers 404", always("/rke.cattle.io/v1", apitest.Fault{Status: 404, Body: "<html>no backend</html>"})},
 	} {

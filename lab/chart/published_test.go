@@ -107,7 +107,7 @@ func TestWhatIsWrongWithOtherValues(t *testing.T) {
 				}
 				for _, part := range c.not {
 					if has(part) {
-						t.Errorf("chart %s: somebody says %s in\n%s", p.Chart, part, strings.Join(got, "\n"))
+						t.Errorf("chart %s: something has %s in\n%s", p.Chart, part, strings.Join(got, "\n"))
 					}
 				}
 			}

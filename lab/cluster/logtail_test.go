@@ -27,14 +27,14 @@ func shell(t *testing.T, name, script string) part {
 }
 
 func TestTheLogTailsAreOfProgramsThatEndedOrLoggedFaults(t *testing.T) {
-	ended := shell(t, "ended", "echo I1122 03:00:00.000000 working; echo it is over; exit 3")
+	ended := shell(t, "ended", "echo I1122 03:00:00.000000 working; echo it is done; exit 3")
 	well := shell(t, "well", "echo I1122 all is well; exec sleep 600")
 	faulty := shell(t, "faulty", "echo I1122 working; echo E1122 03:00:00.000000 no answer; exec sleep 600")
 	stopped := shell(t, "stopped", "echo done; exec sleep 600")
 	stopped.process.Kill()
 	_ = ended.process.Err()
 	c := &Cluster{parts: []part{ended, well, faulty, stopped}}
-	const want = "--- ended: ended by itself (exit status 3)\nI1122 03:00:00.000000 working\nit is over\n--- faulty: faults\nE1122 03:00:00.000000 no answer\n"
+	const want = "--- ended: ended by itself (exit status 3)\nI1122 03:00:00.000000 working\nit is done\n--- faulty: faults\nE1122 03:00:00.000000 no answer\n"
 	got := ""
 	for since := time.Now(); got != want && time.Since(since) < time.Minute; time.Sleep(10 * time.Millisecond) {
 		got = c.LogTail()

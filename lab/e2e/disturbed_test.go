@@ -195,7 +195,7 @@ func (c *managed) conflict() {
 		c.Errorf("%v stayed cordoned after a run that was refused", nodes)
 	}
 	c.patch(`[{"op":"remove","path":"` + list + `"}]`)
-	c.eventually("the change taken back on every machine", func(context.Context) bool {
+	c.eventually("the change undone on every machine", func(context.Context) bool {
 		return !slices.ContainsFunc(c.cluster.Managers(), func(m *cluster.Manager) bool { return m.Alive() && slices.Contains(m.Args, "--v=3") })
 	})
 }

@@ -85,6 +85,6 @@ func TestAFrozenProcessDoesNothingUntilItIsThawed(t *testing.T) {
 	select {
 	case <-lines:
 	case <-time.After(time.Minute):
-		t.Error("it does not go on")
+		t.Error("it does not continue")
 	}
 }

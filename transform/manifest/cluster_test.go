@@ -161,7 +161,7 @@ func TestAnEditOfOneDocumentLeavesTheBytesOfTheOthers(t *testing.T) {
 					there, err := yamledit.Apply(r.Before.Bytes(), r.Splices)
 					back, undo := yamledit.Apply(r.After.Bytes(), r.Reverse)
 					if err != nil || undo != nil || !bytes.Equal(there, r.After.Bytes()) || !bytes.Equal(back, r.Before.Bytes()) {
-						t.Fatalf("%s: document %d does not go there and back (%v, %v)", s.Stage.Name, i, err, undo)
+						t.Fatalf("%s: document %d does not go forward and back (%v, %v)", s.Stage.Name, i, err, undo)
 					}
 				}
 				docs = s.After()
@@ -190,7 +190,7 @@ func TestTheStagesOfAClusterAreUndoneFromItsDocuments(t *testing.T) {
 		names = append(names, s.Stage.Name)
 	}
 	if got, want := strings.Join(names, " "), "disable-leader-migration switch-to-external install-ccm enable-leader-migration"; got != want {
-		t.Errorf("taken back: %s, want %s", got, want)
+		t.Errorf("undone: %s, want %s", got, want)
 	}
 	for i, doc := range steps[len(steps)-1].After() {
 		if !bytes.Equal(doc.Bytes(), p.Start[i].Bytes()) {

@@ -29,8 +29,8 @@ func TestStagesOfEachManager(t *testing.T) {
 		{"after the migration", marked(cloud(onAWS)), "install-ccm done, disable-leader-migration done", transform.Target{}},
 		{"after the migration, whose image is to move", marked(cloud(onAWS)), "install-ccm done, disable-leader-migration todo", transform.Target{Version: "v1.27.1"}},
 		{"one that has begun again", marked(cloud(onAWS, "--enable-leader-migration")), "install-ccm done, disable-leader-migration todo", transform.Target{}},
-		{"the short way of a manager", static(onAWS), "switch-to-external todo", transform.Target{NoLeaderMigration: true}},
-		{"the short way of a cloud manager", cloud(onAWS), "install-ccm done", transform.Target{NoLeaderMigration: true}},
+		{"a manager without leader migration", static(onAWS), "switch-to-external todo", transform.Target{NoLeaderMigration: true}},
+		{"a cloud manager without leader migration", cloud(onAWS), "install-ccm done", transform.Target{NoLeaderMigration: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.target.EndState = transform.EndStateExternal

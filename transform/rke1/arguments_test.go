@@ -65,7 +65,7 @@ func TestAnObjectShowsWhatIsOpen(t *testing.T) {
 	}{
 		"Rancher is done":            {Served{Applied: of("aws"), Spec: of("aws")}, true, []string{"spec of c-1"}},
 		"a change rolls out":         {Served{Applied: of("aws"), Spec: of("external-aws")}, true, []string{"spec of c-1"}},
-		"a change failed on its way": {Served{Applied: of("aws"), Spec: of("aws"), Failed: of("external-aws")}, true, []string{"spec of c-1", "status.failedSpec of c-1"}},
+		"a change failed in between": {Served{Applied: of("aws"), Spec: of("aws"), Failed: of("external-aws")}, true, []string{"spec of c-1", "status.failedSpec of c-1"}},
 		"nothing was applied so far": {Served{Spec: of("aws")}, false, nil},
 	} {
 		applied, open, done, err := c.served.Arguments("c-1")

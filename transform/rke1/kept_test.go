@@ -78,7 +78,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 		target.Canonical = true
 		back, err := transform.Undo(Distro(), s.After(), target, stage, false)
 		if err != nil || len(back) != 1 || manager(back[0].Documents[0].After) != manager(s.Documents[0].Before) {
-			t.Errorf("%s is not taken back: %v", stage, err)
+			t.Errorf("%s is not undone: %v", stage, err)
 		}
 	}
 	for _, left := range []string{fmt.Sprintf(services, ""), `"services":{"etcd":{},"kubeApi":{},"kubelet":{}}`} {

@@ -329,7 +329,7 @@ func TestWhatTheSwitchPromises(t *testing.T) {
 		{"aws does not go", worker, providerKey, "aws", nil, false},
 		{"external does not become aws", worker, providerKey, "external", "aws", false},
 		{"the stub goes off", server, disableStub, nil, true, true},
-		{"the stub does not go on", server, disableStub, true, false, false},
+		{"the stub is not enabled again", server, disableStub, true, false, false},
 		{"nor does its key vanish", server, disableStub, true, nil, false},
 		{"workers get no stub", worker, disableStub, nil, true, false},
 		{"the flag goes", server, managerArgs, list("v=2", leaderFlag), list("v=2"), true},

@@ -35,13 +35,13 @@ func TestWhatHasToHoldFollowsTheChoices(t *testing.T) {
 		got, want Check
 	}{
 		{"leader migration is kept", After(DisableLeaderMigration, keep), end},
-		{"the short way overlaps", After(InstallCCM, short), Check{NodesOnly: true}},
+		{"without leader migration the managers overlap", After(InstallCCM, short), Check{NodesOnly: true}},
 		{"and has no lease", After(SwitchToExternal, short), After(VerifyProviderIDs, short)},
 		{"nothing comes before the first stage", Before(GrantMigrationLease, long), Check{}},
 		{"the stage before", Before(InstallCCM, long), After(EnableLeaderMigration, long)},
-		{"the stage before, on the short way", Before(SwitchToExternal, short), After(InstallCCM, short)},
+		{"the stage before, without leader migration", Before(SwitchToExternal, short), After(InstallCCM, short)},
 		{"the switch undone", Undone(SwitchToExternal, long), Check{Lease: Either}},
-		{"the switch undone, on the short way", Undone(SwitchToExternal, short), Check{NodesOnly: true}},
+		{"the switch undone, without leader migration", Undone(SwitchToExternal, short), Check{NodesOnly: true}},
 		{"the chart undone", Undone(InstallCCM, long), Check{Stage: EnableLeaderMigration, AtMost: EnableLeaderMigration, Lease: KubeManager, Granted: true}},
 		{"the flag undone", Undone(EnableLeaderMigration, long), Check{Stage: GrantMigrationLease, AtMost: GrantMigrationLease, Granted: true}},
 		{"the right undone", Undone(GrantMigrationLease, long), Check{}},

@@ -55,7 +55,7 @@ func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
 		}
 	}
 	if Undoable(VerifyProviderIDs, Seen{Cloud: true}) {
-		t.Error("there is nothing to take back of checks")
+		t.Error("there is nothing to undo of checks")
 	}
 }
 

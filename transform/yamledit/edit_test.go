@@ -177,7 +177,7 @@ func TestAppendAndInsertItemKeepTheListsStyle(t *testing.T) {
 		{"wide dashes", "a:\n-   x\n", appendTo("v", "a"), "a:\n-   x\n-   v\n"},
 		{"a dash alone on its line", "a:\n  -\n    x\nb: 1\n", appendTo("v", "a"), "a:\n  -\n    x\n  - v\nb: 1\n"},
 		{"an item that is null", "a:\n  - x\n  -\nb: 1\n", appendTo("v", "a"), "a:\n  - x\n  -\n  - v\nb: 1\n"},
-		{"before comments that trail the list", "a:\n  - x # 1\n  # - z\nb: 1\n", appendTo("v", "a"), "a:\n  - x # 1\n  - v\n  # - z\nb: 1\n"},
+		{"before comments after the list", "a:\n  - x # 1\n  # - z\nb: 1\n", appendTo("v", "a"), "a:\n  - x # 1\n  - v\n  # - z\nb: 1\n"},
 		{"without a final line break", "a:\n  - x", appendTo("v", "a"), "a:\n  - x\n  - v"},
 		{"a flow list", "a: [x, y] # c\n", appendTo("z", "a"), "a: [x, y, z] # c\n"},
 		{"a flow list with a trailing comma", "a: [x, y, ]\n", appendTo("z", "a"), "a: [x, y, z, ]\n"},

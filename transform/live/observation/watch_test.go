@@ -20,7 +20,7 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 		{"a change is a sign of life", []string{"a", "b"}, time.Second, Live},
 		{"for as long as the lease lasts", []string{"a", "b", "b", "b", "b"}, 4 * time.Second, Live},
 		{"and no longer", []string{"a", "b", "b", "b", "b", "b"}, 4 * time.Second, Dead},
-		{"a record that never changes is of somebody dead", []string{"a", "a", "a", "a", "a"}, 4 * time.Second, Dead},
+		{"a record that never changes is of a dead holder", []string{"a", "a", "a", "a", "a"}, 4 * time.Second, Dead},
 		{"before its time ends it is unknown", []string{"a", "a", "a"}, 4 * time.Second, Unknown},
 		{"a lease that is made now is live", []string{"", "a"}, time.Second, Live},
 		{"a lease without a holder is not", []string{"a", "-"}, time.Second, Dead},

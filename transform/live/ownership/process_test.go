@@ -45,7 +45,7 @@ func TestArgumentsShowHowControllersAreRun(t *testing.T) {
 		{"in-tree without the flag", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", routes}, "main main main "},
 		{"in-tree, which writes no routes without ranges", observation.KubeManager, "", nil, []string{"--cloud-provider=aws"}, "main never main "},
 		{"in-tree with the flag", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", routes, "--enable-leader-migration"}, "migration migration migration "},
-		{"a flag that is taken back", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", routes, "--enable-leader-migration", "--enable-leader-migration=false"}, "main main main "},
+		{"a flag that is overridden", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", routes, "--enable-leader-migration", "--enable-leader-migration=false"}, "main main main "},
 		{"the flag without an election", observation.KubeManager, "", nil, []string{"--cloud-provider=aws", routes, "--enable-leader-migration", "--leader-elect=false"}, "main main main "},
 		{"an external one that keeps the flag", observation.KubeManager, "", nil, []string{"--cloud-provider=external", "--enable-leader-migration"}, "never never never "},
 		{"no provider at all", observation.KubeManager, "", nil, nil, "never never never "},

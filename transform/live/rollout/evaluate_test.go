@@ -204,7 +204,7 @@ func TestRKEIsDoneWhenItAppliedTheConfiguration(t *testing.T) {
 		}
 	}
 	if !Overtaken(map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": engine("aws")}}, Wanted{Object: object, Alike: rke1.Distro().Alike}) {
-		t.Error("a provider that somebody changed back")
+		t.Error("a provider that was changed back")
 	}
 }
 

@@ -85,7 +85,7 @@ func TestAMachinesPlanIsRead(t *testing.T) {
 		{"applied", map[string][]byte{"plan": text, "appliedPlan": text}, &Plan{Applied: true, Config: proven}},
 		{"not yet", map[string][]byte{"plan": text, "appliedPlan": []byte("{}")}, &Plan{Config: proven}},
 		{"failed once, as Rancher writes it for Linux", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("1"), "max-failures": []byte("-1"), "failure-threshold": []byte("1")}, &Plan{Failures: 1, Config: proven}},
-		{"failed, and tried for ever", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("30"), "max-failures": []byte("-1"), "failure-threshold": []byte("1")}, &Plan{Failures: 30, Config: proven}},
+		{"failed, and tried forever", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("30"), "max-failures": []byte("-1"), "failure-threshold": []byte("1")}, &Plan{Failures: 30, Config: proven}},
 		{"failed, and nothing says how often", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("4")}, &Plan{Failures: 4, Config: proven}},
 		{"a snapshot that may be tried again", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("2"), "max-failures": []byte("3"), "failure-threshold": []byte("3")}, &Plan{Failures: 2, Config: proven}},
 		{"a snapshot that failed", map[string][]byte{"plan": text, "failed-checksum": failed, "failure-count": []byte("3"), "max-failures": []byte("3"), "failure-threshold": []byte("3")}, &Plan{Failures: 3, GivenUp: true, Config: proven}},

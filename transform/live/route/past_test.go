@@ -47,7 +47,7 @@ func TestAManagerHasLeftTheMigrationWithoutTheFlag(t *testing.T) {
 	}{
 		{"nothing runs", final, nil, false},
 		{"as the values say", final, running("v1.27.1", "--v=2"), true},
-		{"a later patch and other arguments are somebody's own", final, running("v1.27.9", "--v=4"), true},
+		{"a later patch and other arguments are the user's own", final, running("v1.27.9", "--v=4"), true},
 		{"another minor", final, running("v1.26.6", "--v=2"), false},
 		{"the flag", final, running("v1.27.1", "--v=2", "--enable-leader-migration=true"), false},
 		{"the flag by its name alone", final, running("v1.27.1", "--v=2", "--enable-leader-migration"), false},

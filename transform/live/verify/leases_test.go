@@ -107,7 +107,7 @@ func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
 		{"where only the migration lease moved", scene(flagged, nil, kubeLease(false), migration("k_1", true, 1)), "", true},
 		{"not once all moved", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), "", false},
 		{"through a takeover", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 20)), "", true},
-		{"not for ever", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 31)), "", false},
+		{"not forever", scene(flagged, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 31)), "", false},
 		{"where both could run everything", scene(inTree, quiet, kubeLease(true), cloudLease(false)), "", true},
 		{"where a stage asks for it", scene(nil, nil, kubeLease(true), migration("k_1", false, 1)), stages.EnableLeaderMigration, true},
 	} {

@@ -100,7 +100,7 @@ func TestWhereTheManagerIsNoPodTheOtherOneShowsTheStage(t *testing.T) {
 		{"the flag is off", observation.Observation{DaemonSets: set("--enable-leader-migration=false")}, end, true},
 		{"a flag is left", observation.Observation{DaemonSets: set("--enable-leader-migration=true"), Leases: []observation.Lease{cloudLease(true), migration("c_1", true, 1)}}, end, false},
 		{"the record of a dead holder", observation.Observation{Leases: dead}, back, true},
-		{"somebody holds it", observation.Observation{Leases: held}, back, false},
+		{"another manager holds it", observation.Observation{Leases: held}, back, false},
 	} {
 		if found := newEvaluation(&c.o, Choice{Check: c.check}).stageNotReached(); (len(found) == 0) != c.met {
 			t.Errorf("%s: %+v", c.name, found)
