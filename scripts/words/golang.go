@@ -12,7 +12,8 @@ import (
 	"unicode"
 )
 
-// goTexts returns the comments and names of a Go file and, unless it is a test, its messages.
+// goTexts returns the comments, names and messages of a Go file. The strings of a test are a kind of their own: they quote what
+// a user wrote.
 func goTexts(file string, source []byte) ([]passage, error) {
 	files := token.NewFileSet()
 	tree, err := parser.ParseFile(files, file, source, parser.ParseComments)
@@ -24,8 +25,11 @@ func goTexts(file string, source []byte) ([]passage, error) {
 	for _, group := range tree.Comments {
 		all = append(all, commentText(group, line(group.Pos()), source[files.Position(group.Pos()).Offset:files.Position(group.End()).Offset]))
 	}
-	if !strings.HasSuffix(file, "_test.go") {
-		all = append(all, messages(tree, line)...)
+	for _, p := range messages(tree, line) {
+		if strings.HasSuffix(file, "_test.go") {
+			p.kind = testText
+		}
+		all = append(all, p)
 	}
 	return append(all, names(tree, line)...), nil
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Words fails where a text of the project has a word that the word list of CONTRIBUTING.md replaces: in documents,
-// messages, comments and names. The list there is the only one.
+// messages, tests, comments and names. The list there is the only one.
 //
 // Usage: words [-count] [ROOT]
 package main

@@ -59,6 +59,7 @@ func textsWith(word string) map[kind][2]string {
 	return map[kind][2]string{
 		document:   {"a.md", "Now\n" + word + " the\nother.\n"},
 		message:    {"a.go", fmt.Sprintf("package a\n\nvar b = \"now %s the other\"\n", word)},
+		testText:   {"a_test.go", fmt.Sprintf("package a\n\nvar b = \"now %s the other\"\n", word)},
 		comment:    {"a_test.go", "package a\n\n// Now " + strings.ReplaceAll(word, " ", "\n// ") + " the other.\nvar b int\n"},
 		identifier: {"a.go", "package a\n\nfunc it" + name.String() + "Other() {}\n"},
 	}
@@ -78,6 +79,7 @@ func TestAFindingHasPlaceKindWordAndWhatToWrite(t *testing.T) {
 		"name":                      {[2]string{"a.go", "package a\n\nfunc b() { isBehind := 1; _ = isBehind }\n"}, `a.go:3: name: do not write "Behind"; write: after, below`},
 		"name in capitals":          {[2]string{"a.go", "package a\n\ntype b struct{ CCMBehind int }\n"}, `a.go:3: name: do not write "Behind"; write: after, below`},
 		"parameter":                 {[2]string{"a.go", "package a\n\nfunc b(behind int) {}\n"}, `a.go:3: name: do not write "behind"; write: after, below`},
+		"string of a test":          {[2]string{"a_test.go", "package a\n\nvar b = \"it is behind\"\n"}, `a_test.go:3: test: do not write "behind"; write: after, below`},
 		"capital and apostrophe":    {[2]string{"a.md", "Behind's\n"}, `a.md:1: document: do not write "Behind"; write: after, below`},
 		"twice, one in its context": {[2]string{"a.md", "Behind a proxy,\nor behind.\n"}, `a.md:2: document: do not write "behind"; write: after, below`},
 		"unreleased changes":        {[2]string{"CHANGELOG.md", "## [Unreleased]\n\nbehind\n\n## [1.0.0]\n\nbehind\n"}, `CHANGELOG.md:3: document: do not write "behind"; write: after, below`},
@@ -98,7 +100,8 @@ func TestWhatIsNotATextIsNotChecked(t *testing.T) {
 		"code in a document":       {"a.md", "`behind` and `a\nbehind`\n"},
 		"block in a document":      {"a.md", "```sh\nbehind\n```\n\n  ```\n  behind\n  ```\n"},
 		"string without a space":   {"a.go", "package a\n\nvar b = \"behind\"\n"},
-		"string of a test":         {"a_test.go", "package a\n\nvar b = \"it is behind\"\n"},
+		"example of this command":  {"scripts/words/a_test.go", "package a\n\nvar b = \"it is behind\"\n"},
+		"word for texts in a test": {"a_test.go", "package a\n\nvar b = \"it tells all\"\n"},
 		"word for texts in code":   {"a.go", "package a\n\n// B tells.\nfunc tells() {}\n"},
 		"tag of a field":           {"a.go", "package a\n\ntype b struct {\n\tC int `json:\"a\" doc:\"behind it\"`\n}\n"},
 		"name of another package":  {"a.go", "package a\n\nimport \"strings\"\n\nvar b = strings.Behind\n"},
